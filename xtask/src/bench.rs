@@ -1,12 +1,14 @@
-//! `cargo xtask bench`: what coordination costs, beside what the registry needs for as much.
+//! `cargo xtask bench`: measures the cost of coordination, compared with plain ZooKeeper.
 
 use std::fs;
 
 use crate::steps::{Steps, cargo};
 use crate::{Error, interop, workspace, zookeeper};
 
-/// Measures what the arguments say; they are the program's own. Figures and picture are kept with what was built. With `--java`
-/// the workers of both languages are built too.
+/// Builds and runs the benchmark with its own arguments.
+///
+/// Figures and plot are kept in `target/bench`. With `--java` the workers of both languages are
+/// built, too.
 pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     zookeeper::ensure()?;
     let folder = workspace().join("target").join("bench");
@@ -22,6 +24,6 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     program.arg("--json").arg(folder.join("figures.json"));
     program.arg("--svg").arg(folder.join("ratios.svg"));
     steps.command("measurements", program.args(arguments))?;
-    println!("figures and picture: {}", folder.display());
+    println!("figures and plot: {}", folder.display());
     steps.end("cargo xtask bench")
 }

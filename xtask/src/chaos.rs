@@ -1,11 +1,11 @@
-//! `cargo xtask chaos`: minutes of random faults on real workers, and a judge of every fire.
+//! `cargo xtask chaos`: minutes of random faults on real workers, and a verdict on every fire.
 
 use crate::program::Programs;
 use crate::steps::run;
 use crate::{Error, workspace, zookeeper};
 
-/// Carries out a run, or judges a kept one again with `--judge DIR`; all other arguments are the
-/// program's own.
+/// Runs the faults, or verifies a kept run again with `--judge DIR`. All other arguments are passed
+/// on.
 pub(crate) fn run_faults(arguments: &[String]) -> Result<(), Error> {
     if let [option, folder] = arguments
         && option == "--judge"

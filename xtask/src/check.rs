@@ -1,4 +1,4 @@
-//! `cargo xtask check`: judges a history that somebody has kept.
+//! `cargo xtask check`: verifies recorded histories.
 
 use std::env;
 use std::path::Path;
@@ -6,12 +6,12 @@ use std::path::Path;
 use crate::Error;
 use crate::steps::{cargo, run};
 
-/// Judges the histories that the arguments name: files, or folders of them.
+/// Verifies the histories that the arguments name: files, or folders of them.
 pub(crate) fn judge(arguments: &[String]) -> Result<(), Error> {
     if arguments.is_empty() {
         return Err(Error::Usage("`check` needs a file or a folder".to_owned()));
     }
-    let here = env::current_dir().map_err(Error::file("look at", Path::new(".")))?;
+    let here = env::current_dir().map_err(Error::file("find the path of", Path::new(".")))?;
     let mut command = cargo("run --quiet -p checker --bin ejob-check --");
     for argument in arguments {
         match argument.starts_with('-') {

@@ -1,20 +1,21 @@
-//! `cargo xtask ci`: what a reader should not have to look for. It never writes to the sources.
+//! `cargo xtask ci`: checks of formatting, lints and documentation. It never changes the sources.
 
-use crate::beside::Beside;
+use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};
 use crate::{Error, interop};
 
-/// Checks formatting, lints and documentation; with `--interop` Rust and Java in one namespace, too.
+/// Checks formatting, lints and documentation. With `--interop` also runs the checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::default();
     let suite = match arguments {
         [] => None,
         [only] if only == "--interop" => {
-            // It waits for fires far more than it computes; the lints compute, and let it go first. Its fires come each second whatever else
-            // the machine does, so that a check that fails is played once more; the table at its end tells.
+            // The suite mostly waits for fires, and the lints run at a lower priority. Fires come
+            // each second under any load, so that a failing check is run again. The table at the
+            // end counts the tries.
             let mut suite = interop::prepare(&mut steps)?;
             suite.args(["--parts", "2", "--tries", "2"]);
-            Some(Beside::start("checks with Java", suite)?)
+            Some(Background::start("checks with Java", suite)?)
         }
         _ => {
             let found = arguments.join(" ");

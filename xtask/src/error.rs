@@ -1,10 +1,10 @@
-//! Everything that can end a task.
+//! Errors of the tasks.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 
-/// Why a task ended before its end.
+/// Reason why a task failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum Error {
@@ -24,11 +24,19 @@ pub(crate) enum Error {
     Copy(#[from] ::mutants::CopyError),
     #[error(transparent)]
     Fixture(#[from] zookeeper_fixture::Error),
-    #[error("no ZooKeeper server could be made available; install ZooKeeper's or Maven's package, or set ZOOKEEPER_HOME:\n{}", .attempts.join("\n"))]
+    #[error(
+        "no ZooKeeper server could be found or installed; install ZooKeeper's or Maven's package, \
+         or set ZOOKEEPER_HOME:\n{}",
+        .attempts.join("\n")
+    )]
     NoZookeeper { attempts: Vec<String> },
-    #[error("{} is not what was pinned and is not used; set ZOOKEEPER_HOME to a release of your own", .path.display())]
+    #[error(
+        "{} differs from the pinned hash and is not used; \
+         set ZOOKEEPER_HOME to an unpacked release",
+        .path.display()
+    )]
     WrongHash { path: PathBuf, source: Box<Error> },
-    #[error("`{command}` says {found:?}; at least {needed} is needed")]
+    #[error("`{command}` reports {found:?}; at least {needed} is needed")]
     Version { command: String, found: String, needed: String },
     #[error("`{line}` has built no program `{name}`")]
     NoProgram { line: String, name: String },
@@ -50,7 +58,7 @@ fn lines(errors: &[Error]) -> String {
     lines.join("\n")
 }
 
-/// Words an error with everything that led to it.
+/// Returns the text of an error with all of its causes.
 pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(error.source(), |cause| cause.source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))

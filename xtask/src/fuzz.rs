@@ -7,36 +7,36 @@ use std::process::Command;
 use crate::steps::{Steps, succeeds};
 use crate::{Error, workspace};
 
-/// How long each target runs if nothing else is asked for.
+/// Default duration of each target, in seconds.
 const SECONDS: u32 = 60;
-/// An input that takes longer than this is a failure, in seconds.
+/// Longest duration of one input, in seconds. A longer one is a failure.
 const TIMEOUT: u32 = 10;
-/// A program that takes more memory than this is a failure, in MiB.
+/// Memory limit of the program, in MiB. Exceeding it is a failure.
 const MEMORY: u32 = 2_048;
-/// What comes out of the fuzzer lies here, besides the seeds in the repository.
+/// Folder of the fuzzer's findings. The seeds are in the repository.
 const FOUND: &str = "target/fuzz";
 
-/// What to do.
+/// Selected targets and their duration.
 #[derive(Debug, PartialEq, Eq)]
 struct Plan {
     seconds: u32,
     targets: Vec<String>,
 }
 
-/// Runs the targets that are asked for, or all.
+/// Runs the selected targets, or all.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let plan = Plan::read(arguments, &targets()?)?;
     require_tools()?;
     let mut steps = Steps::default();
     for target in &plan.targets {
         let found = workspace().join(FOUND).join(target);
-        fs::create_dir_all(&found).map_err(Error::file("make", &found))?;
+        fs::create_dir_all(&found).map_err(Error::file("create", &found))?;
         steps.command(target, &mut fuzzer(target, plan.seconds))?;
     }
     steps.end("cargo xtask fuzz")
 }
 
-/// Returns the names of the targets: those of the folders of seeds.
+/// Returns the names of the targets, which are the names of the seed folders.
 fn targets() -> Result<Vec<String>, Error> {
     let folder = workspace().join("crates/dev/fuzz/corpus");
     let entries = fs::read_dir(&folder).map_err(Error::file("list", &folder))?;
@@ -61,7 +61,7 @@ impl Plan {
                 }
                 other => {
                     let known = known.join(", ");
-                    let message = format!("there is no target `{other}`; there are {known}");
+                    let message = format!("there is no target `{other}`; valid are {known}");
                     return Err(Error::Usage(message));
                 }
             }
@@ -86,16 +86,18 @@ fn require_tools() -> Result<(), Error> {
         ("the nightly toolchain", "rustup toolchain install nightly", &["--version"][..]),
         ("cargo-fuzz", "cargo install cargo-fuzz", &["fuzz", "--version"]),
     ];
-    for (what, remedy, arguments) in tools {
+    for (tool, remedy, arguments) in tools {
         if !succeeds(nightly().args(arguments)) {
-            let message = format!("fuzzing needs {what}: `{remedy}`");
+            let message = format!("fuzzing needs {tool}: `{remedy}`");
             return Err(Error::Usage(message));
         }
     }
     Ok(())
 }
 
-/// Returns cargo of the nightly toolchain, found by rustup: the cargo that runs this program is another one.
+/// Returns cargo of the nightly toolchain, as found by rustup.
+///
+/// The cargo that runs this program belongs to another toolchain.
 fn nightly() -> Command {
     let mut command = Command::new("cargo");
     command.arg("+nightly").current_dir(workspace().join("crates/dev/fuzz"));
@@ -128,13 +130,13 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_says_what_and_how_long() {
+    fn command_line_selects_targets_and_duration() {
         let all = read("").unwrap();
         assert_eq!((all.seconds, all.targets), (SECONDS, targets().unwrap()));
         let one = read("cron --seconds 5").unwrap();
         assert_eq!(one, Plan { seconds: 5, targets: vec!["cron".to_owned()] });
         let rows = [
-            ("no such target", "crom", "there is no target `crom`; there are cron, "),
+            ("no such target", "crom", "there is no target `crom`; valid are cron, "),
             ("no time", "--seconds", "`--seconds` takes a number from 1, not nothing"),
             ("no number", "--seconds x cron", "`--seconds` takes a number from 1, not `x`"),
             ("zero", "--seconds 0", "`--seconds` takes a number from 1, not `0`"),
@@ -157,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fuzzer_gets_its_seeds_and_its_limits() {
+    fn fuzzer_gets_its_seeds_and_limits() {
         let line = crate::steps::line(&fuzzer("cron", 5));
         for wanted in
             ["fuzz run cron", "/crates/dev/fuzz/corpus/cron", "-max_total_time=5", "-timeout=10"]

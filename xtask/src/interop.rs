@@ -8,15 +8,15 @@ use crate::program::Programs;
 use crate::steps::{Steps, line, run, succeeds};
 use crate::{Error, workspace, zookeeper};
 
-/// A program that is needed, how to find out whether it is there, and Debian's package of it.
+/// A required program: a command that shows whether it exists, and its Debian package.
 struct Need {
     command: &'static [&'static str],
     package: &'static str,
-    /// Behind which words it says its version of Java, if that matters.
+    /// The text before the version of Java in the command's output, if the version matters.
     java: Option<&'static str>,
 }
 
-/// The oldest Java that the workers are compiled for.
+/// The oldest Java version for the workers.
 const JAVA: u32 = 17;
 
 const NEEDS: [Need; 5] = [
@@ -32,15 +32,15 @@ const NEEDS: [Need; 5] = [
 ];
 
 impl Need {
-    /// Tells whether the program is there.
+    /// Returns whether the program exists.
     fn is_met(&self) -> bool {
         succeeds(Command::new(self.command[0]).args(&self.command[1..]))
     }
 
-    /// Fails if the program is of an older Java than the workers need, or runs in one.
+    /// Fails if the program belongs to, or runs in, an older Java than the workers need.
     fn check(&self) -> Result<(), Error> {
         let Some(before) = self.java else { return Ok(()) };
-        let found = said(Command::new(self.command[0]).args(&self.command[1..]))?;
+        let found = output_of(Command::new(self.command[0]).args(&self.command[1..]))?;
         match major_version(&found, before) {
             Some(version) if version >= JAVA => Ok(()),
             _ => {
@@ -51,21 +51,21 @@ impl Need {
     }
 }
 
-/// Runs a command that is only a question, and returns what it says, on whichever stream.
-fn said(command: &mut Command) -> Result<String, Error> {
+/// Runs a command and returns its output of both streams.
+fn output_of(command: &mut Command) -> Result<String, Error> {
     let output = command.stdin(Stdio::null()).output();
     let Output { stdout, stderr, .. } =
         output.map_err(|source| Error::Start { line: line(command), source })?;
     Ok(String::from_utf8_lossy(&[stdout, stderr].concat()).into_owned())
 }
 
-/// Reads the number behind the words; 8 and older call themselves 1.8.
+/// Parses the major version after `before`. Java 8 and older report 1, as in 1.8.
 fn major_version(text: &str, before: &str) -> Option<u32> {
     let (_, version) = text.split_once(before)?;
     version.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok()
 }
 
-/// Plays what the arguments say; they are the suite's own.
+/// Builds and runs the suite with its own arguments.
 pub(crate) fn run_suite(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::default();
     let mut suite = prepare(&mut steps)?;
@@ -73,9 +73,9 @@ pub(crate) fn run_suite(arguments: &[String]) -> Result<(), Error> {
     steps.end("cargo xtask interop")
 }
 
-/// Builds the workers of both languages, and returns the suite, which needs cargo no more.
+/// Builds the workers of both languages, and returns a command that runs the suite without cargo.
 ///
-/// Maven takes what it has fetched before from its own folder, and asks nobody about it again.
+/// Maven reads earlier downloads from its own folder, without access to the network.
 pub(crate) fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     steps.step("ZooKeeper", zookeeper::ensure)?;
     java_workers(steps)?;
@@ -86,7 +86,7 @@ pub(crate) fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     Ok(suite)
 }
 
-/// Builds the Java workers into `target/interop`, and installs what that needs.
+/// Installs missing tools and builds the Java workers into `target/interop`.
 pub(crate) fn java_workers(steps: &mut Steps) -> Result<(), Error> {
     steps.step("tools", install_missing)?;
     steps.command("Java workers", &mut maven())
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_version_of_java_is_read_from_what_each_program_says() {
+    fn java_version_is_parsed_from_the_output_of_each_program() {
         let rows = [
             ("javac 17.0.15\n", "javac ", Some(17)),
             ("javac 1.8.0_392\n", "javac ", Some(1)),
@@ -134,13 +134,13 @@ mod tests {
     }
 
     #[test]
-    fn an_older_java_is_an_error_that_says_what_is_needed() {
+    fn older_java_is_rejected_with_the_needed_version() {
         let need =
             Need { command: &["echo", "javac 11.0.2"], package: "none", java: Some("javac ") };
         let message = need.check().unwrap_err().to_string();
         assert_eq!(
             message,
-            "`echo javac 11.0.2` says \"javac 11.0.2\"; at least Java 17 is needed"
+            "`echo javac 11.0.2` reports \"javac 11.0.2\"; at least Java 17 is needed"
         );
     }
 }

@@ -1,8 +1,8 @@
 //! Development tasks: `cargo xtask help` lists them.
-#![expect(clippy::print_stdout, reason = "a task talks to the person who runs it")]
+#![expect(clippy::print_stdout, reason = "a task prints its progress and results")]
 
+mod background;
 mod bench;
-mod beside;
 mod chaos;
 mod check;
 mod ci;
@@ -36,7 +36,7 @@ const TASKS: [Task; 15] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
-        summary: "make sure that there is a ZooKeeper server to test with",
+        summary: "find or install a ZooKeeper server for the tests",
         run: |_| zookeeper::ensure(),
     },
     Task {
@@ -51,12 +51,12 @@ const TASKS: [Task; 15] = [
     },
     Task {
         usage: "demo [--rounds N]",
-        summary: "kill a worker in the middle of an item and check the outcome",
+        summary: "kill a worker while it runs an item and check the outcome",
         run: demo::run,
     },
     Task {
         usage: "verify [--backend memory|zk] [--scenario F05] [--seed N] [--nightly]",
-        summary: "fault scenarios, simulated or with real processes, each judged",
+        summary: "fault scenarios, simulated or with real processes, each with a verdict",
         run: verify::run_scenarios,
     },
     Task {
@@ -66,33 +66,37 @@ const TASKS: [Task; 15] = [
     },
     Task {
         usage: "sim [--system] [--seeds N] [--first-seed S] [--replay SEED] [--scenario F05]",
-        summary: "seeds of the pure or the system simulation, or one of them again",
+        summary: "run seeds of the pure or the system simulation, or replay one",
         run: sim::run_seeds,
     },
     Task {
         usage: "mutants [--seeds N] [NAME...]",
-        summary: "the product without one guard or rule at a time, and who notices",
+        summary: "remove one guard or rule at a time, and report which checks fail",
         run: mutants::hunt,
     },
     Task {
         usage: "nightly [--first-seed S]",
-        summary: "what takes hours: more seeds, the whole model, mutants, all scenarios, chaos",
+        summary: "long checks: more seeds, the whole model, mutants, all scenarios, chaos",
         run: nightly::run_all,
     },
-    Task { usage: "check HISTORY", summary: "judge what was recorded in a run", run: check::judge },
+    Task {
+        usage: "check HISTORY",
+        summary: "verify the recorded history of a run",
+        run: check::judge,
+    },
     Task {
         usage: "fuzz [--seconds N] [TARGET]",
-        summary: "libFuzzer on one target or all; needs nightly and cargo-fuzz",
+        summary: "run libFuzzer on one target or all; needs nightly and cargo-fuzz",
         run: fuzz::run,
     },
     Task {
         usage: "interop [--java 2.1.5] [--check N] [--rounds N]",
-        summary: "Rust and the released Java ElasticJob in one namespace; Maven is fetched",
+        summary: "run Rust and the released Java ElasticJob in one namespace; installs Maven",
         run: interop::run_suite,
     },
     Task {
         usage: "bench [--quick] [--java FOLDER] [NAME...]",
-        summary: "what coordination costs beside what ZooKeeper needs for as much, and beside Java",
+        summary: "cost of coordination compared with plain ZooKeeper, and with Java",
         run: bench::measure,
     },
     Task {
@@ -149,20 +153,20 @@ fn list() -> String {
 /// Returns the root of the workspace.
 fn workspace() -> &'static Path {
     let this_crate = Path::new(env!("CARGO_MANIFEST_DIR"));
-    this_crate.parent().expect("xtask lies one folder below the root of the workspace")
+    this_crate.parent().expect("xtask is one folder below the root of the workspace")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn refusal(line: &str) -> String {
+    fn usage_error(line: &str) -> String {
         let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
         dispatch(&arguments).unwrap_err().to_string()
     }
 
     #[test]
-    fn a_wrong_command_line_is_refused_before_anything_runs() {
+    fn invalid_command_line_is_rejected_before_any_step() {
         let rows = [
             ("unknown", "tset", "there is no command `tset`"),
             ("a prefix is not a name", "zook", "there is no command `zook`"),
@@ -177,18 +181,18 @@ mod tests {
             ("no seed", "nightly --first-seed", "takes a whole number, not nothing"),
             ("no seeds", "mutants --seeds 0", "`--seeds` takes a number from 1, not `0`"),
             ("another option", "mutants --all", "takes `--seeds N` and names, not `--all`"),
-            ("nothing to judge", "check", "`check` needs a file or a folder"),
+            ("no history", "check", "`check` needs a file or a folder"),
             ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {
-            let message = refusal(line);
+            let message = usage_error(line);
             assert!(message.contains(expected), "{case}: {message}");
             assert!(message.contains("cargo xtask help"), "{case}: {message}");
         }
     }
 
     #[test]
-    fn the_readme_shows_the_list_of_commands_as_it_is_printed() {
+    fn readme_shows_the_printed_list_of_commands() {
         let transcript = format!("```text\n$ cargo xtask help\n{}```\n", list());
         assert!(include_str!("../README.md").contains(&transcript), "expected:\n{transcript}");
     }

@@ -1,4 +1,4 @@
-//! `cargo xtask mutants`: the product without one of its guards or rules at a time, and who notices.
+//! `cargo xtask mutants`: removes one guard or rule at a time, and reports which checks fail.
 
 use std::fs;
 
@@ -9,26 +9,28 @@ use mutants::write_copy;
 use crate::steps::{cargo, run};
 use crate::{Error, workspace};
 
-/// What the arguments say.
+/// Parsed arguments.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Request {
-    /// How many seeds those mutants get that nobody is to notice; the program's own number if it is not said.
+    /// Number of seeds for mutants that no check is expected to notice. The default is the
+    /// program's own.
     seeds: Option<u64>,
-    /// Which mutants; all if there are none.
+    /// Names of the selected mutants; empty selects all.
     names: Vec<String>,
 }
 
-/// Writes the copy of the workspace that has the mutants. There it runs the stories and the exhaustive model, then the
-/// simulation, which prints the table of all three.
+/// Writes the copy of the workspace with the mutants, and runs all checks in it.
 ///
-/// The table is printed even if the stories or the model have found something else than it says.
+/// The checks are the stories, the exhaustive model, and the simulation, which prints the table of
+/// all three. The table is printed even if the stories or the model differ from their expectations.
 pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     let request = Request::parse(arguments)?;
     let folder = workspace().join("target").join("mutants");
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
     let copy = folder.join("workspace");
     write_copy(workspace(), &copy)?;
-    // A folder of its own: cargo takes the packages of both workspaces for the same ones, and would mix what it builds.
+    // A separate target folder, because cargo does not distinguish the packages of both workspaces
+    // and would mix their builds.
     let target = folder.join("target");
     let in_copy = |line: &str| {
         let mut command: Command = cargo(line);
@@ -40,16 +42,16 @@ pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     for file in [&stories, &model] {
         fs::write(file, "").map_err(Error::file("write", file))?;
     }
-    let mut telling = in_copy(TESTS);
-    telling.args(["--no-fail-fast", "--lib", "--tests", "stories_fail_without_their_guards"]);
-    let told = run(telling.env("MUTANTS", &names).env("MUTANTS_STORIES", &stories));
-    let mut modelling = in_copy(TESTS);
-    modelling.args(["--lib", "mutants_are_noticed", "--", "--ignored"]);
-    let modelled = run(modelling.env("MUTANTS", &names).env("MUTANTS_FILE", &model));
+    let mut story_tests = in_copy(TESTS);
+    story_tests.args(["--no-fail-fast", "--lib", "--tests", "stories_fail_without_their_guards"]);
+    let stories_passed = run(story_tests.env("MUTANTS", &names).env("MUTANTS_STORIES", &stories));
+    let mut model_tests = in_copy(TESTS);
+    model_tests.args(["--lib", "mutants_are_noticed", "--", "--ignored"]);
+    let model_passed = run(model_tests.env("MUTANTS", &names).env("MUTANTS_FILE", &model));
     let mut simulation = in_copy(SIMULATION);
     simulation.arg("--stories").arg(&stories).arg("--model").arg(&model);
     run(simulation.args(request.words()))?;
-    told.and(modelled)
+    stories_passed.and(model_passed)
 }
 
 const TESTS: &str = "test --release --quiet -p coordination";
@@ -90,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_become_those_of_the_simulation() {
+    fn arguments_are_passed_on_to_the_simulation() {
         let rows = [
             ("", ""),
             ("--seeds 50", "--seeds 50"),

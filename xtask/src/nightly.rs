@@ -1,23 +1,23 @@
-//! `cargo xtask nightly`: what takes too long for each test run.
+//! `cargo xtask nightly`: checks that take too long for each test run.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::steps::{Steps, cargo, run};
 use crate::{Error, chaos, mutants, sim, verify};
 
-/// By how much the first seed differs from one night to the next.
+/// Difference between the first seeds of two consecutive nights.
 const SEEDS_OF_A_NIGHT: u64 = 1_000_000;
 const PURE_SEEDS: u64 = 200_000;
 const SYSTEM_SEEDS: u64 = 1_000;
 const DAY: Duration = Duration::from_hours(24);
 
-/// What of the exhaustive model is not in `cargo xtask test`.
+/// Arguments of cargo for the parts of the exhaustive model that `cargo xtask test` omits.
 const MODEL: &str = "test --release -p coordination --lib -- --exact --include-ignored --nocapture \
                      --test-threads 1 exhaustive::tests::exhaustive_beginning \
                      exhaustive::tests::exhaustive_grounds exhaustive::tests::exhaustive_nightly \
                      exhaustive::tests::each_of_many_walks_comes_to_rest_and_agrees_with_the_registry";
 
-/// Runs all steps, whatever comes of those before; fails if one of them did.
+/// Runs all steps, even after failures. Fails if one of them failed.
 pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     let first = first_seed(arguments, SystemTime::now())?;
     let [pure, system] = simulations(first)?;
@@ -34,7 +34,7 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     steps.end("cargo xtask nightly")
 }
 
-/// Returns the first seed that is asked for, else that of the day on which the night begins.
+/// Returns the requested first seed, or that of the day on which the night begins.
 fn first_seed(arguments: &[String], now: SystemTime) -> Result<u64, Error> {
     match arguments {
         [] => {
@@ -53,7 +53,8 @@ fn surplus(word: &str) -> Error {
     Error::Usage(format!("`nightly` takes `--first-seed S` only, not `{word}`"))
 }
 
-/// Returns the arguments of cargo that run the seeds from `first` on: of the pure and of the system simulation.
+/// Returns the arguments of cargo for the seeds from `first` on, of the pure and the system
+/// simulation.
 fn simulations(first: u64) -> Result<[String; 2], Error> {
     let pure = sim::line(&format!("--seeds {PURE_SEEDS} --first-seed {first}"))?;
     let system = sim::line(&format!("--system --seeds {SYSTEM_SEEDS} --first-seed {first}"))?;
@@ -74,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_seed_is_that_of_the_day_or_the_one_that_is_asked_for() {
+    fn first_seed_is_that_of_the_day_or_the_requested_one() {
         let rows = [
             ("", 0, 0),
             ("", 86_399, 0),
@@ -88,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_command_line_names_what_is_wrong() {
+    fn invalid_command_line_is_rejected_with_the_wrong_argument() {
         let rows = [
             ("--first-seed", "`--first-seed` takes a whole number, not nothing"),
             ("--first-seed x", "`--first-seed` takes a whole number, not `x`"),
@@ -103,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn both_simulations_begin_with_the_same_seed_and_no_seed_is_in_two_nights() {
+    fn both_simulations_begin_with_the_same_seed_and_nights_do_not_overlap() {
         let [pure, system] = simulations(5).unwrap();
         assert!(pure.ends_with("--bin ejob-sim -- run --seeds 200000 --first-seed 5"), "{pure}");
         assert!(system.ends_with("--example chaos -- 5 1000"), "{system}");
@@ -111,7 +112,7 @@ mod tests {
         assert!(simulations(u64::MAX).is_err());
     }
 
-    /// Returns the tests in a source, each with whether an ordinary test run leaves it out.
+    /// Returns the tests in a source, each with a flag that an ordinary test run ignores it.
     fn tests_in(source: &str) -> Vec<(&str, bool)> {
         let mut found = Vec::new();
         for block in source.split("#[test]").skip(1) {
@@ -122,20 +123,23 @@ mod tests {
         found
     }
 
-    /// A filter that matches nothing is no failure of a test run: the names are compared here.
+    /// Compares the names, because a test run with a filter that matches no test succeeds.
     #[test]
-    fn what_the_model_leaves_out_by_day_is_run_by_test_or_at_night_and_exists() {
+    fn each_ignored_test_of_the_model_is_run_by_test_or_nightly() {
         let file = workspace().join("crates/coordination/src/exhaustive/tests.rs");
         let source = fs::read_to_string(file).unwrap();
         let tests = tests_in(&source);
         let words = test::MODEL.into_iter().chain(MODEL.split_whitespace());
         let named: Vec<&str> =
             words.filter_map(|word| word.strip_prefix("exhaustive::tests::")).collect();
-        for (name, is_left_out) in &tests {
-            assert!(!is_left_out || named.contains(name), "nobody runs {name}");
+        for (name, is_ignored) in &tests {
+            assert!(
+                !is_ignored || named.contains(name),
+                "neither `test` nor `nightly` runs {name}"
+            );
         }
         for name in named {
-            assert!(tests.iter().any(|(test, _)| *test == name), "there is no {name}");
+            assert!(tests.iter().any(|(test, _)| *test == name), "the model has no test {name}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Programs that cargo builds and others start.
+//! Builds programs with cargo, and returns their paths.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use serde::Deserialize;
 use crate::Error;
 use crate::steps::{cargo, line};
 
-/// What cargo says about something it has built; most of it is of no interest here.
+/// Fields of cargo's message about a build artifact that are used here.
 #[derive(Deserialize)]
 struct Artifact {
     executable: Option<PathBuf>,
@@ -32,20 +32,22 @@ struct Profile {
 #[derive(Debug)]
 pub(crate) struct Programs {
     line: String,
-    /// By the name of the program.
+    /// Paths by the name of the program.
     programs: BTreeMap<String, PathBuf>,
-    /// The tests within a library, by the library's name.
+    /// Test programs of libraries, by the library's name.
     library_tests: BTreeMap<String, PathBuf>,
 }
 
 impl Programs {
-    /// Builds the programs that cargo's options name, with the features that dependencies have in tests: cargo chooses those if
-    /// something is built that may use dev-dependencies, like an example. What tests have built is then not built once more.
+    /// Builds the programs that `targets` name, with the dependencies' features of a test build.
+    ///
+    /// Cargo chooses those features if a target may use dev-dependencies, as an example does.
+    /// Artifacts of the tests are then used again.
     pub(crate) fn build_as_tested(targets: &str) -> Result<Self, Error> {
         Self::build(&format!("build --workspace --all-features --example quickstart {targets}"))
     }
 
-    /// Builds what the arguments of cargo name.
+    /// Builds the targets that the arguments of cargo name.
     pub(crate) fn build(arguments: &str) -> Result<Self, Error> {
         let mut command = cargo(arguments);
         command.arg("--message-format=json-render-diagnostics");
@@ -79,12 +81,12 @@ impl Programs {
         self.path(name).map(Command::new)
     }
 
-    /// Returns where a program is.
+    /// Returns the path of a program.
     pub(crate) fn path(&self, name: &str) -> Result<&PathBuf, Error> {
         self.programs.get(name).ok_or_else(|| self.lacks(name))
     }
 
-    /// Returns a command that runs the tests within a library.
+    /// Returns a command that runs the tests of a library.
     pub(crate) fn library_tests(&self, library: &str) -> Result<Command, Error> {
         self.library_tests.get(library).map(Command::new).ok_or_else(|| self.lacks(library))
     }
@@ -100,7 +102,7 @@ mod tests {
     use crate::error::with_causes;
 
     #[test]
-    fn programs_are_told_from_tests_and_from_what_cannot_be_started() {
+    fn programs_are_distinguished_from_tests_and_libraries() {
         let artifact = |name: &str, kind: &str, test: bool, executable: &str| {
             format!(
                 r#"{{"reason":"compiler-artifact","target":{{"name":"{name}","kind":["{kind}"]}},"profile":{{"test":{test}}},"executable":{executable}}}"#

@@ -1,25 +1,25 @@
-//! `cargo xtask sim`: many seeds of a simulation, or one of them again.
+//! `cargo xtask sim`: runs seeds of a simulation, or replays one of them.
 
 use crate::steps::{cargo, run};
 use crate::{Error, verify};
 
-/// How many seeds of the pure simulation are run if nobody says otherwise.
+/// Default number of seeds of the pure simulation.
 const SEEDS: u64 = 2_000;
-/// The same of the system simulation, whose seeds take some ten times as long.
+/// Default number of seeds of the system simulation, which take some ten times as long.
 const SYSTEM_SEEDS: u64 = 250;
 
-/// What the arguments say.
+/// Parsed arguments.
 #[derive(Debug, Default)]
 struct Request {
-    /// Whether whole schedulers are simulated, not only what they decide.
+    /// Simulates whole schedulers instead of only their decisions.
     system: bool,
     seeds: Option<u64>,
     first: u64,
-    /// The only seed, to be shown in full.
+    /// A single seed, whose run is shown in full.
     replay: Option<u64>,
 }
 
-/// Runs what the arguments say.
+/// Runs the simulation that the arguments select.
 pub(crate) fn run_seeds(arguments: &[String]) -> Result<(), Error> {
     if let [option, scenario] = arguments
         && option == "--scenario"
@@ -49,7 +49,8 @@ impl Request {
                 "--replay" => request.replay = Some(number(option, rest.next())?),
                 other => {
                     let text = format!(
-                        "`sim` takes `--system`, `--seeds N`, `--first-seed S` and `--replay SEED`, or `--scenario ID` alone, not `{other}`"
+                        "`sim` takes `--system`, `--seeds N`, `--first-seed S` and \
+                         `--replay SEED`, or `--scenario ID` alone, not `{other}`"
                     );
                     return Err(Error::Usage(text));
                 }
@@ -78,7 +79,7 @@ impl Request {
     }
 }
 
-/// Reads the value of an option.
+/// Parses the value of an option.
 pub(crate) fn number(option: &str, value: Option<&String>) -> Result<u64, Error> {
     let found = value.map_or("nothing".to_owned(), |value| format!("`{value}`"));
     let number = value.and_then(|value| value.parse().ok());
@@ -90,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn arguments_become_those_of_the_program() {
+    fn arguments_are_passed_on_to_the_program() {
         let rows = [
             ("", "--bin ejob-sim -- run --seeds 2000 --first-seed 0"),
             ("--seeds 50 --first-seed 7", "--bin ejob-sim -- run --seeds 50 --first-seed 7"),
@@ -107,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn seeds_end_where_numbers_do() {
+    fn seeds_beyond_the_largest_number_are_rejected() {
         let last = u64::MAX - 250;
         line(&format!("--system --first-seed {last}")).unwrap();
         let error = line(&format!("--system --first-seed {}", last + 1)).unwrap_err().to_string();

@@ -1,20 +1,21 @@
-//! Runs commands one after the other: echoes each, takes its time, stops at the first failure or goes on.
+//! Runs commands one after the other, echoes and times each, and stops at the first failure or
+//! continues.
 
 use std::env;
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::beside::Beside;
+use crate::background::Background;
 use crate::error::with_causes;
 use crate::{Error, workspace};
 
 /// The steps of a task so far.
 #[derive(Debug, Default)]
 pub(crate) struct Steps {
-    /// Those that have succeeded.
+    /// Succeeded steps with their durations.
     done: Vec<(String, Duration)>,
-    /// What became of the attempts that have not.
+    /// Errors of failed attempts.
     failed: Vec<Error>,
 }
 
@@ -24,28 +25,29 @@ impl Steps {
         self.step(name, || run(command))
     }
 
-    /// Does anything as the next step, and returns what comes of it.
+    /// Runs an action as the next step, and returns its result.
     pub(crate) fn step<T>(
         &mut self,
         name: &str,
-        act: impl FnOnce() -> Result<T, Error>,
+        action: impl FnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         let start = Instant::now();
-        self.note(name, act().map(|made| (made, start.elapsed())))
+        self.note(name, action().map(|made| (made, start.elapsed())))
     }
 
-    /// Does anything as the next step. The task goes on whatever comes of it: its end tells.
-    pub(crate) fn attempt(&mut self, name: &str, act: impl FnOnce() -> Result<(), Error>) {
-        if let Err(error) = self.step(name, act) {
+    /// Runs an action as the next step. If it fails, the task continues and its end reports the
+    /// error.
+    pub(crate) fn attempt(&mut self, name: &str, action: impl FnOnce() -> Result<(), Error>) {
+        if let Err(error) = self.step(name, action) {
             eprintln!("error: {}", with_causes(&error));
             self.failed.push(error);
         }
     }
 
-    /// Waits for a command that was started earlier, shows what it has printed, and counts it as the next step.
-    pub(crate) fn join(&mut self, beside: Beside) -> Result<(), Error> {
-        let name = beside.name().to_owned();
-        self.note(&name, beside.end().map(|duration| ((), duration)))
+    /// Waits for a background program, prints its output, and counts it as the next step.
+    pub(crate) fn join(&mut self, background: Background) -> Result<(), Error> {
+        let name = background.name().to_owned();
+        self.note(&name, background.end().map(|duration| ((), duration)))
     }
 
     fn note<T>(&mut self, name: &str, ended: Result<(T, Duration), Error>) -> Result<T, Error> {
@@ -55,13 +57,13 @@ impl Steps {
         Ok(made)
     }
 
-    /// Ends a task with its summary; fails with all attempts that failed.
+    /// Ends a task with its summary. Fails with all errors of failed attempts.
     pub(crate) fn end(self, task: &str) -> Result<(), Error> {
         println!("{}", self.summary(task));
         if self.failed.is_empty() { Ok(()) } else { Err(Error::Steps { failed: self.failed }) }
     }
 
-    /// Returns one line that names the steps that have succeeded, with their durations.
+    /// Returns one line with the succeeded steps and their durations.
     fn summary(&self, task: &str) -> String {
         let total: Duration = self.done.iter().map(|(_, duration)| *duration).sum();
         let mut line = format!("{task}: {} steps passed in {}", self.done.len(), seconds(total));
@@ -85,7 +87,7 @@ pub(crate) fn cargo(arguments: &str) -> Command {
     command
 }
 
-/// Returns the same command at a lower priority, so that what runs beside it does not notice.
+/// Returns the same command at a lower priority, so that it does not delay other steps.
 pub(crate) fn niced(command: &Command) -> Command {
     let mut niced = Command::new("nice");
     niced.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
@@ -96,7 +98,7 @@ pub(crate) fn niced(command: &Command) -> Command {
     niced
 }
 
-/// Echoes a command, runs it without any input, and fails unless it succeeds.
+/// Echoes a command and runs it without input. Fails unless it succeeds.
 pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
     let line = line(command);
     println!("$ {line}");
@@ -107,13 +109,13 @@ pub(crate) fn run(command: &mut Command) -> Result<(), Error> {
     }
 }
 
-/// Returns whether a command that is only a question succeeds; its output is not shown.
+/// Returns whether a command succeeds, without showing its output.
 pub(crate) fn succeeds(command: &mut Command) -> bool {
     let silent = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     silent.status().is_ok_and(|status| status.success())
 }
 
-/// Words a command as one would type it: settings, the program by its name, the arguments.
+/// Returns a command as text: environment variables, the program's name, the arguments.
 pub(crate) fn line(command: &Command) -> String {
     let program = std::path::Path::new(command.get_program());
     let program = program.file_name().unwrap_or(program.as_os_str());
@@ -131,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_failure_ends_the_task_and_names_its_step_and_its_command() {
+    fn first_failure_ends_the_task_and_names_step_and_command() {
         let mut steps = Steps::default();
         steps.command("good", &mut Command::new("true")).unwrap();
         let failures = [
@@ -151,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_task_goes_on_after_an_attempt_and_names_all_that_failed_at_its_end() {
+    fn failed_attempts_do_not_stop_the_task_and_are_named_at_its_end() {
         let mut steps = Steps::default();
         let mut ran = Vec::new();
         for (name, program) in [("one", "false"), ("two", "true"), ("three", "/no/such")] {
@@ -171,14 +173,14 @@ mod tests {
     }
 
     #[test]
-    fn a_task_without_failures_ends_well() {
+    fn task_without_failures_succeeds() {
         let mut steps = Steps::default();
         steps.attempt("good", || run(&mut Command::new("true")));
         steps.end("x").unwrap();
     }
 
     #[test]
-    fn the_summary_lists_the_steps_in_order() {
+    fn summary_lists_the_steps_in_order() {
         let done = vec![
             ("unit tests".to_owned(), Duration::from_millis(1500)),
             ("doc tests".to_owned(), Duration::from_millis(250)),
@@ -190,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_is_echoed_as_one_would_type_it() {
+    fn command_is_echoed_as_on_a_command_line() {
         let mut command = Command::new("/usr/bin/cargo");
         command.args(["doc", "--no-deps"]).env("RUSTDOCFLAGS", "-D warnings");
         assert_eq!(line(&command), "RUSTDOCFLAGS='-D warnings' cargo doc --no-deps");

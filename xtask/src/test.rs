@@ -1,24 +1,28 @@
-//! `cargo xtask test`: what has to pass before anything else is looked at.
+//! `cargo xtask test`: the checks that every change has to pass.
 
-use crate::beside::Beside;
+use crate::background::Background;
 use crate::program::Programs;
 use crate::steps::{Steps, cargo, niced};
 use crate::{Error, workspace, zookeeper};
 
-/// All tests but those within documentation. Benchmarks are left out: as tests they would run for minutes and say nothing.
+/// Arguments of cargo for all tests except doc tests.
+///
+/// Benchmarks are omitted, because as tests they would run for minutes without a result.
 const TESTS: &str = "test --workspace --all-features --lib --bins --tests --examples";
 
 /// The programs that the steps start.
-const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker --example sharding_vectors \
-                        --example cron_vectors";
+const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker \
+                        --example sharding_vectors --example cron_vectors";
 
-/// The steps that cargo takes after the tests.
+/// Steps that cargo runs after the tests.
 const STEPS: [(&str, &str); 2] = [
     ("doc tests", "test --workspace --all-features --doc"),
     ("quick start", "run --example quickstart"),
 ];
 
-/// Those that our own programs take, with what they are told. It would take longer to build an optimized simulation than that saves.
+/// Steps that run programs of the workspace, with their arguments.
+///
+/// The build of an optimized simulation would take longer than it saves.
 const RUNS: [(&str, &str, &str); 4] = [
     ("simulation", "ejob-sim", "run --seeds 2000"),
     ("crash points", "ejob-sim", "points"),
@@ -32,7 +36,9 @@ const RUNS: [(&str, &str, &str); 4] = [
     ("cron vectors", "cron_vectors", "crates/trigger/testdata/quartz-cron-vectors.jsonl"),
 ];
 
-/// What of the exhaustive model is searched each time. It keeps one processor busy for longer than all other steps take.
+/// Tests of the exhaustive model that run each time.
+///
+/// They keep one processor busy for longer than all other steps take.
 pub(crate) const MODEL: [&str; 3] = [
     "exhaustive::tests::exhaustive_two_fires",
     "exhaustive::tests::exhaustive_three_by_three",
@@ -46,13 +52,13 @@ pub(crate) fn run() -> Result<(), Error> {
     let model = || Programs::build("test --release -p coordination --lib --no-run");
     let mut model = steps.step("build of the model", model)?.library_tests("coordination")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
-    let model = Beside::start("exhaustive model", niced(model.current_dir(workspace())))?;
+    let model = Background::start("exhaustive model", niced(model.current_dir(workspace())))?;
     steps.command("tests", &mut cargo(TESTS))?;
     let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
-    // They wait for fires and sessions far more than they compute.
+    // In the background, because the scenarios mostly wait for fires and sessions.
     let mut scenarios = programs.command("ejob-verify")?;
     scenarios.current_dir(workspace());
-    let scenarios = Beside::start("ten scenarios on ZooKeeper", scenarios)?;
+    let scenarios = Background::start("ten scenarios on ZooKeeper", scenarios)?;
     for (name, arguments) in STEPS {
         steps.command(name, &mut cargo(arguments))?;
     }
@@ -71,9 +77,9 @@ mod tests {
 
     use super::*;
 
-    /// Where cargo does not look for tests by itself, a file that nobody names would never be run.
+    /// Without automatic discovery by cargo, a file without a `mod` line would never run.
     #[test]
-    fn every_file_of_tests_is_a_part_of_a_program_of_tests() {
+    fn every_test_file_belongs_to_a_test_program() {
         let mut n_programs = 0;
         for package in fs::read_dir(workspace().join("crates")).unwrap() {
             let package = package.unwrap().path();

@@ -3,9 +3,9 @@
 use crate::steps::{cargo, run};
 use crate::{Error, zookeeper};
 
-/// Plays what the arguments say; they are the runner's own.
+/// Builds and runs the scenarios with the runner's own arguments.
 ///
-/// The runner and the workers are built first, because the runner starts workers from the folder that it is in.
+/// The workers are built first, because the runner starts them from its own folder.
 pub(crate) fn run_scenarios(arguments: &[String]) -> Result<(), Error> {
     if needs_zookeeper(arguments) {
         zookeeper::ensure()?;
@@ -14,7 +14,7 @@ pub(crate) fn run_scenarios(arguments: &[String]) -> Result<(), Error> {
     run(cargo("run --quiet -p verify --bin ejob-verify --").args(arguments))
 }
 
-/// Real processes are the default.
+/// Returns whether the scenarios need ZooKeeper. Real processes are the default.
 fn needs_zookeeper(arguments: &[String]) -> bool {
     !arguments.windows(2).any(|pair| pair == ["--backend", "memory"])
 }
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_simulation_needs_no_zookeeper() {
+    fn only_the_memory_backend_needs_no_zookeeper() {
         let rows = [
             ("", true),
             ("--scenario F05", true),

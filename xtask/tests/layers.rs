@@ -1,13 +1,13 @@
-//! The layers: which of our crates may name which, and what must not be reachable from where.
+//! The layers: allowed dependencies between the crates, and packages that must not be reachable.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt::Write as _;
 
 use cargo_metadata::{CargoOpt, DependencyKind, Metadata, MetadataCommand, Package};
 
-/// What one of our crates may name of our crates.
+/// Crates of the workspace that one crate may name.
 struct Row {
     name: &'static str,
     /// In `[dependencies]` and `[build-dependencies]`.
@@ -16,7 +16,7 @@ struct Row {
     dev: &'static [&'static str],
 }
 
-/// From the bottom to the top. A new edge is a decision about the architecture.
+/// The layers from the bottom to the top. A new edge is a decision about the architecture.
 const LAYERS: [Row; 26] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
@@ -127,15 +127,16 @@ const LAYERS: [Row; 26] = [
 ];
 
 const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];
-/// The optional `cron` of `trigger` is compiled by a macro that draws by chance; what it makes does not.
-const CHANCELESS: [&str; 3] = ["coordination", "reg-center", "sharding"];
+/// Crates without random numbers. `trigger` is not listed, because a macro of its optional `cron`
+/// draws random numbers at compile time.
+const WITHOUT_RANDOM: [&str; 3] = ["coordination", "reg-center", "sharding"];
 
-/// What must not be reachable from which of our crates, through anything but dev-dependencies.
+/// Packages that must not be reachable from some crates, except through dev-dependencies.
 const UNREACHABLE: [(&str, &[&str], &str); 6] = [
     ("tokio", &PURE, "pure crates run on no runtime"),
     ("tracing", &PURE, "pure crates do not log"),
-    ("getrandom", &CHANCELESS, "pure crates draw nothing by chance"),
-    ("rand", &CHANCELESS, "pure crates draw nothing by chance"),
+    ("getrandom", &WITHOUT_RANDOM, "pure crates use no random numbers"),
+    ("rand", &WITHOUT_RANDOM, "pure crates use no random numbers"),
     (
         "zookeeper-client",
         &[
@@ -172,7 +173,7 @@ const UNREACHABLE: [(&str, &[&str], &str); 6] = [
     ),
 ];
 
-/// Who depends on whom, by the names of packages.
+/// Dependencies between packages, by their names.
 #[derive(Clone, Debug, Default)]
 struct Graph {
     members: BTreeSet<String>,
@@ -187,7 +188,7 @@ struct Graph {
 type Edges = BTreeMap<String, BTreeSet<String>>;
 
 impl Graph {
-    /// Takes the graph that cargo has resolved, with all features on.
+    /// Returns the graph that cargo has resolved, with all features enabled.
     fn of(metadata: &Metadata) -> Graph {
         let names: BTreeMap<_, _> = metadata
             .packages
@@ -246,7 +247,7 @@ impl Graph {
     }
 }
 
-/// Returns a sentence for each thing in the graph that the tables do not allow.
+/// Returns a sentence for each violation of the tables in the graph.
 fn violations(graph: &Graph) -> Vec<String> {
     let mut violations = Vec::new();
     for member in &graph.members {
@@ -297,7 +298,7 @@ fn assert_none(violations: &[String]) {
 }
 
 #[test]
-fn the_crates_keep_to_their_layers() {
+fn crates_depend_only_on_allowed_layers() {
     let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../Cargo.toml");
     let mut command = MetadataCommand::new();
     command.manifest_path(manifest).features(CargoOpt::AllFeatures);
@@ -309,7 +310,8 @@ fn the_crates_keep_to_their_layers() {
 /// From and to, by name.
 type Edge = (&'static str, &'static str);
 
-/// A graph that keeps to the layers, with `more` edges; `(dev)` at the end of a name is a dev edge.
+/// Returns a graph that keeps to the layers, with `more` edges. A name that ends in `(dev)` is a
+/// dev edge.
 fn graph_with(more: &[Edge]) -> Graph {
     let mut graph = Graph::default();
     graph.product.insert("testkit".to_owned());
@@ -334,7 +336,7 @@ fn graph_with(more: &[Edge]) -> Graph {
 }
 
 #[test]
-fn a_graph_that_keeps_to_the_layers_is_not_complained_about() {
+fn graph_within_the_layers_has_no_violations() {
     let rows: [(&str, &[Edge]); 4] = [
         ("the layers themselves", &[]),
         ("tokio in the shell", &[("lite", "tokio"), ("lite", "tracing")]),
@@ -347,7 +349,7 @@ fn a_graph_that_keeps_to_the_layers_is_not_complained_about() {
 }
 
 #[test]
-fn a_bad_graph_is_complained_about_with_crate_edge_and_rule() {
+fn violation_names_crate_edge_and_rule() {
     let rows: [(&str, &[Edge], &str); 7] = [
         (
             "an edge upward",
@@ -363,7 +365,8 @@ fn a_bad_graph_is_complained_about_with_crate_edge_and_rule() {
         (
             "a test that needs too much",
             &[("coordination", "zookeeper-fixture (dev)")],
-            "coordination -> zookeeper-fixture (dev): edge not allowed; tests of coordination may name []",
+            "coordination -> zookeeper-fixture (dev): edge not allowed; \
+             tests of coordination may name []",
         ),
         (
             "the kit needs a development crate",

@@ -1,11 +1,11 @@
-//! The rules of this repository that neither the compiler nor clippy knows.
+//! Rules of this repository that neither the compiler nor clippy checks.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Crates whose `clippy.toml` keeps clocks, threads and the like out of them.
+/// Crates whose `clippy.toml` forbids clocks, threads and the like.
 const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];
 /// Attributes that need a reason.
 const EXCEPTIONS: [&str; 3] = ["ignore", "allow", "expect"];
@@ -49,7 +49,7 @@ fn relative(path: &Path) -> String {
     path.strip_prefix(workspace()).unwrap_or(path).display().to_string()
 }
 
-/// Returns whether a source begins by saying what the file is.
+/// Returns whether a source begins with module documentation.
 fn has_front_page(source: &str) -> bool {
     let first = source.lines().map(str::trim).find(|line| {
         let is_setting = line.starts_with("#![") && !line.starts_with("#![doc");
@@ -58,7 +58,7 @@ fn has_front_page(source: &str) -> bool {
     first.is_some_and(|line| line.starts_with("//!") || line.starts_with("#![doc"))
 }
 
-/// Returns the exceptions in a source that give no reason, with the numbers of their lines.
+/// Returns the exceptions without a reason in a source, with their line numbers.
 fn exceptions_without_reason(source: &str) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (n, line) in source.lines().enumerate() {
@@ -70,7 +70,7 @@ fn exceptions_without_reason(source: &str) -> Vec<(usize, String)> {
         if !EXCEPTIONS.contains(&name.as_str()) {
             continue;
         }
-        // The rest of the attribute may be on the lines that follow.
+        // An attribute can continue on the following lines.
         let rest: Vec<&str> = source.lines().skip(n).collect();
         let rest = rest.join(" ");
         let attribute = rest.split_once(")]").map_or(rest.as_str(), |(attribute, _)| attribute);
@@ -93,11 +93,11 @@ fn missing_lines<'a>(base: &'a str, file: &str) -> Vec<&'a str> {
 fn every_crate_has_a_readme() {
     let missing = crates().into_iter().filter(|folder| !folder.join("README.md").is_file());
     let missing: Vec<String> = missing.map(|folder| relative(&folder)).collect();
-    assert_none("every crate has a README.md; these have none", &missing);
+    assert_none("every crate has a README.md; these crates have none", &missing);
 }
 
 #[test]
-fn the_lints_of_a_pure_crate_include_those_of_the_workspace() {
+fn lints_of_a_pure_crate_include_those_of_the_workspace() {
     let base = fs::read_to_string(workspace().join("clippy.toml")).unwrap();
     let mut violations = Vec::new();
     for name in PURE {
@@ -112,17 +112,17 @@ fn the_lints_of_a_pure_crate_include_those_of_the_workspace() {
         }
     }
     assert_none(
-        "a crate's clippy.toml replaces that of the workspace, so it repeats it",
+        "a crate's clippy.toml replaces that of the workspace, so that it repeats all lines",
         &violations,
     );
 }
 
 #[test]
-fn every_module_says_what_it_is() {
+fn every_module_has_documentation() {
     let files = crates().into_iter().flat_map(|folder| rust_files(&folder.join("src")));
-    let silent = files.filter(|file| !has_front_page(&fs::read_to_string(file).unwrap()));
-    let silent: Vec<String> = silent.map(|file| relative(&file)).collect();
-    assert_none("every module begins with `//!`; these do not", &silent);
+    let undocumented = files.filter(|file| !has_front_page(&fs::read_to_string(file).unwrap()));
+    let undocumented: Vec<String> = undocumented.map(|file| relative(&file)).collect();
+    assert_none("every module begins with `//!`; these modules do not", &undocumented);
 }
 
 #[test]

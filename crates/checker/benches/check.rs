@@ -1,7 +1,7 @@
-//! How long it takes to judge a history of a simulated run.
+//! Duration of judging the history of a simulated run.
 
 #![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
-#![expect(dead_code, reason = "the bench uses a part of the vocabulary of stories")]
+#![expect(dead_code, reason = "the bench uses only some of the builders of the story module")]
 
 #[path = "../tests/stories/story/mod.rs"]
 mod story;
@@ -12,7 +12,7 @@ use checker::{History, Options, Replay, Verdict, check};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use story::Story;
 
-/// Six items run a hundred fires: some 5 000 records.
+/// Returns a history of six items that run a hundred fires each: about 5,000 records.
 fn history() -> History {
     let mut story = Story::cluster(6);
     for k in 1..=100 {

@@ -1,30 +1,31 @@
-//! Blind matching: which runs can stand for which fires, if one trusts nothing but the clock.
+//! Blind matching: pairs runs with fires by time alone, without the ids in the records.
 //!
-//! Fires are windows, runs are points, each run stands for at most one fire. Taking the runs in the order of time, and
-//! for each the open window that closes first, serves as many windows as any other way does.
+//! A fire is a time window and a run is a point in time. Each run serves at most one fire.
+//! The runs are taken in order of time, and each run takes the open window that closes first. This
+//! serves as many windows as possible.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// A stretch of time in which a run must begin, ends included.
+/// Time window in which a run must begin, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// When it opens.
+    /// Start of the window.
     pub from: u64,
-    /// When it closes.
+    /// End of the window.
     pub until: u64,
 }
 
-/// What has found no partner.
+/// Windows and runs without a partner.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unmatched {
-    /// Windows without a run, by their places, ascending.
+    /// Indices of the windows without a run, ascending.
     pub missed: Vec<usize>,
-    /// Runs without a window, by their places, ascending.
+    /// Indices of the runs without a window, ascending.
     pub extra: Vec<usize>,
 }
 
-/// Matches runs to windows, as many as possible.
+/// Matches as many runs to windows as possible.
 ///
 /// # Examples
 /// ```
@@ -71,7 +72,7 @@ mod tests {
 
     use super::*;
 
-    /// As many windows as augmenting paths can serve: the optimum, slowly.
+    /// Returns the largest possible number of matches, found slowly by augmenting paths.
     fn optimum(windows: &[Window], runs: &[u64]) -> usize {
         fn augment(
             window: usize,
@@ -107,7 +108,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4_000))]
 
         #[test]
-        fn the_greedy_match_is_as_large_as_any(
+        fn greedy_matching_is_optimal(
             windows in prop::collection::vec((0u64..30, 0u64..8), 0..9),
             runs in prop::collection::vec(0u64..40, 0..9),
         ) {

@@ -1,4 +1,4 @@
-//! All passes over one history.
+//! Runs all passes over one history.
 
 use crate::history::Fact;
 use crate::input::History;
@@ -8,7 +8,8 @@ use crate::replay::Replay;
 use crate::report::{Report, Verdict};
 use crate::{Violation, integrity, pass, timeline};
 
-/// Of how many violations the records that show them are written out. A history with more is broken beyond reading.
+/// Number of violations that are reported with their surrounding records. A longer list is not
+/// readable.
 const SHOWN: usize = 25;
 
 /// Judges a history.
@@ -17,7 +18,7 @@ const SHOWN: usize = 25;
 /// ```
 /// use checker::{History, Options, Verdict, check};
 ///
-/// // Nothing recorded shows nothing.
+/// // A history without records proves nothing.
 /// let report = check(&History::from_records(Vec::new()), &Options::default());
 /// assert_eq!(report.verdict, Verdict::Unknown);
 /// ```
@@ -68,6 +69,6 @@ fn run_name(history: &History) -> String {
     match meta {
         Some((run, Some(seed), backend)) => format!("{run}, seed {seed}, {backend}"),
         Some((run, None, backend)) => format!("{run}, {backend}"),
-        None => "a run without a name".to_owned(),
+        None => "an unnamed run".to_owned(),
     }
 }

@@ -1,4 +1,5 @@
-//! The documents in the nodes, as far as they matter for judging. Unknown fields are ignored.
+//! Parses the documents stored in the nodes, limited to the judged fields. Unknown fields are
+//! ignored.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +7,7 @@ use serde::Deserialize;
 
 use crate::names::{Name, Names};
 
-/// Where an item stands.
+/// State of an item in its ledger record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum State {
@@ -16,7 +17,7 @@ pub(crate) enum State {
     Retired,
 }
 
-/// Why an item runs.
+/// Reason for a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub(crate) enum Source {
@@ -37,7 +38,7 @@ impl Source {
     }
 }
 
-/// How a run ended.
+/// Outcome of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outcome {
@@ -50,7 +51,7 @@ pub(crate) enum Outcome {
     Disabled,
 }
 
-/// Fires that were merged into one run.
+/// Range of fires that one run stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Range {
     pub(crate) first: i64,
@@ -58,18 +59,18 @@ pub(crate) struct Range {
     pub(crate) count: u32,
 }
 
-/// A run in progress, or left unfinished.
+/// A run in progress, or an orphaned run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) holder: Name,
     pub(crate) fire: i64,
     pub(crate) source: Source,
     pub(crate) merged: Option<Range>,
-    /// What the request that it answers tells it.
+    /// Parameter of the manual request that the run answers.
     pub(crate) parameter: Option<Name>,
 }
 
-/// An operator's request that waits.
+/// A manual request that waits for its run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Request {
     pub(crate) id: Name,
@@ -78,24 +79,24 @@ pub(crate) struct Request {
 }
 
 impl Run {
-    /// Returns the fires that the run stands for, first and last.
+    /// Returns the first and the last fire that the run stands for.
     pub(crate) fn span(&self) -> (i64, i64) {
         let merged = self.merged.map_or((self.fire, self.fire), |range| (range.first, range.last));
         (merged.0.min(self.fire), merged.1.max(self.fire))
     }
 }
 
-/// Fires that no instance ran, noted or skipped: from the first to before the last.
+/// Fires from `first` to before `until` that no instance ran, noted or skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Gap {
     pub(crate) first: i64,
     pub(crate) until: i64,
 }
 
-/// The greatest number of gaps in a record.
+/// Maximum number of gaps in a record.
 const MAX_GAPS: usize = 4;
 
-/// The record of an item.
+/// Ledger record of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Ledger {
     pub(crate) state: State,
@@ -117,7 +118,7 @@ impl Ledger {
         self.run.is_some()
     }
 
-    /// Returns true if the record says that no instance ran a fire.
+    /// Returns true if the record lists the fire in a gap.
     pub(crate) fn has_in_gap(&self, fire: i64) -> bool {
         self.gaps.iter().flatten().any(|gap| (gap.first..gap.until).contains(&fire))
     }
@@ -151,7 +152,7 @@ struct RequestDoc {
     parameter: Option<String>,
 }
 
-/// Reads an item's record.
+/// Parses a ledger record.
 pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
     let doc: LedgerDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let run = match doc.state {
@@ -161,7 +162,12 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
                 let parameter = doc.parameter.as_deref().map(|text| names.of(text));
                 Some(Run { holder: names.of(holder), fire, source, merged: doc.merged, parameter })
             }
-            _ => return Err("a run needs holder, fire and source".to_owned()),
+            _ => {
+                return Err(
+                    "the record of a running or orphaned item needs holder, fire and source"
+                        .to_owned(),
+                );
+            }
         },
     };
     let request = doc.request.map(|request| Request {
@@ -171,7 +177,10 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
     });
     let mut gaps = [None; MAX_GAPS];
     if doc.gaps.len() > MAX_GAPS {
-        return Err(format!("{} gaps; valid is at most {MAX_GAPS}", doc.gaps.len()));
+        return Err(format!(
+            "the record has {} gaps; valid are at most {MAX_GAPS}",
+            doc.gaps.len()
+        ));
     }
     for (place, gap) in gaps.iter_mut().zip(doc.gaps) {
         *place = Some(gap);
@@ -191,17 +200,18 @@ pub(crate) fn ledger(text: &str, names: &mut Names) -> Result<Ledger, String> {
     })
 }
 
-/// What an assignment was made for.
+/// Inputs that the leader assigned the items by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Assignment {
-    /// In ascending order of their numbers, to be compared as a set.
+    /// Instances in ascending order of their numbers, to be compared as a set.
     pub(crate) members: Vec<Name>,
     pub(crate) total: u32,
     pub(crate) strategy: String,
     pub(crate) handled: u32,
-    /// Items that have yet to move, and to whom.
+    /// Pending items with their next owners.
     pub(crate) pending: BTreeMap<u32, Name>,
-    /// The stable names of owners that have one: under static sharding, whoever has the name goes on with the items.
+    /// Stable names of the owners that have one. Under static sharding, the instance with the name
+    /// continues with the items.
     pub(crate) names: BTreeMap<Name, Name>,
 }
 
@@ -217,12 +227,12 @@ struct AssignmentDoc {
     names: BTreeMap<String, String>,
 }
 
-/// More items than any job has; ranges beyond are refused rather than expanded.
+/// Upper bound of the number of items. Larger ranges are rejected before they are expanded.
 const MAX_ITEMS: u32 = 1_000_000;
-/// A day: what delays of fires are less than, at most.
+/// Upper bound of the jitter, in milliseconds: one day.
 const MAX_JITTER_MS: u32 = 86_400_000;
 
-/// Reads what an assignment was made for.
+/// Parses the inputs of an assignment.
 pub(crate) fn assignment(text: &str, names: &mut Names) -> Result<Assignment, String> {
     let doc: AssignmentDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let mut pending = BTreeMap::new();
@@ -236,7 +246,7 @@ pub(crate) fn assignment(text: &str, names: &mut Names) -> Result<Assignment, St
         }
     }
     if doc.total > MAX_ITEMS {
-        return Err(format!("{} items; valid is at most {MAX_ITEMS}", doc.total));
+        return Err(format!("assignment of {} items; valid are at most {MAX_ITEMS}", doc.total));
     }
     let mut members: Vec<_> = doc.members.iter().map(|member| names.of(member)).collect();
     members.sort_unstable();
@@ -250,43 +260,43 @@ struct TermDoc {
     leader: String,
 }
 
-/// Reads who leads a term.
+/// Parses a term and returns its leader.
 pub(crate) fn term(text: &str, names: &mut Names) -> Result<Name, String> {
     let doc: TermDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
     Ok(names.of(&doc.leader))
 }
 
-/// A callback that happens once per cluster, as somebody has won it.
+/// A once-per-cluster callback that an instance has won.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct Call {
     pub(crate) fire: i64,
     pub(crate) token: u64,
 }
 
-/// Reads the last call of each stage.
+/// Parses the last callback of each stage.
 pub(crate) fn calls(text: &str) -> Result<BTreeMap<String, Call>, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// What to do about fires that nobody ran in their time.
+/// Rule for fires that no instance ran in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct CatchUp {
-    /// How old a fire may be, before the next one.
+    /// Maximum age of a fire at the time of the next one, in seconds.
     pub(crate) window_seconds: i64,
-    /// How many fires of an item at most: the latest ones.
+    /// Maximum number of fires of an item; the latest ones are kept.
     pub(crate) max: usize,
 }
 
-/// The stored configuration, as far as it matters here.
+/// The stored configuration, limited to the judged fields.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Config {
     /// Empty if the job runs on request only.
     pub(crate) cron: String,
     pub(crate) time_zone: String,
-    /// Empty if none are left out.
+    /// Empty if no days are excluded.
     pub(crate) excluded_days: String,
-    /// What the delays of fires are less than, in milliseconds; `None` if fires begin in time.
+    /// Exclusive upper bound of the start delay (jitter), in milliseconds; `None` without jitter.
     pub(crate) jitter_ms: Option<u32>,
     pub(crate) total: u32,
     pub(crate) failover: bool,
@@ -294,12 +304,12 @@ pub(crate) struct Config {
     pub(crate) monitor: bool,
     pub(crate) strategy: String,
     pub(crate) catch_up: Option<CatchUp>,
-    /// Items stay with their instances, whoever comes and goes.
+    /// Items stay with their owners when instances join or leave.
     pub(crate) static_sharding: bool,
 }
 
 impl Config {
-    pub(crate) fn fails_over(&self) -> bool {
+    pub(crate) fn is_failover_on(&self) -> bool {
         self.failover && self.monitor
     }
 }
@@ -320,7 +330,7 @@ struct ConfigDoc {
     failover: bool,
     #[serde(default)]
     misfire: bool,
-    #[serde(default = "yes")]
+    #[serde(default = "default_true")]
     monitor_execution: bool,
     #[serde(default)]
     job_sharding_strategy_class: Option<String>,
@@ -330,11 +340,11 @@ struct ConfigDoc {
     static_sharding: bool,
 }
 
-fn yes() -> bool {
+fn default_true() -> bool {
     true
 }
 
-/// Java's console writes numbers with or without quotes.
+/// A number, which the Java console writes with or without quotes.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Number {
@@ -342,20 +352,23 @@ enum Number {
     Quoted(String),
 }
 
-/// Reads a configuration.
+/// Parses a configuration.
 pub(crate) fn config(text: &str) -> Result<Config, String> {
     let doc: ConfigDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
     let total = match doc.sharding_total_count {
         Number::Plain(total) => total,
-        Number::Quoted(text) => text.trim().parse().map_err(|_| format!("{text:?} items"))?,
+        Number::Quoted(text) => text
+            .trim()
+            .parse()
+            .map_err(|_| format!("shardingTotalCount is {text:?}; valid is a number"))?,
     };
     if total == 0 || total > MAX_ITEMS {
-        return Err(format!("{total} items; valid is 1 to {MAX_ITEMS}"));
+        return Err(format!("shardingTotalCount is {total}; valid are 1 to {MAX_ITEMS}"));
     }
     if let Some(bound) = doc.jitter_milliseconds
         && !(1..=MAX_JITTER_MS).contains(&bound)
     {
-        return Err(format!("delays of less than {bound} ms; valid is 1 to {MAX_JITTER_MS}"));
+        return Err(format!("jitterMilliseconds is {bound}; valid are 1 to {MAX_JITTER_MS}"));
     }
     Ok(Config {
         cron: doc.cron.unwrap_or_default(),

@@ -1,11 +1,16 @@
-//! What happened, as data: one record per fact, one line of JSON per record.
+//! Format of a history: one record per fact, one line of JSON per record.
 //!
-//! Each process writes its own file, whoever injects faults another, and the registry's log is a third kind; a
-//! [`History`](crate::history) is all of them together. Times called `mt` are nanoseconds on one monotonic clock that
-//! all processes of a run share (virtual in a simulation); `wt` is the wall clock of the process that wrote the record,
-//! in milliseconds since 1970 UTC, and may be wrong on purpose.
+//! Each process writes its own file. The fault injector and the registry's log have one file each.
+//! A [`History`](crate::history) merges them.
 //!
-//! A record about an operation whose outcome nobody knows says so: `unknown` is an outcome, not a failure.
+//! Times called `mt` are nanoseconds on one monotonic clock that all processes of a run share.
+//! In a simulation this clock is virtual.
+//! Times called `wt` are milliseconds since 1970 UTC by the wall clock of the process that wrote
+//! the record.
+//! A test may set that clock wrong on purpose.
+//!
+//! If the outcome of an operation is unknown, its record says so: unknown is an outcome, not a
+//! failure.
 
 use std::collections::BTreeMap;
 
@@ -14,269 +19,280 @@ use serde::{Deserialize, Serialize};
 /// The version of the format that this crate reads and writes.
 pub const FORMAT: u32 = 1;
 
-/// One fact, with who says so and when.
+/// One fact, with its source and its time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// The process that says so: `a`, `b` …; `nemesis` for who injects faults, `registry` for the registry's own log.
+    /// Source of the record: a process `a`, `b` …, the fault injector `nemesis`, or the `registry`
+    /// for its own log.
     pub p: String,
-    /// Which life of the process, from 0: it counts starts of the program, not sessions.
+    /// Number of the process start, from 0. It counts starts of the program, not sessions.
     #[serde(default)]
     pub inc: u32,
-    /// Counts the records of one life of one process, from 0 and without gaps.
+    /// Number of the record within one start of one process, from 0 without gaps.
     pub seq: u64,
-    /// Nanoseconds on the monotonic clock that the run shares.
+    /// Time in nanoseconds on the shared monotonic clock.
     pub mt: u64,
-    /// Milliseconds since 1970 UTC by the wall clock of the process.
+    /// Time in milliseconds since 1970 UTC by the wall clock of the process.
     pub wt: i64,
-    /// What happened.
+    /// The fact.
     #[serde(flatten)]
     pub fact: Fact,
 }
 
-/// What can happen.
+/// A fact of a history.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "ty", rename_all = "snake_case")]
 pub enum Fact {
-    /// The first record of `nemesis`: what kind of run this is.
+    /// Description of the run; the first record of `nemesis`.
     RunMeta {
-        /// [`FORMAT`].
+        /// Version of the format, see [`FORMAT`].
         v: u32,
-        /// A name for the run.
+        /// Name of the run.
         run: String,
-        /// The seed that it can be repeated with, if there is one.
+        /// Seed that repeats the run, if there is one.
         seed: Option<u64>,
-        /// `embedded` or `zookeeper`.
+        /// Registry of the run: `embedded` or `zookeeper`.
         backend: String,
-        /// The timeout of sessions, in milliseconds.
+        /// Session timeout, in milliseconds.
         session_timeout_ms: u64,
-        /// What the run must have reached to count, by the names of coverage rows, e.g. `failover: 1`.
+        /// Minimum counts of coverage rows by name, e.g. `failover: 1`. With less coverage the run
+        /// does not count.
         #[serde(default)]
         require: BTreeMap<String, u64>,
-        /// Anything else, for people.
+        /// Further parameters, for people.
         #[serde(default)]
         params: BTreeMap<String, serde_json::Value>,
     },
-    /// A process starts, takes part, begins to leave, has left, or ends.
+    /// A process starts, takes part, begins to leave, has left, or exits.
     Process {
-        /// Which of these.
+        /// Kind of event.
         ev: ProcessEvent,
-        /// The IP that operators know it by.
+        /// IP address by which operators know the process.
         server: String,
     },
-    /// The process learns about its session. `instance` is the id of this life in the registry.
+    /// The process learns about its session.
     Session {
-        /// What it learns.
+        /// Kind of event.
         ev: SessionEvent,
-        /// Which session; the registry's log uses the same number.
+        /// Session id; the registry's log uses the same number.
         sid: i64,
-        /// The instance id that it uses from now on, when connected.
+        /// Instance id that the process uses from now on; present if connected.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         instance: Option<String>,
     },
-    /// A scheduled time came in this process.
+    /// A scheduled fire time came in this process.
     Fire {
-        /// Which job.
+        /// Job name.
         job: String,
-        /// The scheduled time, milliseconds since 1970 UTC.
+        /// Scheduled fire time in milliseconds since 1970 UTC.
         fire: i64,
     },
-    /// The product says that something happened: the name of the job event, and its text for people.
+    /// The product emitted a job event.
     Event {
-        /// Which job.
+        /// Job name.
         job: String,
-        /// The kind, e.g. `claimed`, `settled`, `fenced`, `orphaned`, `resharded`, `became_leader`, `anomaly`.
+        /// Name of the event, e.g. `claimed`, `settled`, `fenced`, `orphaned`, `resharded`,
+        /// `became_leader`, `anomaly`.
         name: String,
-        /// The event in words.
+        /// Text of the event.
         text: String,
     },
-    /// The product says that a fire is not run by this instance.
+    /// The product reported that this instance does not run a fire.
     Missed {
-        /// Which job.
+        /// Job name.
         job: String,
-        /// Which item; `None` for all items of this instance.
+        /// Item; `None` for all items of this instance.
         item: Option<u32>,
-        /// Which fire.
+        /// Scheduled fire time.
         fire: i64,
-        /// Why, in words.
+        /// Reason, as text.
         reason: String,
     },
-    /// The product says that scheduled fires of an item were not run.
+    /// The product reported that scheduled fires of an item were not run.
     Gap {
-        /// Which job.
+        /// Job name.
         job: String,
-        /// The item.
+        /// Item.
         item: u32,
-        /// The first of these fires.
+        /// First of these fires.
         first: i64,
-        /// The exclusive end.
+        /// Exclusive end of these fires.
         until: i64,
-        /// Number of these fires, if the instance is certain that it missed all fires up to the end.
+        /// Number of these fires, if the instance is certain that it missed all fires up to the
+        /// end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         count: Option<u32>,
     },
-    /// The job's code begins or ends.
+    /// The job's code begins or ends a run.
     Exec {
-        /// Which of these.
+        /// Begin or end.
         ev: ExecEvent,
-        /// Which run.
+        /// The run.
         #[serde(flatten)]
         run: RunId,
-        /// `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
+        /// Source of the run: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
         source: String,
-        /// The version of the configuration that the code sees.
+        /// Version of the configuration that the code sees.
         cfg: u32,
-        /// At the end: `ok`, `error`, `panic` or `cancelled`.
+        /// Result at the end: `ok`, `error`, `panic` or `cancelled`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         result: Option<String>,
     },
-    /// A run has told the outside resource that it begins, before it read or did anything. Only the resource writes
-    /// these.
+    /// A run announced itself to the external resource, before it read or wrote anything.
+    ///
+    /// Only the resource writes these records.
     Announced {
-        /// Which run.
+        /// The run.
         #[serde(flatten)]
         run: RunId,
-        /// Whether the resource lets it begin: it refuses tokens smaller than one that it has seen.
+        /// True if the resource lets the run begin. It rejects a token smaller than one that it has
+        /// seen.
         accepted: bool,
-        /// The resource's own order, from 0, over all its records.
+        /// Number of the record in the resource's own order, from 0.
         rseq: u64,
     },
-    /// The outside resource was written to. Only the resource writes these.
+    /// A run wrote to the external resource. Only the resource writes these records.
     Effect {
-        /// By which run.
+        /// The run.
         #[serde(flatten)]
         run: RunId,
-        /// Whether the resource took it: it refuses tokens smaller than one that it has seen.
+        /// True if the resource accepted the write. It rejects a token smaller than one that it has
+        /// seen.
         accepted: bool,
-        /// The resource's own order, from 0, over all its records.
+        /// Number of the record in the resource's own order, from 0.
         rseq: u64,
     },
-    /// A callback that may happen once per cluster, fire and stage.
+    /// A once-per-cluster callback was called, at most once per fire and stage.
     Once {
-        /// Which job.
+        /// Job name.
         job: String,
-        /// For which fire.
+        /// Scheduled fire time.
         fire: i64,
-        /// `started` or `completed`.
+        /// Stage: `started` or `completed`.
         stage: String,
-        /// Under which token.
+        /// Fencing token.
         token: u64,
     },
-    /// A fault, or the end of one. Every `begin` has an outcome.
+    /// A fault begins or ends. Each `begin` has an outcome.
     Nemesis {
-        /// Whether the fault begins or ends; `point` for one without duration.
+        /// Begin or end; `point` for a fault without duration.
         ev: NemesisEvent,
-        /// What kind, e.g. `crash`, `pause`, `partition`, `expire`, `lose_reply`, `registry_down`, `skew`.
+        /// Kind of fault, e.g. `crash`, `pause`, `partition`, `expire`, `lose_reply`,
+        /// `registry_down`, `skew`.
         kind: String,
-        /// Against whom: a process, or `registry`.
+        /// Target of the fault: a process, or `registry`.
         target: String,
-        /// What came of it.
+        /// Outcome of the injection.
         outcome: FaultOutcome,
-        /// Details, for people; parameters such as `ms=30000`.
+        /// Details for people, and parameters such as `ms=30000`.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
     },
-    /// An operator did something: what, and what came of it.
+    /// An operator action.
     Operator {
-        /// What, e.g. `config total=9`, `disable server 10.0.0.2`, `trigger`.
+        /// The action, e.g. `config total=9`, `disable server 10.0.0.2`, `trigger`.
         what: String,
-        /// What came of it.
+        /// Outcome of the action.
         outcome: FaultOutcome,
     },
-    /// The last fault is healed: promises about progress count from here.
+    /// The last fault is healed: liveness promises are judged from here.
     Healed,
-    /// The history ends here in good order.
+    /// The history is complete.
     End,
-    /// A session was opened at the registry, for which process.
+    /// The registry opened a session.
     SessionOpened {
-        /// Which session.
+        /// Session id.
         sid: i64,
-        /// Whose; empty for the operator's and the harness's own.
+        /// Process that owns the session; empty for sessions of operators and of the harness.
         owner: String,
     },
-    /// The registry committed a transaction. Only the registry's log has these, in the order of `zxid`.
+    /// The registry committed a transaction. Only the registry's log has these records, in the
+    /// order of `zxid`.
     Reg {
-        /// The registry's revision.
+        /// Revision of the registry.
         zxid: i64,
-        /// In which session.
+        /// Session that wrote.
         sid: i64,
-        /// What was changed and checked, in order.
+        /// Changes and checks, in order.
         ops: Vec<RegOp>,
     },
-    /// The registry ended a session: closed by its owner, or expired.
+    /// The registry ended a session: its owner closed it, or it expired.
     SessClose {
-        /// The registry's revision; several sessions never share one.
+        /// Revision of the registry; two sessions never share one.
         zxid: i64,
-        /// Which session.
+        /// Session id.
         sid: i64,
-        /// The ephemeral nodes that went with it.
+        /// Paths of the ephemeral nodes that were removed with the session.
         ephemerals: Vec<String>,
     },
-    /// What the registry keeps for a session while nothing is wrong, for whoever compares it with what it kept before.
+    /// Number of feeds that the registry holds for a session while no fault is active.
+    ///
+    /// The checker compares it with earlier counts, to find leaks.
     Held {
-        /// Which session.
+        /// Session id.
         sid: i64,
-        /// How many watches, or feeds made of them, it is to be told changes through.
+        /// Number of watches, or of feeds made of watches.
         feeds: u64,
     },
-    /// The harness itself failed: the run is not acceptable, whatever else it shows.
+    /// The harness itself failed: the run does not count, whatever else it shows.
     HarnessFailure {
-        /// Where.
+        /// Place of the failure.
         at: String,
-        /// What went wrong.
+        /// Error text.
         error: String,
     },
 }
 
-/// A run of an item.
+/// Identity of a run of an item.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RunId {
-    /// Which job.
+    /// Job name.
     pub job: String,
-    /// Which item.
+    /// Item.
     pub item: u32,
-    /// Which fire, by its scheduled time.
+    /// Scheduled fire time.
     pub fire: i64,
-    /// Under which fencing token; 0 without monitoring.
+    /// Fencing token; 0 without monitoring.
     pub token: u64,
 }
 
-/// What a process does in its life.
+/// Kind of a process event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ProcessEvent {
     /// The program has started.
     Start,
-    /// Its job is registered with the scheduler.
+    /// The job of the process is registered with the scheduler.
     Ready,
-    /// It was asked to leave in order.
+    /// The process was asked to leave in order.
     Drain,
-    /// It has left in order; nothing runs.
+    /// The process has left in order; no run is active.
     Left,
-    /// It ends.
+    /// The process exits.
     Exit,
 }
 
-/// What a process learns about its session.
+/// Kind of a session event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SessionEvent {
-    /// It lives.
+    /// The session is connected.
     Connected,
-    /// The connection is gone.
+    /// The connection is lost; the session may still exist.
     Suspended,
-    /// It is over.
+    /// The session has ended.
     Lost,
-    /// The process has closed it.
+    /// The process has closed its session.
     Closed,
 }
 
-/// Begin or end of the job's code.
+/// Begin or end of a run of the job's code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecEvent {
-    /// It begins.
+    /// The code begins.
     Start,
-    /// It ends; a killed process writes none.
+    /// The code ends. A killed process writes no such record.
     End,
 }
 
@@ -284,23 +300,23 @@ pub enum ExecEvent {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum NemesisEvent {
-    /// It begins.
+    /// The fault begins.
     Begin,
-    /// It ends.
+    /// The fault ends.
     End,
-    /// It happens at this moment and has no duration.
+    /// The fault happens at this moment and has no duration.
     Point,
 }
 
-/// What came of a fault or an operator's act.
+/// Outcome of a fault injection or of an operator action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FaultOutcome {
-    /// It was done.
+    /// It took effect.
     Installed,
-    /// It was not done, on purpose: there was nothing to hit.
+    /// It was skipped on purpose, because there was no target.
     Skipped,
-    /// Nobody knows.
+    /// It is not known whether it took effect.
     Indeterminate,
 }
 
@@ -310,32 +326,32 @@ pub enum FaultOutcome {
 pub enum RegOp {
     /// A node was created, at version 0.
     Create {
-        /// Where, from the root of the namespace: `/report/ledger/0`.
+        /// Path from the root of the namespace, e.g. `/report/ledger/0`.
         path: String,
-        /// What it holds.
+        /// Data of the node.
         data: String,
-        /// Whether it goes with the session.
+        /// True if the node is removed with its session.
         ephemeral: bool,
     },
     /// A node's data was replaced.
     Set {
-        /// Where.
+        /// Path of the node.
         path: String,
-        /// The version that it has now.
+        /// New version of the node.
         ver: i32,
-        /// What it holds now.
+        /// New data of the node.
         data: String,
     },
     /// A node was deleted.
     Delete {
-        /// Where.
+        /// Path of the node.
         path: String,
     },
-    /// A node was checked to exist, perhaps at a version.
+    /// A node was checked to exist, optionally at a version.
     Check {
-        /// Where.
+        /// Path of the node.
         path: String,
-        /// The version, if one was checked.
+        /// The checked version, if any.
         ver: Option<i32>,
     },
 }

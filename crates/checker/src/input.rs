@@ -1,4 +1,4 @@
-//! Histories as a whole: read from files, merged into one order.
+//! Reads histories from files and merges them into one order.
 
 use std::fs;
 use std::io;
@@ -6,38 +6,41 @@ use std::path::{Path, PathBuf};
 
 use crate::history::Record;
 
-/// Everything that was recorded in a run, in one order.
+/// All records of a run, in one order.
 ///
-/// Records of one life of a process stay in their order, and so do those of the registry's log; between sources, the
-/// shared clock decides. Use it with [`check`](crate::check).
+/// Records of one process start keep their order, and so do those of the registry's log.
+/// The shared clock orders records of different sources. Pass the history to
+/// [`check`](crate::check).
 #[derive(Clone, Debug, Default)]
 pub struct History {
     records: Vec<Record>,
     problems: Vec<String>,
 }
 
-/// A file that cannot be read.
+/// Failure to read a file.
 #[derive(Debug, thiserror::Error)]
 #[error("reading {path} failed")]
 pub struct ReadError {
-    /// Which file or directory.
+    /// Path of the file or directory.
     pub path: PathBuf,
-    /// Why.
+    /// Cause.
     #[source]
     pub source: io::Error,
 }
 
 impl History {
-    /// Merges records. Those of one source must be in the order in which it wrote them.
+    /// Merges records. The records of one source must be in the order in which the source wrote
+    /// them.
     #[must_use]
     pub fn from_records(records: Vec<Record>) -> Self {
         Self { records: merge(records), problems: Vec::new() }
     }
 
-    /// Reads files of lines of JSON, and all files of directories whose names end in `.jsonl`.
+    /// Reads files of JSON lines. Of a directory, it reads all files whose names end in `.jsonl`.
     ///
-    /// A last line without an end may be torn: its writer was killed. Any other line that cannot be read makes the run
-    /// unacceptable, but does not hide what the rest of the records proves.
+    /// A last line without a line end may be torn, because its writer was killed. Any other
+    /// unreadable line is a problem and makes the
+    /// run unacceptable. The other records are judged all the same.
     ///
     /// # Errors
     /// [`ReadError`] names the file or directory that cannot be read.
@@ -52,7 +55,7 @@ impl History {
         Ok(Self { records: merge(records), problems })
     }
 
-    /// Reads one source from memory; `name` is what problems with it are reported under.
+    /// Reads one source from memory. Problems are reported under `name`.
     #[must_use]
     pub fn from_bytes(name: &str, bytes: &[u8]) -> Self {
         let (mut records, mut problems) = (Vec::new(), Vec::new());
@@ -66,7 +69,7 @@ impl History {
         &self.records
     }
 
-    /// Returns which lines could not be read.
+    /// Returns one text per line that could not be read.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
@@ -102,14 +105,14 @@ fn parse(name: &str, bytes: &[u8], records: &mut Vec<Record>, problems: &mut Vec
         }
         match serde_json::from_slice(text) {
             Ok(record) => records.push(record),
-            // Whoever wrote it was killed in the middle of it.
+            // The writer was killed in the middle of this line.
             Err(_) if lines.peek().is_none() && !line.ends_with(b"\n") => {}
             Err(error) => problems.push(format!("{name}:{}: {error}", place + 1)),
         }
     }
 }
 
-/// Sorts by the clock, without changing the order within a source.
+/// Sorts by the clock without changing the order within a source.
 fn merge(records: Vec<Record>) -> Vec<Record> {
     let keys = keys(&records);
     if keys.is_sorted() {
@@ -120,7 +123,7 @@ fn merge(records: Vec<Record>) -> Vec<Record> {
     keyed.into_iter().map(|(_, record)| record).collect()
 }
 
-/// Returns for each record the greatest time that its source had reached by then.
+/// Returns for each record the latest time that its source had reached.
 fn keys(records: &[Record]) -> Vec<u64> {
     let mut latest: Vec<(&str, u32, u64)> = Vec::new();
     let mut keys = Vec::with_capacity(records.len());
@@ -153,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn sources_are_merged_by_the_clock_and_stay_in_their_own_order() {
+    fn sources_are_merged_by_clock_and_keep_their_own_order() {
         let text =
             [line("a", 0, 5), line("a", 1, 3), line("a", 2, 9), line("b", 0, 4), line("b", 1, 6)];
         let history = History::from_bytes("x", text.join("\n").as_bytes());
@@ -167,7 +170,7 @@ mod tests {
         let torn = &line("a", 1, 2)[..30];
         let rows = [
             ("whole", format!("{good}\n\n"), 1, 0),
-            ("whole, without an end", good.clone(), 1, 0),
+            ("whole, without a line end", good.clone(), 1, 0),
             ("torn at the end", format!("{good}\n{torn}"), 1, 0),
             ("torn and continued", format!("{good}\n{torn}\n"), 1, 1),
             ("torn in the middle", format!("{torn}\n{good}\n"), 1, 1),
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn directories_are_read_file_by_file_and_missing_files_are_errors() {
+    fn directories_are_read_by_file_and_missing_files_are_errors() {
         let dir = tempfile::tempdir().unwrap();
         fs::write(dir.path().join("b.jsonl"), line("b", 0, 1)).unwrap();
         fs::write(dir.path().join("a.jsonl"), line("a", 0, 1)).unwrap();

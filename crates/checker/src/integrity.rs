@@ -1,10 +1,10 @@
-//! P0: whether the records can be trusted to be all there are.
+//! P0: completeness of the records.
 
 use std::collections::BTreeMap;
 
 use crate::history::{FORMAT, Fact, NemesisEvent, Record};
 
-/// Returns what is wrong with the records. Any of it makes the run unacceptable.
+/// Returns the defects of the records. Any defect makes the run unacceptable.
 pub(crate) fn problems(records: &[Record]) -> Vec<String> {
     let mut problems = gaps(records);
     problems.extend(frame(records));
@@ -16,7 +16,7 @@ pub(crate) fn problems(records: &[Record]) -> Vec<String> {
     problems
 }
 
-/// Each life of each process counts its records from 0, without gaps.
+/// Finds gaps in the record numbers of each process start.
 fn gaps(records: &[Record]) -> Vec<String> {
     let mut next: Vec<(&str, u32, u64)> = Vec::new();
     let mut problems = Vec::new();
@@ -29,14 +29,15 @@ fn gaps(records: &[Record]) -> Vec<String> {
         });
         let expected = &mut next[place].2;
         if seq != expected {
-            problems.push(format!("{p}, life {inc}: record {seq} where {expected} was expected"));
+            problems
+                .push(format!("{p}, start {inc}: found record {seq} instead of record {expected}"));
         }
         *expected = seq.saturating_add(1);
     }
     problems
 }
 
-/// A run says at its beginning what it is, and at its end that it has ended.
+/// Checks that the history has one description of the run and one end.
 fn frame(records: &[Record]) -> Vec<String> {
     let mut problems = Vec::new();
     let metas: Vec<_> = records
@@ -48,17 +49,20 @@ fn frame(records: &[Record]) -> Vec<String> {
         .collect();
     match metas.as_slice() {
         [FORMAT] => {}
-        [other] => problems.push(format!("the format is {other}; valid is {FORMAT}")),
-        several => problems.push(format!("{} records of kind run_meta; valid is 1", several.len())),
+        [other] => problems.push(format!("the history has format {other}; valid is {FORMAT}")),
+        several => problems.push(format!(
+            "the history has {} records of type run_meta; valid is 1",
+            several.len()
+        )),
     }
     let ends = records.iter().filter(|record| record.fact == Fact::End).count();
     if ends != 1 {
-        problems.push(format!("{ends} records of kind end; valid is 1"));
+        problems.push(format!("the history has {ends} records of type end; valid is 1"));
     }
     problems
 }
 
-/// Every fault that begins ends, by itself or when all are healed.
+/// Checks that every fault that begins ends, by itself or when all faults are healed.
 fn open_faults(records: &[Record]) -> Vec<String> {
     let mut open: BTreeMap<(&str, &str), &Record> = BTreeMap::new();
     let mut problems = Vec::new();
@@ -70,15 +74,16 @@ fn open_faults(records: &[Record]) -> Vec<String> {
             Fact::Nemesis { ev: NemesisEvent::End, kind, target, .. }
                 if open.remove(&(kind.as_str(), target.as_str())).is_none() =>
             {
-                problems.push(format!("the end of {kind} of {target}, which had not begun"));
+                problems.push(format!("{kind} of {target} ends without having begun"));
             }
-            // What is still broken then stays broken: the rest is demanded to make progress.
+            // A fault that outlasts the healing is not excused: liveness is judged from then on.
             Fact::Healed => open.clear(),
             _ => {}
         }
     }
-    let left =
-        open.keys().map(|(kind, target)| format!("{kind} of {target} neither ends nor heals"));
+    let left = open
+        .keys()
+        .map(|(kind, target)| format!("{kind} of {target} never ends and is never healed"));
     problems.extend(left);
     problems
 }

@@ -1,14 +1,18 @@
-//! How much later than its time a fire begins: the checker's own reading of the function that the product documents.
+//! Start delay (jitter) of a fire: a second implementation of the function that the product
+//! documents.
 
-/// FNV-1a of 64 bits.
+/// Returns the 64-bit FNV-1a hash.
 fn hash(bytes: impl Iterator<Item = u8>) -> u64 {
     bytes.fold(14_695_981_039_346_656_037, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(1_099_511_628_211)
     })
 }
 
-/// Returns by how many milliseconds a fire of a job begins later than its time, `fire_ms` in milliseconds since 1970 UTC. It is
-/// less than `room`: the bound that the configuration has, or the time up to the next fire if that is shorter, in milliseconds.
+/// Returns the start delay of a fire, in milliseconds.
+///
+/// `fire_ms` is the scheduled fire time in milliseconds since 1970 UTC. The delay is less than
+/// `room` milliseconds.
+/// `room` is the configured bound, or the time until the next fire if that is shorter.
 ///
 /// # Examples
 /// ```
@@ -29,9 +33,9 @@ pub fn delay_ms(job: &str, fire_ms: i64, room: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// The product's own rows are about the same function, worked out by a third program.
+    /// The tests of the product have the same rows, computed by a third program.
     #[test]
-    fn delays_are_those_that_are_documented() {
+    fn delays_equal_the_documented_ones() {
         let new_year = 1_767_225_600_000;
         let rows = [
             ("report", new_year, 60_000, 32_143),

@@ -3,7 +3,7 @@
 pub mod blind;
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "it looks at a few kinds of facts, and all others do not concern it"
+    reason = "this module handles a few kinds of facts and ignores the others"
 )]
 mod check;
 mod cron;
@@ -12,7 +12,7 @@ pub mod history;
 mod input;
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "it looks at a few kinds of facts, and all others do not concern it"
+    reason = "this module handles a few kinds of facts and ignores the others"
 )]
 mod integrity;
 mod jitter;
@@ -20,7 +20,7 @@ mod names;
 mod options;
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "it looks at a few kinds of facts, and all others do not concern it"
+    reason = "this module handles a few kinds of facts and ignores the others"
 )]
 mod pass;
 mod property;
@@ -28,7 +28,7 @@ mod replay;
 mod report;
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "it looks at a few kinds of facts, and all others do not concern it"
+    reason = "this module handles a few kinds of facts and ignores the others"
 )]
 pub mod svg;
 mod tally;

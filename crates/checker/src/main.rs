@@ -9,34 +9,36 @@ use std::time::Duration;
 use checker::{History, Options, Report, check, svg};
 use clap::Parser;
 
-/// The exit code for arguments that make no sense and files that cannot be read.
+/// Exit code for invalid arguments and unreadable files.
 const USAGE: u8 = 3;
 
-/// Judges the history of a run: which promises held.
+/// Judges the history of a run: reports which promises held.
 ///
-/// Exit codes: 0 valid, 1 invalid, 2 unknown (the harness failed, or too little happened), 3 wrong usage.
+/// Exit codes: 0 valid, 1 invalid, 2 unknown (the harness failed, or too little happened), 3 wrong
+/// usage.
 #[derive(Debug, Parser)]
 #[command(name = "ejob-check", version)]
 struct Arguments {
-    /// Files of lines of JSON, or directories of `.jsonl` files.
+    /// Files of JSON lines, or directories of `.jsonl` files.
     #[arg(required = true)]
     paths: Vec<PathBuf>,
-    /// Write the report as JSON into this file; `-` prints it instead of the one for people.
+    /// Write the report as JSON to this file; `-` prints it instead of the text report.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Write a timeline as SVG into this file.
+    /// Write a timeline as SVG to this file.
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
-    /// Factor on all durations that are judged, more than 0; 3 suits a loaded machine.
+    /// Factor on all judged durations, more than 0; use 3 on a loaded machine.
     #[arg(long, default_value_t = 1.0, value_parser = positive)]
     scale: f64,
-    /// How late a fire may start, in milliseconds.
+    /// Maximum lateness of a fire, in milliseconds.
     #[arg(long, default_value_t = 1_000)]
     epsilon_ms: u64,
-    /// How far the registry's log and processes may disagree about the time, in milliseconds.
+    /// Maximum difference between the times of the registry's log and of processes, in
+    /// milliseconds.
     #[arg(long, default_value_t = 5)]
     clock_error_ms: u64,
-    /// The resource takes at most one effect per job, item and fire: judge S1c.
+    /// The resource accepts at most one effect per job, item and fire: judge S1c.
     #[arg(long)]
     deduplicated: bool,
     /// Also match runs to fires by time alone.
@@ -55,7 +57,7 @@ fn main() -> ExitCode {
         Ok(arguments) => arguments,
         Err(error) => {
             let code = if error.use_stderr() { USAGE } else { 0 };
-            // Without a terminal to print to there is nobody to tell.
+            // If stderr is gone, the error cannot be reported at all.
             error.print().ok();
             return ExitCode::from(code);
         }

@@ -1,12 +1,12 @@
-//! Names as numbers: instances and servers occur in every record, and comparing numbers is cheap.
+//! Interned names: instances and servers occur in every record, and numbers are cheap to compare.
 
 use std::collections::BTreeMap;
 
-/// The number of a name.
+/// Number of an interned name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Name(u32);
 
-/// All names that were seen.
+/// All interned names.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Names {
     numbers: BTreeMap<String, Name>,
@@ -15,7 +15,7 @@ pub(crate) struct Names {
 }
 
 impl Names {
-    /// Returns the number of a name, a new one if it was not seen before.
+    /// Returns the number of a name; a new name gets a new number.
     pub(crate) fn of(&mut self, text: &str) -> Name {
         if let Some(name) = self.numbers.get(text) {
             return *name;
@@ -35,7 +35,7 @@ impl Names {
         self.texts.get(name.0 as usize).map_or("?", String::as_str)
     }
 
-    /// Returns the server of an instance; `None` for what is no instance id.
+    /// Returns the server of an instance, or `None` if the name is not an instance id.
     pub(crate) fn server_of(&self, instance: Name) -> Option<Name> {
         self.servers.get(instance.0 as usize).copied().flatten()
     }

@@ -1,37 +1,38 @@
-//! What a judge may be told about the machine and the resource.
+//! Time bounds of the judgement, and properties of the external resource.
 
 use std::time::Duration;
 
-/// How strictly times are judged, and what the resource promises.
+/// Time bounds of the judgement, and properties of the external resource.
 ///
-/// Safety is never a matter of these; they decide only about `L` promises, and about which clock readings of different
-/// sources count as "before". The session timeout comes from the history.
+/// Safety promises do not depend on the time bounds. The bounds decide about the `L` promises only,
+/// and about the order of records of different sources. The session timeout comes from the history.
 ///
 /// # Examples
 /// ```
 /// use checker::Options;
 ///
-/// // A loaded machine with real processes: three times as patient as in a simulation.
+/// // Real processes on a loaded machine: three times the bounds of a simulation.
 /// let options = Options { scale: 3.0, ..Options::default() };
 /// assert_eq!(options.epsilon().as_millis(), 3_000);
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
-    /// Factor on all durations below. 1 by default; 3 suits a loaded machine.
+    /// Factor on all durations below. Default: 1. Use 3 on a loaded machine.
     pub scale: f64,
-    /// How late a fire may start, and how long something may take that takes a few round trips. 1 s by default.
+    /// Maximum lateness of a fire, and bound on an operation of a few round trips. Default: 1 s.
     pub epsilon: Duration,
-    /// How long an election with a resharding and a sweep after it may take, beyond the session timeout. 5 s by
-    /// default.
+    /// Bound on an election with the resharding and the cleanup after it, beyond the session
+    /// timeout. Default: 5 s.
     pub settle: Duration,
-    /// How long a graceful leave may take from its beginning. 60 s by default.
+    /// Bound on a graceful leave. Default: 60 s.
     pub drain: Duration,
-    /// How far the registry's log and the records of processes may disagree about the order of what happened at
-    /// nearly the same time. 5 ms by default; not scaled.
+    /// Maximum difference between the times of the registry's log and of processes. Default: 5 ms;
+    /// it is not scaled.
     pub clock_error: Duration,
-    /// The resource takes at most one effect per job, item and fire. If not, more than one is counted, not judged.
+    /// The resource accepts at most one effect per job, item and fire. Otherwise further effects
+    /// are counted, not judged.
     pub deduplicated: bool,
-    /// Also match runs to fires by time alone, without trust in what they say about themselves.
+    /// Also match runs to fires by time alone, without the fire that each run names.
     pub blind: bool,
 }
 
@@ -50,19 +51,19 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Returns how late a fire may start, scaled.
+    /// Returns the maximum lateness of a fire, scaled.
     #[must_use]
     pub fn epsilon(&self) -> Duration {
         self.scaled(self.epsilon)
     }
 
-    /// Returns a duration times the scale; what is no number or negative counts as 1.
+    /// Returns a scaled duration. A scale that is not a positive number counts as 1.
     pub(crate) fn scaled(&self, duration: Duration) -> Duration {
         let scale = if self.scale.is_finite() && self.scale > 0.0 { self.scale } else { 1.0 };
         Duration::try_from_secs_f64(duration.as_secs_f64() * scale).unwrap_or(Duration::MAX)
     }
 
-    /// Returns the bounds in nanoseconds for sessions that time out after so many milliseconds.
+    /// Returns the bounds in nanoseconds for a session timeout in milliseconds.
     pub(crate) fn bounds(&self, session_timeout_ms: u64) -> Bounds {
         let ns = |duration: Duration| {
             u64::try_from(self.scaled(duration).as_nanos()).unwrap_or(u64::MAX / 8)
@@ -74,10 +75,10 @@ impl Options {
     }
 }
 
-/// Durations in nanoseconds.
+/// Time bounds in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Bounds {
-    /// Until the registry has ended the session of whoever is gone.
+    /// Bound on the time until the registry ends the session of a lost process.
     pub(crate) session: u64,
     pub(crate) epsilon: u64,
     pub(crate) settle: u64,
@@ -86,7 +87,7 @@ pub(crate) struct Bounds {
 }
 
 impl Bounds {
-    /// Returns how long after a fault its consequences may last.
+    /// Returns the bound on the recovery after a fault.
     pub(crate) fn recovery(&self) -> u64 {
         self.session.saturating_add(self.settle)
     }

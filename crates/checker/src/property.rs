@@ -1,12 +1,13 @@
-//! The promises that histories are judged by, under the ids that the guarantees and tests use.
+//! Promises that histories are judged by, with the ids of the guarantees.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer};
 
-/// A promise: `S` ones hold in every run whatever the faults, `L` ones once faults have healed.
+/// A promise. `S` promises hold in every run whatever the faults, `L` promises once all faults are
+/// healed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[expect(missing_docs, reason = "Property::promise says in words what each id stands for")]
+#[expect(missing_docs, reason = "Property::promise has the text of each id")]
 pub enum Property {
     S1,
     S1a,
@@ -34,32 +35,32 @@ pub enum Property {
     L7,
 }
 
-/// Each property with its id and what it promises.
+/// Each property with its id and its promise.
 const TABLE: [(Property, &str, &str); 24] = [
-    (Property::S1, "S1", "claims of an item are ordered by token; nobody takes a running item"),
-    (Property::S1a, "S1a", "a fire that was claimed is never claimed anew, and never run twice"),
+    (Property::S1, "S1", "claims of an item are ordered by token; no claim replaces a running one"),
+    (Property::S1a, "S1a", "a claimed fire is never claimed again, and never run twice"),
     (Property::S1b, "S1b", "the resource accepts no effect of a superseded token"),
     (Property::S1c, "S1c", "at most one effect per job, item and fire, if the resource says so"),
-    (Property::S2, "S2", "nobody claims what it does not own in this life, at this revision"),
+    (Property::S2, "S2", "an instance claims only items that it owns, in its present session"),
     (Property::S3, "S3", "every fire of every item is accounted for exactly once"),
-    (Property::S4, "S4", "an assignment is whole at every revision"),
-    (Property::S5, "S5", "no item changes hands while it runs or waits to be taken over"),
+    (Property::S4, "S4", "an assignment is complete at every revision"),
+    (Property::S5, "S5", "no owner changes while the item runs or waits for a takeover"),
     (Property::S6, "S6", "no failover while the session of the holder lives"),
     (Property::S7, "S7", "only the holder completes a run"),
-    (Property::S8, "S8", "whoever writes as the leader leads, in a term of its own"),
+    (Property::S8, "S8", "only the leader of the present term writes as leader"),
     (Property::S9, "S9", "no request for resharding is lost"),
-    (Property::S10, "S10", "nothing starts that is disabled or paused"),
+    (Property::S10, "S10", "a disabled or paused item or server starts nothing"),
     (Property::S11, "S11", "a run sees the one configuration that its claim checked"),
-    (Property::S12, "S12", "a graceful leave leaves nothing to fail over"),
-    (Property::S13, "S13", "callbacks that happen once per cluster do, and not too early"),
-    (Property::L0, "L0", "without a cause nothing is missed or late"),
-    (Property::L1, "L1", "every item belongs to a live and enabled instance"),
-    (Property::L2, "L2", "every run that was left unfinished is taken over"),
+    (Property::S12, "S12", "a graceful leave leaves no run to take over"),
+    (Property::S13, "S13", "a once-per-cluster callback is called once, and not too early"),
+    (Property::L0, "L0", "no fire is missed or late without a cause"),
+    (Property::L1, "L1", "every item belongs to a live instance on an enabled server"),
+    (Property::L2, "L2", "every orphaned run is taken over"),
     (Property::L3, "L3", "there is a leader"),
-    (Property::L4, "L4", "what ended, was noted or was missed is recorded promptly"),
+    (Property::L4, "L4", "ends of runs, misfires and misses are recorded promptly"),
     (Property::L5, "L5", "a slow item delays no other item"),
     (Property::L6, "L6", "a graceful leave ends"),
-    (Property::L7, "L7", "nothing stale stays in the registry"),
+    (Property::L7, "L7", "no stale node stays in the registry"),
 ];
 
 impl Property {
@@ -74,7 +75,7 @@ impl Property {
         TABLE[self as usize].1
     }
 
-    /// Returns what is promised, in words.
+    /// Returns the text of the promise.
     #[must_use]
     pub fn promise(self) -> &'static str {
         TABLE[self as usize].2
@@ -98,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_in_the_order_of_the_variants() {
+    fn table_is_in_the_order_of_the_variants() {
         for (i, (property, id, _)) in TABLE.iter().enumerate() {
             assert_eq!((*property as usize, format!("{property:?}")), (i, (*id).to_owned()));
         }

@@ -1,4 +1,4 @@
-//! What came of judging a history.
+//! Report about a history.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,15 +8,15 @@ use serde::Serialize;
 use crate::tally::Tally;
 use crate::{Property, Violation};
 
-/// Whether a run shows that the promises hold.
+/// Verdict about a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Verdict {
-    /// Nothing is broken, and the run was hard enough to show it.
+    /// No promise was broken, and the run reached its required coverage.
     Valid,
-    /// A promise was broken. A failure of the harness does not erase that.
+    /// A promise was broken. A failure of the harness does not change that.
     Invalid,
-    /// Nothing is known to be broken, but the harness failed, or too little happened.
+    /// No broken promise is known, but the harness failed or too little happened.
     Unknown,
 }
 
@@ -42,48 +42,49 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// How often a property was judged, and how often it was found broken.
+/// Counts of one property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Judged {
-    /// Which.
+    /// The property.
     pub property: Property,
-    /// How many facts were held against it.
+    /// Number of facts that were judged.
     pub checked: u64,
-    /// How many of them break it.
+    /// Number of facts that break the promise.
     pub violations: u64,
 }
 
-/// One row of what a run has reached.
+/// One row of the coverage of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Coverage {
-    /// How often it happened and hit something.
+    /// Number of times that it happened and hit a target.
     pub reached: u64,
-    /// How often it was tried; the same as `reached` for what is not a fault.
+    /// Number of attempts; the same as `reached` for rows other than faults.
     pub tried: u64,
-    /// How often the run says it must be reached.
+    /// Number of times that the run requires.
     pub required: u64,
 }
 
-/// What came of judging a history.
+/// Report about a history.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// In one word.
+    /// Verdict.
     pub verdict: Verdict,
-    /// The name and the seed of the run, as far as it says.
+    /// Name, seed and backend of the run, as far as recorded.
     pub run: String,
-    /// How many records were judged.
+    /// Number of judged records.
     pub records: usize,
-    /// Every property.
+    /// Counts of every property.
     pub properties: Vec<Judged>,
-    /// What was broken, in the order of the history.
+    /// Violations in the order of the history.
     pub violations: Vec<Violation>,
-    /// Why the run cannot be accepted even without violations: failures of the harness.
+    /// Failures of the harness: with any of them the run is not acceptable, even without
+    /// violations.
     pub problems: Vec<String>,
-    /// What the run has reached, by the names that runs require it by.
+    /// Coverage by the names that runs require it by.
     pub coverage: BTreeMap<String, Coverage>,
-    /// Figures that are not promises, e.g. how many runs of one item overlapped.
+    /// Figures that are not promises, e.g. the number of overlapping runs of one item.
     pub metrics: BTreeMap<String, u64>,
-    /// What could not be judged, and why.
+    /// Subjects that could not be judged, with the reason.
     pub notes: Vec<String>,
 }
 
@@ -105,7 +106,8 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// The verdict in one line, then tables, then each violation with the records that show it.
+    /// Writes the verdict in one line, then tables, then each violation with the records that show
+    /// it.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}, {} records", self.verdict, self.run, self.records)?;
         match self.violations.as_slice() {

@@ -1,4 +1,5 @@
-//! A run as a picture: fires as lines, runs as bars, faults as bands, violations as red marks.
+//! Timeline of a run as SVG: fires as lines, runs as bars, faults as bands, violations as red
+//! marks.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,7 +11,7 @@ const WIDTH: f64 = 1_600.0;
 const LEFT: f64 = 160.0;
 const ROW: f64 = 22.0;
 
-/// A stretch of time in one row.
+/// A period in one row.
 struct Bar {
     row: usize,
     from: u64,
@@ -19,7 +20,7 @@ struct Bar {
     text: String,
 }
 
-/// The rows from top to bottom, by what they are about: processes first, then items of jobs.
+/// Rows from top to bottom: processes first, then items of jobs.
 #[derive(Default)]
 struct Rows(BTreeMap<(u8, String, u32), ()>);
 
@@ -54,7 +55,7 @@ fn item(run: &RunId) -> (u8, String, u32) {
     (1, run.job.clone(), run.item)
 }
 
-/// Draws the history.
+/// Draws a history as SVG.
 #[must_use]
 pub fn timeline(history: &History, report: &Report) -> String {
     let records = history.records();
@@ -107,7 +108,7 @@ pub fn timeline(history: &History, report: &Report) -> String {
     out
 }
 
-/// Returns the runs and faults; what has no end goes on to the end.
+/// Returns the runs and faults. A run or fault without an end lasts until the end of the history.
 fn bars(history: &History, rows: &Rows, last: u64) -> Vec<Bar> {
     let mut bars: Vec<Bar> = Vec::new();
     let mut open: BTreeMap<String, usize> = BTreeMap::new();

@@ -1,4 +1,4 @@
-//! How often each promise was put to the test.
+//! Number of checks of each promise.
 
 use crate::Property;
 

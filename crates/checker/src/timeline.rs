@@ -1,12 +1,13 @@
-//! Records as lines for people.
+//! Records as lines of text.
 
 use crate::history::{Fact, Record, RegOp};
 use crate::violation::{Subject, Violation};
 
-/// How many lines a window has at most; what is left out is said.
+/// Maximum number of lines of a window. Omitted lines are counted in the output.
 const LINES: usize = 40;
 
-/// Returns the records between the first and the last piece of evidence that matter to what a violation is about.
+/// Returns the records between the first and the last piece of evidence that concern the subject of
+/// a violation.
 pub(crate) fn window(records: &[Record], violation: &Violation) -> Vec<String> {
     let (Some(first), Some(last)) = (violation.evidence.first(), violation.evidence.last()) else {
         return Vec::new();
@@ -33,7 +34,7 @@ pub(crate) fn window(records: &[Record], violation: &Violation) -> Vec<String> {
     lines
 }
 
-/// Returns true if a record says something about the job and item.
+/// Returns true if a record concerns the job and item.
 fn concerns(fact: &Fact, subject: &Subject) -> bool {
     let is_item = |job: &str, item: u32| {
         job == subject.job && subject.item.is_none_or(|wanted| wanted == item)
@@ -79,14 +80,14 @@ fn written(op: &RegOp) -> Option<&str> {
     }
 }
 
-/// Returns a record in one line: when, who, what.
+/// Formats a record as one line: time, source, fact.
 pub(crate) fn line(record: &Record) -> String {
     let (seconds, ms) = (record.mt / 1_000_000_000, record.mt / 1_000_000 % 1_000);
-    let life = if record.inc > 0 { format!(".{}", record.inc) } else { String::new() };
-    format!("{seconds:>6}.{ms:03} {:>8}{life}  {}", record.p, what(&record.fact))
+    let start = if record.inc > 0 { format!(".{}", record.inc) } else { String::new() };
+    format!("{seconds:>6}.{ms:03} {:>8}{start}  {}", record.p, fact_text(&record.fact))
 }
 
-fn what(fact: &Fact) -> String {
+fn fact_text(fact: &Fact) -> String {
     match fact {
         Fact::RunMeta { run, backend, .. } => format!("run {run} on {backend}"),
         Fact::Process { ev, server } => format!("process {ev:?} on {server}").to_lowercase(),
@@ -112,12 +113,12 @@ fn what(fact: &Fact) -> String {
             )
         }
         Fact::Announced { run, accepted, rseq } => {
-            let taken = if *accepted { "begins" } else { "refused" };
+            let taken = if *accepted { "accepted" } else { "rejected" };
             let crate::history::RunId { job, item, fire, token } = run;
-            format!("{job} item {item}: told {rseq} of {fire}, token {token}, {taken}")
+            format!("{job} item {item}: announcement {rseq} of {fire}, token {token}, {taken}")
         }
         Fact::Effect { run, accepted, rseq } => {
-            let taken = if *accepted { "accepted" } else { "refused" };
+            let taken = if *accepted { "accepted" } else { "rejected" };
             let crate::history::RunId { job, item, fire, token } = run;
             format!("{job} item {item}: effect {rseq} of {fire}, token {token}, {taken}")
         }

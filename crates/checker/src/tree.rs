@@ -1,9 +1,10 @@
-//! The nodes of a job, read off their paths. This crate knows them by itself, so that a mistake in the product's own
-//! table does not go unnoticed.
+//! Parses the paths of a job's nodes.
+//!
+//! The crate has its own table of nodes, so that a mistake in the product's table is noticed.
 
 use crate::names::{Name, Names};
 
-/// A node of a job, by what it is for. Nodes that do not matter here, and parents, are `Other`.
+/// A node of a job, by its purpose. Parents and nodes that are not judged are `Other`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Config,
@@ -26,7 +27,7 @@ pub(crate) enum Kind {
     Other,
 }
 
-/// Splits `/job/rest` and says what the node is for.
+/// Splits `/job/rest` into the job and the kind of node.
 pub(crate) fn parse<'a>(path: &'a str, names: &mut Names) -> Option<(&'a str, Kind)> {
     let (job, rest) = path.strip_prefix('/')?.split_once('/')?;
     let mut parts = rest.split('/');
@@ -57,7 +58,7 @@ pub(crate) fn parse<'a>(path: &'a str, names: &mut Names) -> Option<(&'a str, Ki
     Some((job, kind))
 }
 
-/// Items are written in decimal, without sign and leading zeros; anything else is no item.
+/// Parses an item number in decimal, without sign and leading zeros. Any other text gives `Other`.
 fn of_item(text: &str, kind: fn(u32) -> Kind) -> Kind {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
     text.parse().ok().filter(|_| plain).map_or(Kind::Other, kind)
@@ -68,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_say_what_nodes_are_for() {
+    fn paths_give_job_and_kind() {
         let mut names = Names::default();
         let (id, ip) = (names.of("10.0.0.1@-@7-x"), names.of("10.0.0.1"));
         let rows = [

@@ -1,4 +1,4 @@
-//! Violations: which promise was broken, where, and how one can see it.
+//! Violations: the broken promise, its place in the history, and the evidence.
 
 use std::fmt;
 
@@ -6,14 +6,14 @@ use serde::Serialize;
 
 use crate::Property;
 
-/// Where in a history something is.
+/// Place in a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct At {
-    /// Which record of the merged history, from 0.
+    /// Index of the record in the merged history.
     pub record: usize,
-    /// Nanoseconds on the clock that the run shares.
+    /// Time in nanoseconds on the shared clock.
     pub mt: u64,
-    /// The registry's revision, if the record is a commit.
+    /// Revision of the registry, if the record is a commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub zxid: Option<i64>,
 }
@@ -28,31 +28,34 @@ impl fmt::Display for At {
     }
 }
 
-/// Which job, and which item of it, a violation is about.
+/// Job and item of a violation.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Subject {
-    /// Which job; empty if it is about the cluster.
+    /// Job name; empty if the violation concerns the cluster.
     pub job: String,
-    /// Which item; `None` if it is about the whole job.
+    /// Item; `None` if the violation concerns the whole job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub item: Option<u32>,
 }
 
-/// A promise that was broken.
+/// A broken promise.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// Which promise.
+    /// The promise.
     pub property: Property,
-    /// Where it shows.
+    /// Place of the violation.
     pub at: At,
-    /// What it is about.
+    /// Job and item.
     pub subject: Subject,
-    /// What was done, and what would have been allowed.
+    /// The observed action, and the valid one where it is not obvious.
     pub message: String,
-    /// The records that show it, by their places in the merged history, in ascending order.
+    /// Indices of the records that show the violation, ascending.
     pub evidence: Vec<usize>,
-    /// The records from the first to the last piece of evidence that matter to the subject, one line each. Filled in
-    /// by [`check`](crate::check); an incremental [`Replay`](crate::Replay) has no records to show.
+    /// Records from the first to the last piece of evidence that concern the subject, one line
+    /// each.
+    ///
+    /// [`check`](crate::check) fills it in. An incremental [`Replay`](crate::Replay) keeps no
+    /// records to show.
     pub window: Vec<String>,
 }
 

@@ -1,4 +1,4 @@
-//! The program: what it prints and returns.
+//! Tests of the program: its output and its exit codes.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// A run in which nothing happens, as lines; `more` comes before its end.
+/// Returns the lines of a run without events; `more` comes before its end.
 fn history(more: &str) -> String {
     let meta = r#"{"p":"nemesis","seq":0,"mt":0,"wt":0,"ty":"run_meta","v":1,"run":"<quiet>","seed":7,"backend":"embedded","session_timeout_ms":4000}"#;
     let end = r#"{"p":"nemesis","seq":1,"mt":9000000000,"wt":9000,"ty":"end"}"#;
@@ -27,7 +27,7 @@ fn run(dir: &Path, arguments: &[&str]) -> Output {
 }
 
 #[test]
-fn the_exit_code_is_the_verdict() {
+fn exit_code_is_the_verdict() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("valid.jsonl"), history("")).unwrap();
     fs::write(dir.path().join("invalid.jsonl"), history(BROKEN)).unwrap();
@@ -57,7 +57,7 @@ fn the_exit_code_is_the_verdict() {
 }
 
 #[test]
-fn reports_are_written_as_json_and_as_a_picture() {
+fn reports_are_written_as_json_and_svg() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("a.jsonl"), history(BROKEN)).unwrap();
     let output = run(dir.path(), &[".", "--json", "report.json", "--svg", "run.svg"]);

@@ -1,4 +1,4 @@
-//! The command line.
+//! The arguments of the command line.
 
 use clap::{Parser, Subcommand};
 
@@ -10,8 +10,8 @@ use crate::connect::ConnectArguments;
 
 /// Runs and operates sharded jobs in an ElasticJob namespace: 2.1.5 or 3.x, Java or Rust.
 ///
-/// Exit codes: 0 done, 1 refused or only in part, 2 usage, 3 unreachable, 4 not found, 5 changed meanwhile, 6 unknown whether it
-/// has happened, 7 not authorized, 8 errors found.
+/// Exit codes: 0 done, 1 refused or only partly done, 2 usage, 3 unreachable, 4 not found,
+/// 5 changed by another client, 6 unknown outcome, 7 not authorized, 8 errors found.
 #[derive(Debug, Parser)]
 #[command(name = "ejob", version, max_term_width = 110, arg_required_else_help = false)]
 pub(crate) struct CommandLine {
@@ -33,58 +33,58 @@ pub(crate) enum Command {
     Jobs(list::JobsArguments),
     /// Show one job: its configuration, its items, its instances
     Job(look::JobArguments),
-    /// List the instances that live
+    /// List the live instances
     Instances(list::InstancesArguments),
-    /// List the servers that jobs know
+    /// List the servers that at least one job knows
     Servers,
-    /// Tell why a job, or an item of it, is not running
+    /// Show why a job, or an item of it, does not run
     Why(look::WhyArguments),
-    /// Tell when a job fires next
+    /// Show when a job fires next
     Next(look::NextArguments),
-    /// Show the last changes that operators made
+    /// Show the last changes by operators
     Audit(look::AuditArguments),
-    /// Print the nodes of a job as they are stored
+    /// Print the nodes of a job as stored
     Dump(look::DumpArguments),
-    /// Run a job now: all items, or some
+    /// Run a job now: all items, or some of them
     Trigger(run_now::TriggerArguments),
-    /// Run those items now whose last run failed
+    /// Run the items now whose last run failed
     Rerun(run_now::RerunArguments),
-    /// Pause servers: items stay, nothing starts
+    /// Pause servers: their items stay, but start nothing
     Pause(hold::PauseArguments),
-    /// Let paused servers go on
+    /// Resume paused servers
     Resume(hold::ResumeArguments),
-    /// Disable servers, so that their items move elsewhere, or items
+    /// Disable servers, so that other servers get their items, or disable items
     Disable(hold::DisableArguments),
     /// Enable servers or items again
     Enable(hold::EnableArguments),
-    /// Disable or pause a server and wait until nothing of a job runs there
+    /// Disable or pause a server, and wait until no item of a job runs there
     Drain(drain::DrainArguments),
-    /// Tell instances to leave; what runs is finished first
+    /// Ask instances to leave; their present runs are completed first
     Shutdown(leave::ShutdownArguments),
     /// Remove a job with everything that is stored of it
     Remove(leave::RemoveArguments),
-    /// Shut the instances of a server down and forget it
+    /// Shut down the instances of a server, and remove the server
     RemoveServer(leave::RemoveServerArguments),
-    /// Look at configurations and change them
+    /// Show and change configurations
     #[command(subcommand)]
     Config(config::ConfigCommand),
-    /// Make a job from a template that processes offer
+    /// Create a job from a template that processes offer
     Create(create::CreateArguments),
-    /// Show which items would move if something changed
+    /// Show which items would move after a change
     Plan(plan::PlanArguments),
-    /// Look for what is left over, stuck, damaged or mixed up
+    /// Find leftovers, stuck, damaged and mixed state, and fix it
     Doctor(doctor::DoctorArguments),
-    /// Show what has become of fires, from a history
+    /// Show the outcomes of fires, from a history
     History(history::HistoryArguments),
-    /// Write the configurations of a namespace into a file
+    /// Write the configurations of a namespace to a file
     Export(transfer::ExportArguments),
     /// Read configurations from a file, or from a namespace of ElasticJob 1.x
     Import(transfer::ImportArguments),
-    /// Measure how fast the registry answers, in a namespace of its own that is removed again
+    /// Measure the latency of the registry, in a namespace that is created and removed for it
     Bench(bench::BenchArguments),
-    /// Print what completes command lines in a shell
+    /// Print a completion script for a shell
     Completions {
-        /// For which shell
+        /// Name of the shell
         shell: clap_complete::Shell,
     },
 }
@@ -102,10 +102,12 @@ mod tests {
     }
 
     #[test]
-    fn the_page_has_each_variable() {
+    fn docs_list_every_variable() {
         let page = include_str!("../../../docs/ejob.md");
-        let (_, table) = page.split_once("## Variables").expect("a section of variables");
-        let (table, _) = table.split_once("\n## ").expect("a section after it");
+        let (_, table) =
+            page.split_once("## Variables").expect("docs/ejob.md has a section Variables");
+        let (table, _) =
+            table.split_once("\n## ").expect("a section follows the section Variables");
         let all = variables(&CommandLine::command());
         assert!(all.len() > 5, "{all:?}");
         let missing: Vec<_> =
@@ -114,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_command_line_is_well_formed() {
+    fn command_line_is_well_formed() {
         CommandLine::command().debug_assert();
     }
 }

@@ -1,4 +1,4 @@
-//! The one place that knows how a registry is reached.
+//! Connections to the registry; the only module that knows ZooKeeper.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,48 +15,49 @@ use crate::fault::{Exit, Fault};
 use crate::security::SecurityArguments;
 use crate::text::duration;
 
-/// Jobs whose access control lists are read, so that a large namespace does not delay a start.
-const MAX_JOBS_LOOKED_AT: usize = 500;
-/// The variable that names the namespace.
+/// Maximum number of jobs whose access control lists are read, so that starts stay fast.
+const MAX_EXAMINED_JOBS: usize = 500;
+/// Variable with the namespace.
 const NAMESPACE: &str = "EJOB_NAMESPACE";
-/// The variable that holds `user:password`.
+/// Variable with `user:password`.
 const DIGEST: &str = "EJOB_DIGEST";
 
-/// How to reach the registry.
+/// Options of the connection to the registry.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Registry")]
 pub(crate) struct ConnectArguments {
-    /// The servers of one ZooKeeper ensemble
+    /// Servers of one ZooKeeper ensemble
     #[arg(long, global = true, env = "EJOB_ZOOKEEPER", value_name = "HOST:PORT,...")]
     zookeeper: Option<String>,
-    /// The node below which the jobs are, such as /jobs [env: EJOB_NAMESPACE, not for bench]
+    /// Node below which the jobs are stored, such as /jobs [env: EJOB_NAMESPACE, not for bench]
     #[arg(long, global = true, value_name = "PATH")]
     namespace: Option<String>,
-    /// A file with user:password for ZooKeeper's digest authentication; or set EJOB_DIGEST to that
+    /// File with user:password for ZooKeeper's digest authentication; or set EJOB_DIGEST to
+    /// user:password
     #[arg(long, global = true, env = "EJOB_DIGEST_FILE", value_name = "FILE")]
     digest_file: Option<PathBuf>,
     #[command(flatten)]
     security: SecurityArguments,
-    /// How long to try to connect
+    /// Deadline for connecting
     #[arg(long, global = true, value_name = "TIME", default_value = "10s", value_parser = duration)]
     connect_timeout: Duration,
-    /// How long one reading of a job, or of the list of jobs, may take
+    /// Deadline for reading one job, or the list of jobs
     #[arg(long, global = true, value_name = "TIME", default_value = "30s", value_parser = duration)]
     timeout: Duration,
 }
 
 impl ConnectArguments {
-    /// Returns how long one reading may take.
+    /// Returns the deadline of one read.
     pub(crate) fn read_deadline(&self) -> Duration {
         self.timeout
     }
 
-    /// Returns the namespace that is meant, or says how to name one.
+    /// Returns the namespace; the error says how to name one.
     pub(crate) fn namespace(&self) -> Result<String, Fault> {
         let given = self.namespace.clone().or_else(|| std::env::var(NAMESPACE).ok());
         let given = given.filter(|namespace| !namespace.is_empty());
         match given.ok_or_else(|| missing("namespace", NAMESPACE, "/jobs"))? {
-            // The registry's own nodes are there, which are no jobs.
+            // The root holds ZooKeeper's own nodes, which are not jobs.
             root if root == "/" => Err(Fault::usage(
                 "--namespace is \"/\", where ZooKeeper keeps its own nodes; valid is a node below it, such as /jobs",
             )),
@@ -64,13 +65,14 @@ impl ConnectArguments {
         }
     }
 
-    /// Returns the namespace of the command line, or `default` without one. The environment does not count: it names a
-    /// namespace with jobs.
+    /// Returns the namespace of the command line, or `default` without one.
+    ///
+    /// The environment is ignored, because it names a namespace with jobs.
     pub(crate) fn namespace_or<'a>(&'a self, default: &'a str) -> &'a str {
         self.namespace.as_deref().filter(|namespace| !namespace.is_empty()).unwrap_or(default)
     }
 
-    /// Returns true if the registry is given a user: nodes are then expected to be closed to others.
+    /// Returns true if credentials are configured, so that nodes should be closed to other clients.
     pub(crate) fn has_user(&self) -> bool {
         self.security.has_user() || self.digest().is_ok_and(|digest| digest.is_some())
     }
@@ -80,7 +82,7 @@ impl ConnectArguments {
         given.ok_or_else(|| missing("zookeeper", "EJOB_ZOOKEEPER", "zk-1:2181,zk-2:2181"))
     }
 
-    /// Credentials are no argument: everybody can list those of other processes.
+    /// Reads the digest from a file or the environment; other users could see an argument.
     fn digest(&self) -> Result<Option<String>, Fault> {
         let Some(path) = self.digest_file.as_ref().filter(|path| !path.as_os_str().is_empty())
         else {
@@ -100,7 +102,7 @@ fn missing(option: &str, variable: &str, example: &str) -> Fault {
     ))
 }
 
-/// Which namespace of the registry is meant, and how it is to be opened.
+/// Namespace of the registry to open, and how to open it.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub(crate) connect: ConnectArguments,
@@ -116,13 +118,13 @@ impl Place {
         &self.namespace
     }
 
-    /// Returns true if the namespace is to be made if there is none.
+    /// Returns true if a missing namespace may be created.
     #[must_use]
     pub fn may_create(&self) -> bool {
         self.may_create
     }
 
-    /// Returns the fault that there is no such namespace.
+    /// Returns the fault for a namespace that does not exist.
     #[must_use]
     pub fn absent(&self) -> Fault {
         Fault::not_found(format!(
@@ -132,17 +134,20 @@ impl Place {
     }
 }
 
-/// Opens namespaces. The program's own one opens those of a ZooKeeper; tests bring theirs.
+/// Opens namespaces: those of a ZooKeeper in the program, those of other registries in tests.
 #[async_trait]
 pub trait Registries: Send + Sync {
     /// Opens a namespace.
     ///
     /// # Errors
-    /// [`Fault`]: an option cannot be used, the registry does not answer, or there is no such namespace.
+    /// [`Fault`]: an option is not valid, the registry does not answer, or the namespace does not
+    /// exist.
     async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault>;
 
-    /// Returns the nodes of a namespace, and of its jobs or only of one, that clients without credentials may change,
-    /// with their access control lists. Registries without access control have none.
+    /// Returns the nodes that clients without credentials may change, with their access control
+    /// lists: those of the namespace, and of its jobs or only of one.
+    ///
+    /// Registries without access control have none.
     ///
     /// # Errors
     /// [`Fault`]: as for [`Registries::open`].
@@ -166,7 +171,7 @@ impl Registries for ZookeeperRegistries {
         let options_here = options.clone().namespace(&place.namespace);
         options_here.validate().map_err(invalid)?;
         if !place.may_create {
-            check_there(options, place).await?;
+            check_exists(options, place).await?;
         }
         Ok(connect(options_here, place).await?)
     }
@@ -178,7 +183,7 @@ impl Registries for ZookeeperRegistries {
     ) -> Result<Vec<(String, String)>, Fault> {
         let center = connect(options(place)?.namespace(&place.namespace), place).await?;
         let found = open_nodes(&center, job).await;
-        // A session that is not closed ends by its timeout; nothing hangs on it.
+        // A session that is not closed ends by its timeout, and no node depends on it.
         let _ = center.close().await;
         let shown = |(path, acl): (NodePath, String)| {
             let path = if path.is_root() { "" } else { path.as_str() };
@@ -201,7 +206,9 @@ fn options(place: &Place) -> Result<ZookeeperOptions, Fault> {
     place.connect.security.secure(options)
 }
 
-/// Looks at the namespace, its jobs or only one, and their configurations. A node whose list must not be read is not open.
+/// Finds open nodes among the namespace, its jobs or only one, and their configurations.
+///
+/// A node whose list must not be read is not open.
 async fn open_nodes(
     center: &ZookeeperCenter,
     job: Option<&JobName>,
@@ -211,7 +218,7 @@ async fn open_nodes(
         Some(job) => vec![job.to_string()],
         None => center.children(&root).await?.unwrap_or_default(),
     };
-    let jobs = jobs.iter().filter_map(|name| root.join(name).ok()).take(MAX_JOBS_LOOKED_AT);
+    let jobs = jobs.iter().filter_map(|name| root.join(name).ok()).take(MAX_EXAMINED_JOBS);
     let paths = jobs.flat_map(|job| [Some(job.clone()), job.join("config").ok()]).flatten();
     let paths: Vec<_> = std::iter::once(root.clone()).chain(paths).collect();
     let lists = paths.into_iter().map(|path| async move {
@@ -234,7 +241,7 @@ async fn connect(options: ZookeeperOptions, place: &Place) -> Result<Arc<Zookeep
             Fault::new(
                 Exit::Unreachable,
                 format!(
-                    "no ZooKeeper answers at {addresses} within {waited:?}; check --zookeeper and that it runs"
+                    "no ZooKeeper answers at {addresses} within {waited:?}; check --zookeeper and that the servers run"
                 ),
             )
         }
@@ -254,8 +261,8 @@ async fn connect(options: ZookeeperOptions, place: &Place) -> Result<Arc<Zookeep
     })
 }
 
-/// A centre makes its namespace; whoever has mistyped it wants to be told instead.
-async fn check_there(options: ZookeeperOptions, place: &Place) -> Result<(), Fault> {
+/// Rejects a missing namespace, which opening it would create.
+async fn check_exists(options: ZookeeperOptions, place: &Place) -> Result<(), Fault> {
     let path = NodePath::parse(&place.namespace)
         .map_err(|error| Fault::usage(format!("--namespace: {error}")))?;
     if path.is_root() {
@@ -263,17 +270,17 @@ async fn check_there(options: ZookeeperOptions, place: &Place) -> Result<(), Fau
     }
     let center = connect(options, place).await?;
     let read = center.read(&path).await;
-    // A session that is not closed ends by its timeout; nothing hangs on it.
+    // A session that is not closed ends by its timeout, and no node depends on it.
     let _ = center.close().await;
     match read {
         Ok(None) => Err(place.absent()),
-        // Who may not read the node may perhaps read what is below it.
+        // A client that may not read the node may still read the nodes below it.
         Ok(Some(_)) | Err(reg_center::Error::NotAuthorized { .. }) => Ok(()),
         Err(error) => Err(error.into()),
     }
 }
 
-/// Names an option as it is on the command line.
+/// Returns the fault of an option, named as on the command line.
 fn invalid(error: reg_center_zookeeper::OptionsError) -> Fault {
     let option = match error.option() {
         "address" => "zookeeper",

@@ -1,4 +1,4 @@
-//! What every command has at hand: the registry, the operator's hand, who makes changes, and where to talk.
+//! State shared by all commands: the registry, the author of changes, and the output.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -14,44 +14,46 @@ use reg_center::RegistryCenter;
 use crate::connect::{ConnectArguments, Place, Registries};
 use crate::fault::Fault;
 
-/// How long closing a session may take at the end of a command.
-const GOODBYE_LIMIT: Duration = Duration::from_secs(3);
+/// Maximum time for closing a session at the end of a command.
+const CLOSE_DEADLINE: Duration = Duration::from_secs(3);
 
-/// Who makes a change, and why.
+/// Author and reason of a change; the reason is optional.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Record")]
 pub(crate) struct Signed {
-    /// Who makes the change [default: user@host]
+    /// Author of the change [default: user@host]
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
-    /// Why; recorded with the job
+    /// Reason of the change; recorded with the job
     #[arg(long, value_name = "TEXT")]
     why: Option<String>,
 }
 
-/// Who makes a change that is not made without a reason.
+/// Author and reason of a change that requires a reason.
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Record")]
 pub(crate) struct Reasoned {
-    /// Who makes the change [default: user@host]
+    /// Author of the change [default: user@host]
     #[arg(long, value_name = "NAME")]
     by: Option<String>,
-    /// Why; recorded with the job, and shown to whoever asks why it does not run
+    /// Reason of the change; recorded with the job, and shown by `ejob why`
     #[arg(long, value_name = "TEXT")]
     why: String,
 }
 
 impl Signed {
-    /// Returns who and why; `act` stands in for a reason.
+    /// Returns author and reason; without a reason, `act` is recorded.
     pub(crate) fn by(&self, act: &str) -> Result<By, Fault> {
         let why = self.why.clone().unwrap_or_else(|| format!("ejob {act}"));
         signed(self.by.as_ref(), why)
     }
 
-    /// Returns who and why for a change that is not made without a reason.
+    /// Returns author and reason; a missing reason is an error.
     pub(crate) fn by_with_reason(&self, act: &str) -> Result<By, Fault> {
         let why = self.why.clone().ok_or_else(|| {
-            Fault::usage(format!("--why is missing; say why, such as {act} --why \"release 12\""))
+            Fault::usage(format!(
+                "--why is missing; give a reason, such as {act} --why \"release 12\""
+            ))
         })?;
         signed(self.by.as_ref(), why)
     }
@@ -74,7 +76,7 @@ fn user_and_host() -> String {
     format!("{user}@{host}")
 }
 
-/// What every command has at hand.
+/// State shared by all commands.
 pub(crate) struct Context<'a> {
     connect: ConnectArguments,
     json: bool,
@@ -97,12 +99,12 @@ impl<'a> Context<'a> {
         &self.connect
     }
 
-    /// Opens the namespace that the command line names, which must be there.
+    /// Opens the namespace that the command line names, which must exist.
     pub(crate) async fn operations(&self) -> Result<Operations, Fault> {
         Ok(self.operating(self.registry(&self.connect.namespace()?, false, None).await?))
     }
 
-    /// Operates the jobs of a registry with the bounds of the command line.
+    /// Returns the operations of a registry, with the limits of the command line.
     pub(crate) fn operating(&self, registry: Arc<dyn RegistryCenter>) -> Operations {
         let bounds = ReadBounds { deadline: self.connect.read_deadline(), ..ReadBounds::default() };
         Operations::new(registry).bounds(bounds)
@@ -122,9 +124,10 @@ impl<'a> Context<'a> {
         Ok(registry)
     }
 
-    /// Returns a sentence about the nodes of the namespace, or of one job in it, that clients without
-    /// credentials may change, or about why the nodes could not be examined. `None` if there are none,
-    /// and if the registry is given no user: all nodes are open then, as intended.
+    /// Describes the nodes that clients without credentials may change: those of the namespace, or
+    /// of one job in it. If the nodes could not be examined, the text says why.
+    ///
+    /// Returns `None` if there are none, or no credentials are configured: all nodes are open then.
     pub(crate) async fn open_nodes(&self, job: Option<&JobName>) -> Option<String> {
         if !self.connect.has_user() {
             return None;
@@ -158,12 +161,12 @@ impl<'a> Context<'a> {
         let opened = std::mem::take(&mut *self.opened.lock());
         for registry in opened {
             // A session that cannot be closed ends by its timeout.
-            let _ = tokio::time::timeout(GOODBYE_LIMIT, registry.close()).await;
+            let _ = tokio::time::timeout(CLOSE_DEADLINE, registry.close()).await;
         }
     }
 
-    /// Says a line at once, unless the answer is for programs. Whoever has stopped reading does not want to know.
-    pub(crate) fn say(&self, line: &str) {
+    /// Prints a line at once, unless `--json` is given. A closed output is ignored.
+    pub(crate) fn print_line(&self, line: &str) {
         if !self.json {
             let _ = self.write(&format!("{line}\n"));
         }
@@ -175,14 +178,14 @@ impl<'a> Context<'a> {
         out.write_all(text.as_bytes()).and_then(|()| out.flush())
     }
 
-    /// Shows on a terminal that something takes its time. Nothing is shown elsewhere.
+    /// Shows a spinner for a long action, on a terminal only.
     pub(crate) fn waiting(&self, what: impl Into<String>) -> ProgressBar {
         let bar = ProgressBar::new_spinner().with_message(what.into());
         bar.enable_steady_tick(Duration::from_millis(200));
         bar
     }
 
-    /// Shows on a terminal how far something has come.
+    /// Shows a progress bar, on a terminal only.
     pub(crate) fn progress(&self, n: usize, what: impl Into<String>) -> ProgressBar {
         let style = ProgressStyle::with_template("{msg} [{bar:40}] {pos}/{len}");
         let bar = ProgressBar::new(n as u64).with_message(what.into());

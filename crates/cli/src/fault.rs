@@ -1,4 +1,4 @@
-//! What can go wrong, in one line, and the code that the process ends with.
+//! Errors of commands, in one line each, and the exit code of the process.
 
 use std::fmt;
 
@@ -6,24 +6,25 @@ use serde_json::{Value, json};
 
 use crate::text;
 
-/// How a command has ended: the exit code of the process.
+/// Result of a command: the exit code of the process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Exit {
-    /// 0: done, or everything is as wanted already.
+    /// 0: done, or already as wanted.
     Done,
-    /// 1: refused, or done only in part; for `config diff`: it differs.
+    /// 1: refused, or only partly done; for `config diff`: there are differences.
     Partly,
-    /// 2: an option, an argument or a file cannot be used; nothing was done.
+    /// 2: an option, an argument or a file is not valid; nothing was done.
     Usage,
-    /// 3: the registry, or the store of a history, did not answer in time. What was done until then is listed.
+    /// 3: the registry, or the store of a history, did not answer in time. The changes made before
+    /// are listed.
     Unreachable,
-    /// 4: there is no such namespace, job, server, instance, item or file.
+    /// 4: the namespace, job, server, instance, item or file does not exist.
     NotFound,
-    /// 5: somebody else has changed it meanwhile; nothing was done.
+    /// 5: another client has changed the job; nothing was done.
     Stale,
-    /// 6: nobody can tell whether the change has happened.
+    /// 6: the outcome of the change is unknown.
     Unknown,
-    /// 7: the credentials do not allow it.
+    /// 7: the credentials do not allow the request.
     NotAuthorized,
     /// 8: a diagnosis has found errors.
     Findings,
@@ -36,7 +37,7 @@ impl Exit {
         self as u8
     }
 
-    /// Returns the word that stands for it in JSON.
+    /// Returns the name of the exit code in JSON.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -53,8 +54,9 @@ impl Exit {
     }
 }
 
-/// Why a command has not done what it should: what, and what to do, in one line. A quotation with carets under the part
-/// that is wrong has two lines of its own after it.
+/// Error of a command: the fault and what to do, in one line.
+///
+/// A quotation with carets under the wrong part adds two lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fault {
     exit: Exit,
@@ -62,39 +64,39 @@ pub struct Fault {
 }
 
 impl Fault {
-    /// Makes a fault of a message, which is put on one line but for a quotation with carets.
+    /// Creates a fault. The message is put on one line, except for a quotation with carets.
     #[must_use]
     pub fn new(exit: Exit, message: impl fmt::Display) -> Self {
         Self { exit, message: text::message(&message.to_string()) }
     }
 
-    /// An option, an argument or a file that cannot be used.
+    /// Creates the fault of an option, an argument or a file that is not valid.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::new(Exit::Usage, message)
     }
 
-    /// Something that is not there.
+    /// Creates the fault of a thing that does not exist.
     pub(crate) fn not_found(message: impl fmt::Display) -> Self {
         Self::new(Exit::NotFound, message)
     }
 
-    /// Something that was refused.
+    /// Creates the fault of a request that was refused.
     pub(crate) fn refused(message: impl fmt::Display) -> Self {
         Self::new(Exit::Partly, message)
     }
 
-    /// Returns how the command ends.
+    /// Returns the exit code.
     #[must_use]
     pub fn exit(&self) -> Exit {
         self.exit
     }
 
-    /// Returns true if the registry did not answer, or its answer was lost: the same call may succeed later.
-    pub(crate) fn may_pass(&self) -> bool {
+    /// Returns true if the registry did not answer, so that the same call may succeed later.
+    pub(crate) fn is_transient(&self) -> bool {
         matches!(self.exit, Exit::Unreachable | Exit::Unknown)
     }
 
-    /// Returns the document for programs.
+    /// Returns the JSON document of the fault.
     pub(crate) fn json(&self) -> Value {
         let Self { exit, message } = self;
         json!({ "error": { "kind": exit.as_str(), "code": exit.code(), "message": message } })
@@ -114,7 +116,7 @@ impl From<operations::Error> for Fault {
             Error::Registry { source, .. } => return of_registry(source, &error),
             Error::Deadline { .. } => Exit::Unreachable,
             Error::NoSuchJob { .. } => {
-                return Self::not_found(format!("{error}; `ejob jobs` lists those that there are"));
+                return Self::not_found(format!("{error}; `ejob jobs` lists the existing ones"));
             }
             Error::NoSuch { .. } => Exit::NotFound,
             Error::Name(_) | Error::NothingNamed | Error::Invalid(_) => Exit::Usage,
@@ -137,7 +139,7 @@ impl From<operations::Error> for Fault {
     }
 }
 
-/// Names who and why as the options of the command line.
+/// Names author and reason by their options on the command line.
 fn on_the_line(error: &operations::Error) -> String {
     let text = error.to_string();
     match text.strip_prefix("who ") {
@@ -146,21 +148,21 @@ fn on_the_line(error: &operations::Error) -> String {
     }
 }
 
-fn of_registry(source: &reg_center::Error, told: &dyn fmt::Display) -> Fault {
+fn of_registry(source: &reg_center::Error, text: &dyn fmt::Display) -> Fault {
     use reg_center::Error;
     match source {
-        Error::NotAuthorized { .. } => Fault::new(Exit::NotAuthorized, not_authorized(told)),
-        Error::Unknown { .. } => Fault::new(Exit::Unknown, told),
+        Error::NotAuthorized { .. } => Fault::new(Exit::NotAuthorized, not_authorized(text)),
+        Error::Unknown { .. } => Fault::new(Exit::Unknown, text),
         Error::Unavailable { .. } | Error::SessionLost { .. } | Error::Closed => {
-            Fault::new(Exit::Unreachable, format!("{told}; check that the servers run"))
+            Fault::new(Exit::Unreachable, format!("{text}; check that the servers run"))
         }
-        Error::TooLarge { .. } | Error::Path(_) | Error::Refused { .. } => Fault::refused(told),
-        _ => Fault::refused(told),
+        Error::TooLarge { .. } | Error::Path(_) | Error::Refused { .. } => Fault::refused(text),
+        _ => Fault::refused(text),
     }
 }
 
-fn not_authorized(told: &dyn fmt::Display) -> String {
-    format!("{told}; give the user and password by --digest-file or EJOB_DIGEST")
+fn not_authorized(text: &dyn fmt::Display) -> String {
+    format!("{text}; give the user and password by --digest-file or EJOB_DIGEST")
 }
 
 impl From<reg_center::Error> for Fault {
@@ -211,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_error_has_its_exit_code_and_one_line() {
+    fn errors_have_an_exit_code_and_one_line() {
         let job = || JobName::new("report").unwrap();
         let registry = |source| Error::Registry { act: "reading job report".to_owned(), source };
         let rows = [
@@ -230,18 +232,18 @@ mod tests {
             (
                 Error::Unknown { act: "pause", job: job(), cause: "gone".to_owned() },
                 6,
-                "nobody can tell whether pause of job report has happened (gone); look",
+                "the outcome of pause of job report is unknown (gone); check",
             ),
             (Error::Contended { job: job(), attempts: 8 }, 5, "nothing was done"),
             (
                 Error::Remains { job: job(), cause: "gone".to_owned() },
                 1,
-                "job report is removed, but nodes are left of it (gone); repeat the removal",
+                "job report is removed, but some of its nodes are left (gone); repeat the removal",
             ),
             (
                 Error::TooMuchToTell { job: job(), bytes: 4096, items: 5000, max: 16_777_216 },
                 2,
-                "--parameter is a text of 4096 bytes for 5000 items of job report; valid are 16777216 bytes",
+                "--parameter is a text of 4096 bytes for 5000 items of job report; valid are up to 16777216 bytes",
             ),
             (
                 registry(reg_center::Error::NotAuthorized {

@@ -1,4 +1,4 @@
-//! A worker as the first process of a container.
+//! Supervision of a worker that is the first process of a container.
 
 use std::ffi::OsString;
 use std::io;
@@ -11,24 +11,22 @@ use signal_hook::iterator::Signals;
 
 use crate::fault::Exit;
 
-/// Starts this program again as the only child, hands signals on to it, and reads the status of
-/// every process that ends without a parent. Ends with the status of the child, or 128 and the
-/// number of its signal.
+/// Starts this program again as the only child, and forwards signals to it.
 ///
-/// The worker cannot do that itself: its own children would be waited for by the wrong part of it.
+/// It also reads the status of every orphaned process. It ends with the status of the child, or
+/// with 128 and the number of its signal. The worker cannot do this itself: reading the status of
+/// any process would take that of a script from the code that waits for it.
 pub(crate) fn run(arguments: &[OsString]) -> ExitCode {
     supervise(arguments).unwrap_or_else(|error| {
-        eprintln!(
-            "error: as the first process of a container: the worker could not be started: {error}"
-        );
+        eprintln!("error: the worker could not be started as the child of process 1: {error}");
         ExitCode::from(Exit::Partly.code())
     })
 }
 
 fn supervise(arguments: &[OsString]) -> io::Result<ExitCode> {
     let mut signals = Signals::new([SIGTERM, SIGINT, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGCHLD])?;
-    // In a group of its own: a terminal would signal both, and a second signal stops a worker at
-    // once.
+    // Its own process group: a terminal would signal both processes, and a second signal stops a
+    // worker at once.
     let child = Command::new("/proc/self/exe").args(arguments).process_group(0).spawn()?;
     let child = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let child = child.ok_or_else(|| io::Error::other("the process has no id"))?;
@@ -42,7 +40,7 @@ fn supervise(arguments: &[OsString]) -> io::Result<ExitCode> {
     Err(io::Error::other("no signals can be received"))
 }
 
-/// Reads the status of all children that have ended; returns that of `child` if it is one of them.
+/// Reads the status of all ended children; returns that of `child` if it is among them.
 fn reap(child: Pid) -> Option<WaitStatus> {
     while let Ok(Some((id, status))) = wait(WaitOptions::NOHANG) {
         if id == child {

@@ -1,4 +1,4 @@
-//! The log on the standard error: one bounded line per event, whatever the values in it.
+//! The log on the standard error: one line of bounded length for each event.
 
 use std::io::{self, Write};
 
@@ -6,7 +6,7 @@ use tracing_subscriber::fmt::MakeWriter;
 
 use crate::text::clean;
 
-/// Longest line, in bytes; the rest is replaced by its length.
+/// Maximum length of a line, in bytes; longer lines end with their length.
 const MAX_LINE_BYTES: usize = 16 * 1024;
 
 /// Writes events to the standard error, escaped and bounded.
@@ -22,7 +22,7 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 impl Write for Log {
-    /// Takes one event; the formatter writes each at once.
+    /// Writes one event; the formatter passes each event in one call.
     fn write(&mut self, event: &[u8]) -> io::Result<usize> {
         io::stderr().write_all(log_line(&String::from_utf8_lossy(event)).as_bytes())?;
         Ok(event.len())
@@ -49,7 +49,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_is_bounded_and_says_how_long_it_was() {
+    fn long_line_is_cut_and_ends_with_its_length() {
         let event = format!("WARN {}\n", "报".repeat(1_000_000));
         let line = log_line(&event);
         assert!(line.len() < MAX_LINE_BYTES + 100, "{}", line.len());

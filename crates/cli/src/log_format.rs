@@ -1,4 +1,4 @@
-//! How log lines are written: as text for people, or as JSON for programs.
+//! Formats of log lines: text for people, or JSON for programs.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ use tracing_subscriber::fmt::format::Writer;
 use crate::fault::Fault;
 use crate::text::clean;
 
-/// The form of a log line.
+/// Format of a log line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LogFormat {
     Text,
@@ -18,7 +18,7 @@ pub(crate) enum LogFormat {
 }
 
 impl LogFormat {
-    /// Reads the value of `EJOB_LOG_FORMAT`.
+    /// Parses the value of `EJOB_LOG_FORMAT`.
     pub(crate) fn parse(value: &str) -> Result<Self, Fault> {
         match value {
             "" | "text" => Ok(Self::Text),
@@ -28,7 +28,7 @@ impl LogFormat {
     }
 }
 
-/// Fields as text on one line. The task id is left out: it repeats the job, the item and the instance of its span.
+/// Formats fields as text on one line. The task id is omitted, because its span has the same parts.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TextFields;
 
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_of_a_run_has_the_instance_once() {
+    fn line_of_a_run_has_the_instance_once() {
         let lines = Lines::default();
         let writer = lines.clone();
         let subscriber = tracing_subscriber::fmt()
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn only_known_formats_are_taken() {
+    fn unknown_format_is_rejected() {
         assert_eq!(LogFormat::parse("json"), Ok(LogFormat::Json));
         assert_eq!(LogFormat::parse(""), Ok(LogFormat::Text));
         let error = LogFormat::parse("xml").unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! What a command prints: a table for people, or one JSON document for programs.
+//! The output of a command: text for people, or one JSON document for programs.
 
 use comfy_table::{Table, presets};
 use console::Term;
@@ -8,21 +8,21 @@ use serde_json::{Value, json};
 use crate::fault::Exit;
 use crate::text::clean;
 
-/// The answer of a command, in both forms.
+/// Answer of a command, in both forms.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Page {
     pub(crate) text: String,
     pub(crate) json: Value,
     pub(crate) exit: Exit,
-    /// What is told beside a text that is meant for programs: lines for the standard error.
+    /// Lines for the standard error, beside a text that programs read.
     pub(crate) beside: String,
 }
 
 impl Page {
-    /// Makes an answer of its two forms.
+    /// Creates an answer from its text and its document.
     pub(crate) fn new(text: impl Into<String>, json: &impl Serialize) -> Self {
         let json = serde_json::to_value(json).unwrap_or_else(|error| {
-            // Names are texts and numbers are finite, so that this cannot happen.
+            // Serialization cannot fail: keys are strings and numbers are finite.
             json!({ "error": { "kind": "refused", "code": 1, "message": error.to_string() } })
         });
         Self { text: text.into(), json, exit: Exit::Done, beside: String::new() }
@@ -32,14 +32,15 @@ impl Page {
         Self { exit, ..self }
     }
 
-    /// Adds lines for the standard error, unless the answer is a document.
+    /// Adds lines for the standard error, which `--json` omits.
     pub(crate) fn beside(self, beside: String) -> Self {
         Self { beside, ..self }
     }
 }
 
-/// Returns records of `operations` as a document. They have the keys of ElasticJob's console,
-/// `jobName`; all keys of this program are `job_name`.
+/// Returns records of `operations` as a document with keys in snake case.
+///
+/// The records have the keys of ElasticJob's console, such as `jobName`.
 pub(crate) fn snake_case(records: &impl Serialize) -> Value {
     fn renamed(value: Value) -> Value {
         match value {
@@ -64,7 +65,7 @@ fn snake_key(key: &str) -> String {
     snake
 }
 
-/// Draws rows under their headings, columns two spaces apart, without anything at the ends of lines.
+/// Draws rows under their headings, columns two spaces apart, without trailing spaces.
 pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String>>) -> String {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_header(headings.to_vec());
@@ -75,13 +76,12 @@ pub(crate) fn table(headings: &[&str], rows: impl IntoIterator<Item = Vec<String
     lines.collect()
 }
 
-/// Width of lines where the standard output is no terminal, in characters.
+/// Width of lines if the standard output is not a terminal, in characters.
 const WIDTH_OF_FILES: usize = 200;
-/// Least width of the last column, in characters.
+/// Minimum width of the last column, in characters.
 const LEAST_WIDTH: usize = 20;
 
-/// Draws rows as [`table`] does, and cuts the cells of the last column to the width of the
-/// terminal.
+/// Draws rows as [`table`] does, with the last column cut to the width of the terminal.
 pub(crate) fn table_on_screen(headings: &[&str], rows: Vec<Vec<String>>) -> String {
     let size = Term::stdout().size_checked();
     table_within(headings, rows, size.map_or(WIDTH_OF_FILES, |(_, columns)| usize::from(columns)))
@@ -105,7 +105,7 @@ fn table_within(headings: &[&str], mut rows: Vec<Vec<String>>, width: usize) -> 
     table(headings, rows)
 }
 
-/// Draws names beside their values, one pair on a line; pairs without a value are left out.
+/// Draws one line for each name with its value; pairs without a value are omitted.
 pub(crate) fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> String {
     let pairs: Vec<_> = pairs.into_iter().filter(|(_, value)| !value.is_empty()).collect();
     let width = pairs.iter().map(|(name, _)| name.len()).max().unwrap_or_default();
@@ -113,12 +113,12 @@ pub(crate) fn pairs<'a>(pairs: impl IntoIterator<Item = (&'a str, String)>) -> S
     lines.collect()
 }
 
-/// Draws one value or sentence from the registry on a line of its own.
+/// Draws a value or sentence from the registry on its own line.
 pub(crate) fn line(text: &str) -> String {
     clean(text) + "\n"
 }
 
-/// Returns `1 job`, `2 jobs`.
+/// Returns a number with its noun: `1 job`, `2 jobs`.
 pub(crate) fn counted(n: usize, what: &str) -> String {
     format!("{n} {what}{}", if n == 1 { "" } else { "s" })
 }
@@ -129,7 +129,7 @@ mod tests {
     use crate::fault::Fault;
 
     #[test]
-    fn the_last_column_is_cut_to_the_width_and_no_other() {
+    fn only_the_last_column_is_cut_to_the_width() {
         let row = |reason: &str| vec!["2024-02-29T12:00:00Z".to_owned(), reason.to_owned()];
         let rows = || vec![row(&"ä".repeat(99)), row("a\nb\u{1b}[2J"), row(&"x".repeat(28))];
         let expected = format!(
@@ -143,9 +143,9 @@ mod tests {
         assert!(narrow.lines().all(|line| line.chars().count() <= 22 + LEAST_WIDTH), "{narrow}");
     }
 
-    /// Everything that is printed from the registry goes through one of these.
+    /// Every value from the registry is printed by one of these functions.
     #[test]
-    fn no_helper_prints_a_character_that_moves_hides_or_reorders_text() {
+    fn output_escapes_control_and_invisible_characters() {
         let hostile = "a\u{1b}[2J\u{7}\r\u{202e}\u{2066}\u{200b}\u{2028}\u{85}\nERROR forged";
         let shown = [
             ("table", table(&["A", "B"], [vec![hostile.to_owned(), "b".to_owned()]]), 2),

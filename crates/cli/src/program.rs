@@ -1,4 +1,4 @@
-//! From arguments to an exit code.
+//! The program: from arguments to an exit code.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -20,13 +20,13 @@ use crate::log_format::{LogFormat, TextFields};
 use crate::output::{Page, line};
 use crate::text::one_line;
 
-/// Files that a worker with one job, a history and both ports has open, with room for a few scripts.
+/// Minimum limit of open files: a worker with one job, a history, both ports and a few scripts.
 const MIN_OPEN_FILES: u64 = 64;
 
-/// Runs the program: the arguments of the process, a ZooKeeper, the standard streams.
+/// Runs the program with the arguments of the process, a ZooKeeper, and the standard streams.
 #[must_use]
 pub fn main() -> ExitCode {
-    // Both before any thread: these processes wait for all their children.
+    // Both have to run before any thread starts, because these processes wait for all children.
     if let Some(code) = ScriptLauncher::serve() {
         return code;
     }
@@ -34,16 +34,16 @@ pub fn main() -> ExitCode {
     if std::process::id() == 1 && is_worker(&arguments) {
         return init::run(&arguments[1..]);
     }
-    if let Err(fault) = listen_to_log(&arguments) {
+    if let Err(fault) = init_log(&arguments) {
         if is_for_programs(&arguments) {
-            // The line that follows says the same.
+            // The line on the standard error has the same text, so a failed write loses nothing.
             let _ = writeln!(std::io::stdout(), "{:#}", fault.json());
         }
-        tell(&mut std::io::stderr(), &fault);
+        print_error(&mut std::io::stderr(), &fault);
         return ExitCode::from(fault.exit().code());
     }
     if let Err(fault) = check_open_files() {
-        tell(&mut std::io::stderr(), &fault);
+        print_error(&mut std::io::stderr(), &fault);
         return ExitCode::from(fault.exit().code());
     }
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
@@ -55,7 +55,7 @@ pub fn main() -> ExitCode {
     };
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
     let exit = runtime.block_on(run(arguments, &ZookeeperRegistries, &mut out, &mut err));
-    // Code of a job that does not come to an end shall not keep the process.
+    // A run that does not end must not keep the process alive.
     runtime.shutdown_background();
     ExitCode::from(exit.code())
 }
@@ -70,8 +70,8 @@ fn check_open_files() -> Result<(), Fault> {
     }
 }
 
-/// What happens is logged on the standard error if `EJOB_LOG` asks for it; of a worker in any case.
-fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
+/// Logs to the standard error if `EJOB_LOG` is set; a worker always logs.
+fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
     let default = if is_worker(arguments) { "info,zookeeper_client=off" } else { "off" };
     let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = wanted.as_deref().unwrap_or(default);
@@ -83,7 +83,7 @@ fn listen_to_log(arguments: &[OsString]) -> Result<(), Fault> {
     let log = tracing_subscriber::fmt().with_env_filter(filter);
     match format {
         LogFormat::Text => log.with_writer(Log).with_ansi(false).fmt_fields(TextFields).init(),
-        // A line that is cut is no document any more; values are bounded where they enter events.
+        // A JSON line must not be cut; values are bounded where events are created.
         LogFormat::Json => log.with_writer(std::io::stderr).json().init(),
     }
     Ok(())
@@ -98,7 +98,9 @@ fn is_for_programs(arguments: &[OsString]) -> bool {
     arguments.iter().any(|argument| argument == "--json")
 }
 
-/// Runs one command line, the name of the program first. The answer goes to `out`, what is wrong to `err`, in one line.
+/// Runs one command line, which starts with the name of the program.
+///
+/// The answer is written to `out`, an error to `err` in one line.
 pub async fn run(
     arguments: impl IntoIterator<Item = impl Into<OsString> + Clone>,
     registries: &dyn Registries,
@@ -106,7 +108,7 @@ pub async fn run(
     err: &mut (dyn Write + Send),
 ) -> Exit {
     let mut arguments: Vec<OsString> = arguments.into_iter().map(Into::into).collect();
-    // `help` is made by clap, and takes no options.
+    // clap generates `help`, which takes no options.
     if arguments.get(1).is_some_and(|word| word == "help") {
         arguments.retain(|word| word != "--help" && word != "-h");
     }
@@ -124,32 +126,40 @@ pub async fn run(
             if !json {
                 let _ = err.write_all(beside.as_bytes());
             }
-            answered_by(written, exit, err)
+            exit_after_write(written, exit, err)
         }
         Err(fault) => {
             if json {
-                // The line that follows says the same.
+                // The line on the standard error has the same text, so a failed write loses
+                // nothing.
                 let _ = context.write(&format!("{:#}\n", fault.json()));
             }
-            tell(err, &fault);
+            print_error(err, &fault);
             fault.exit()
         }
     }
 }
 
-/// An answer that nobody has got whole is none, although what it tells of may be done. Whoever has stopped reading is not told.
-fn answered_by(written: std::io::Result<()>, exit: Exit, err: &mut (dyn Write + Send)) -> Exit {
+/// Returns the exit code after the answer was written.
+///
+/// An incomplete answer is an error, although its change may be made. A closed pipe is not
+/// reported.
+fn exit_after_write(
+    written: std::io::Result<()>,
+    exit: Exit,
+    err: &mut (dyn Write + Send),
+) -> Exit {
     let Err(error) = written else { return exit };
     let fault = Fault::refused(format!("the answer could not be written: {error}"));
     if error.kind() != std::io::ErrorKind::BrokenPipe {
-        tell(err, &fault);
+        print_error(err, &fault);
     }
     if exit == Exit::Done { fault.exit() } else { exit }
 }
 
 async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
     match command {
-        // It holds all that a worker has, which the other commands need no room for.
+        // Boxed to keep the future of the other commands small.
         Command::Worker(given) => Box::pin(given.run(cx)).await,
         Command::Jobs(given) => given.run(cx).await,
         Command::Job(given) => given.run(cx).await,
@@ -184,7 +194,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
     }
 }
 
-/// Adds that clients without credentials may change nodes, which is no fault of a job.
+/// Adds a remark about nodes that clients without credentials may change.
 async fn with_remark(mut page: Page, cx: &Context<'_>, job: Option<&JobName>) -> Page {
     let Some(open) = cx.open_nodes(job).await else { return page };
     if let Some(document) = page.json.as_object_mut() {
@@ -201,7 +211,7 @@ fn completions(shell: clap_complete::Shell) -> Page {
     Page::new(script.clone(), &serde_json::json!({ "script": script }))
 }
 
-/// Tells in one line what is wrong with the command line; shows help and version where they are asked for.
+/// Reports a wrong command line in one line; prints help and version on request.
 fn refuse(
     error: &clap::Error,
     arguments: &[OsString],
@@ -210,7 +220,7 @@ fn refuse(
 ) -> Exit {
     if matches!(error.kind(), ErrorKind::DisplayHelp | ErrorKind::DisplayVersion) {
         let written = write!(out, "{}", error.render()).and_then(|()| out.flush());
-        return answered_by(written, Exit::Done, err);
+        return exit_after_write(written, Exit::Done, err);
     }
     let text = error.render().to_string();
     let first = text.split("\nUsage:").next().unwrap_or(&text);
@@ -224,7 +234,7 @@ fn refuse(
         () if is_one_of(&no_command) => {
             Fault::usage(format!("a command is missing; `{help}` lists them"))
         }
-        // These say themselves what would be valid.
+        // These errors name the valid values, so the hint to the help is omitted.
         () if is_one_of(&[ErrorKind::InvalidValue, ErrorKind::ValueValidation]) => {
             Fault::usage(what)
         }
@@ -233,11 +243,11 @@ fn refuse(
     if is_for_programs(arguments) {
         let _ = writeln!(out, "{:#}", fault.json());
     }
-    tell(err, &fault);
+    print_error(err, &fault);
     fault.exit()
 }
 
-/// Returns the command line that shows the help for the command that was meant.
+/// Returns the command line that shows the help of the given command.
 fn help_of(arguments: &[OsString]) -> String {
     let mut command = &CommandLine::command();
     let mut line = "ejob".to_owned();
@@ -250,7 +260,7 @@ fn help_of(arguments: &[OsString]) -> String {
     format!("{line} --help")
 }
 
-fn tell(err: &mut (dyn Write + Send), fault: &Fault) {
+fn print_error(err: &mut (dyn Write + Send), fault: &Fault) {
     let _ = writeln!(err, "error: {fault}");
 }
 
@@ -274,7 +284,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn help_is_shown_however_it_is_asked_for_and_list_means_jobs() {
+    async fn help_and_aliases_work() {
         let rows: [(&[&str], Exit, &str); 5] = [
             (&["help"], Exit::Done, "List the jobs of the namespace"),
             (&["help", "--help"], Exit::Done, "List the jobs of the namespace"),
@@ -292,7 +302,7 @@ mod tests {
         }
     }
 
-    /// Its nodes can be read, and their access control lists cannot.
+    /// A registry whose nodes can be read, but not their access control lists.
     struct NoLists(MemoryRegistry);
 
     #[async_trait]
@@ -311,7 +321,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lists_that_cannot_be_examined_are_not_taken_for_closed_ones() {
+    async fn unreadable_access_control_lists_are_reported() {
         let folder = tempfile::tempdir().unwrap();
         let digest = folder.path().join("digest");
         std::fs::write(&digest, "anna:secret").unwrap();

@@ -1,4 +1,4 @@
-//! Who is trusted, and who we are, when a registry is reached.
+//! TLS and SASL options of the connection to the registry.
 
 use std::path::PathBuf;
 
@@ -7,31 +7,31 @@ use reg_center_zookeeper::{SaslDigest, TextSource, TlsOptions, ZookeeperOptions}
 
 use crate::fault::Fault;
 
-/// The variable that holds the password of SASL.
+/// Variable with the SASL password.
 const PASSWORD: &str = "EJOB_SASL_PASSWORD";
 
-/// TLS and SASL. Passwords are no arguments: everybody can list those of other processes.
+/// TLS and SASL. Passwords are not arguments, because other users could see them.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SecurityArguments {
-    /// Connect by TLS, to servers that the authorities in this file vouch for (PEM)
+    /// Connect by TLS, and trust servers with a certificate of the authorities in this file (PEM)
     #[arg(long, global = true, env = "EJOB_TLS_CA", value_name = "FILE")]
     tls_ca: Option<PathBuf>,
-    /// The certificate to show to servers that ask for one (PEM)
+    /// Client certificate for servers that request one (PEM)
     #[arg(long, global = true, env = "EJOB_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
-    /// The key to that certificate (PEM, not encrypted)
+    /// Key of the client certificate (PEM, not encrypted)
     #[arg(long, global = true, env = "EJOB_TLS_KEY", value_name = "FILE")]
     tls_key: Option<PathBuf>,
-    /// The user for SASL (DIGEST-MD5)
+    /// User for SASL (DIGEST-MD5)
     #[arg(long, global = true, env = "EJOB_SASL_USER", value_name = "NAME")]
     sasl_user: Option<String>,
-    /// A file with the password of that user; or set EJOB_SASL_PASSWORD to it
+    /// File with the password of the SASL user; or set EJOB_SASL_PASSWORD to the password
     #[arg(long, global = true, env = "EJOB_SASL_PASSWORD_FILE", value_name = "FILE")]
     sasl_password_file: Option<PathBuf>,
 }
 
 impl SecurityArguments {
-    /// Adds what is given to the options.
+    /// Adds the given settings to the options.
     pub(crate) fn secure(&self, options: ZookeeperOptions) -> Result<ZookeeperOptions, Fault> {
         let options = match self.tls()? {
             Some(tls) => options.tls(tls),
@@ -43,7 +43,7 @@ impl SecurityArguments {
         })
     }
 
-    /// Returns true if a user for SASL is named.
+    /// Returns true if a SASL user is named.
     pub(crate) fn has_user(&self) -> bool {
         self.sasl_user.as_ref().is_some_and(|user| !user.is_empty())
     }
@@ -53,11 +53,11 @@ impl SecurityArguments {
         let identity = match (cert, key) {
             (Some(cert), Some(key)) => Some((TextSource::file(cert), TextSource::file(key))),
             (None, None) => None,
-            (Some(_), None) => return Err(lone("tls-cert", "tls-key FILE or EJOB_TLS_KEY")),
-            (None, Some(_)) => return Err(lone("tls-key", "tls-cert FILE or EJOB_TLS_CERT")),
+            (Some(_), None) => return Err(requires("tls-cert", "tls-key FILE or EJOB_TLS_KEY")),
+            (None, Some(_)) => return Err(requires("tls-key", "tls-cert FILE or EJOB_TLS_CERT")),
         };
         let Some(ca) = ca else {
-            let missing = lone("tls-cert", "tls-ca FILE or EJOB_TLS_CA, which makes it TLS");
+            let missing = requires("tls-cert", "tls-ca FILE or EJOB_TLS_CA");
             return if identity.is_some() { Err(missing) } else { Ok(None) };
         };
         let tls = TlsOptions::new(TextSource::file(ca));
@@ -78,18 +78,20 @@ impl SecurityArguments {
             (Some(user), Some(password)) => Ok(Some(SaslDigest::new(user, password))),
             (None, None) => Ok(None),
             (Some(_), None) => {
-                Err(lone("sasl-user", &format!("sasl-password-file FILE or {PASSWORD}")))
+                Err(requires("sasl-user", &format!("sasl-password-file FILE or {PASSWORD}")))
             }
-            (None, Some(_)) => Err(lone("sasl-password-file", "sasl-user NAME or EJOB_SASL_USER")),
+            (None, Some(_)) => {
+                Err(requires("sasl-password-file", "sasl-user NAME or EJOB_SASL_USER"))
+            }
         }
     }
 }
 
-/// A variable that is set to nothing is none.
+/// Returns a path; a variable that is set to nothing counts as not set.
 fn given(path: &Option<PathBuf>) -> Option<&PathBuf> {
     path.as_ref().filter(|path| !path.as_os_str().is_empty())
 }
 
-fn lone(option: &str, missing: &str) -> Fault {
-    Fault::usage(format!("--{option} is alone; give --{missing}, too"))
+fn requires(option: &str, missing: &str) -> Fault {
+    Fault::usage(format!("--{option} requires --{missing}"))
 }

@@ -1,4 +1,4 @@
-//! Texts on the command line and on the screen: parsing values, and showing what others have written.
+//! Parsers for values of the command line, and safe output of text from other programs.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use jiff::{SignedDuration, Span, SpanRelativeTo, Timestamp};
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
-/// Puts a message on one line, except that a quotation with carets under it keeps its two lines, which follow.
+/// Puts a message on one line; a quotation with carets under it follows on two lines.
 pub(crate) fn message(text: &str) -> String {
     let lines: Vec<&str> = text.lines().collect();
     let has_carets = |n: &usize| lines.get(n + 1).is_some_and(|next| is_marker(next));
@@ -29,15 +29,16 @@ fn is_marker(line: &str) -> bool {
     line.contains('^') && line.chars().all(|c| matches!(c, '^' | ' '))
 }
 
-/// Puts a text on one line: lines are parted by semicolons, lines of carets go, control characters are shown as such.
+/// Joins the lines of a text by semicolons, without lines of carets, and escapes control
+/// characters.
 pub(crate) fn one_line(text: &str) -> String {
     let mut whole = String::new();
     let lines = text.lines().filter(|line| !is_marker(line)).map(str::trim);
     for line in lines.filter(|line| !line.is_empty()) {
-        let goes_on = whole.is_empty() || whole.ends_with([':', ',', ';']);
+        let is_continued = whole.is_empty() || whole.ends_with([':', ',', ';']);
         whole.push_str(if whole.is_empty() {
             ""
-        } else if goes_on {
+        } else if is_continued {
             " "
         } else {
             "; "
@@ -47,13 +48,16 @@ pub(crate) fn one_line(text: &str) -> String {
     clean(&shortened(&whole))
 }
 
-/// Escapes control characters, line breaks, and characters that reorder or hide text, so that a value from the registry
-/// can neither move the cursor nor pass for other text or lines.
+/// Escapes control characters, line breaks, and characters that reorder or hide text.
+///
+/// So a value from the registry can neither move the cursor nor imitate other text or lines.
 pub(crate) fn clean(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
         match c.is_control() || is_invisible(c) {
-            true => write!(shown, "{}", c.escape_default()).expect("a string takes every text"),
+            true => {
+                write!(shown, "{}", c.escape_default()).expect("writing to a string cannot fail")
+            }
             false => shown.push(c),
         }
     }
@@ -81,19 +85,19 @@ fn is_invisible(c: char) -> bool {
     )
 }
 
-/// Shows a time in milliseconds since 1970 UTC.
+/// Formats a time in milliseconds since 1970 UTC.
 pub(crate) fn moment(ms: i64) -> String {
     Timestamp::from_millisecond(ms).map_or_else(|_| format!("{ms} ms"), |time| time.to_string())
 }
 
-/// Shows what may be missing.
+/// Formats a value, or `-` if it is missing.
 pub(crate) fn or_dash(text: Option<impl ToString>) -> String {
     text.map_or_else(|| "-".to_owned(), |text| text.to_string())
 }
 
-/// A time with its unit, from 1 ms to a year.
+/// Parses a duration with its unit, from 1 ms to a year.
 pub(crate) fn duration(text: &str) -> Result<Duration, String> {
-    const VALID: &str = "valid is a time with its unit, such as 500ms, 5s or 1m 30s";
+    const VALID: &str = "valid is a duration with its unit, such as 500ms, 5s or 1m 30s";
     let parsed: Result<SignedDuration, _> = text.parse();
     let time = parsed.ok().and_then(|time| Duration::try_from(time).ok());
     let max = Duration::from_secs(366 * 86_400);
@@ -105,7 +109,7 @@ pub(crate) fn job_name(text: &str) -> Result<JobName, String> {
     JobName::new(text).map_err(|error| error.to_string())
 }
 
-/// What the runs of a request are told.
+/// Parses the parameter of a manual request.
 pub(crate) fn parameter(text: &str) -> Result<RequestParameter, String> {
     RequestParameter::new(text).map_err(|error| format!("valid is {}", error.valid))
 }
@@ -122,7 +126,7 @@ pub(crate) fn server_ip(text: &str) -> Result<ServerIp, String> {
     ServerIp::new(text).map_err(|_| "valid is an IP address such as 10.0.0.7".to_owned())
 }
 
-/// An instance id, `ip@-@life`.
+/// Parses an instance id, `ip@-@life`.
 pub(crate) fn instance(text: &str) -> Result<InstanceId, String> {
     let id = InstanceId::new(text);
     match coordination::server_of(&id) {
@@ -144,7 +148,7 @@ pub(crate) fn revision(text: &str) -> Result<Revision, String> {
     let number = text.strip_prefix('r').unwrap_or(text).parse();
     number
         .map(Revision)
-        .map_err(|_| "valid is what `ejob config get` shows, such as r42".to_owned())
+        .map_err(|_| "valid is a revision as `ejob config get` shows it, such as r42".to_owned())
 }
 
 pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
@@ -152,7 +156,7 @@ pub(crate) fn timestamp(text: &str) -> Result<Timestamp, String> {
     text.parse().map_err(|_| valid.to_owned())
 }
 
-/// A time of the past or the future: one with a zone, a date or time in UTC, or how long ago.
+/// Parses a time with a zone, a date or time in UTC, or an age.
 pub(crate) fn time_or_age(text: &str) -> Result<Timestamp, String> {
     time_or_age_at(text, Timestamp::now())
 }
@@ -160,7 +164,7 @@ pub(crate) fn time_or_age(text: &str) -> Result<Timestamp, String> {
 fn time_or_age_at(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     let valid = || {
         "valid is a time such as 2024-02-29T12:00:00Z, a date or time in UTC such as 2024-02-29 or \
-         2024-02-29T12:00, or a time ago such as 5m or 2h"
+         2024-02-29T12:00, or an age such as 5m or 2h"
             .to_owned()
     };
     if let Ok(time) = text.parse::<Timestamp>() {
@@ -174,18 +178,18 @@ fn time_or_age_at(text: &str, now: Timestamp) -> Result<Timestamp, String> {
     now.checked_sub(age).map_err(|_| valid())
 }
 
-/// Items as people write them: `0,3-5`.
+/// A set of items, written as `0,3-5`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Items(pub(crate) BTreeSet<ShardingItem>);
 
-/// One item.
+/// Parses the number of an item.
 pub(crate) fn item(text: &str) -> Result<u32, String> {
     let item = text.parse().ok().filter(|item| *item < MAX_SHARDING_TOTAL_COUNT);
     item.ok_or_else(|| "valid is the number of an item, counted from 0".to_owned())
 }
 
 pub(crate) fn items(text: &str) -> Result<Items, String> {
-    let valid = || "valid are items and ranges of them, such as 0,3-5".to_owned();
+    let valid = || "valid are item numbers and ranges, such as 0,3-5".to_owned();
     let number = |text: &str| {
         let item: u32 = text.trim().parse().map_err(|_| valid())?;
         if item < MAX_SHARDING_TOTAL_COUNT { Ok(item) } else { Err(valid()) }
@@ -227,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn times_may_be_dates_in_utc_or_ages() {
+    fn times_can_be_dates_in_utc_or_ages() {
         let now: Timestamp = "2024-03-01T12:00:00Z".parse().unwrap();
         let rows = [
             ("2024-02-29T12:00:00Z", Some("2024-02-29T12:00:00Z")),
@@ -268,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn carets_stay_under_the_column_that_they_mark() {
+    fn carets_stay_under_their_column() {
         let rows = [
             ("plain", "plain"),
             ("two\n  lines\n", "two; lines"),
@@ -282,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_is_one_line_and_moves_no_cursor() {
+    fn one_line_joins_lines_and_escapes_control_characters() {
         let rows = [
             ("plain", "plain"),
             ("two\n  lines\n", "two; lines"),

@@ -1,4 +1,4 @@
-//! Bad input, a row for each: the exit code of the program, and the one line that it prints. Nothing that is stored changes.
+//! Bad input: exit code and error line of the program for each case. Stored nodes do not change.
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
@@ -12,16 +12,16 @@ use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use serde_json::Value;
 use zookeeper_fixture::Server;
 
-/// A case, its command line in words, the exit code, and the line without `error: `.
+/// A test case: label, arguments, exit code, and the line without `error: `.
 type Row<'a> = (&'a str, &'a [&'a str], i32, &'a str);
 
-const A_TIME: &str = "valid is a time with its unit, such as 500ms, 5s or 1m 30s";
-const A_MOMENT: &str = "valid is a time such as 2024-02-29T12:00:00Z, or 2024-02-29T20:00:00+08:00";
-const A_TIME_OR_AGE: &str = "valid is a time such as 2024-02-29T12:00:00Z, a date or time in UTC such as \
-                             2024-02-29 or 2024-02-29T12:00, or a time ago such as 5m or 2h";
-const AN_IP: &str = "valid is an IP address such as 10.0.0.7";
+const DURATION: &str = "valid is a duration with its unit, such as 500ms, 5s or 1m 30s";
+const TIME: &str = "valid is a time such as 2024-02-29T12:00:00Z, or 2024-02-29T20:00:00+08:00";
+const TIME_OR_AGE: &str = "valid is a time such as 2024-02-29T12:00:00Z, a date or time in UTC such as \
+                             2024-02-29 or 2024-02-29T12:00, or an age such as 5m or 2h";
+const IP: &str = "valid is an IP address such as 10.0.0.7";
 
-/// Types of the program, which no message names.
+/// Rust types and values, which an error line must not contain.
 const INTERNALS: [&str; 8] = ["Some(", "None", "struct ", "enum ", "u32", "u64", "Doc", "i64"];
 
 fn ejob(folder: &Path, server: Option<&str>, words: &[&str]) -> Output {
@@ -49,14 +49,15 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).unwrap()
 }
 
-/// Runs the rows; in each, `_` at the end of the line stands for any end. Only a quotation with carets has further lines.
+/// Runs the rows. A final `_` in a line stands for any rest. Only a quotation with carets adds
+/// lines.
 fn check(folder: &Path, server: Option<&str>, rows: &[Row<'_>]) {
     let mut wrong = Vec::new();
     for (case, words, code, line) in rows {
         let output = ejob(folder, server, words);
         let err = text(&output.stderr);
         let expected = format!("error: {line}");
-        let is_it = match expected.strip_suffix('_') {
+        let is_expected = match expected.strip_suffix('_') {
             Some(start) => err.starts_with(start) && err.ends_with('\n'),
             None => err == format!("{expected}\n"),
         };
@@ -71,7 +72,7 @@ fn check(folder: &Path, server: Option<&str>, rows: &[Row<'_>]) {
         let is_silent = output.stdout.is_empty();
         let names_internals = INTERNALS.iter().any(|word| err.contains(word));
         if output.status.code() != Some(*code)
-            || !is_it
+            || !is_expected
             || !is_one_line
             || !is_silent
             || names_internals
@@ -84,7 +85,7 @@ fn check(folder: &Path, server: Option<&str>, rows: &[Row<'_>]) {
 }
 
 #[test]
-fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
+fn wrong_command_line_is_one_error_line() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("colonless", "secret\n");
@@ -104,7 +105,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
     write("operator.toml", &script("true | cat"));
     let why = ["--why", "x"];
     let missing = "the following required arguments were not provided:";
-    let not_there = "No such file or directory (os error 2)";
+    let no_file = "No such file or directory (os error 2)";
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().port().to_string();
     let rows: &[Row<'_>] = &[
@@ -151,19 +152,19 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "connect timeout",
             &["jobs", "--connect-timeout", "5"],
             2,
-            &format!("invalid value '5' for '--connect-timeout <TIME>': {A_TIME}"),
+            &format!("invalid value '5' for '--connect-timeout <TIME>': {DURATION}"),
         ),
         (
             "timeout",
             &["jobs", "--timeout", "soon"],
             2,
-            &format!("invalid value 'soon' for '--timeout <TIME>': {A_TIME}"),
+            &format!("invalid value 'soon' for '--timeout <TIME>': {DURATION}"),
         ),
         (
             "no digest file",
             &["jobs", "--namespace", "/a", "--zookeeper", "a", "--digest-file", "gone"],
             2,
-            &format!("--digest-file gone cannot be read: {not_there}"),
+            &format!("--digest-file gone cannot be read: {no_file}"),
         ),
         (
             "digest without a colon",
@@ -183,7 +184,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
                 "300ms",
             ],
             3,
-            "no ZooKeeper answers at 127.0.0.1:1 within 300ms; check --zookeeper and that it runs",
+            "no ZooKeeper answers at 127.0.0.1:1 within 300ms; check --zookeeper and that the servers run",
         ),
         (
             "job name",
@@ -202,7 +203,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "server",
             &["jobs", "--server", "a"],
             2,
-            &format!("invalid value 'a' for '--server <IP>': {AN_IP}"),
+            &format!("invalid value 'a' for '--server <IP>': {IP}"),
         ),
         (
             "count",
@@ -222,7 +223,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "an expression that never fires",
             &["next", "--cron", "0 0 0 30 2 ?", "--after", "2026-11-23T00:00:00Z"],
             2,
-            "--cron is \"0 0 0 30 2 ?\"; valid is an expression that fires after 2026-11-23T00:00:00Z; this one never does",
+            "--cron is \"0 0 0 30 2 ?\"; valid is an expression that fires after 2026-11-23T00:00:00Z; this one never fires after that",
         ),
         (
             "time zone",
@@ -240,19 +241,19 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "time",
             &["next", "a", "--after", "noon"],
             2,
-            &format!("invalid value 'noon' for '--after <TIME>': {A_MOMENT}"),
+            &format!("invalid value 'noon' for '--after <TIME>': {TIME}"),
         ),
         (
             "from",
             &["history", "--from", "noon"],
             2,
-            &format!("invalid value 'noon' for '--from <TIME>': {A_TIME_OR_AGE}"),
+            &format!("invalid value 'noon' for '--from <TIME>': {TIME_OR_AGE}"),
         ),
         (
             "until",
             &["history", "--until", "noon"],
             2,
-            &format!("invalid value 'noon' for '--until <TIME>': {A_TIME_OR_AGE}"),
+            &format!("invalid value 'noon' for '--until <TIME>': {TIME_OR_AGE}"),
         ),
         (
             "parameter",
@@ -264,13 +265,13 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "items",
             &["trigger", "a", "--items", "5-3"],
             2,
-            "invalid value '5-3' for '--items <ITEMS>': valid are items and ranges of them, such as 0,3-5",
+            "invalid value '5-3' for '--items <ITEMS>': valid are item numbers and ranges, such as 0,3-5",
         ),
         (
             "wait",
             &["rerun", "a", "--wait", "5"],
             2,
-            &format!("invalid value '5' for '--wait <TIME>': {A_TIME}"),
+            &format!("invalid value '5' for '--wait <TIME>': {DURATION}"),
         ),
         (
             "no reason",
@@ -312,7 +313,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "deadline",
             &[&["drain", "a", "--server", "10.0.0.1", "--deadline", "0s"], &why[..]].concat(),
             2,
-            &format!("invalid value '0s' for '--deadline <TIME>': {A_TIME}"),
+            &format!("invalid value '0s' for '--deadline <TIME>': {DURATION}"),
         ),
         (
             "instance",
@@ -331,7 +332,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "removal without a reason",
             &["remove", "a", "--confirm", "a"],
             2,
-            "--why is missing; say why, such as remove --why \"release 12\"",
+            "--why is missing; give a reason, such as remove --why \"release 12\"",
         ),
         (
             "no field",
@@ -343,7 +344,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "revision",
             &["config", "set", "a", "failover=true", "--revision", "x"],
             2,
-            "invalid value 'x' for '--revision <REVISION>': valid is what `ejob config get` shows, such as r42",
+            "invalid value 'x' for '--revision <REVISION>': valid is a revision as `ejob config get` shows it, such as r42",
         ),
         (
             "two files",
@@ -403,7 +404,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "address to join",
             &["plan", "a", "--join", "x"],
             2,
-            &format!("invalid value 'x' for '--join <IP>': {AN_IP}"),
+            &format!("invalid value 'x' for '--join <IP>': {IP}"),
         ),
         (
             "applying nothing",
@@ -412,16 +413,16 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             &format!("{missing} --fix; see `ejob doctor --help`"),
         ),
         (
-            "mending without a reason",
+            "fixes without a reason",
             &["doctor", "--fix", "--apply"],
             2,
-            "--why is missing; say why, such as doctor --fix --apply --why \"release 12\"",
+            "--why is missing; give a reason, such as doctor --fix --apply --why \"release 12\"",
         ),
         (
             "apart",
             &["doctor", "--twice", "0s"],
             2,
-            &format!("invalid value '0s' for '--twice <TIME>': {A_TIME}"),
+            &format!("invalid value '0s' for '--twice <TIME>': {DURATION}"),
         ),
         (
             "severity",
@@ -443,11 +444,11 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
              postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE",
         ),
         (
-            "a password that everybody sees",
+            "a password in an argument",
             &["history", "--history", "postgres://anna:secret@h/d"],
             2,
-            "--history has a password in it, which everybody on this host can see; \
-             give it by --history-password-file, or set EJOB_HISTORY_PASSWORD or EJOB_HISTORY",
+            "--history contains a password, which every user of this host can see; \
+             pass it with --history-password-file, or set EJOB_HISTORY_PASSWORD or EJOB_HISTORY",
         ),
         (
             "no file of a history",
@@ -480,7 +481,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "no password file",
             &["history", "--history", "postgres://u@h/d", "--history-password-file", "gone"],
             2,
-            &format!("--history-password-file gone cannot be read: {not_there}"),
+            &format!("--history-password-file gone cannot be read: {no_file}"),
         ),
         (
             "shell",
@@ -494,13 +495,8 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             2,
             &format!("{missing} <FILE>; see `ejob import --help`"),
         ),
-        ("import", &["import", "gone"], 2, &format!("gone cannot be read: {not_there}")),
-        (
-            "an import that is none",
-            &["import", "good.toml"],
-            2,
-            "good.toml is no export of ejob: _",
-        ),
+        ("import", &["import", "gone"], 2, &format!("gone cannot be read: {no_file}")),
+        ("not an export", &["import", "good.toml"], 2, "good.toml is not an export of ejob: _"),
         (
             "an import of a later version",
             &["import", "later.yaml"],
@@ -526,7 +522,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "invalid value 'xml' for '--form <FORM>'; [possible values: yaml, json]_",
         ),
         ("no file", &["worker"], 2, &format!("{missing} <FILE>; see `ejob worker --help`")),
-        ("file", &["worker", "gone.toml"], 2, &format!("gone.toml cannot be read: {not_there}")),
+        ("file", &["worker", "gone.toml"], 2, &format!("gone.toml cannot be read: {no_file}")),
         (
             "form",
             &["worker", "x.ini"],
@@ -596,13 +592,13 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "address",
             &["worker", "good.toml", "--server-ip", "x"],
             2,
-            &format!("invalid value 'x' for '--server-ip <IP>': {AN_IP}"),
+            &format!("invalid value 'x' for '--server-ip <IP>': {IP}"),
         ),
         (
             "drain",
             &["worker", "good.toml", "--drain", "0s"],
             2,
-            &format!("invalid value '0s' for '--drain <TIME>': {A_TIME}"),
+            &format!("invalid value '0s' for '--drain <TIME>': {DURATION}"),
         ),
         (
             "session",
@@ -632,7 +628,7 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             "invalid value '70000' for '--dump-port <PORT>': 70000 is not in 0..=65535",
         ),
         (
-            "taken port",
+            "port in use",
             &["worker", "good.toml", "--metrics-port", &taken],
             2,
             &format!(
@@ -644,14 +640,14 @@ fn what_is_wrong_with_a_command_line_is_said_in_one_line() {
             &["worker", "good.toml", "--history", "sqlite:/gone/h.db"],
             2,
             &format!(
-                "the history store sqlite:/gone/h.db cannot be used: the file cannot be created: {not_there}"
+                "the history store sqlite:/gone/h.db cannot be used: the file cannot be created: {no_file}"
             ),
         ),
     ];
     check(folder.path(), None, rows);
 }
 
-/// A line of each command that talks to the registry.
+/// A command line for each command that connects to the registry.
 const LINES: [&[&str]; 28] = [
     &["jobs"],
     &["jobs", "--server", "10.0.0.1"],
@@ -684,17 +680,16 @@ const LINES: [&[&str]; 28] = [
 ];
 
 #[test]
-fn a_registry_that_does_not_answer_is_told_by_every_command() {
+fn every_command_reports_an_unreachable_registry() {
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
     write("export.yaml", "format: ejob-export\nversion: 1\njobs: []\n");
     write("jobs.toml", "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n");
-    let line =
-        "no ZooKeeper answers at 127.0.0.1:1 within 100ms; check --zookeeper and that it runs";
+    let line = "no ZooKeeper answers at 127.0.0.1:1 within 100ms; check --zookeeper and that the servers run";
     let words = |line: &&[&'static str]| [line, &["--connect-timeout", "100ms"][..]].concat();
     let lines: Vec<Vec<&str>> = LINES.iter().map(words).collect();
     let rows: Vec<Row<'_>> = lines.iter().map(|words| (words[0], &words[..], 3, line)).collect();
-    // The history of a worker and its log are not what is looked at.
+    // A worker also logs, so its standard error has more lines.
     let (worker, rows) = rows.split_last().unwrap();
     check(folder.path(), Some("127.0.0.1:1"), rows);
     let worker = ejob(folder.path(), Some("127.0.0.1:1"), worker.1);
@@ -704,7 +699,7 @@ fn a_registry_that_does_not_answer_is_told_by_every_command() {
 
 #[cfg(not(feature = "postgres"))]
 #[test]
-fn a_store_that_this_program_was_built_without_is_said_to_be_one() {
+fn history_store_that_was_not_built_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["history", "--history", "postgres://anna@127.0.0.1:1/d"];
     let line = "--history: this ejob was built without PostgreSQL; install one with \
@@ -715,14 +710,14 @@ fn a_store_that_this_program_was_built_without_is_said_to_be_one() {
 
 #[cfg(feature = "postgres")]
 #[test]
-fn a_store_of_a_history_that_does_not_answer_is_told() {
+fn unreachable_history_store_is_an_error() {
     let folder = tempfile::tempdir().unwrap();
     let words = ["history", "--history", "postgres://anna@127.0.0.1:1/d"];
     check(folder.path(), None, &[("away", &words, 3, "the history store _")]);
 }
 
 #[test]
-fn what_is_wrong_is_also_one_document_for_programs() {
+fn errors_are_one_document_with_json() {
     let folder = tempfile::tempdir().unwrap();
     let rows: [(&[&str], i32, &str); 5] = [
         (&["jbos"], 2, "usage"),
@@ -755,7 +750,7 @@ fn what_is_wrong_is_also_one_document_for_programs() {
 }
 
 #[test]
-fn a_filter_of_the_log_that_is_none_is_refused() {
+fn invalid_log_filter_is_rejected() {
     let folder = tempfile::tempdir().unwrap();
     let line = "EJOB_LOG is \"operations=loud\"; valid is a filter such as info, or operations=debug,info (";
     for json in [false, true] {
@@ -771,7 +766,7 @@ fn a_filter_of_the_log_that_is_none_is_refused() {
 }
 
 #[test]
-fn what_a_variable_holds_is_not_shown_by_help_if_it_may_be_a_password() {
+fn help_does_not_show_variables_with_passwords() {
     let folder = tempfile::tempdir().unwrap();
     for word in ["history", "worker"] {
         let mut command = command(folder.path(), None, &[word, "--help"]);
@@ -786,7 +781,7 @@ async fn connect(options: ZookeeperOptions) -> Arc<ZookeeperCenter> {
     ZookeeperCenter::connect(options).await.unwrap()
 }
 
-/// Returns every node of the server, ZooKeeper's own left out: what it holds and how often it was written.
+/// Returns the data and the version of every node, except ZooKeeper's own nodes.
 async fn all_nodes(center: &ZookeeperCenter) -> BTreeMap<String, (String, u32)> {
     let (mut nodes, mut open) = (BTreeMap::new(), vec![NodePath::root()]);
     while let Some(path) = open.pop() {
@@ -804,7 +799,7 @@ async fn all_nodes(center: &ZookeeperCenter) -> BTreeMap<String, (String, u32)> 
     nodes
 }
 
-/// Makes a job with an instance that lives as long as what is returned.
+/// Creates a job with an instance, which is alive until the returned center is dropped.
 async fn live(address: &str) -> Arc<ZookeeperCenter> {
     let center = connect(ZookeeperOptions::new(address).namespace("/jobs")).await;
     let config = encode_config(&JobConfig::new(JobName::new("live").unwrap(), 1));
@@ -821,7 +816,7 @@ async fn live(address: &str) -> Arc<ZookeeperCenter> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothing() {
+async fn missing_or_forbidden_targets_are_one_error_line() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let address = server.connect_string();
     let folder = tempfile::tempdir().unwrap();
@@ -831,7 +826,7 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
     write("other", "otto:secret\n");
     write("good.toml", "[[jobs]]\nname='c'\nsharding_total_count=1\nscript={command='true'}\n");
     write("of-b", r#"{"jobName":"b","jobClass":"","jobType":"SIMPLE","shardingTotalCount":3}"#);
-    // A worker stores the job, joins, and leaves; one with credentials leaves a job that is hers.
+    // One worker stores a job without credentials, another one with credentials, and both leave.
     settle(folder.path(), &address, &["--namespace", "/jobs"]);
     settle(folder.path(), &address, &["--namespace", "/hers", "--digest-file", "digest"]);
     let _live = live(&address).await;
@@ -843,7 +838,7 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().port().to_string();
     let why = ["--why", "x"];
-    let none = "the registry has no job b; `ejob jobs` lists those that there are";
+    let none = "the registry has no job b; `ejob jobs` lists the existing ones";
     let gone = "No such file or directory (os error 2)";
     let rows: &[Row<'_>] = &[
         (
@@ -887,10 +882,10 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
         ("doctor", &["doctor", "b"], 4, none),
         ("export", &["export", "b"], 4, none),
         (
-            "a file that is there",
+            "an existing file",
             &["export", "-o", "digest"],
             2,
-            "--output digest cannot be written: File exists (os error 17); name a file that is not there",
+            "--output digest cannot be written: File exists (os error 17); name a file that does not exist",
         ),
         (
             "no namespace of 1.x",
@@ -899,7 +894,7 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
             "there is no namespace /gone; check --namespace and --zookeeper",
         ),
         (
-            "nothing of 1.x",
+            "no job of 1.x",
             &["import", "--from-1x", "/hers", "--digest-file", "digest"],
             4,
             "/hers has no job of ElasticJob 1.x; check --from-1x",
@@ -927,13 +922,13 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
             "server",
             &[&["remove-server", "--server", "10.0.0.9"], &why[..]].concat(),
             4,
-            "no job knows a server 10.0.0.9; `ejob servers` lists those that there are",
+            "no job knows a server 10.0.0.9; `ejob servers` lists the existing ones",
         ),
         (
             "jobs of a server",
             &["jobs", "--server", "10.0.0.9"],
             4,
-            "no job knows a server 10.0.0.9; `ejob servers` lists those that there are",
+            "no job knows a server 10.0.0.9; `ejob servers` lists the existing ones",
         ),
         (
             "instance",
@@ -945,13 +940,13 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
             "instance that would leave",
             &["plan", "a", "--leave", "10.0.0.1@-@1"],
             4,
-            "job a has no instance 10.0.0.1@-@1; `ejob instances` lists those that there are",
+            "job a has no instance 10.0.0.1@-@1; `ejob instances` lists the existing ones",
         ),
         (
             "stale revision",
             &["config", "set", "a", "failover=true", "--revision", "r1"],
             5,
-            "the configuration of job a is of revision _",
+            "the configuration of job a has revision _",
         ),
         (
             "field",
@@ -978,16 +973,16 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
             "--document gone cannot be read: No such file or directory (os error 2)",
         ),
         (
-            "a document that is none",
+            "not a document",
             &["config", "set", "a", "--document", "digest"],
             2,
-            "--document digest is no configuration: _",
+            "--document digest is not a configuration: _",
         ),
         (
             "a document of another job",
             &["config", "set", "a", "--document", "of-b"],
             2,
-            "--document of-b is of job b; valid is one of job a",
+            "--document of-b is for job b; valid is a document for job a",
         ),
         (
             "no file of jobs",
@@ -1002,10 +997,10 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
             "good.toml declares no job a",
         ),
         (
-            "a job that is there",
+            "an existing job",
             &["create", "a", "sharding_total_count=1", "--template", "t"],
             5,
-            "the registry has job a already: registered by the code of its instances; remove it, or take another name",
+            "the registry already has job a: registered by the code of its instances; remove it, or choose another name",
         ),
         (
             "items of a new job",
@@ -1032,10 +1027,10 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
             "job a has no server 10.0.0.9; it has 10.0.0.1",
         ),
         (
-            "a job that lives",
+            "a job with live instances",
             &[&["remove", "live", "--confirm", "live"], &why[..]].concat(),
             1,
-            "instances of job live live: 10.0.0.2@-@2; shut them down first, or force the removal",
+            "instances of job live are alive: 10.0.0.2@-@2; shut them down first, or force the removal",
         ),
         (
             "confirmation",
@@ -1052,34 +1047,34 @@ async fn what_is_not_there_or_not_allowed_is_said_in_one_line_and_changes_nothin
     assert_eq!(output.status.code(), Some(2), "{output:?}");
     assert!(line.starts_with(&format!("error: --dump-port {taken}: ")), "{line}");
     assert!(line.ends_with("; name a free port\n") && line.lines().count() == 1, "{line}");
-    let output = export_to_a_full_disk(folder.path(), &address);
+    let output = export_with_file_size_limit(folder.path(), &address);
     let line = "error: --output cut.yaml cannot be written: File too large (os error 27)\n";
     assert_eq!((output.status.code(), &*text(&output.stderr)), (Some(1), line), "{output:?}");
-    assert!(!folder.path().join("cut.yaml").exists(), "half a file is left");
+    assert!(!folder.path().join("cut.yaml").exists(), "an incomplete file is left");
     let after = all_nodes(&everywhere).await;
-    assert_eq!(after, before, "something that is stored has changed");
+    assert_eq!(after, before, "stored nodes have changed");
 }
 
-/// Exports where files cannot become longer than nothing, which is told as an error and not by a signal.
-fn export_to_a_full_disk(folder: &Path, address: &str) -> Output {
+/// Exports with a file size limit of 0, which must be an error and not end the process by a signal.
+fn export_with_file_size_limit(folder: &Path, address: &str) -> Output {
     let line = r#"trap '' XFSZ; ulimit -f 0; exec "$0" export -o cut.yaml --namespace /jobs --zookeeper "$1""#;
     let mut command = Command::new("sh");
     command.current_dir(folder).args(["-c", line, env!("CARGO_BIN_EXE_ejob"), address]);
     command.output().unwrap()
 }
 
-/// A process that does not outlive the test.
+/// A process that is killed when it is dropped.
 struct Running(std::process::Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has ended by itself, unless the test fails.
+        // The process has already ended, unless the test fails.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
 }
 
-/// Runs a worker until it is ready, and ends it.
+/// Runs a worker until it is ready, then ends it.
 fn settle(folder: &Path, address: &str, options: &[&str]) {
     let mut worker = Command::new(env!("CARGO_BIN_EXE_ejob"));
     worker

@@ -1,4 +1,4 @@
-//! `ejob bench`: what it measures, where it refuses to, and that it leaves nothing behind.
+//! `ejob bench`: its measurements, the namespaces that it rejects, and its cleanup.
 
 use std::process::Command;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use zookeeper_fixture::Server;
 const PATIENCE: Duration = Duration::from_secs(60);
 const SMALL: [&str; 6] = ["--rounds", "3", "--sessions", "2", "--operations", "2,5,2"];
 
-/// One registry, whatever namespace is opened.
+/// A registry that every namespace opens.
 struct One(MemoryRegistry);
 
 #[async_trait]
@@ -27,7 +27,7 @@ impl One {
         let line = ["ejob", "bench"].into_iter().chain(words.iter().copied());
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let done = tokio::time::timeout(PATIENCE, cli::run(line, self, &mut out, &mut err)).await;
-        let exit = done.expect("it comes to an end");
+        let exit = done.expect("the bench ends in time");
         (exit, String::from_utf8(out).unwrap(), String::from_utf8(err).unwrap())
     }
 
@@ -37,7 +37,7 @@ impl One {
         assert!(self.0.connect().commit(txn).await.unwrap().is_committed());
     }
 
-    /// All nodes but the root.
+    /// Returns the paths of all nodes except the root.
     fn nodes(&self) -> Vec<String> {
         let (model, root) = (self.0.snapshot(), NodePath::root());
         let nodes = model.subtree(&root).filter(|node| !node.path.is_root());
@@ -45,7 +45,7 @@ impl One {
     }
 }
 
-/// Holds that an answer tells everything once, and times in order.
+/// Asserts that a document has every measurement, with ordered times.
 fn check(document: &str) {
     let document = super::support::document(document.as_bytes());
     let measured = document["measured"].as_array().unwrap();
@@ -76,7 +76,7 @@ fn check(document: &str) {
 }
 
 #[tokio::test]
-async fn what_is_measured_is_told_and_nothing_is_left() {
+async fn bench_prints_every_measurement_and_leaves_no_nodes() {
     let one = One(MemoryRegistry::new());
     one.create("/jobs", "").await;
     let (exit, document, err) = one.bench(&[&SMALL[..], &["--json"]].concat()).await;
@@ -88,7 +88,7 @@ async fn what_is_measured_is_told_and_nothing_is_left() {
     assert_eq!((exit, err.as_str()), (Exit::Done, ""), "{text}");
     let rows: Vec<&str> = text.lines().map(|line| line.split("  ").next().unwrap()).collect();
     let expected = [
-        "WHAT",
+        "MEASUREMENT",
         "read",
         "transaction of 2",
         "transaction of 5",
@@ -100,7 +100,7 @@ async fn what_is_measured_is_told_and_nothing_is_left() {
 }
 
 #[tokio::test]
-async fn nothing_is_measured_where_jobs_may_be_or_somebody_measures() {
+async fn bench_rejects_namespaces_with_jobs_or_another_bench() {
     let rows = [
         (
             "jobs",
@@ -109,12 +109,12 @@ async fn nothing_is_measured_where_jobs_may_be_or_somebody_measures() {
         ),
         ("an empty namespace", vec![("/ejob-bench", "")], "may have jobs; nothing was done"),
         (
-            "somebody measures",
+            "another bench",
             vec![
                 ("/ejob-bench", "of ejob bench; nothing here is needed"),
                 ("/ejob-bench/running", ""),
             ],
-            "somebody measures in /ejob-bench at this moment",
+            "another bench runs in /ejob-bench",
         ),
     ];
     for (case, nodes, expected) in rows {
@@ -131,7 +131,7 @@ async fn nothing_is_measured_where_jobs_may_be_or_somebody_measures() {
 }
 
 #[tokio::test]
-async fn what_a_killed_one_has_left_behind_is_removed() {
+async fn leftovers_of_a_killed_bench_are_removed() {
     let one = One(MemoryRegistry::new());
     one.create("/ejob-bench", "of ejob bench; nothing here is needed").await;
     one.create("/ejob-bench/read", "").await;
@@ -141,7 +141,7 @@ async fn what_a_killed_one_has_left_behind_is_removed() {
 }
 
 #[tokio::test]
-async fn bad_input_is_named() {
+async fn invalid_option_is_named() {
     let rows = [
         (
             vec!["--rounds", "0"],
@@ -151,7 +151,7 @@ async fn bad_input_is_named() {
         (vec!["--operations", "1"], "'--operations <COUNT,...>': valid are numbers from 2 to 1000"),
         (vec!["--operations", "2,x"], "invalid value 'x' for '--operations <COUNT,...>'"),
         (vec!["--bytes", "100001"], "'--bytes <BYTES>': 100001 is not in 0..=100000"),
-        (vec!["--namespace", "/"], "--namespace is \"/\", which cannot be made and removed"),
+        (vec!["--namespace", "/"], "--namespace is \"/\", which cannot be created and removed"),
         (vec!["--namespace", "bench"], "--namespace: "),
     ];
     for (words, expected) in rows {
@@ -164,7 +164,7 @@ async fn bad_input_is_named() {
 }
 
 #[test]
-fn a_real_server_is_measured_and_left_as_it_was() {
+fn bench_on_a_real_server_leaves_no_nodes() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let ejob = |words: &[&str]| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
@@ -181,16 +181,19 @@ fn a_real_server_is_measured_and_left_as_it_was() {
         let text = |bytes| String::from_utf8(bytes).unwrap();
         (output.status.code(), text(output.stdout), text(output.stderr))
     };
-    // Jobs may be in the namespace of the environment, so that it does not count.
+    // Jobs may be in the namespace of the environment, so the bench must ignore it.
     let (code, document, err) = ejob(&[&["bench", "--json"], &SMALL[..]].concat());
     assert_eq!((code, err.as_str()), (Some(0), ""), "{document}");
     check(&document);
 
-    // More than a transaction may hold: what was made until then goes, too.
+    // The transaction exceeds the limit; the nodes created before it must be removed as well.
     let (code, out, err) =
         ejob(&["bench", "--rounds", "1", "--operations", "20", "--bytes", "100000"]);
     assert_eq!((code, out.as_str()), (Some(1), ""), "{err}");
-    assert!(err.starts_with("error: transaction has ") && !err.contains("left behind"), "{err}");
+    assert!(
+        err.starts_with("error: transaction has ") && !err.contains("could not be removed"),
+        "{err}"
+    );
 
     let (code, _, err) = ejob(&["jobs", "--namespace", "/ejob-bench"]);
     assert_eq!(code, Some(4), "{err}");

@@ -14,7 +14,7 @@ fn signed<'a>(line: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn an_empty_namespace_is_told_in_words() {
+async fn empty_namespace_is_reported_in_words() {
     let world = World::new();
     for (line, expected) in [
         (&["jobs"][..], "no jobs\n"),
@@ -28,7 +28,7 @@ async fn an_empty_namespace_is_told_in_words() {
 }
 
 #[tokio::test]
-async fn jobs_instances_and_servers_are_listed_for_people_and_programs() {
+async fn jobs_instances_and_servers_are_listed() {
     let world = World::new();
     let _members = world.shared().await;
     let rows = [
@@ -45,8 +45,8 @@ async fn jobs_instances_and_servers_are_listed_for_people_and_programs() {
         ),
         (
             &["jobs", "--server", "10.0.0.2"],
-            "JOB     SERVER IS  INSTANCES\n\
-             report  enabled    1\n",
+            "JOB     SERVER STATE  INSTANCES\n\
+             report  enabled       1\n",
         ),
         (&["doctor"], "found in 1 job: nothing\n"),
     ];
@@ -63,7 +63,7 @@ async fn jobs_instances_and_servers_are_listed_for_people_and_programs() {
 }
 
 #[tokio::test]
-async fn one_job_is_shown_from_all_sides() {
+async fn details_of_one_job_are_shown() {
     let world = World::new();
     let _members = world.shared().await;
     let text = world.ejob(&["job", "report"]).await.done();
@@ -79,18 +79,18 @@ async fn one_job_is_shown_from_all_sides() {
     assert_eq!(job["config"]["sharding_total_count"], 4, "{job}");
     assert_eq!(job["items"].as_array().unwrap().len(), 4, "{job}");
     let why = world.ejob(&["why", "report"]).await.done();
-    assert_eq!(why, "it has no schedule and runs on request only\n");
+    assert_eq!(why, "the job has no schedule and runs on request only\n");
     let dump = world.ejob(&["dump", "report"]).await.done();
     assert!(dump.contains("/report/instances/10.0.0.1@-@1 (ephemeral) | "), "{dump}");
 }
 
 #[tokio::test]
-async fn a_run_on_request_is_waited_for_and_a_failure_is_an_exit_code() {
+async fn manual_run_is_awaited_and_its_failure_is_an_exit_code() {
     let world = World::new();
     let _members = world.shared().await;
     let some = signed(&["trigger", "report", "--items", "0,2", "--wait", "50s"]);
-    let told = world.ejob(&some).await.done();
-    assert!(told.ends_with("ITEM  RUN\n0     succeeded\n2     succeeded\n"), "{told}");
+    let output = world.ejob(&some).await.done();
+    assert!(output.ends_with("ITEM  RUN\n0     succeeded\n2     succeeded\n"), "{output}");
     let all = world.ejob(&["trigger", "report", "--wait", "50s", "--json"]).await;
     assert_eq!(all.exit, Exit::Partly, "{all:?}");
     let failed = json!({ "state": "ended", "outcome": "failed", "reason": "it fails" });
@@ -112,7 +112,7 @@ async fn a_run_on_request_is_waited_for_and_a_failure_is_an_exit_code() {
 }
 
 #[tokio::test]
-async fn a_paused_job_is_shown_as_paused_and_says_by_whom_and_what_waits() {
+async fn paused_job_shows_author_reason_and_waiting_request() {
     let world = World::new();
     let _members = world.shared().await;
     world.ejob(&signed(&["pause", "report", "--server", "10.0.0.1"])).await.done();
@@ -122,27 +122,27 @@ async fn a_paused_job_is_shown_as_paused_and_says_by_whom_and_what_waits() {
     let jobs = world.ejob(&["jobs"]).await.done();
     assert!(jobs.contains("report  PAUSED  4 "), "{jobs}");
     let why = world.ejob(&["why", "report"]).await.done();
-    let said = "server 10.0.0.1 is paused (pause by anna at 2";
+    let reason = "server 10.0.0.1 is paused (pause by anna at 2";
     assert!(
-        why.starts_with("every server is paused, and nothing starts until one is resumed: "),
+        why.starts_with("all servers are paused, and no item starts until one is resumed: "),
         "{why}"
     );
-    assert!(why.contains(said) && why.contains(": release 12)"), "{why}");
-    assert!(!why.contains("nothing stands in its way"), "{why}");
+    assert!(why.contains(reason) && why.contains(": release 12)"), "{why}");
+    assert!(!why.contains("no problem found"), "{why}");
     let doctor = world.ejob(&["doctor"]).await.done();
-    assert!(doctor.starts_with("info held-back report: nothing of the job starts: "), "{doctor}");
+    assert!(doctor.starts_with("info held-back report: no item of the job starts: "), "{doctor}");
     let asked = world.ejob(&["trigger", "report"]).await.done();
     let waits = "done: report, all items: asked to run now; it waits until a server is resumed: ";
-    assert!(asked.starts_with(waits) && asked.contains(said), "{asked}");
-    // The leader passes it on to the items meanwhile.
+    assert!(asked.starts_with(waits) && asked.contains(reason), "{asked}");
+    // The leader may move the request to the records of the items before this read.
     let job = world.ejob(&["job", "report"]).await.done();
     let request = job.lines().find(|line| line.starts_with("requests ")).unwrap_or_default();
-    let (unread, at_items) = ("waits for all items", "waiting at items 0-3");
+    let (unread, at_items) = ("waits for all items", "waiting in the records of items 0-3");
     assert!(request.ends_with(unread) || request.ends_with(at_items), "{job}");
 }
 
 #[tokio::test]
-async fn servers_and_items_are_held_back_and_let_go() {
+async fn servers_and_items_are_paused_disabled_and_enabled() {
     let world = World::new();
     let _members = world.shared().await;
     let done = "done: report, server 10.0.0.1: ";
@@ -191,8 +191,13 @@ async fn servers_and_items_are_held_back_and_let_go() {
         ),
     ];
     for (line, expected, exit) in rows {
-        let said = world.ejob(&line).await;
-        assert_eq!((said.out.as_str(), said.exit), (&*expected, exit), "{line:?}: {}", said.err);
+        let output = world.ejob(&line).await;
+        assert_eq!(
+            (output.out.as_str(), output.exit),
+            (&*expected, exit),
+            "{line:?}: {}",
+            output.err
+        );
     }
     let why = world.ejob(&["why", "report", "2"]).await.done();
     assert!(why.contains("the item is disabled (disable items by anna at "), "{why}");
@@ -201,47 +206,47 @@ async fn servers_and_items_are_held_back_and_let_go() {
 }
 
 #[tokio::test]
-async fn what_was_left_alone_for_another_reason_than_that_it_is_so_already_is_not_done() {
+async fn target_left_alone_is_a_failure_unless_it_is_as_wanted() {
     let world = World::new();
     let _members = world.shared().await;
     let one = |act| signed(&[act, "report", "--server", "10.0.0.1"]);
     world.ejob(&one("disable")).await.done();
     let resume = ["resume", "report"];
     world.ejob(&signed(&["pause", "report", "--server", "10.0.0.2"])).await.done();
-    let said = world.ejob(&resume).await;
-    assert!(said.out.starts_with("done: report, server 10.0.0.2: enabled"), "{said:?}");
+    let output = world.ejob(&resume).await;
+    assert!(output.out.starts_with("done: report, server 10.0.0.2: enabled"), "{output:?}");
     assert!(
-        said.out.ends_with("left alone: report, server 10.0.0.1: it is disabled\n"),
-        "{said:?}"
+        output.out.ends_with("left alone: report, server 10.0.0.1: it is disabled\n"),
+        "{output:?}"
     );
-    assert_eq!(said.exit, Exit::Partly, "{said:?}");
+    assert_eq!(output.exit, Exit::Partly, "{output:?}");
 
-    // Disabled items are left out of a run of all, as long as there are others.
+    // A request for all items skips disabled ones, as long as there are others.
     world.ejob(&signed(&["disable", "report", "--items", "1,3"])).await.done();
-    let told = world.ejob(&["trigger", "report"]).await.done();
-    assert!(told.contains("left alone: report, item 1: it is disabled\n"), "{told}");
+    let output = world.ejob(&["trigger", "report"]).await.done();
+    assert!(output.contains("left alone: report, item 1: it is disabled\n"), "{output}");
     let none = world.ejob(&["trigger", "report", "--items", "1,3"]).await;
     assert_eq!(none.exit, Exit::Partly, "{none:?}");
 }
 
 #[tokio::test]
-async fn a_run_on_request_is_told_its_parameter() {
+async fn manual_run_gets_its_parameter() {
     let world = World::new();
     let _members = world.shared().await;
     for (parameter, exit, outcome) in
         [("go on", Exit::Done, "succeeded"), ("fail", Exit::Partly, "failed: it fails")]
     {
         let line = ["trigger", "report", "--items", "0", "--parameter", parameter, "--wait", "50s"];
-        let said = world.ejob(&line).await;
-        assert_eq!(said.exit, exit, "{said:?}");
-        let told = "done: report, item 0: asked to run now, with a parameter\n";
-        assert!(said.out.starts_with(told), "{said:?}");
-        assert!(said.out.ends_with(&format!("0     {outcome}\n")), "{said:?}");
+        let output = world.ejob(&line).await;
+        assert_eq!(output.exit, exit, "{output:?}");
+        let start = "done: report, item 0: asked to run now, with a parameter\n";
+        assert!(output.out.starts_with(start), "{output:?}");
+        assert!(output.out.ends_with(&format!("0     {outcome}\n")), "{output:?}");
     }
 }
 
 #[tokio::test]
-async fn a_job_is_made_from_a_template_exported_and_made_elsewhere() {
+async fn job_from_a_template_is_created_exported_and_imported() {
     let world = World::new();
     let create = [
         "create",
@@ -257,14 +262,17 @@ async fn a_job_is_made_from_a_template_exported_and_made_elsewhere() {
     ];
     let from = "from the template report, label eu\n";
     let made = world.ejob(&signed(&create)).await.done();
-    assert_eq!(made, format!("done: report-eu, job: made {from}"));
+    assert_eq!(made, format!("done: report-eu, job: created {from}"));
     let again = world.ejob(&create).await;
     assert_eq!(again.exit, Exit::Stale, "{again:?}");
-    assert!(again.err.contains("the registry has job report-eu already"), "{again:?}");
+    assert!(again.err.contains("the registry already has job report-eu"), "{again:?}");
     let shown = world.ejob(&["config", "get", "report-eu", "--json"]).await.json();
     assert_eq!(shown["config"]["sharding_total_count"], 4, "{shown}");
     assert_eq!(shown["config"]["cron"], "0 0 3 * * ?", "{shown}");
-    assert!(world.stored("/report-eu/config").unwrap().starts_with("cron: "), "not of 3.x");
+    assert!(
+        world.stored("/report-eu/config").unwrap().starts_with("cron: "),
+        "the configuration is not in the dialect 3.x"
+    );
     let record = world.stored("/report-eu/coordination/template").unwrap();
     assert_eq!(record, r#"{"template":"report","label":"eu"}"#);
     let audit = world.ejob(&["audit", "report-eu", "--json"]).await.json();
@@ -289,16 +297,16 @@ async fn a_job_is_made_from_a_template_exported_and_made_elsewhere() {
 }
 
 #[tokio::test]
-async fn a_server_is_drained_and_an_instance_is_told_to_leave() {
+async fn server_is_drained_and_instance_is_asked_to_leave() {
     let world = World::new();
     let (_first, second) = world.shared().await;
     let drain = signed(&["drain", "report", "--server", "10.0.0.1", "--deadline", "50s"]);
-    let told = world.ejob(&drain).await.done();
-    assert!(told.ends_with("drained: nothing of report runs on 10.0.0.1\n"), "{told}");
+    let output = world.ejob(&drain).await.done();
+    assert!(output.ends_with("drained: no item of report runs on 10.0.0.1\n"), "{output}");
     world.until("report", "items to move", |job| owned(job, 2) == 4).await;
     let leave = signed(&["shutdown", "report", "--instance", "10.0.0.2@-@2"]);
-    let told = world.ejob(&leave).await.done();
-    assert_eq!(told, "done: report, instance 10.0.0.2@-@2: told to leave\n");
+    let output = world.ejob(&leave).await.done();
+    assert_eq!(output, "done: report, instance 10.0.0.2@-@2: asked to leave\n");
     let mut events = second.handle.events();
     support::within("leaving", async {
         while !second.handle.has_ended() && events.next().await.is_some() {}
@@ -307,15 +315,17 @@ async fn a_server_is_drained_and_an_instance_is_told_to_leave() {
 }
 
 #[tokio::test]
-async fn a_job_is_removed_only_once_it_is_confirmed() {
+async fn removal_needs_a_confirmation() {
     let world = World::new();
     let (first, second) = world.shared().await;
     let preview = world.ejob(&["remove", "report"]).await.done();
-    assert!(preview.contains("would tell to leave: 10.0.0.1@-@1\n"), "{preview}");
-    assert!(preview.contains("nothing was done; to do it: ejob remove report --confirm "));
+    assert!(preview.contains("would ask to leave: 10.0.0.1@-@1\n"), "{preview}");
+    assert!(
+        preview.contains("nothing was removed; to remove the job: ejob remove report --confirm ")
+    );
     let alive = world.ejob(&signed(&["remove", "report", "--confirm", "report"])).await;
     assert_eq!(alive.exit, Exit::Partly, "{alive:?}");
-    assert!(alive.err.starts_with("error: instances of job report live: "), "{alive:?}");
+    assert!(alive.err.starts_with("error: instances of job report are alive: "), "{alive:?}");
     assert!(world.stored("/report/config").is_some());
     for member in [first, second] {
         support::within("leaving", member.scheduler.shutdown(support::PATIENCE)).await;
@@ -326,7 +336,7 @@ async fn a_job_is_removed_only_once_it_is_confirmed() {
 }
 
 #[tokio::test]
-async fn a_configuration_is_shown_compared_and_changed_under_its_revision() {
+async fn configuration_is_shown_compared_and_changed() {
     let world = World::new();
     let _members = world.shared().await;
     let stored = world.ejob(&["config", "get", "report", "--json"]).await.json();
@@ -341,8 +351,8 @@ async fn a_configuration_is_shown_compared_and_changed_under_its_revision() {
     let fields = ["cron=0 0 9 * * ?", "description=every day"];
     let set = ["config", "set", "report", "--revision", &revision];
     let set: Vec<&str> = set.into_iter().chain(fields).collect();
-    let told = world.ejob(&set).await.done();
-    assert!(told.contains("cron: \"\" -> \"0 0 9 * * ?\"; description: "), "{told}");
+    let output = world.ejob(&set).await.done();
+    assert!(output.contains("cron: \"\" -> \"0 0 9 * * ?\"; description: "), "{output}");
     let before = world.stored("/report/config");
     let late = world.ejob(&set).await;
     assert_eq!(late.exit, Exit::Stale, "{late:?}");
@@ -359,7 +369,7 @@ async fn a_configuration_is_shown_compared_and_changed_under_its_revision() {
 }
 
 #[tokio::test]
-async fn moves_are_planned_without_being_made() {
+async fn plan_shows_moves_without_changes() {
     let world = World::new();
     let _members = world.shared().await;
     let plan = ["plan", "report", "--leave", "10.0.0.2@-@2", "--json"];
@@ -367,16 +377,16 @@ async fn moves_are_planned_without_being_made() {
     assert_eq!(plan["moves"].as_array().unwrap().len(), 2, "{plan}");
     assert_eq!(plan["moves"][0]["to"], "10.0.0.1@-@1", "{plan}");
     assert_eq!(world.ejob(&["plan", "report"]).await.done(), "no item would move\n");
-    let nobody = ["plan", "report", "--disable", "10.0.0.1", "--disable", "10.0.0.2"];
-    let nobody = world.ejob(&nobody).await.done();
-    assert_eq!(nobody, "nobody would be available: items stay, and nobody runs them\n");
+    let empty = ["plan", "report", "--disable", "10.0.0.1", "--disable", "10.0.0.2"];
+    let empty = world.ejob(&empty).await.done();
+    assert_eq!(empty, "no instance would be available: items keep their owners, and none runs\n");
 }
 
 const DOCUMENT_3: &str = "cron: 0 0 9 * * ?\nfailover: true\njobName: old\njobParameter: ''\n\
     misfire: true\nmonitorExecution: true\nshardingItemParameters: ''\nshardingTotalCount: 2\n";
 
 #[tokio::test]
-async fn the_doctor_finds_shows_what_would_mend_it_and_mends_it() {
+async fn doctor_shows_findings_and_applies_fixes() {
     let world = World::new();
     let left = "/old/sharding/0/running";
     world
@@ -393,21 +403,25 @@ async fn the_doctor_finds_shows_what_would_mend_it_and_mends_it() {
     assert!(found.out.contains("[can be fixed: --fix]\n"), "{found:?}");
     let dry = world.ejob(&["doctor", "--fix"]).await;
     assert!(dry.out.contains("    fix: remove "), "{dry:?}");
-    assert!(dry.out.ends_with("nothing was done; to mend it, repeat with --apply --why TEXT\n"));
-    assert!(world.stored(left).is_some(), "a dry run has changed something");
+    assert!(
+        dry.out
+            .ends_with("nothing was changed; to apply the fixes, repeat with --apply --why TEXT\n")
+    );
+    assert!(world.stored(left).is_some(), "a dry run must not change nodes");
     let unsigned = world.ejob(&["doctor", "--fix", "--apply"]).await;
     assert_eq!(unsigned.exit, Exit::Usage, "{unsigned:?}");
-    assert!(unsigned.err.starts_with("error: --why is missing; say why"), "{unsigned:?}");
-    let mended = world.ejob(&signed(&["doctor", "--fix", "--apply"])).await;
-    assert_eq!(world.stored(left), None, "{mended:?}");
-    assert!(mended.out.contains("done: old, run-of-nobody"), "{mended:?}");
+    assert!(unsigned.err.starts_with("error: --why is missing; give a reason"), "{unsigned:?}");
+    let fixed = world.ejob(&signed(&["doctor", "--fix", "--apply"])).await;
+    assert_eq!(world.stored(left), None, "{fixed:?}");
+    assert!(fixed.out.contains("done: old, run-of-nobody"), "{fixed:?}");
     let json = world.ejob(&["doctor", "old", "--json"]).await.json();
     assert!(json["findings"].as_array().unwrap().iter().all(|f| f["code"] != "run-of-nobody"));
 }
 
-/// An item that belongs to nobody is assigned anew only once no mark blocks it, which shows when the mark is gone.
+/// Items are reassigned only once no mark blocks it. So the second finding appears after the first
+/// fix.
 #[tokio::test]
-async fn what_comes_to_light_by_mending_is_shown_and_not_mended() {
+async fn findings_that_appear_after_a_fix_are_not_fixed() {
     let world = World::new();
     world
         .write(&[
@@ -425,10 +439,10 @@ async fn what_comes_to_light_by_mending_is_shown_and_not_mended() {
     let with_fix = dry.out.lines().filter(|line| line.starts_with("warning unassigned"));
     assert_eq!(with_fix.count(), 1, "{dry:?}");
     assert!(dry.out.contains("    fix: ") && !dry.out.contains("necessary"), "{dry:?}");
-    let mended = world.ejob(&signed(&["doctor", "--fix", "--apply"])).await;
-    assert_eq!(mended.out.matches("done: ").count(), 1, "{mended:?}");
-    assert!(mended.out.contains("done: old, run-of-nobody"), "{mended:?}");
-    assert_eq!(world.stored("/old/leader/sharding/necessary"), None, "{mended:?}");
+    let fixed = world.ejob(&signed(&["doctor", "--fix", "--apply"])).await;
+    assert_eq!(fixed.out.matches("done: ").count(), 1, "{fixed:?}");
+    assert!(fixed.out.contains("done: old, run-of-nobody"), "{fixed:?}");
+    assert_eq!(world.stored("/old/leader/sharding/necessary"), None, "{fixed:?}");
     let again = world.ejob(&["doctor", "--fix"]).await;
     let fix = again.out.lines().find(|line| line.starts_with("    fix: "));
     assert!(fix.is_some_and(|line| line.contains("necessary")), "{again:?}");

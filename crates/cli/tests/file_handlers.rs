@@ -1,4 +1,4 @@
-//! Error handlers that a worker's file names: what is wrong is told before anything is connected, and an alert arrives.
+//! Error handlers of a worker's file: faults are reported before a connection, and alerts arrive.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -38,7 +38,7 @@ fn write(folder: &Path, handlers: &str) {
 }
 
 #[tokio::test]
-async fn a_handler_that_cannot_be_used_is_told_with_file_job_and_field() {
+async fn invalid_handler_is_reported_with_file_job_and_field() {
     let folder = tempfile::tempdir().unwrap();
     let rows = [
         (
@@ -72,7 +72,7 @@ async fn a_handler_that_cannot_be_used_is_told_with_file_job_and_field() {
     }
 }
 
-/// Takes one request, answers it, and returns it.
+/// Accepts one request, answers it, and returns it.
 async fn request(listener: &TcpListener) -> String {
     let (stream, _) = listener.accept().await.unwrap();
     let mut stream = BufReader::new(stream);
@@ -98,7 +98,7 @@ async fn request(listener: &TcpListener) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn an_alert_of_a_job_without_code_arrives() {
+async fn alert_of_a_script_job_arrives() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let address = server.connect_string();
     let folder = tempfile::tempdir().unwrap();
@@ -116,11 +116,11 @@ async fn an_alert_of_a_job_without_code_arrives() {
     let mut out = BufReader::new(worker.stdout.take().unwrap()).lines();
     let ready = within("a line", out.next_line()).await.unwrap();
     assert!(ready.as_ref().is_some_and(|line| line.starts_with("ready: fails")), "{ready:?}");
-    let told = tokio::spawn(async move { request(&listener).await });
+    let alert = tokio::spawn(async move { request(&listener).await });
     let trigger = run(folder.path(), &address, &["trigger", "fails", "--wait", "1m"]).await;
     assert_eq!(trigger.status.code(), Some(1), "{trigger:?}");
-    let told = within("the alert", told).await.unwrap();
-    assert!(told.starts_with("POST /alerts HTTP/1.1\r\n"), "{told}");
-    assert!(told.contains("\"job\":\"fails\"") && told.contains("no disk"), "{told}");
+    let alert = within("the alert", alert).await.unwrap();
+    assert!(alert.starts_with("POST /alerts HTTP/1.1\r\n"), "{alert}");
+    assert!(alert.contains("\"job\":\"fails\"") && alert.contains("no disk"), "{alert}");
     within("the end", worker.kill()).await.unwrap();
 }

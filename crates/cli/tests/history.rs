@@ -1,4 +1,4 @@
-//! What `ejob history` shows of a store.
+//! The output of `ejob history` for a store.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -15,7 +15,7 @@ use super::support::document;
 const MINUTE_MS: i64 = 60_000;
 const CAUSE: &str = "a long story\n\u{1b}[2J";
 
-/// Runs `ejob history` on the store of a folder; its standard output is no terminal.
+/// Runs `ejob history` on the store of a folder; its standard output is not a terminal.
 fn history(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
     command.current_dir(folder).env_remove("EJOB_HISTORY").env_remove("EJOB_LOG");
@@ -28,8 +28,9 @@ fn done(folder: &Path, words: &[&str]) -> String {
     String::from_utf8(output.stdout).unwrap()
 }
 
-/// A store with a fire of job `report` 90 minutes ago, whose run failed with a long text, and one
-/// 10 minutes ago.
+/// Writes a store with two failed runs of job `report`: one 90 minutes ago, one 10 minutes ago.
+/// Both
+/// have a long reason.
 async fn store(folder: &Path) -> i64 {
     let options = HistoryOptions::sqlite(folder.join("h.db"));
     let history = History::open(options).await.unwrap();
@@ -61,7 +62,7 @@ async fn store(folder: &Path) -> i64 {
 }
 
 #[tokio::test]
-async fn a_long_reason_is_cut_in_the_table_and_whole_in_the_document() {
+async fn long_reason_is_cut_in_the_table_only() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path()).await;
     let shown = done(folder.path(), &[]);
@@ -75,7 +76,7 @@ async fn a_long_reason_is_cut_in_the_table_and_whole_in_the_document() {
 }
 
 #[tokio::test]
-async fn a_gap_is_shown_beside_any_outcome() {
+async fn gap_is_shown_with_any_outcome() {
     let folder = tempfile::tempdir().unwrap();
     let now = store(folder.path()).await;
     let options = HistoryOptions::sqlite(folder.path().join("h.db"));
@@ -99,7 +100,7 @@ async fn a_gap_is_shown_beside_any_outcome() {
     let until = Timestamp::from_millisecond(until).unwrap();
     let shown = done(folder.path(), &["--item", "1"]);
     assert!(shown.contains(&format!("the fires up to before {until} were not run: ")), "{shown}");
-    // The table cuts the long reason of the failed run; the gap stands before it.
+    // The table cuts the long reason of the failed run, so the gap comes first.
     let shown = done(folder.path(), &["--outcome", "failed", "--from", "30m"]);
     assert!(
         shown.contains(&format!("a gap of 3 fires up to before {until} begins here")),
@@ -108,7 +109,7 @@ async fn a_gap_is_shown_beside_any_outcome() {
 }
 
 #[tokio::test]
-async fn from_and_until_take_ages_and_dates() {
+async fn from_and_until_accept_ages_and_dates() {
     let folder = tempfile::tempdir().unwrap();
     let now = store(folder.path()).await;
     let date = |ms| Timestamp::from_millisecond(ms).unwrap().strftime("%Y-%m-%dT%H:%M").to_string();
@@ -129,7 +130,7 @@ async fn from_and_until_take_ages_and_dates() {
 }
 
 #[tokio::test]
-async fn an_empty_answer_says_what_was_searched() {
+async fn empty_answer_repeats_the_conditions() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path()).await;
     let words = ["report", "--outcome", "missed", "--item", "0", "--from", "2024-02-29"];
@@ -141,14 +142,14 @@ async fn an_empty_answer_says_what_was_searched() {
 }
 
 #[tokio::test]
-async fn a_job_of_which_nothing_is_recorded_is_not_found() {
+async fn job_without_records_is_not_found() {
     let folder = tempfile::tempdir().unwrap();
     store(folder.path()).await;
     for words in [&["reprot"][..], &["reprot", "--counts"], &["reprot", "--events", "--json"]] {
         let output = history(folder.path(), words);
         assert_eq!(output.status.code(), Some(4), "{words:?}: {output:?}");
         let line = String::from_utf8(output.stderr).unwrap();
-        assert!(line.contains("sqlite:h.db has nothing of a job reprot"), "{line}");
+        assert!(line.contains("sqlite:h.db has no records of a job reprot"), "{line}");
     }
 }
 
@@ -157,7 +158,7 @@ async fn lost_records_are_shown_with_their_times() {
     let folder = tempfile::tempdir().unwrap();
     let options = HistoryOptions::sqlite(folder.path().join("h.db")).queue_capacity(1);
     let history = History::open(options).await.unwrap();
-    // The writer has no turn on this thread before the first await.
+    // The writer shares this thread, so it writes nothing before the first await.
     for second in 0..5 {
         let at = Timestamp::from_second(second).unwrap();
         let job = JobName::new("report").unwrap();
@@ -166,7 +167,7 @@ async fn lost_records_are_shown_with_their_times() {
     }
     history.close(Duration::from_secs(60)).await.unwrap();
     let line = "lost: 4 records from 1970-01-01T00:00:01Z to 1970-01-01T00:00:04Z: \
-                the store could not take them\n";
+                the store could not write them\n";
     let shown = done(folder.path(), &["--events"]);
     assert!(shown.ends_with(line) && shown.lines().count() == 3, "{shown}");
     let shown = document(done(folder.path(), &["--events", "--json"]).as_bytes());

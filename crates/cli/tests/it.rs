@@ -1,4 +1,4 @@
-//! All tests from outside, as one program.
+//! All integration tests, as one program.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_input;

@@ -18,7 +18,7 @@ use tokio::net::unix::pipe;
 use crate::worker_scripts::until;
 use stage::{Stage, one_item, run_once, within};
 
-/// Far more than a run needs that does not wait for its grace.
+/// Much longer than a run that does not wait for its grace.
 const LONG: Duration = Duration::from_secs(50);
 
 fn launched(script: Script) -> Script {
@@ -29,7 +29,7 @@ pub(crate) fn mkfifo(path: &Path) {
     assert!(Command::new("mkfifo").arg(path).status().unwrap().success());
 }
 
-/// A named pipe; it ends when the last process is gone that has it open.
+/// A named pipe; it ends when no process has it open any more.
 pub(crate) struct Pipe {
     folder: TempDir,
     reader: BufReader<pipe::Receiver>,
@@ -48,7 +48,7 @@ impl Pipe {
         self.folder.path()
     }
 
-    /// Returns a launched script that has the pipe open as 3, with everything that it starts.
+    /// Returns a launched script that opens the pipe as descriptor 3, like all of its children.
     fn script(&self, shell: &str, command: &str) -> Script {
         let script = Script::new(shell).arg("-c").arg(format!("exec 3> pipe; {command}"));
         launched(script.directory(self.folder()).grace(LONG))
@@ -60,7 +60,7 @@ impl Pipe {
         line.trim_end().to_owned()
     }
 
-    /// Waits until no process has the pipe open, and returns what was written last.
+    /// Waits until no process has the pipe open, and returns the remaining text.
     pub(crate) async fn end(&mut self) -> String {
         let mut rest = String::new();
         within("the end of all", self.reader.read_to_string(&mut rest)).await.unwrap();
@@ -68,7 +68,7 @@ impl Pipe {
     }
 }
 
-/// Starts a script that first writes a line, and returns that.
+/// Starts a script, and returns its handle and the first line that it writes.
 async fn started(stage: &Stage, pipe: &mut Pipe, script: Script) -> (JobHandle, String) {
     let registration = stage.scheduler.schedule(one_item(), script);
     let handle = stage.join(registration.shutdown_grace(LONG)).await;
@@ -82,7 +82,7 @@ fn kill(signal: &str, id: &str) {
 }
 
 #[tokio::test]
-async fn the_status_of_a_launched_script_is_that_of_its_program() {
+async fn launched_script_ends_with_the_status_of_its_program() {
     let rows = [
         (Script::shell("exit 0"), Outcome::Succeeded, ""),
         (Script::new("true"), Outcome::Succeeded, ""),
@@ -114,7 +114,7 @@ async fn the_status_of_a_launched_script_is_that_of_its_program() {
 }
 
 #[tokio::test]
-async fn a_program_that_is_no_launcher_is_an_error() {
+async fn program_that_is_no_launcher_is_an_error() {
     let script = Script::new("true").launcher(ScriptLauncher::program("/bin/echo"));
     let (outcome, log) = Stage::run(script).await;
     assert_eq!(outcome, Outcome::Failed, "{log}");
@@ -122,11 +122,15 @@ async fn a_program_that_is_no_launcher_is_an_error() {
 }
 
 #[tokio::test]
-async fn a_launched_run_ends_with_its_processes_and_not_by_the_grace() {
+async fn launched_run_kills_its_processes_without_waiting_for_the_grace() {
     let rows = [
-        ("with its streams", "sh", "sleep 1000 & echo ready >&3"),
-        ("without", "sh", "sleep 1000 > /dev/null 2>&1 & echo ready >&3"),
-        ("a group of its own", "bash", "set -m; sleep 1000 > /dev/null 2>&1 & echo ready >&3"),
+        ("processes with its streams", "sh", "sleep 1000 & echo ready >&3"),
+        ("processes without its streams", "sh", "sleep 1000 > /dev/null 2>&1 & echo ready >&3"),
+        (
+            "a separate process group",
+            "bash",
+            "set -m; sleep 1000 > /dev/null 2>&1 & echo ready >&3",
+        ),
         ("orphans", "sh", "(sleep 1000 & sleep 1000 &) > /dev/null 2>&1; echo ready >&3"),
     ];
     for (case, shell, command) in rows {
@@ -140,9 +144,9 @@ async fn a_launched_run_ends_with_its_processes_and_not_by_the_grace() {
     }
 }
 
-/// `cat` is no part of the run, and never waits for the zombie that is.
+/// `cat` has its own session, so it is not part of the run, and never reads its zombie's status.
 #[tokio::test]
-async fn a_launched_run_does_not_wait_for_zombies_or_other_sessions() {
+async fn launched_run_does_not_wait_for_zombies_or_other_sessions() {
     let folder = tempfile::tempdir().unwrap();
     mkfifo(&folder.path().join("gate"));
     mkfifo(&folder.path().join("up"));
@@ -155,7 +159,7 @@ async fn a_launched_run_does_not_wait_for_zombies_or_other_sessions() {
     let took = began.elapsed();
     std::io::Write::write_all(&mut &gate, b"it stayed\n").unwrap();
     let out = folder.path().join("out");
-    until("the other session to go on", || {
+    until("the other session to continue", || {
         std::fs::read_to_string(&out).is_ok_and(|text| text == "it stayed\n")
     })
     .await;
@@ -165,10 +169,10 @@ async fn a_launched_run_does_not_wait_for_zombies_or_other_sessions() {
 }
 
 #[tokio::test]
-async fn a_launched_script_that_is_cancelled_can_tidy_up_within_its_grace() {
+async fn cancelled_launched_script_can_clean_up_within_its_grace() {
     let rows = [
         (
-            "it tidies up",
+            "the script cleans up",
             "trap 'echo tidy >&3; exit' TERM; sh -c 'echo ready >&3; exec sleep 1000' & wait",
             LONG,
             "tidy\n",
@@ -192,7 +196,7 @@ async fn a_launched_script_that_is_cancelled_can_tidy_up_within_its_grace() {
 }
 
 #[tokio::test]
-async fn a_launched_run_that_is_dropped_is_killed() {
+async fn dropped_launched_run_is_killed() {
     let (stage, mut pipe) = (Stage::new(), Pipe::new());
     let script = pipe.script("sh", "trap '' TERM; sleep 1000 & echo ready >&3; wait; wait");
     let _started = started(&stage, &mut pipe, script).await;
@@ -201,7 +205,7 @@ async fn a_launched_run_that_is_dropped_is_killed() {
 }
 
 #[tokio::test]
-async fn a_launcher_hands_signals_on() {
+async fn launcher_forwards_signals() {
     let (stage, mut pipe) = (Stage::new(), Pipe::new());
     let script =
         pipe.script("sh", "trap 'echo heard >&3; exit' USR1; echo $PPID >&3; sleep 1000 & wait");
@@ -211,7 +215,7 @@ async fn a_launcher_hands_signals_on() {
 }
 
 #[tokio::test]
-async fn a_killed_launcher_takes_its_script_along() {
+async fn killed_launcher_ends_its_script() {
     let (log, _guard) = stage::Log::listen();
     let (stage, mut pipe) = (Stage::new(), Pipe::new());
     let script = pipe.script("sh", "sleep 1000 & echo $PPID >&3; wait");

@@ -1,4 +1,4 @@
-//! What commands tell when the registry goes while they make changes, or when nobody takes their answer.
+//! Output of commands if the registry becomes unreachable during changes, or the output is closed.
 
 use crate::support;
 
@@ -10,9 +10,9 @@ use support::World;
 use support::accident::Then;
 
 const WHY: [&str; 4] = ["--by", "anna", "--why", "release 12"];
-const UNTRIED: &str = "not tried, as the registry did not answer";
+const NOT_TRIED: &str = "not tried, as the registry did not answer";
 
-/// Jobs with a mark of somebody who is gone, which can be mended.
+/// Creates jobs with a mark of a lost instance, which the doctor can remove.
 async fn damaged(jobs: &[&str]) -> World {
     let world = World::new();
     for name in jobs {
@@ -32,7 +32,7 @@ async fn damaged(jobs: &[&str]) -> World {
 }
 
 #[tokio::test]
-async fn what_was_mended_is_told_although_the_registry_went_meanwhile() {
+async fn applied_fixes_are_listed_when_the_registry_becomes_unreachable() {
     let fix = [&["doctor", "--least", "error", "--fix", "--apply"][..], &WHY].concat();
     let rows = [
         (Then::Away, 1, Exit::Unreachable, ["done: a, ", "failed: b, ", "left alone: c, "]),
@@ -40,20 +40,20 @@ async fn what_was_mended_is_told_although_the_registry_went_meanwhile() {
     ];
     for (then, at, exit, lines) in rows {
         let world = damaged(&["a", "b", "c"]).await;
-        let said = world.ejob_with(then.clone(), at, &fix).await;
-        assert_eq!(said.exit, exit, "{then:?}: {said:?}");
+        let output = world.ejob_with(then.clone(), at, &fix).await;
+        assert_eq!(output.exit, exit, "{then:?}: {output:?}");
         for start in lines {
-            let is_told = said.out.lines().any(|line| line.starts_with(start));
-            assert!(is_told, "{then:?}, {start}: {}", said.out);
+            let is_listed = output.out.lines().any(|line| line.starts_with(start));
+            assert!(is_listed, "{then:?}, {start}: {}", output.out);
         }
-        assert!(said.out.contains(UNTRIED), "{then:?}: {}", said.out);
+        assert!(output.out.contains(NOT_TRIED), "{then:?}: {}", output.out);
         assert_eq!(world.stored("/a/sharding/0/running"), None, "{then:?}");
         assert!(world.stored("/c/sharding/0/running").is_some(), "{then:?}");
     }
 }
 
 #[tokio::test]
-async fn an_import_stops_when_the_registry_has_gone_and_lists_what_it_has_not_tried() {
+async fn import_stops_at_an_unreachable_registry_and_lists_the_rest() {
     let world = damaged(&["a", "b", "c", "d"]).await;
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");
@@ -67,33 +67,33 @@ async fn an_import_stops_when_the_registry_has_gone_and_lists_what_it_has_not_tr
     ];
     for (then, exit, done) in rows {
         let world = World::new();
-        let said = world.ejob_with(then.clone(), 1, &import).await;
-        assert_eq!(said.exit, exit, "{then:?}: {said:?}");
-        let n = |start: &str| said.out.lines().filter(|line| line.starts_with(start)).count();
+        let output = world.ejob_with(then.clone(), 1, &import).await;
+        assert_eq!(output.exit, exit, "{then:?}: {output:?}");
+        let n = |start: &str| output.out.lines().filter(|line| line.starts_with(start)).count();
         let found = (n("done: "), n("failed: "), n("left alone: "));
-        assert_eq!(found, (done, 1, 3 - done), "{then:?}: {}", said.out);
-        assert!(said.out.contains(UNTRIED), "{then:?}: {}", said.out);
+        assert_eq!(found, (done, 1, 3 - done), "{then:?}: {}", output.out);
+        assert!(output.out.contains(NOT_TRIED), "{then:?}: {}", output.out);
     }
 }
 
 #[tokio::test]
-async fn a_change_in_doubt_is_told_as_such() {
+async fn change_in_doubt_has_its_own_exit_code() {
     let pause = [&["pause", "a", "--server", "10.0.0.9"][..], &WHY].concat();
     let remove = [&["remove", "a", "--confirm", "a"][..], &WHY].concat();
     for line in [&pause, &remove] {
         let world = damaged(&["a"]).await;
-        let said = world.ejob_with(Then::ReplyLostAndAway, 1, line).await;
-        assert_eq!(said.exit, Exit::Unknown, "{line:?}: {said:?}");
-        assert!(said.err.starts_with("error: nobody can tell whether "), "{line:?}: {said:?}");
+        let output = world.ejob_with(Then::ReplyLostAndAway, 1, line).await;
+        assert_eq!(output.exit, Exit::Unknown, "{line:?}: {output:?}");
+        assert!(output.err.starts_with("error: the outcome of "), "{line:?}: {output:?}");
     }
     let world = damaged(&["a"]).await;
-    let said = world.ejob_with(Then::Away, 1, &remove).await;
-    assert_eq!(said.exit, Exit::Partly, "{said:?}");
-    assert!(said.err.contains("is removed, but nodes are left of it"), "{said:?}");
+    let output = world.ejob_with(Then::Away, 1, &remove).await;
+    assert_eq!(output.exit, Exit::Partly, "{output:?}");
+    assert!(output.err.contains("is removed, but some of its nodes are left"), "{output:?}");
 }
 
 #[tokio::test]
-async fn a_job_that_cannot_be_read_is_told_and_not_taken_for_absent() {
+async fn unreadable_job_is_not_taken_for_absent() {
     let world = damaged(&["a", "b"]).await;
     let away = || Then::Unreadable("/b");
     let audit = world.ejob_with(away(), 1, &["audit"]).await;
@@ -113,10 +113,10 @@ async fn a_job_that_cannot_be_read_is_told_and_not_taken_for_absent() {
     assert_eq!(other.exit, Exit::Done, "{other:?}");
 }
 
-/// Nobody reads, for this reason.
-struct Nobody(io::ErrorKind);
+/// An output that fails with this error.
+struct FailingOutput(io::ErrorKind);
 
-impl io::Write for Nobody {
+impl io::Write for FailingOutput {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(self.0.into())
     }
@@ -127,25 +127,25 @@ impl io::Write for Nobody {
 }
 
 #[tokio::test]
-async fn an_answer_that_cannot_be_written_is_a_failure() {
+async fn answer_that_cannot_be_written_is_a_failure() {
     let world = damaged(&["a"]).await;
     let full = "error: the answer could not be written: no storage space\n";
     let rows = [
         (&["export"][..], io::ErrorKind::StorageFull, full),
         (&["jobs", "--json"], io::ErrorKind::StorageFull, full),
         (&["--help"], io::ErrorKind::StorageFull, full),
-        // As for every program at a pipe that nobody reads from any more.
+        // A closed pipe is not reported, as usual for programs.
         (&["export"], io::ErrorKind::BrokenPipe, ""),
     ];
-    for (line, kind, said) in rows {
-        let (exit, err) = world.ejob_to(&mut Nobody(kind), "/jobs", line).await;
-        assert_eq!((exit, &*err), (Exit::Partly, said), "{line:?}, {kind:?}");
+    for (line, kind, output) in rows {
+        let (exit, err) = world.ejob_to(&mut FailingOutput(kind), "/jobs", line).await;
+        assert_eq!((exit, &*err), (Exit::Partly, output), "{line:?}, {kind:?}");
     }
 }
 
-/// A worker that went on would never run the job that it could not register.
+/// A worker that continued would never run the job that it could not register.
 #[tokio::test(start_paused = true)]
-async fn a_worker_ends_if_the_registry_goes_while_it_registers_jobs() {
+async fn worker_ends_if_the_registry_is_lost_during_registration() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.toml");
     let job = |name| {
@@ -155,12 +155,12 @@ async fn a_worker_ends_if_the_registry_goes_while_it_registers_jobs() {
     };
     std::fs::write(&file, job("a") + &job("b")).unwrap();
     let world = World::new();
-    // Nothing has to be written to register this one.
+    // The registration of this job writes nothing.
     let stored = encode_config(&JobConfig::new(JobName::new("a").unwrap(), 1));
     world.write(&[("/a", ""), ("/a/config", &stored)]).await;
     let line = ["worker", file.to_str().unwrap(), "--server-ip", "10.0.0.1", "--drain", "1s"];
-    let said = world.ejob_with(Then::RequestLostAndAway, 1, &line).await;
-    assert_eq!(said.exit, Exit::Unreachable, "{said:?}");
-    assert!(said.err.contains("job b: waited ") && !said.out.contains("ready: "), "{said:?}");
-    assert_eq!(world.stored("/b/config"), None, "{said:?}");
+    let output = world.ejob_with(Then::RequestLostAndAway, 1, &line).await;
+    assert_eq!(output.exit, Exit::Unreachable, "{output:?}");
+    assert!(output.err.contains("job b: waited ") && !output.out.contains("ready: "), "{output:?}");
+    assert_eq!(world.stored("/b/config"), None, "{output:?}");
 }

@@ -1,4 +1,4 @@
-//! The section of the README about `ejob`, run as it is printed: its file, its commands, and what they answer.
+//! Runs the section of the README about `ejob` as printed: its file, its commands and their output.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,12 +10,12 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use zookeeper_fixture::Server;
 
 const README: &str = include_str!("../../../README.md");
-/// For each command, on a machine that is busy with other things.
+/// Deadline of each command, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// What only looks can be asked again until what was begun before has settled.
-const LOOKS: [&str; 2] = ["ejob jobs", "ejob doctor"];
+/// Commands that only read, and are repeated until the state of the earlier ones has settled.
+const READS: [&str; 2] = ["ejob jobs", "ejob doctor"];
 
-/// A command of the section, and the lines that it answers.
+/// A command of the section, and its printed output.
 struct Step<'a> {
     command: &'a str,
     answer: Vec<&'a str>,
@@ -27,7 +27,7 @@ fn section() -> &'static str {
     &rest[..rest.find("\n## ").unwrap()]
 }
 
-/// Returns the text of the first block of a language.
+/// Returns the first code block in a language.
 fn block<'a>(section: &'a str, language: &str) -> &'a str {
     let start = format!("```{language}\n");
     let text = &section[section.find(&start).unwrap() + start.len()..];
@@ -45,7 +45,9 @@ fn steps(console: &str) -> Vec<Step<'_>> {
     steps
 }
 
-/// Compares a line with a printed one, in which `…` stands for anything, and blanks of any number for each other if it does.
+/// Returns true if a line equals a printed one.
+///
+/// In the printed one, `…` stands for any text, and then numbers of blanks do not matter.
 fn is_as_printed(line: &str, printed: &str) -> bool {
     if !printed.contains('…') {
         return line == printed;
@@ -63,7 +65,7 @@ fn is_as_printed(line: &str, printed: &str) -> bool {
     printed.ends_with('…') || rest.is_empty()
 }
 
-/// A shell that is given one command after the other.
+/// A shell that runs commands one after the other.
 struct Shell {
     input: ChildStdin,
     output: Lines<BufReader<ChildStdout>>,
@@ -94,43 +96,43 @@ impl Shell {
 
     async fn line(&mut self) -> String {
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
-        line.expect("a line in time").unwrap().expect("the shell is there")
+        line.expect("a line before the deadline").unwrap().expect("the shell has not ended")
     }
 
-    /// Runs a command in the foreground, and returns what it has said.
+    /// Runs a command in the foreground, and returns its output.
     async fn run(&mut self, command: &str) -> Vec<String> {
         self.give(command).await;
         self.give("echo '(end)'").await;
-        let mut said = Vec::new();
+        let mut output = Vec::new();
         loop {
             match self.line().await {
-                end if end == "(end)" => return said,
-                line => said.push(line),
+                end if end == "(end)" => return output,
+                line => output.push(line),
             }
         }
     }
 }
 
-fn answers(said: &[String], step: &Step<'_>) -> bool {
-    let pairs = || said.iter().zip(&step.answer);
-    said.len() == step.answer.len() && pairs().all(|(line, printed)| is_as_printed(line, printed))
+fn answers(output: &[String], step: &Step<'_>) -> bool {
+    let pairs = || output.iter().zip(&step.answer);
+    output.len() == step.answer.len() && pairs().all(|(line, printed)| is_as_printed(line, printed))
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_section_of_the_readme_works_as_printed() {
+async fn readme_section_works_as_printed() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("jobs.toml"), block(section(), "toml")).unwrap();
     let mut shell = Shell::start(folder.path());
-    // As in a shell that somebody types into; when its input ends, so does everything that it has started.
+    // Job control, as in an interactive shell. The trap ends all background jobs with the shell.
     shell.give("set -m; trap 'kill -9 $(jobs -p) 2> /dev/null' EXIT").await;
     let steps = steps(block(section(), "console"));
     assert!(steps.len() > 10, "the section has lost its commands");
     for step in &steps {
-        // The only thing that is not as printed: where the server of this test listens.
+        // The address of the test's server is the only difference from the printed commands.
         let command = step.command.replace("127.0.0.1:2181", &server.connect_string());
-        let goes_on = command.ends_with('&') || command.starts_with("kill");
-        if goes_on {
+        let is_background = command.ends_with('&') || command.starts_with("kill");
+        if is_background {
             shell.give(&command).await;
             for printed in &step.answer {
                 let line = shell.line().await;
@@ -138,12 +140,13 @@ async fn the_section_of_the_readme_works_as_printed() {
             }
             continue;
         }
-        let asked = Instant::now();
-        let mut said = shell.run(&command).await;
-        while !answers(&said, step) && LOOKS.contains(&&*command) && asked.elapsed() < PATIENCE {
-            said = shell.run(&command).await;
+        let started = Instant::now();
+        let mut output = shell.run(&command).await;
+        while !answers(&output, step) && READS.contains(&&*command) && started.elapsed() < PATIENCE
+        {
+            output = shell.run(&command).await;
         }
-        assert!(answers(&said, step), "{command}\n{said:#?}\n{:#?}", step.answer);
+        assert!(answers(&output, step), "{command}\n{output:#?}\n{:#?}", step.answer);
     }
     let mut stderr = std::io::stderr();
     for n in [1, 3] {
@@ -152,7 +155,7 @@ async fn the_section_of_the_readme_works_as_printed() {
         if !has_run {
             stderr.write_all(log.as_bytes()).unwrap();
         }
-        assert!(has_run, "worker {n} has run nothing");
+        assert!(has_run, "worker {n} has not run an item");
     }
     for n in [1, 3] {
         shell.give(&format!("kill %{n}")).await;
@@ -162,7 +165,7 @@ async fn the_section_of_the_readme_works_as_printed() {
 }
 
 #[test]
-fn dots_stand_for_anything() {
+fn ellipsis_stands_for_any_text() {
     let rows = [
         ("a b", "a b", true),
         ("a  b", "a b", false),

@@ -1,4 +1,4 @@
-//! `ejob` and registries that want TLS, a certificate, or a user: what cannot be used is told in one line, and what can is.
+//! `ejob` with registries that require TLS, a client certificate, or a user.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -9,9 +9,9 @@ use zookeeper_fixture::{Authority, SaslUsers, Server, ServerOptions, TlsServer};
 const CA: [&str; 2] = ["--tls-ca", "ca.pem"];
 const IDENTITY: [&str; 4] = ["--tls-cert", "worker.pem", "--tls-key", "worker.key"];
 const USER: [&str; 4] = ["--sasl-user", "worker", "--sasl-password-file", "password"];
-const NOT_THERE: &str = "which cannot be read: No such file or directory (os error 2)";
+const NO_FILE: &str = "which cannot be read: No such file or directory (os error 2)";
 
-/// A case, its words besides the registry, variables, the exit code, and the line without `error: `.
+/// A test case: label, arguments, variables, exit code, and the line without `error: `.
 type Row<'a> = (&'a str, Vec<&'a str>, &'a [(&'a str, &'a str)], i32, String);
 
 fn ejob(folder: &Path, address: &str, words: &[&str], variables: &[(&str, &str)]) -> Output {
@@ -25,20 +25,20 @@ fn ejob(folder: &Path, address: &str, words: &[&str], variables: &[(&str, &str)]
     command.env("EJOB_NAMESPACE", "/jobs").envs(variables.iter().copied()).output().unwrap()
 }
 
-/// Runs the rows; `_` at the end of the line stands for any end.
+/// Runs the rows. A final `_` in a line stands for any rest.
 fn check(folder: &Path, address: &str, rows: &[Row<'_>]) {
     let mut wrong = Vec::new();
     for (case, words, variables, code, line) in rows {
         let words = [&["jobs"], words.as_slice()].concat();
         let output = ejob(folder, address, &words, variables);
         let err = String::from_utf8(output.stderr).unwrap();
-        let is_it = match format!("error: {line}").strip_suffix('_') {
+        let is_expected = match format!("error: {line}").strip_suffix('_') {
             Some(start) => err.starts_with(start) && err.ends_with('\n'),
             None => err == format!("error: {line}\n"),
         };
         let shows_a_secret = err.contains("s3cret") || err.contains("BEGIN");
         if output.status.code() != Some(*code)
-            || !is_it
+            || !is_expected
             || shows_a_secret
             || err.lines().count() != 1
         {
@@ -66,51 +66,51 @@ fn folder_with(authority: &Authority) -> TempDir {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_before_anything_is_connected() {
+fn invalid_option_is_reported_before_a_connection() {
     let folder = folder_with(&Authority::new("test"));
     let with = |words: &[&'static str]| [&CA[..], words].concat();
     let rows: Vec<Row<'_>> = vec![
         (
-            "no authority",
+            "missing file of authorities",
             vec!["--tls-ca", "gone"],
             &[],
             2,
-            format!("--tls-ca is the file gone, {NOT_THERE}; valid: one or more certificates of authorities in PEM"),
+            format!("--tls-ca is the file gone, {NO_FILE}; valid: one or more certificates of authorities in PEM"),
         ),
         (
-            "no certificate in it",
+            "no certificate in the file",
             vec!["--tls-ca", "worker.key"],
             &[],
             2,
             "--tls-ca is the file worker.key, which cannot be used: no certificate is in it; valid: _".to_owned(),
         ),
         (
-            "by a variable",
+            "missing file named by a variable",
             vec![],
             &[("EJOB_TLS_CA", "gone")],
             2,
-            format!("--tls-ca is the file gone, {NOT_THERE}; valid: _"),
+            format!("--tls-ca is the file gone, {NO_FILE}; valid: _"),
         ),
         (
             "no key",
             with(&["--tls-cert", "worker.pem"]),
             &[],
             2,
-            "--tls-cert is alone; give --tls-key FILE or EJOB_TLS_KEY, too".to_owned(),
+            "--tls-cert requires --tls-key FILE or EJOB_TLS_KEY".to_owned(),
         ),
         (
             "no certificate",
             with(&["--tls-key", "worker.key"]),
             &[],
             2,
-            "--tls-key is alone; give --tls-cert FILE or EJOB_TLS_CERT, too".to_owned(),
+            "--tls-key requires --tls-cert FILE or EJOB_TLS_CERT".to_owned(),
         ),
         (
-            "nobody to trust",
+            "identity without authorities",
             IDENTITY.to_vec(),
             &[],
             2,
-            "--tls-cert is alone; give --tls-ca FILE or EJOB_TLS_CA, which makes it TLS, too".to_owned(),
+            "--tls-cert requires --tls-ca FILE or EJOB_TLS_CA".to_owned(),
         ),
         (
             "certificate and key exchanged",
@@ -132,21 +132,21 @@ fn what_cannot_be_used_is_named_before_anything_is_connected() {
             vec!["--sasl-user", "worker"],
             &[],
             2,
-            "--sasl-user is alone; give --sasl-password-file FILE or EJOB_SASL_PASSWORD, too".to_owned(),
+            "--sasl-user requires --sasl-password-file FILE or EJOB_SASL_PASSWORD".to_owned(),
         ),
         (
             "no user",
             vec![],
             &[("EJOB_SASL_PASSWORD", "s3cret")],
             2,
-            "--sasl-password-file is alone; give --sasl-user NAME or EJOB_SASL_USER, too".to_owned(),
+            "--sasl-password-file requires --sasl-user NAME or EJOB_SASL_USER".to_owned(),
         ),
         (
             "no password file",
             vec!["--sasl-user", "worker", "--sasl-password-file", "gone"],
             &[],
             2,
-            format!("--sasl-password-file (or EJOB_SASL_PASSWORD) is the file gone, {NOT_THERE}; valid: _"),
+            format!("--sasl-password-file (or EJOB_SASL_PASSWORD) is the file gone, {NO_FILE}; valid: _"),
         ),
         (
             "an empty password",
@@ -156,7 +156,7 @@ fn what_cannot_be_used_is_named_before_anything_is_connected() {
             "--sasl-password-file (or EJOB_SASL_PASSWORD) is empty (the file empty); valid: _".to_owned(),
         ),
         (
-            "a password that is no ASCII",
+            "a password that is not ASCII",
             vec!["--sasl-user", "worker"],
             &[("EJOB_SASL_PASSWORD", "s3cret\u{e9}")],
             2,
@@ -171,12 +171,12 @@ fn what_cannot_be_used_is_named_before_anything_is_connected() {
             "--sasl-user is \"a,b\"; valid: a name of _".to_owned(),
         ),
     ];
-    // Nobody listens there, and nobody is asked.
+    // No server listens at this address, so any connection would fail.
     check(folder.path(), "127.0.0.1:1", &rows);
 }
 
 #[test]
-fn a_registry_that_wants_tls_and_a_user_takes_those_it_knows() {
+fn registry_with_tls_and_sasl_accepts_known_users_only() {
     let authority = Authority::new("test");
     let folder = folder_with(&authority);
     let users = SaslUsers::new().user("worker", "s3cret").required();
@@ -227,7 +227,7 @@ fn a_registry_that_wants_tls_and_a_user_takes_those_it_knows() {
             &[],
             3,
             format!(
-                "no ZooKeeper answers at {address} within 500ms; check --zookeeper and that it runs"
+                "no ZooKeeper answers at {address} within 500ms; check --zookeeper and that the servers run"
             ),
         ),
     ];
@@ -241,6 +241,6 @@ fn a_registry_that_wants_tls_and_a_user_takes_those_it_knows() {
         ("EJOB_SASL_PASSWORD", "s3cret"),
     ];
     let known = ejob(folder.path(), &address, &["jobs", "--namespace", "/nowhere"], &variables);
-    let told = String::from_utf8(known.stderr).unwrap();
-    assert!(told.starts_with("error: there is no namespace /nowhere"), "{told}");
+    let line = String::from_utf8(known.stderr).unwrap();
+    assert!(line.starts_with("error: there is no namespace /nowhere"), "{line}");
 }

@@ -13,7 +13,7 @@ const DOCUMENT_3: &str = "cron: 0 0 9 * * ?\ndescription: 'all: \"of\" it # here
     shardingItemParameters: 0=A,1=B\nshardingTotalCount: 2\n";
 const DOCUMENT_2: &str = r#"{"jobName":"two","jobClass":"a.B","jobType":"SIMPLE","cron":"0/5 * * * * ?","shardingTotalCount":3,"misfire":true}"#;
 
-/// Two jobs, as they are written with all their fields.
+/// Creates two jobs, stored with all their fields.
 async fn world() -> World {
     let world = World::new();
     let whole = |document: &str| encode_config(&decode_config(document.as_bytes()).unwrap());
@@ -28,21 +28,21 @@ async fn world() -> World {
 }
 
 #[tokio::test]
-async fn what_was_exported_in_either_form_is_imported_byte_for_byte() {
+async fn import_restores_exported_documents_byte_for_byte() {
     for form in ["yaml", "json"] {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join(format!("jobs.{form}"));
         let file = file.to_str().unwrap();
         let world = world().await;
-        let told = world.ejob(&["export", "-o", file]).await.done();
-        assert_eq!(told, format!("2 jobs written to {file}\n"));
+        let output = world.ejob(&["export", "-o", file]).await.done();
+        assert_eq!(output, format!("2 jobs written to {file}\n"));
         let mode = std::fs::metadata(file).unwrap().permissions().mode() & 0o777;
-        assert_eq!(mode, 0o600, "a configuration may hold secrets");
+        assert_eq!(mode, 0o600, "only the owner may read an export, which may hold secrets");
 
-        // A dry run makes nothing, not even the namespace.
+        // A dry run creates nothing, not even the namespace.
         let dry = world.ejob_in("/other", &["import", file]).await.done();
         let steps = "would create three\nwould create two\n";
-        assert_eq!(dry, format!("{steps}nothing was done; to do it, repeat with --apply\n"));
+        assert_eq!(dry, format!("{steps}nothing was changed; to import, repeat with --apply\n"));
         assert_eq!(world.ejob_in("/other", &["jobs"]).await.exit, Exit::NotFound);
 
         let done = world.ejob_in("/other", &["import", file, "--apply"]).await.done();
@@ -52,8 +52,8 @@ async fn what_was_exported_in_either_form_is_imported_byte_for_byte() {
         assert!(again.starts_with("left alone: three, configuration: it is as wanted"), "{again}");
         for job in ["three", "two"] {
             let document = ["config", "get", job, "--document"];
-            let here = world.ejob(&document).await.done();
-            assert_eq!(here, world.ejob_in("/other", &document).await.done(), "{form} {job}");
+            let exported = world.ejob(&document).await.done();
+            assert_eq!(exported, world.ejob_in("/other", &document).await.done(), "{form} {job}");
         }
         let dump = world.ejob_in("/other", &["dump", "three"]).await.done();
         assert!(dump.starts_with("/three | com.acme.Three\n"), "{dump}");
@@ -61,7 +61,7 @@ async fn what_was_exported_in_either_form_is_imported_byte_for_byte() {
 }
 
 #[tokio::test]
-async fn what_is_there_and_differs_stays_unless_it_shall_be_overwritten() {
+async fn differing_configuration_stays_without_overwrite() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("jobs.yaml");
     let file = file.to_str().unwrap();
@@ -75,24 +75,24 @@ async fn what_is_there_and_differs_stays_unless_it_shall_be_overwritten() {
     assert!(dry.starts_with(differs), "{dry}");
     let kept = world.ejob(&["import", file, "--apply"]).await;
     assert_eq!((kept.exit, world.stored("/three/config")), (Exit::Partly, before), "{kept:?}");
-    let told = world.ejob(&["import", file, "--apply", "--overwrite"]).await.done();
-    assert_eq!(told, "done: three, configuration: failover: false -> true\n");
+    let output = world.ejob(&["import", file, "--apply", "--overwrite"]).await.done();
+    assert_eq!(output, "done: three, configuration: failover: false -> true\n");
     assert!(world.stored("/three/config").unwrap().contains("failover: true\n"));
 }
 
 #[tokio::test]
-async fn what_is_left_of_a_job_is_none_that_could_be_exported() {
+async fn leftover_nodes_are_not_exported() {
     let world = world().await;
     world.write(&[("/left/servers/10.0.0.1", "")]).await;
-    let said = world.ejob(&["export", "left"]).await;
-    assert_eq!(said.exit, Exit::NotFound, "{said:?}");
-    assert!(said.err.starts_with("error: the registry has no job left; "), "{said:?}");
+    let output = world.ejob(&["export", "left"]).await;
+    assert_eq!(output.exit, Exit::NotFound, "{output:?}");
+    assert!(output.err.starts_with("error: the registry has no job left; "), "{output:?}");
     let all = world.ejob(&["export", "--form", "json"]).await.done();
     assert!(!all.contains("left"), "{all}");
 }
 
 #[tokio::test]
-async fn a_namespace_of_version_1_is_converted_and_what_cannot_be_is_told() {
+async fn version_1_namespace_is_converted_with_notes() {
     let world = World::new();
     world
         .write(&[
@@ -109,8 +109,8 @@ async fn a_namespace_of_version_1_is_converted_and_what_cannot_be_is_told() {
     assert_eq!(dry.exit, Exit::Partly, "{dry:?}");
     for line in [
         "note: report: the class com.acme.Report implements the interfaces of 1.x",
-        "note: report: fetchDataCount is 9; no later release has it\n",
-        "note: report: server 10.0.0.1 is disabled there, and will not be here\n",
+        "note: report: fetchDataCount is 9; later releases do not have this field\n",
+        "note: report: server 10.0.0.1 is disabled in 1.x; this setting is not imported\n",
         "not converted: bad: config/shardingTotalCount is \"many\"; valid is 1 to 100000\n",
         "would create report\n",
     ] {

@@ -1,4 +1,4 @@
-//! `ejob worker` as a process, on a real ZooKeeper: how it ends, and where it tells what happened.
+//! `ejob worker` as a process, on a real ZooKeeper: its end, and its outlets.
 
 use std::path::Path;
 use std::process::{Output, Stdio};
@@ -14,7 +14,7 @@ use tokio::process::{Child, ChildStderr, ChildStdout, Command};
 use zookeeper_fixture::Server;
 
 const PATIENCE: Duration = Duration::from_secs(120);
-/// An item that says that it has begun, and ends when somebody writes into the pipe `gate`.
+/// Job whose item says that it has begun, and ends when a line is written to the pipe `gate`.
 const HOLD: &str = r#"
 [[jobs]]
 name = "hold"
@@ -24,7 +24,7 @@ shutdown_grace = "5s"
 script = { shell = "echo it has begun; read line < gate" }
 "#;
 
-/// The server of all tests of this file; it ends with this process.
+/// Returns the address of the server that all tests of this file share.
 pub(crate) fn address() -> String {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| Server::start().expect("a ZooKeeper server is needed")).connect_string()
@@ -62,12 +62,12 @@ impl Worker {
         Self::spawn(folder, namespace, options).when_ready().await
     }
 
-    /// Starts the command of a worker and waits until it is ready.
+    /// Starts the command of a worker, and waits until the worker is ready.
     pub(crate) async fn ready(command: Command) -> Self {
         Self::of(command).when_ready().await
     }
 
-    /// Starts a worker without reading what it prints.
+    /// Starts a worker without waiting until it is ready.
     fn spawn(folder: &Path, namespace: &str, options: &[&str]) -> Self {
         let words = [&["worker", "jobs.toml", "--server-ip", "10.0.0.1"], options].concat();
         Self::of(ejob(folder, namespace, &words))
@@ -90,7 +90,8 @@ impl Worker {
         }
     }
 
-    /// Returns the port from a line such as `metrics: http://127.0.0.1:9184/metrics`, printed before `ready`.
+    /// Returns the port of a line printed before `ready`, such as
+    /// `metrics: http://127.0.0.1:9184/metrics`.
     fn port(&self, name: &str) -> u16 {
         let line = self.before_ready.iter().find_map(|line| line.strip_prefix(name));
         let line = line.unwrap_or_else(|| panic!("{name} is missing: {:?}", self.before_ready));
@@ -99,7 +100,7 @@ impl Worker {
     }
 
     pub(crate) async fn line(&mut self) -> String {
-        within("a line", self.out.next_line()).await.unwrap().expect("the worker is there")
+        within("a line", self.out.next_line()).await.unwrap().expect("the worker has not ended")
     }
 
     pub(crate) async fn logged(&mut self, part: &str) {
@@ -119,12 +120,14 @@ impl Worker {
         assert!(Command::new("kill").args([name, &id]).status().await.unwrap().success());
     }
 
-    /// Returns the exit code.
+    /// Waits for the end, and returns the exit code.
     pub(crate) async fn end(self) -> Option<i32> {
         self.end_with_log().await.0
     }
 
-    /// Returns the exit code and the rest of the log, which is read so that the worker does not block on it.
+    /// Waits for the end, and returns the exit code and the rest of the log.
+    ///
+    /// The log has to be read, or the worker would block on a full pipe.
     async fn end_with_log(mut self) -> (Option<i32>, String) {
         let mut log = self.log.into_inner();
         let mut rest = Vec::new();
@@ -136,7 +139,7 @@ impl Worker {
     }
 }
 
-/// A folder with the job that holds, and its pipe.
+/// Creates a folder with the file of the job `hold`, and its pipe.
 fn folder_with_gate() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("jobs.toml"), HOLD).unwrap();
@@ -146,7 +149,7 @@ fn folder_with_gate() -> tempfile::TempDir {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signal_lets_runs_finish() {
+async fn signal_lets_runs_finish() {
     let folder = folder_with_gate();
     let mut worker = Worker::start(folder.path(), "/drained", &[]).await;
     assert!(run(folder.path(), "/drained", &["trigger", "hold"]).await.status.success());
@@ -163,7 +166,7 @@ async fn a_signal_lets_runs_finish() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn log_lines_are_documents_if_programs_read_them() {
+async fn json_log_has_one_document_per_line() {
     let folder = folder_with_gate();
     let mut command = ejob(folder.path(), "/logged", &["worker", "jobs.toml"]);
     command.env("EJOB_LOG_FORMAT", "json").stdout(Stdio::null()).stderr(Stdio::piped());
@@ -171,7 +174,7 @@ async fn log_lines_are_documents_if_programs_read_them() {
     let mut log = BufReader::new(child.stderr.take().unwrap()).lines();
     let joined = within("the line of joining", async {
         while let Some(line) = log.next_line().await.unwrap() {
-            let line: serde_json::Value = serde_json::from_str(&line).expect("a document");
+            let line: serde_json::Value = serde_json::from_str(&line).expect("a JSON document");
             assert!(line["timestamp"].as_str().is_some_and(|time| time.ends_with('Z')), "{line}");
             if line["fields"]["message"] == "joined" {
                 return line;
@@ -185,7 +188,7 @@ async fn log_lines_are_documents_if_programs_read_them() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_second_signal_stops_at_once() {
+async fn second_signal_stops_at_once() {
     let folder = folder_with_gate();
     let mut worker = Worker::start(folder.path(), "/stopped", &[]).await;
     assert!(run(folder.path(), "/stopped", &["trigger", "hold"]).await.status.success());
@@ -198,7 +201,7 @@ async fn a_second_signal_stops_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_ends_when_an_operator_has_shut_its_jobs_down() {
+async fn worker_ends_when_operators_have_shut_down_its_jobs() {
     let folder = folder_with_gate();
     let mut worker = Worker::start(folder.path(), "/ended", &[]).await;
     let shutdown = ["shutdown", "hold", "--why", "a new release"];
@@ -208,9 +211,9 @@ async fn a_worker_ends_when_an_operator_has_shut_its_jobs_down() {
     assert_eq!(worker.end().await, Some(0));
 }
 
-/// A job whose stored configuration is damaged takes no part until it is repaired.
+/// A job with a damaged stored configuration joins only after a repair.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn only_jobs_that_have_joined_are_ready() {
+async fn ready_line_names_joined_jobs_only() {
     let options = ZookeeperOptions::parse_url(&format!("zk://{}/unready", address())).unwrap();
     let registry = ZookeeperCenter::connect(options).await.unwrap();
     let path = Layout::new(&JobName::new("damaged").unwrap()).config_path();
@@ -224,7 +227,7 @@ async fn only_jobs_that_have_joined_are_ready() {
             "good",
         ),
     ];
-    // Both at the same time, as each waits for the job that does not come.
+    // Both run at the same time, because each waits 30 s for the damaged job.
     let workers = rows.map(|(file, joined)| {
         let folder = tempfile::tempdir().unwrap();
         std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
@@ -242,7 +245,7 @@ async fn only_jobs_that_have_joined_are_ready() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_first_lines_name_the_fields_in_which_the_stored_configuration_wins() {
+async fn first_lines_name_fields_in_which_the_stored_configuration_wins() {
     let folder = tempfile::tempdir().unwrap();
     let declare = |cron: &str, retries: &str| {
         let text = format!(
@@ -281,16 +284,16 @@ async fn the_first_lines_name_the_fields_in_which_the_stored_configuration_wins(
 
     end(Worker::start(folder.path(), "/edited", &["--overwrite"]).await).await;
     assert_eq!(cron().await, "0 0 3 1 1 ?");
-    // The option is for one start: nothing of it is stored, so that the file and the store agree.
+    // The option is for one start and is not stored, so that file and registry agree.
     let diff = ["config", "diff", "report", "--jobs", "jobs.toml"];
     let diff = run(folder.path(), "/edited", &diff).await;
     assert_eq!((diff.status.code(), &*diff.stdout), (Some(0), &b"no difference\n"[..]), "{diff:?}");
 }
 
-/// The job `made` is there already, made from a template, so that no code can be registered for it. The last fire of `past`
-/// was long ago.
+/// The job `made` was created from a template, so its code cannot be registered. The last fire of
+/// `past` was long ago.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_that_cannot_be_registered_does_not_stop_the_others() {
+async fn rejected_job_does_not_stop_the_others() {
     let folder = tempfile::tempdir().unwrap();
     let job = |name: &str| {
         format!("[[jobs]]\nname='{name}'\nsharding_total_count=1\nscript={{command='true'}}\n")
@@ -317,11 +320,11 @@ async fn a_job_that_cannot_be_registered_does_not_stop_the_others() {
     worker.signal("-TERM").await;
     assert!(worker.line().await.starts_with("leaving: "));
     assert!(worker.line().await.starts_with("good: "));
-    assert_eq!(worker.line().await, format!("made: was not registered: {why}"));
-    assert!(worker.line().await.starts_with("past: was not registered: "));
+    assert_eq!(worker.line().await, format!("made: not registered: {why}"));
+    assert!(worker.line().await.starts_with("past: not registered: "));
     assert_eq!(worker.end().await, Some(1));
 
-    // Where no job can be registered the worker ends.
+    // If no job can be registered, the worker ends.
     std::fs::write(folder.path().join("jobs.toml"), job("made")).unwrap();
     let output = run(folder.path(), "/partly", &["worker", "jobs.toml"]).await;
     let line = String::from_utf8(output.stderr).unwrap();
@@ -329,10 +332,10 @@ async fn a_job_that_cannot_be_registered_does_not_stop_the_others() {
     assert!(line.ends_with(&format!("error: {why}\n")), "{line}");
 }
 
-/// A store that takes connections and says nothing.
+/// The store accepts connections but never answers.
 #[cfg(feature = "postgres")]
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_signal_is_heard_while_a_history_is_opened() {
+async fn signal_ends_a_worker_that_opens_a_history() {
     let folder = folder_with_gate();
     let store = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("postgres://anna@{}/history", store.local_addr().unwrap());
@@ -343,11 +346,11 @@ async fn a_signal_is_heard_while_a_history_is_opened() {
     let id = child.id().unwrap().to_string();
     assert!(Command::new("kill").args(["-TERM", &id]).status().await.unwrap().success());
     let output = within("the end", child.wait_with_output()).await.unwrap();
-    assert_eq!(output.stdout, b"stopped before it was connected\n", "{output:?}");
+    assert_eq!(output.stdout, b"stopped before the worker was connected\n", "{output:?}");
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
-/// Asks a port, and returns what it answers until the connection is closed.
+/// Sends a request to a port, and returns the answer when the connection is closed.
 async fn ask(port: u16, request: &str) -> String {
     let asked = async {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
@@ -360,7 +363,7 @@ async fn ask(port: u16, request: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_happens_is_told_to_metrics_dumps_and_the_history() {
+async fn worker_serves_metrics_dumps_and_a_history() {
     let folder = tempfile::tempdir().unwrap();
     let file = "jobs: [{name: count, sharding_total_count: 2, script: {command: 'true'}}]\n";
     std::fs::write(folder.path().join("jobs.yaml"), file).unwrap();
@@ -369,13 +372,13 @@ async fn what_happens_is_told_to_metrics_dumps_and_the_history() {
         "[[jobs]]\nname='count'\nsharding_total_count=2\nscript={command='true'}\n",
     )
     .unwrap();
-    let check = run(folder.path(), "/told", &["worker", "jobs.yaml", "--check"]).await;
+    let check = run(folder.path(), "/outlets", &["worker", "jobs.yaml", "--check"]).await;
     assert!(check.stdout.ends_with(b"1 job can be used\n"), "{check:?}");
     let store = ["--history", "sqlite:history.db"];
     let ports = ["--metrics-port", "0", "--dump-port", "0"];
-    let worker = Worker::start(folder.path(), "/told", &[&store[..], &ports].concat()).await;
+    let worker = Worker::start(folder.path(), "/outlets", &[&store[..], &ports].concat()).await;
     let (metrics, dump) = (worker.port("metrics: "), worker.port("dumps: "));
-    let trigger = run(folder.path(), "/told", &["trigger", "count", "--wait", "1m"]).await;
+    let trigger = run(folder.path(), "/outlets", &["trigger", "count", "--wait", "1m"]).await;
     assert!(trigger.status.success(), "{trigger:?}");
 
     let request = "GET /metrics HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n";
@@ -387,21 +390,24 @@ async fn what_happens_is_told_to_metrics_dumps_and_the_history() {
     worker.signal("-TERM").await;
     assert_eq!(worker.end().await, Some(0));
     let counts = [&["history", "count", "--counts"][..], &store].concat();
-    let counts = run(folder.path(), "/told", &counts).await;
+    let counts = run(folder.path(), "/outlets", &counts).await;
     let counts = String::from_utf8(counts.stdout).unwrap();
     assert_eq!(counts, "JOB    OUTCOME    FIRES\ncount  succeeded  2\n");
     let fires = [&["history", "--item", "1", "--json"][..], &store].concat();
-    let fires = run(folder.path(), "/told", &fires).await;
+    let fires = run(folder.path(), "/outlets", &fires).await;
     let fires = super::support::document(&fires.stdout);
     assert_eq!(fires["fires"][0]["outcome"], "succeeded", "{fires}");
     let events = [&["history", "count", "--events"][..], &store].concat();
-    let events = run(folder.path(), "/told", &events).await;
-    assert!(String::from_utf8(events.stdout).unwrap().contains("joined"), "no event of joining");
+    let events = run(folder.path(), "/outlets", &events).await;
+    assert!(
+        String::from_utf8(events.stdout).unwrap().contains("joined"),
+        "the event `joined` is missing"
+    );
 }
 
-/// Many idle clients, and few descriptors in the worker: neither runs nor scrapes may suffer.
+/// Many idle clients and few descriptors must affect neither runs nor scrapes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn idle_clients_take_neither_descriptors_nor_log_from_a_worker() {
+async fn idle_clients_do_not_exhaust_descriptors_or_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let file = "[[jobs]]\nname='count'\nsharding_total_count=2\nscript={command='true'}\n";
     std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
@@ -426,7 +432,7 @@ async fn idle_clients_take_neither_descriptors_nor_log_from_a_worker() {
     assert!(ask(ports[1], "dump@count\n").await.contains("/count/config | "));
     let trigger = run(folder.path(), "/idle", &["trigger", "count", "--wait", "1m"]).await;
     assert!(trigger.status.success(), "{trigger:?}");
-    // The first of the idle clients has been closed by the worker.
+    // The worker has closed the first of the idle connections.
     let closed = within("the end of an idle connection", idle[0].read(&mut [0])).await;
     assert!(!closed.is_ok_and(|n| n > 0));
 
@@ -438,7 +444,7 @@ async fn idle_clients_take_neither_descriptors_nor_log_from_a_worker() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_slow_scrape_is_disconnected_and_a_wrong_one_is_answered() {
+async fn slow_scrape_is_disconnected_and_wrong_one_is_answered() {
     let folder = folder_with_gate();
     let worker = Worker::start(folder.path(), "/slow", &["--metrics-port", "0"]).await;
     let port = worker.port("metrics: ");
@@ -455,7 +461,7 @@ async fn a_slow_scrape_is_disconnected_and_a_wrong_one_is_answered() {
         let answer = ask(port, request).await;
         assert!(answer.starts_with(expected), "{request:?}: {answer}");
     }
-    // It may be reset before it is written, or answered before it is reset.
+    // The connection may be reset before the request is written, or answered before the reset.
     let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
     let _ = stream.write_all(long.as_bytes()).await;
     let mut answer = Vec::new();
@@ -467,9 +473,9 @@ async fn a_slow_scrape_is_disconnected_and_a_wrong_one_is_answered() {
     assert_eq!(worker.end().await, Some(0));
 }
 
-/// What a stored configuration chooses is looked at before anything starts, and goes by the worker's own file.
+/// The stored error handler is checked before anything starts, against the worker's own file.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_stored_configuration_chooses_its_error_handler_among_what_the_file_allows() {
+async fn stored_error_handler_must_be_allowed_by_the_file() {
     let slack = ("slack.webhook".to_owned(), "${env:HOLD_WEBHOOK}".to_owned());
     let fields = JavaFields::V3(JavaFields3 {
         error_handler: Some("SLACK".to_owned()),
@@ -508,7 +514,7 @@ async fn a_stored_configuration_chooses_its_error_handler_among_what_the_file_al
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_script_has_the_environment_of_the_worker_but_not_its_credentials() {
+async fn script_inherits_the_environment_without_credentials() {
     let folder = tempfile::tempdir().unwrap();
     let file = r#"
 [[jobs]]
@@ -524,13 +530,13 @@ script = { shell = '[ -z "$EJOB_HISTORY_PASSWORD" ] && [ "$ANOTHER" = kept ]' }
     let ready = within("a line", out.next_line()).await.unwrap();
     assert!(ready.is_some_and(|line| line.starts_with("ready: look")));
     let run = run(folder.path(), "/credentials", &["trigger", "look", "--wait", "1m"]).await;
-    let told = String::from_utf8(run.stdout).unwrap();
-    assert!(told.ends_with("0     succeeded\n"), "{told}");
+    let output = String::from_utf8(run.stdout).unwrap();
+    assert!(output.ends_with("0     succeeded\n"), "{output}");
     within("the end", child.kill()).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hosts_without_an_address_are_named_at_once() {
+async fn unresolvable_hosts_are_reported_at_once() {
     let folder = tempfile::tempdir().unwrap();
     let ejob = |addresses: String| {
         let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
@@ -555,7 +561,7 @@ async fn hosts_without_an_address_are_named_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn too_few_open_files_are_an_error_that_names_the_limit() {
+async fn low_limit_of_open_files_is_an_error() {
     for limit in ["12", "16", "63"] {
         let script =
             format!(r#"ulimit -n {limit}; exec "$0" jobs --namespace /a --zookeeper 127.0.0.1:1"#);
@@ -570,7 +576,7 @@ async fn too_few_open_files_are_an_error_that_names_the_limit() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_with_credentials_names_nodes_that_are_open_without_credentials() {
+async fn worker_with_credentials_warns_about_open_nodes() {
     let folder = folder_with_gate();
     std::fs::write(folder.path().join("digest"), "anna:secret\n").unwrap();
     let digest = ["--digest-file", "digest"];
@@ -578,7 +584,7 @@ async fn a_worker_with_credentials_names_nodes_that_are_open_without_credentials
         let lines = worker.before_ready.iter().filter(|line| line.starts_with("warning: "));
         lines.cloned().collect()
     };
-    // Without credentials all nodes are open, as wanted.
+    // Without credentials all nodes are open, as intended.
     let open = Worker::start(folder.path(), "/open", &[]).await;
     assert_eq!(warnings(&open), Vec::<String>::new());
     open.signal("-TERM").await;
@@ -594,7 +600,7 @@ async fn a_worker_with_credentials_names_nodes_that_are_open_without_credentials
         let output = run(folder.path(), "/open", &[&["doctor"], words].concat()).await;
         String::from_utf8(output.stderr).unwrap()
     };
-    assert_eq!(doctor(&[]).await, "", "without credentials all nodes are open, as wanted");
+    assert_eq!(doctor(&[]).await, "", "without credentials all nodes are open, as intended");
     for words in [&digest[..], &["hold", "--digest-file", "digest"]] {
         let remark = doctor(words).await;
         assert!(remark.starts_with("remark: /open and 2 more can be changed"), "{remark}");
@@ -607,7 +613,7 @@ async fn a_worker_with_credentials_names_nodes_that_are_open_without_credentials
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_name_that_zookeeper_refuses_is_refused_by_check() {
+async fn check_rejects_a_job_name_that_zookeeper_rejects() {
     let folder = tempfile::tempdir().unwrap();
     let file = "[[jobs]]\nname='report 🚀'\nsharding_total_count=1\nscript={command='true'}\n";
     std::fs::write(folder.path().join("jobs.toml"), file).unwrap();
@@ -617,9 +623,9 @@ async fn a_job_name_that_zookeeper_refuses_is_refused_by_check() {
     assert!(text.contains("it has a character beyond U+FFFF, such as an emoji"), "{text}");
 }
 
-/// One message per event, however long the value in the registry is, and whatever is in it.
+/// Each event is one line of bounded length, whatever the value in the registry contains.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn hostile_values_of_the_registry_are_logged_and_dumped_in_bounded_lines() {
+async fn hostile_registry_values_are_escaped_and_bounded() {
     let options = ZookeeperOptions::parse_url(&format!("zk://{}/hostile", address())).unwrap();
     let registry = ZookeeperCenter::connect(options).await.unwrap();
     let layout = Layout::new(&JobName::new("hold").unwrap());

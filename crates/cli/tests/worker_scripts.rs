@@ -1,4 +1,4 @@
-//! Scripts of a worker that is killed, and of one that is the first process of a container.
+//! Scripts of a worker that is killed, and of a worker that is the first process of a container.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,7 +10,7 @@ use tokio::process::Command;
 use crate::launched::{Pipe, mkfifo};
 use crate::worker::{Worker, ejob, run, within};
 
-/// Waits until a condition holds, of which no event is heard.
+/// Polls a condition for which there is no event.
 pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
     within(what, async {
         let mut look = tokio::time::interval(Duration::from_millis(20));
@@ -22,7 +22,7 @@ pub(crate) async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_scripts_of_a_killed_worker_end_unless_they_are_to_outlive_it() {
+async fn scripts_of_a_killed_worker_end_unless_they_outlive_it() {
     let (mut ends, mut stays) = (Pipe::new(), Pipe::new());
     mkfifo(&stays.folder().join("gate"));
     let (of_ends, of_stays) = (ends.folder().display(), stays.folder().display());
@@ -54,10 +54,9 @@ async fn the_scripts_of_a_killed_worker_end_unless_they_are_to_outlive_it() {
     assert_eq!(stays.end().await, "still here\n");
 }
 
-/// A worker that is stopped cannot kill the script, so that this is left to the parent-death
-/// signal.
+/// A stopped worker cannot kill the script, so only the parent-death signal of the launcher can.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_script_dies_with_its_launcher_without_the_worker() {
+async fn script_dies_with_its_launcher_without_the_worker() {
     let mut pipe = Pipe::new();
     let of_pipe = pipe.folder().display();
     let file = format!(
@@ -79,7 +78,7 @@ async fn a_script_dies_with_its_launcher_without_the_worker() {
     within("the end of the worker", worker.child.kill()).await.unwrap();
 }
 
-/// Returns the command that runs `ejob worker` as the first process of a namespace.
+/// Returns the command that runs `ejob worker` as the first process of a PID namespace.
 fn first_process(folder: &Path, namespace: &str) -> Command {
     let words = ["worker", "jobs.toml", "--server-ip", "10.0.0.1"];
     let worker = ejob(folder, namespace, &words);
@@ -99,9 +98,9 @@ fn children(parent: i32) -> Vec<Stat> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_worker_as_first_process_reaps_and_forwards_signals() {
+async fn first_process_reaps_orphans_and_forwards_signals() {
     let folder = tempfile::tempdir().unwrap();
-    // The second job has no launcher, so that its orphans reach the first process.
+    // The second job has no launcher, so its orphans reach the first process.
     let file = r#"
 [[jobs]]
 name = "leaves"
@@ -139,7 +138,7 @@ script = { shell = "sleep 1000; true", grace = "100s" }
     let of_worker = children(first).first().unwrap().pid;
     until("the worker to have no children", || children(of_worker).is_empty()).await;
 
-    // From outside only signals reach a first process that it listens to.
+    // From outside, a first process receives only the signals that it handles.
     let term = Command::new("kill").args(["-TERM", &first.to_string()]).status().await.unwrap();
     assert!(term.success());
     assert!(worker.line().await.starts_with("leaving: "));
@@ -148,7 +147,7 @@ script = { shell = "sleep 1000; true", grace = "100s" }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_first_process_ends_with_the_status_of_its_worker() {
+async fn first_process_ends_with_the_status_of_its_worker() {
     let folder = tempfile::tempdir().unwrap();
     let file = "[[jobs]]\nname='a'\nsharding_total_count=1\nscript={command='true'}\n";
     std::fs::write(folder.path().join("jobs.toml"), file).unwrap();

@@ -34,7 +34,8 @@ pub struct Listener {
 pub struct Exchange(Arc<AtomicBool>);
 
 impl Exchange {
-    /// Declares the request complete. From then on only the deadline of the exchange ends the connection.
+    /// Declares the request complete. From then on only the deadline of the exchange ends the
+    /// connection.
     pub fn begin_answer(&self) {
         self.0.store(true, Ordering::Release);
     }
@@ -45,7 +46,9 @@ impl Exchange {
 }
 
 impl Listener {
-    /// Binds an address; port 0 is any free port. `name` is a noun phrase for the log, such as `metrics port`.
+    /// Binds an address; port 0 is any free port.
+    ///
+    /// `name` is a noun phrase for the log, such as `metrics port`.
     ///
     /// # Errors
     /// The error of the operating system, such as [`io::ErrorKind::AddrInUse`].
@@ -61,8 +64,9 @@ impl Listener {
         self.address
     }
 
-    /// Serves connections and never returns. `handle` reads one request, calls [`Exchange::begin_answer`] and writes
-    /// the answer.
+    /// Serves connections and never returns.
+    ///
+    /// `handle` reads one request, calls [`Exchange::begin_answer`] and writes the answer.
     ///
     /// # Cancel safety
     /// Dropping the future closes the port and all connections.
@@ -71,25 +75,31 @@ impl Listener {
         F: Future<Output = io::Result<()>>,
     {
         let max = self.bounds.max_connections.max(1);
-        // From the oldest to the newest.
+        // Ordered from the oldest connection to the newest.
         let mut open = Vec::with_capacity(max + 1);
         let mut accepting = Accepting::default();
         let mut evictions = LogGate::default();
-        let mut misses = LogGate::default();
+        let mut missed_deadlines = LogGate::default();
         loop {
             let room_at = room_at(&open, max);
             let next = accepting.next(&self.listener, self.name, room_at);
             tokio::select! {
-                // Connections first: a request that has arrived saves its connection from eviction.
+                // Polls connections before accepting: if the request of a connection has arrived,
+                // the connection must not be evicted.
                 biased;
-                (peer, ended) = next_ended(&mut open) => self.note(peer, ended, &mut misses),
+                (peer, ended) = next_ended(&mut open) => {
+                    self.log_end(peer, ended, &mut missed_deadlines);
+                }
                 (stream, peer) = next, if room_at.is_some() => {
                     let silent = oldest_silent(&open).filter(|_| open.len() >= max);
                     if let Some(oldest) = silent {
                         drop(open.remove(oldest));
                         if let Some(suppressed) = evictions.pass() {
                             let name = self.name;
-                            tracing::warn!(name, max, suppressed, "silent connection closed, there are too many");
+                            tracing::warn!(
+                                name, max, suppressed,
+                                "closed the oldest silent connection, all places were taken"
+                            );
                         }
                     }
                     let (exchange, accepted) = (Exchange::default(), Instant::now());
@@ -101,14 +111,17 @@ impl Listener {
         }
     }
 
-    fn note(&self, peer: SocketAddr, ended: Ended, misses: &mut LogGate) {
+    fn log_end(&self, peer: SocketAddr, ended: Ended, missed_deadlines: &mut LogGate) {
         let name = self.name;
         match ended {
             Ended::Handled(Ok(())) => {}
             Ended::Handled(Err(error)) => tracing::debug!(name, %peer, %error, "connection failed"),
-            Ended::Late(what) => {
-                if let Some(suppressed) = misses.pass() {
-                    tracing::warn!(name, %peer, suppressed, "connection closed, its {what} took too long");
+            Ended::Late(phase) => {
+                if let Some(suppressed) = missed_deadlines.pass() {
+                    tracing::warn!(
+                        name, %peer, suppressed,
+                        "closed a connection, its {phase} missed the deadline"
+                    );
                 }
             }
         }
@@ -124,18 +137,20 @@ struct Connection<F> {
 
 enum Ended {
     Handled(io::Result<()>),
-    /// The named part of the exchange missed its deadline.
+    /// The named phase of the exchange missed its deadline.
     Late(&'static str),
 }
 
-/// Returns when the next connection may be accepted, or `None` while all places are answering: clients then wait in the
-/// queue of the operating system.
+/// Returns when the next connection may be accepted.
+///
+/// It is `None` while every connection is being answered: clients then wait in the queue of the
+/// operating system.
 fn room_at<F>(open: &[Connection<F>], max: usize) -> Option<Instant> {
     let oldest = || oldest_silent(open).map(|oldest| open[oldest].accepted + GRACE);
     match open.len() {
         n if n < max => Some(Instant::now()),
         n if n == max => oldest(),
-        // The last silent connection sent its request just before another one was accepted.
+        // The last silent connection sent its request just before the extra one was accepted.
         _ => None,
     }
 }
@@ -145,7 +160,7 @@ fn oldest_silent<F>(open: &[Connection<F>]) -> Option<usize> {
     open.iter().position(|connection| !connection.exchange.is_answering())
 }
 
-/// Drives all connections; removes and returns the first that ends. Pending while there is none.
+/// Drives all connections; removes and returns the first that ends. Pending until one ends.
 async fn next_ended<F: Future<Output = Ended>>(
     open: &mut Vec<Connection<F>>,
 ) -> (SocketAddr, Ended) {
@@ -178,7 +193,7 @@ async fn bounded(
     tokio::select! {
         biased;
         outcome = handled => Ended::Handled(outcome),
-        what = late => Ended::Late(what),
+        phase = late => Ended::Late(phase),
     }
 }
 
@@ -215,7 +230,7 @@ impl Accepting {
                 }
                 Err(error) => {
                     if let Some(suppressed) = self.failures.pass() {
-                        tracing::warn!(name, %error, suppressed, "no connection can be accepted");
+                        tracing::warn!(name, %error, suppressed, "cannot accept a connection");
                     }
                     self.resume_at = Instant::now() + self.pause;
                     self.pause = (self.pause * 2).min(LONGEST_PAUSE);

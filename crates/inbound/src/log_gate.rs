@@ -14,7 +14,8 @@ pub(crate) struct LogGate {
 }
 
 impl LogGate {
-    /// Returns the number of warnings suppressed since the last one that passed, or `None` if this one is suppressed.
+    /// Returns the number of warnings suppressed since the last one that passed, or `None` if this
+    /// one is suppressed.
     pub(crate) fn pass(&mut self) -> Option<u64> {
         let now = Instant::now();
         if self.last.is_some_and(|last| now.duration_since(last) < INTERVAL) {
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn one_warning_a_minute_passes_with_the_number_of_suppressed_ones() {
+    async fn one_warning_a_minute_passes_with_the_suppressed_count() {
         let mut gate = LogGate::default();
         assert_eq!(gate.pass(), Some(0));
         assert_eq!((gate.pass(), gate.pass()), (None, None));

@@ -14,13 +14,13 @@ use tokio::net::TcpStream;
 use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
-/// More than any test needs.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// Longer than any test takes.
+const DEADLINE: Duration = Duration::from_secs(60);
 const LONG: Duration = Duration::from_secs(3600);
 
-async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    let done = tokio::time::timeout(PATIENCE, future).await;
-    done.unwrap_or_else(|_| panic!("did not happen within {PATIENCE:?}: {what}"))
+async fn with_deadline<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(DEADLINE, future).await;
+    done.unwrap_or_else(|_| panic!("did not happen within {DEADLINE:?}: {what}"))
 }
 
 /// Echoes one byte when `gate` has a permit.
@@ -40,15 +40,15 @@ async fn echo(mut stream: TcpStream, exchange: Exchange, gate: Arc<Semaphore>) -
     stream.write_u8(byte).await
 }
 
-async fn ask(address: SocketAddr) -> u8 {
+async fn request(address: SocketAddr) -> u8 {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_u8(7).await.unwrap();
-    within("an answer", stream.read_u8()).await.unwrap()
+    with_deadline("an answer", stream.read_u8()).await.unwrap()
 }
 
 async fn is_closed(mut stream: TcpStream) -> bool {
-    // Closed or reset, but not answered.
-    within("the end of a connection", stream.read_u8()).await.is_err()
+    // A closed or reset connection fails the read; an answer does not.
+    with_deadline("the end of a connection", stream.read_u8()).await.is_err()
 }
 
 fn bounds(max_connections: usize) -> Bounds {
@@ -56,21 +56,21 @@ fn bounds(max_connections: usize) -> Bounds {
 }
 
 #[tokio::test]
-async fn silent_connections_make_way_for_a_request() {
+async fn silent_connections_are_evicted_for_a_request() {
     let gate = Arc::new(Semaphore::new(1));
     let (address, _serving) = start(bounds(4), &gate).await;
     let mut silent = Vec::new();
     for _ in 0..100 {
         silent.push(TcpStream::connect(address).await.unwrap());
     }
-    assert_eq!(ask(address).await, 7);
+    assert_eq!(request(address).await, 7);
     for stream in silent.drain(..97) {
-        assert!(is_closed(stream).await, "the oldest ones are closed");
+        assert!(is_closed(stream).await, "the oldest connections are closed");
     }
 }
 
 #[tokio::test]
-async fn a_request_being_answered_is_not_interrupted_by_other_clients() {
+async fn request_being_answered_is_not_interrupted() {
     let gate = Arc::new(Semaphore::new(0));
     let (address, _serving) = start(bounds(1), &gate).await;
     let mut answered = TcpStream::connect(address).await.unwrap();
@@ -78,12 +78,12 @@ async fn a_request_being_answered_is_not_interrupted_by_other_clients() {
     let mut waiting = TcpStream::connect(address).await.unwrap();
     waiting.write_u8(2).await.unwrap();
     gate.add_permits(2);
-    assert_eq!(within("the first answer", answered.read_u8()).await.unwrap(), 1);
-    assert_eq!(within("the second answer", waiting.read_u8()).await.unwrap(), 2);
+    assert_eq!(with_deadline("the first answer", answered.read_u8()).await.unwrap(), 1);
+    assert_eq!(with_deadline("the second answer", waiting.read_u8()).await.unwrap(), 2);
 }
 
 #[tokio::test]
-async fn a_slow_request_and_a_slow_answer_end_at_their_deadlines() {
+async fn slow_request_and_slow_answer_end_at_their_deadlines() {
     let gate = Arc::new(Semaphore::new(0));
     let short = Duration::from_millis(50);
     let (address, _serving) = start(Bounds { request_deadline: short, ..bounds(4) }, &gate).await;

@@ -1,4 +1,4 @@
-//! What is sent: one failure, or all those of a while.
+//! Content of an alert: one failure, or all failures that were collected for a while.
 
 use std::sync::Arc;
 
@@ -6,17 +6,17 @@ use jiff::Timestamp;
 use lite::{FailedIn, RunFailure};
 use serde::Serialize;
 
-/// How many failures an alert shows; of further ones it has the number.
+/// Number of failures that an alert shows in detail; further failures are only counted.
 const MAX_SHOWN: usize = 10;
-/// How much of an error is shown where it is the only one.
+/// Maximum length of the error, in bytes, if the alert has one failure.
 const MAX_ERROR_BYTES: usize = 2 * 1024;
-/// How much of each error is shown where there are several.
+/// Maximum length of each error, in bytes, if the alert has several failures.
 const MAX_EACH_ERROR_BYTES: usize = 256;
 
-/// Failures of one job that are told together; at least one.
+/// One or more failures of one job that are sent together.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Alert {
-    /// The first ones, in order.
+    /// The first failures, in order, at most `MAX_SHOWN`.
     shown: Vec<Arc<RunFailure>>,
     last: Arc<RunFailure>,
     total: u64,
@@ -37,7 +37,7 @@ impl Alert {
         self.total += 1;
     }
 
-    /// Returns one line for people.
+    /// Returns a summary in one line, without control characters.
     pub(crate) fn subject(&self) -> String {
         let job = &self.last.run.job;
         let text = match self.total {
@@ -47,7 +47,7 @@ impl Alert {
         text.chars().filter(|character| !character.is_control()).collect()
     }
 
-    /// Returns a text for people of at most `max` bytes.
+    /// Returns a text of at most `max` bytes for human readers.
     pub(crate) fn text(&self, max: usize) -> String {
         let mut text = self.subject();
         let limit = if self.total == 1 { MAX_ERROR_BYTES } else { MAX_EACH_ERROR_BYTES };
@@ -73,7 +73,7 @@ impl Alert {
         self.total - self.shown.len() as u64
     }
 
-    /// Returns the body that a webhook gets.
+    /// Returns the body of the request to a webhook.
     pub(crate) fn body(&self) -> Body<'_> {
         let limit = if self.total == 1 { MAX_ERROR_BYTES } else { MAX_EACH_ERROR_BYTES };
         Body {
@@ -88,7 +88,7 @@ impl Alert {
     }
 }
 
-/// The body that a webhook gets.
+/// Body of the request to a webhook.
 #[derive(Debug, Serialize)]
 pub(crate) struct Body<'a> {
     version: u32,
@@ -100,7 +100,7 @@ pub(crate) struct Body<'a> {
     failures: Vec<Failed<'a>>,
 }
 
-/// One failure in the body that a webhook gets.
+/// One failure in the body of the request to a webhook.
 #[derive(Debug, Serialize)]
 struct Failed<'a> {
     item: u32,
@@ -143,7 +143,7 @@ impl<'a> Failed<'a> {
     }
 }
 
-/// Returns as much of a text as fits, with a mark if that is not all.
+/// Truncates a text to `max` bytes, between characters, and marks the cut with an ellipsis.
 pub(crate) fn cut(text: &str, max: usize) -> String {
     const MARK: &str = "…";
     if text.len() <= max {
@@ -161,7 +161,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// A failure of an item, with this error.
+    /// Returns a failure of an item with an error text.
     pub(crate) fn failure(item: u32, error: &str) -> RunFailure {
         let began: Timestamp = "2024-02-29T12:00:00Z".parse().unwrap();
         let run = RunReport {
@@ -186,7 +186,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn one_failure_is_told_with_everything_and_many_by_their_number() {
+    fn text_has_details_of_one_failure_and_the_number_of_many() {
         let one = "job report: item 0 failed for the fire of 2024-02-29T12:00:00Z\n\
                    the disk is full\n\
                    instance 10.0.0.1@-@1, NORMAL, token 4, attempts 2";
@@ -204,7 +204,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_long_is_cut_between_characters() {
+    fn long_text_is_cut_between_characters() {
         for max in 3..40 {
             let text = cut("äöü and so on, for quite a while", max);
             assert!(text.len() <= max && text.is_char_boundary(text.len()), "{max}: {text}");
@@ -216,7 +216,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_subject_is_one_line() {
+    fn subject_is_one_line() {
         let mut failure = failure(0, "x");
         failure.failed_in = FailedIn::After {
             listener: "a\r\nBcc: them@example.com".to_owned(),
@@ -228,7 +228,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_body_of_a_webhook_has_this_form() {
+    fn webhook_body_has_the_documented_form() {
         let body = serde_json::to_value(alert(1).body()).unwrap();
         let expected = serde_json::json!({
             "version": 1,

@@ -1,16 +1,16 @@
-//! By what way alerts go.
+//! Channels that carry alerts.
 
 use async_trait::async_trait;
 
 use crate::AlertError;
 use crate::alert::Alert;
 
-/// A way to somebody.
+/// A service that alerts are sent to.
 #[async_trait]
 pub(crate) trait Channel: Send + Sync + 'static {
-    /// Returns the type of error handler that this is, as configurations name it.
+    /// Returns the type of the error handler, as stored configurations name it.
     fn name(&self) -> &'static str;
 
-    /// Sends an alert. It ends by itself.
+    /// Sends an alert. The implementation limits its own duration.
     async fn send(&self, alert: &Alert) -> Result<(), AlertError>;
 }

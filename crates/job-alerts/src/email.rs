@@ -21,48 +21,52 @@ use crate::handler::with_causes;
 use crate::{AlertError, AlertHandler};
 
 const CHANNEL: &str = "EMAIL";
-/// How much text a mail has.
+/// Maximum length of the text of a mail, in bytes.
 const MAX_TEXT_BYTES: usize = 64 * 1024;
 
-/// How the connection to a mail server is protected.
+/// Protection of the connection to a mail server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MailTls {
-    /// By TLS from the first byte on, as at port 465.
+    /// TLS from the first byte on, as usual at port 465.
     #[default]
     Wrapper,
-    /// By TLS after `STARTTLS`, as at port 587. A server that does not offer it gets no mail and no password.
+    /// TLS after `STARTTLS`, as usual at port 587. If the server does not offer it, neither the
+    /// mail nor the password is sent.
     StartTls,
-    /// Not at all: for relays on the same host. Not with a password.
+    /// No protection, for relays on the same host. It cannot be combined with a password.
     None,
 }
 
-/// Describes an error handler that sends mails.
+/// Builder of an error handler that sends mails.
 ///
 /// | option | default | property of a stored configuration |
 /// |---|---|---|
 /// | host and port | required | `email.host`, `email.port` |
-/// | from and to | required | `email.from`, `email.to`: addresses, separated by commas |
+/// | sender and recipients | required | `email.from`, `email.to` |
 /// | [`credentials`](Self::credentials) | none | `email.username`, `email.password` |
 /// | [`cc`](Self::cc), [`bcc`](Self::bcc) | none | `email.cc`, `email.bcc` |
-/// | [`subject`](Self::subject) | what has failed | `email.subject` |
-/// | [`tls`](Self::tls) | from the first byte on | `email.tls`: `wrapper`, `starttls` or `none`; `email.useSsl`: `true` is `wrapper`, `false` is `starttls` |
+/// | [`subject`](Self::subject) | summary of the failure | `email.subject` |
+/// | [`tls`](Self::tls) | [`MailTls::Wrapper`] | `email.tls` or `email.useSsl` |
 /// | [`timeout`](Self::timeout) | 20 s | `email.timeoutMilliseconds` |
 ///
-/// Certificates are those of the operating system, and are always checked.
+/// Addresses are separated by commas. `email.tls` is `wrapper`, `starttls` or `none`;
+/// `email.useSsl` is `true` for `wrapper` or `false` for `starttls`. The certificate of the server
+/// is always checked, against the certificates of the operating system.
 ///
 /// # Examples
 /// ```
 /// use job_alerts::Email;
 /// use outbound::SecretText;
 ///
-/// let handler = Email::new("mail.example.com", 465, "Jobs <jobs@example.com>", "anna@example.com, ops@example.com")
+/// let recipients = "anna@example.com, ops@example.com";
+/// let handler = Email::new("mail.example.com", 465, "Jobs <jobs@example.com>", recipients)
 ///     .credentials("jobs", SecretText::literal("s3cret"))
 ///     .build()?;
 /// assert!(!format!("{handler:?}").contains("s3cret"));
 /// # Ok::<(), lite::InvalidConfig>(())
 /// ```
 #[derive(Clone)]
-#[must_use = "a handler is made by `build`"]
+#[must_use = "`build` returns the handler"]
 pub struct Email {
     host: String,
     port: u16,
@@ -77,7 +81,7 @@ pub struct Email {
 }
 
 impl Email {
-    /// Begins the description of a handler: by which server, from whom, and to whom, separated by commas.
+    /// Creates a builder with the mail server, the sender and the recipients, separated by commas.
     pub fn new(
         host: impl Into<String>,
         port: u16,
@@ -98,46 +102,47 @@ impl Email {
         }
     }
 
-    /// Sets as whom to log in, and the password.
+    /// Sets the user name and the password for logging in.
     pub fn credentials(mut self, username: impl Into<String>, password: SecretText) -> Self {
         self.credentials = Some((username.into(), password));
         self
     }
 
-    /// Adds those who get a copy, separated by commas.
+    /// Sets the recipients of copies, separated by commas.
     pub fn cc(mut self, addresses: impl Into<String>) -> Self {
         self.cc = addresses.into();
         self
     }
 
-    /// Adds those who get a copy that nobody else is told of, separated by commas.
+    /// Sets the recipients of blind copies, separated by commas. Other recipients do not see them.
     pub fn bcc(mut self, addresses: impl Into<String>) -> Self {
         self.bcc = addresses.into();
         self
     }
 
-    /// Sets the subject of all mails. Without it, it says what has failed.
+    /// Sets the subject of all mails. Default is a summary of the failure.
     pub fn subject(mut self, subject: impl Into<String>) -> Self {
         self.subject = Some(subject.into());
         self
     }
 
-    /// Sets how the connection is protected. Default from the first byte on.
+    /// Sets the protection of the connection. Default [`MailTls::Wrapper`].
     pub fn tls(mut self, tls: MailTls) -> Self {
         self.tls = tls;
         self
     }
 
-    /// Sets how long a mail may take from the connection to the server's last word, more than zero. Default 20 s.
+    /// Sets the time limit of a mail, from connecting to the last answer of the server, more than
+    /// zero. Default 20 s.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeout = timeout;
         self
     }
 
-    /// Checks everything that can be checked without a mail, and makes the handler.
+    /// Checks the settings, as far as possible without sending a mail, and returns the handler.
     ///
     /// # Errors
-    /// [`InvalidConfig`] names the first setting that cannot be used, by the name of its property, and what would be valid.
+    /// [`InvalidConfig`] names the property of the first invalid setting, and the valid values.
     pub fn build(self) -> Result<AlertHandler, InvalidConfig> {
         self.check_server()?;
         let envelope = self.envelope()?;
@@ -152,8 +157,8 @@ impl Email {
 
     fn check_server(&self) -> Result<(), InvalidConfig> {
         let host = &self.host;
-        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_');
-        if host.is_empty() || !host.chars().all(fits) {
+        let is_allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | ':' | '_');
+        if host.is_empty() || !host.chars().all(is_allowed) {
             let valid = "the name or the address of a mail server";
             return Err(InvalidConfig::new("email.host", format!("{host:?}"), valid));
         }
@@ -180,7 +185,7 @@ impl Email {
         };
         let to = mailboxes("email.to", &self.to)?;
         if to.is_empty() {
-            let valid = "one address or more, separated by commas";
+            let valid = "one or more addresses, separated by commas";
             return Err(InvalidConfig::new("email.to", format!("{:?}", self.to), valid));
         }
         let (cc, bcc) = (mailboxes("email.cc", &self.cc)?, mailboxes("email.bcc", &self.bcc)?);
@@ -190,7 +195,7 @@ impl Email {
     fn check_credentials(&self) -> Result<(), InvalidConfig> {
         let Some((username, password)) = &self.credentials else { return Ok(()) };
         if username.trim().is_empty() {
-            let valid = "a name, or neither name nor password";
+            let valid = "a user name, or neither user name nor password";
             return Err(InvalidConfig::new("email.username", "blank", valid));
         }
         if self.tls == MailTls::None {
@@ -198,7 +203,7 @@ impl Email {
             return Err(InvalidConfig::new("email.tls", "none, with a password", valid));
         }
         let password = password.resolve().map_err(|error| {
-            let valid = "${env:NAME} or ${file:/absolute/path} of a secret that is there";
+            let valid = "${env:NAME} or ${file:/absolute/path} of an existing secret";
             InvalidConfig::new("email.password", error.to_string(), valid)
         })?;
         if password.expose_secret().is_empty() {
@@ -231,16 +236,16 @@ impl fmt::Debug for Email {
     }
 }
 
-/// Reads addresses that are separated by commas; none if there are none.
+/// Parses addresses that are separated by commas. The list may be empty.
 fn mailboxes(field: &'static str, text: &str) -> Result<Vec<Mailbox>, InvalidConfig> {
     let addresses = text.split(',').map(str::trim).filter(|address| !address.is_empty());
-    let read = addresses.map(|address| {
+    let parsed = addresses.map(|address| {
         address.parse().map_err(|_| {
             let valid = "addresses such as anna@example.com, separated by commas";
             InvalidConfig::new(field, format!("{address:?}"), valid)
         })
     });
-    read.collect()
+    parsed.collect()
 }
 
 struct Envelope {
@@ -268,27 +273,27 @@ impl Channel for MailChannel {
         if let Some((username, password)) = &self.settings.credentials {
             let password = password.resolve().map_err(|source| AlertError::Setting {
                 channel: CHANNEL,
-                what: "email.password leads nowhere".to_owned(),
+                what: "email.password cannot be resolved".to_owned(),
                 source: Some(source),
             })?;
             let text = password.expose_secret().to_owned();
-            secrets = said_to_log_in(username, &text);
-            // Others show the password to whoever is in between, or need a list of what the server has.
+            secrets = login_secrets(username, &text);
+            // Only mechanisms whose login data `login_secrets` masks.
             transport = transport
                 .credentials(Credentials::new(username.clone(), text))
                 .authentication(vec![Mechanism::Plain, Mechanism::Login]);
         }
         let message = self.message(alert).map_err(|error| AlertError::Setting {
             channel: CHANNEL,
-            what: format!("no mail can be made of it ({error})"),
+            what: format!("the mail cannot be built ({error})"),
             source: None,
         })?;
         let transport = transport.build::<Tokio1Executor>();
         let sending = transport.send(message);
         let Ok(sent) = tokio::time::timeout(self.settings.timeout, sending).await else {
-            return Err(self.too_late());
+            return Err(self.timed_out());
         };
-        sent.map(drop).map_err(|error| self.failed(&error, &secrets))
+        sent.map(drop).map_err(|error| self.send_error(&error, &secrets))
     }
 }
 
@@ -303,8 +308,8 @@ impl MailChannel {
         message.header(ContentType::TEXT_PLAIN).body(alert.text(MAX_TEXT_BYTES))
     }
 
-    fn too_late(&self) -> AlertError {
-        let source = format!("it has not taken the mail within {:?}", self.settings.timeout);
+    fn timed_out(&self) -> AlertError {
+        let source = format!("it has not accepted the mail within {:?}", self.settings.timeout);
         AlertError::Unreachable { channel: CHANNEL, host: self.server(), source: source.into() }
     }
 
@@ -312,57 +317,58 @@ impl MailChannel {
         format!("smtp://{}:{}", self.settings.host, self.settings.port)
     }
 
-    /// A server may repeat what it was sent.
-    fn failed(
+    /// Converts the error. The answer is masked, because a server may repeat the login data.
+    fn send_error(
         &self,
         error: &lettre::transport::smtp::Error,
         secrets: &[SecretString],
     ) -> AlertError {
         let (channel, host) = (CHANNEL, self.server());
-        let said = masked(with_causes(error), secrets);
-        let said = cut(&said.replace(char::is_control, " "), 300);
+        let text = masked(with_causes(error), secrets);
+        let text = cut(&text.replace(char::is_control, " "), 300);
         if error.is_permanent() || error.is_transient() {
-            return AlertError::Refused { channel, host, answer: said };
+            return AlertError::Refused { channel, host, answer: text };
         }
-        AlertError::Unreachable { channel, host, source: said.into() }
+        AlertError::Unreachable { channel, host, source: text.into() }
     }
 }
 
-/// Returns all that is said to a server to log in, the longest first: the password, and what the mechanisms make of it and of the
-/// user name.
-fn said_to_log_in(username: &str, password: &str) -> Vec<SecretString> {
+/// Returns all texts that a login sends: the password, and its encodings with the user name.
+///
+/// The longest comes first, so that masking replaces it before its own parts.
+fn login_secrets(username: &str, password: &str) -> Vec<SecretString> {
     let encoded = |text: &str| STANDARD.encode(text);
-    let mut said = vec![
+    let mut secrets = vec![
         password.to_owned(),
         encoded(&format!("\0{username}\0{password}")),
         encoded(password),
         encoded(username),
     ];
-    said.sort_by_key(|text| std::cmp::Reverse(text.len()));
-    said.into_iter().map(SecretString::from).collect()
+    secrets.sort_by_key(|text| std::cmp::Reverse(text.len()));
+    secrets.into_iter().map(SecretString::from).collect()
 }
 
-fn masked(said: String, secrets: &[SecretString]) -> String {
+fn masked(text: String, secrets: &[SecretString]) -> String {
     let secrets = secrets.iter().map(SecretString::expose_secret).filter(|s| !s.is_empty());
-    secrets.fold(said, |said, secret| said.replace(secret, "***"))
+    secrets.fold(text, |text, secret| text.replace(secret, "***"))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Encoded by `printf '\0jobs\0t0ps3cret' | base64`, and so on.
+    /// The encoded texts are outputs of commands such as `printf '\0jobs\0t0ps3cret' | base64`.
     #[test]
-    fn nothing_that_is_said_to_log_in_is_shown_when_a_server_repeats_it() {
-        let secrets = said_to_log_in("jobs", "t0ps3cret");
+    fn login_data_is_masked_in_server_answers() {
+        let secrets = login_secrets("jobs", "t0ps3cret");
         let rows = [
             ("the password", "535 wrong: t0ps3cret", "535 wrong: ***"),
             ("PLAIN", "500 AUTH PLAIN AGpvYnMAdDBwczNjcmV0 what?", "500 AUTH PLAIN *** what?"),
             ("LOGIN", "535 dDBwczNjcmV0 of am9icw==", "535 *** of ***"),
-            ("nothing of it", "550 no such user: anna", "550 no such user: anna"),
+            ("no login data", "550 no such user: anna", "550 no such user: anna"),
         ];
-        for (case, said, expected) in rows {
-            assert_eq!(masked(said.to_owned(), &secrets), expected, "{case}");
+        for (case, answer, expected) in rows {
+            assert_eq!(masked(answer.to_owned(), &secrets), expected, "{case}");
         }
     }
 }

@@ -1,43 +1,43 @@
-//! Why an alert was not sent.
+//! Errors of sending an alert.
 
 use std::error::Error;
 
 use outbound::SecretError;
 
-/// Why an alert was not sent. No URL, no password and no text of a secret is in it.
+/// Reason why an alert was not sent. It holds no URL path, no password and no text of a secret.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum AlertError {
-    /// A secret is not there, or is no longer what it must be.
+    /// A secret is missing, or it has become invalid since the handler was made.
     #[error("{channel}: {what}")]
     Setting {
-        /// By which channel.
+        /// Type of the channel.
         channel: &'static str,
-        /// Which setting, and what is wrong with it.
+        /// The setting and the reason why it cannot be used.
         what: String,
-        /// The reference that leads nowhere, if that is it.
+        /// The reference that cannot be resolved, if that is the reason.
         #[source]
         source: Option<SecretError>,
     },
-    /// There was no answer, or none in time.
+    /// The server did not answer, or not in time.
     #[error("{channel}: {host} was not reached")]
     Unreachable {
-        /// By which channel.
+        /// Type of the channel.
         channel: &'static str,
         /// Scheme, host and port.
         host: String,
-        /// Why.
+        /// Error of the connection.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// The server does not take it.
+    /// The server rejected the alert.
     #[error("{channel}: {host} answered {answer}")]
     Refused {
-        /// By which channel.
+        /// Type of the channel.
         channel: &'static str,
         /// Scheme, host and port.
         host: String,
-        /// The status, and what of the answer can be shown.
+        /// Status, and the part of the answer that can be shown.
         answer: String,
     },
 }

@@ -1,4 +1,4 @@
-//! The error handler around a channel: one alert at once, and then one for all failures of a while.
+//! The error handler around a channel: it sends the first failure at once, and then is_collecting.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,24 +14,27 @@ use tokio_util::sync::CancellationToken;
 use crate::alert::Alert;
 use crate::channel::Channel;
 
-/// How long failures are collected after an alert, unless it is said otherwise.
+/// Default of the time that failures are collected after an alert.
 const MERGE_WINDOW: Duration = Duration::from_secs(300);
-/// How long the sending of a collected alert may take.
+/// Time limit for sending a collected alert.
 const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An error handler that sends alerts.
 ///
-/// A failure after a quiet time is told at once. Those of the next five minutes are collected, and told together: how many there were,
-/// the first ten, and the last one. As long as there are any, one alert comes each five minutes, twelve an hour; the first five minutes
-/// without any end that. [`merge_window`](Self::merge_window) sets another time, or none.
+/// The first failure is sent at once. The failures of the next five minutes are collected and sent
+/// in one alert: their number, the first ten, and the last one. While failures continue, there is
+/// one alert every five minutes, so twelve in an hour. After five minutes without a failure the
+/// next one is sent at once again. [`merge_window`](Self::merge_window) changes the time or
+/// disables the collection.
 ///
 /// ```text
 /// failures:   x  xx x xxxx                x                      x
 /// alerts:     1           7 (of 5 min)         1 (of 5 min)      1
 /// ```
 ///
-/// What is collected is told at once when the job ends here or gets another handler; a shutdown waits for that within its deadline.
-/// An alert that cannot be sent is logged with the failures, and not tried again. It needs a tokio runtime.
+/// When the job ends on this instance or gets another handler, collected failures are sent at once.
+/// A shutdown waits for that within its deadline. An alert that cannot be sent is logged with its
+/// failures, and not retried. The handler needs a tokio runtime.
 ///
 /// # Examples
 /// ```
@@ -46,11 +49,11 @@ const SEND_TIMEOUT: Duration = Duration::from_secs(30);
 /// # Ok::<(), lite::InvalidConfig>(())
 /// ```
 pub struct AlertHandler {
-    desk: Arc<Desk>,
+    shared: Arc<Shared>,
     window: Duration,
 }
 
-struct Desk {
+struct Shared {
     channel: Box<dyn Channel>,
     state: Mutex<State>,
     closing: CancellationToken,
@@ -58,8 +61,8 @@ struct Desk {
 
 #[derive(Debug, Default)]
 struct State {
-    /// An alert was sent a while ago: failures are collected.
-    collects: bool,
+    /// True from the first alert until a window passes without a failure.
+    is_collecting: bool,
     collected: Option<Alert>,
     collector: Option<JoinHandle<()>>,
 }
@@ -67,71 +70,72 @@ struct State {
 impl AlertHandler {
     pub(crate) fn new(channel: impl Channel) -> Self {
         let (state, closing) = (Mutex::default(), CancellationToken::new());
-        let desk = Desk { channel: Box::new(channel), state, closing };
-        Self { desk: Arc::new(desk), window: MERGE_WINDOW }
+        let shared = Shared { channel: Box::new(channel), state, closing };
+        Self { shared: Arc::new(shared), window: MERGE_WINDOW }
     }
 
-    /// Sets for how long failures are collected after an alert. Default five minutes. Zero is never: then each failure is an
-    /// alert of its own.
+    /// Sets how long failures are collected after an alert. Default five minutes. With zero each
+    /// failure is an alert of its own.
     #[must_use]
     pub fn merge_window(mut self, window: Duration) -> Self {
         self.window = window;
         self
     }
 
-    /// Returns the failure as an alert to be sent now, unless it is collected.
-    fn first(&self, failure: &RunFailure) -> Option<Alert> {
+    /// Returns an alert to send now, or is_collecting the failure and returns `None`.
+    fn alert_or_collect(&self, failure: &RunFailure) -> Option<Alert> {
         let alert = Alert::of(failure.clone());
         if self.window.is_zero() {
             return Some(alert);
         }
-        let mut state = self.desk.state.lock();
-        if state.collects {
+        let mut state = self.shared.state.lock();
+        if state.is_collecting {
             match &mut state.collected {
                 Some(collected) => collected.add(failure.clone()),
                 None => state.collected = Some(alert),
             }
             return None;
         }
-        state.collects = true;
-        let collector = Arc::clone(&self.desk).collect(self.window);
+        state.is_collecting = true;
+        let collector = Arc::clone(&self.shared).run_collector(self.window);
         state.collector = Some(tokio::spawn(collector));
         Some(alert)
     }
 }
 
-impl Desk {
-    /// Tells what was collected, each time that the window is over, until it was empty.
-    async fn collect(self: Arc<Self>, window: Duration) {
+impl Shared {
+    /// Sends the collected failures at the end of each window, until a window had none.
+    async fn run_collector(self: Arc<Self>, window: Duration) {
         loop {
-            let is_over = select! {
+            let is_closing = select! {
                 biased;
                 () = self.closing.cancelled() => true,
                 () = tokio::time::sleep(window) => false,
             };
-            let Some(alert) = self.take() else { return };
+            let Some(alert) = self.take_collected() else { return };
             self.send_collected(&alert).await;
-            if is_over {
+            if is_closing {
                 return;
             }
         }
     }
 
-    fn take(&self) -> Option<Alert> {
+    fn take_collected(&self) -> Option<Alert> {
         let mut state = self.state.lock();
         let collected = state.collected.take();
-        state.collects = collected.is_some();
+        state.is_collecting = collected.is_some();
         collected
     }
 
-    /// Nobody hears of an error here, so that it is logged, with what was to be told.
+    /// Sends a collected alert. No caller waits for the result, so an error is logged with the
+    /// alert.
     async fn send_collected(&self, alert: &Alert) {
         let channel = self.channel.name();
         let sent = tokio::time::timeout(SEND_TIMEOUT, self.channel.send(alert)).await;
         let error = match sent {
             Ok(Ok(())) => return tracing::debug!(channel, "alert sent"),
             Ok(Err(error)) => with_causes(&error),
-            Err(_) => format!("not sent after {SEND_TIMEOUT:?}"),
+            Err(_) => format!("sending took longer than {SEND_TIMEOUT:?}"),
         };
         tracing::error!(channel, error, alert = alert.text(usize::MAX), "alert was not sent");
     }
@@ -140,42 +144,43 @@ impl Desk {
 #[async_trait]
 impl ErrorHandler for AlertHandler {
     fn name(&self) -> &str {
-        self.desk.channel.name()
+        self.shared.channel.name()
     }
 
     async fn handle(&self, failure: &RunFailure) -> Result<Reaction, JobError> {
-        if let Some(alert) = self.first(failure) {
-            self.desk.channel.send(&alert).await?;
-            tracing::debug!(channel = self.desk.channel.name(), "alert sent");
+        if let Some(alert) = self.alert_or_collect(failure) {
+            self.shared.channel.send(&alert).await?;
+            tracing::debug!(channel = self.shared.channel.name(), "alert sent");
         }
         Ok(Reaction::GoOn)
     }
 
     async fn close(&self) {
-        self.desk.closing.cancel();
-        let collector = self.desk.state.lock().collector.take();
+        self.shared.closing.cancel();
+        let collector = self.shared.state.lock().collector.take();
         if let Some(collector) = collector {
-            // It has ended, or the runtime takes it down.
+            // An error means that the runtime is shutting down and has cancelled the collector.
             let _ = collector.await;
         }
     }
 }
 
-/// What was collected is told although nobody closes the handler: when the job was aborted, say.
+/// Also sends the collected failures if `close` was not called, for example after an abort of the
+/// job.
 impl Drop for AlertHandler {
     fn drop(&mut self) {
-        self.desk.closing.cancel();
+        self.shared.closing.cancel();
     }
 }
 
 impl fmt::Debug for AlertHandler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (channel, window) = (self.desk.channel.name(), self.window);
+        let (channel, window) = (self.shared.channel.name(), self.window);
         f.debug_struct("AlertHandler").field("channel", &channel).field("window", &window).finish()
     }
 }
 
-/// Returns what an error says, with its causes.
+/// Returns the text of an error and of its causes.
 pub(crate) fn with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
@@ -189,13 +194,13 @@ mod tests {
     use crate::AlertError;
     use crate::alert::tests::failure;
 
-    /// Hands on the subjects of alerts, with the time since it was made.
-    struct Told(mpsc::UnboundedSender<(u64, String)>, tokio::time::Instant);
+    /// Channel that forwards the subject of each alert with its time in seconds.
+    struct RecordingChannel(mpsc::UnboundedSender<(u64, String)>, tokio::time::Instant);
 
     #[async_trait]
-    impl Channel for Told {
+    impl Channel for RecordingChannel {
         fn name(&self) -> &'static str {
-            "TOLD"
+            "RECORDING"
         }
 
         async fn send(&self, alert: &Alert) -> Result<(), AlertError> {
@@ -205,15 +210,15 @@ mod tests {
         }
     }
 
-    /// Fails at these seconds and returns when which alerts came.
+    /// Reports failures at these seconds, and returns the alerts with their times in seconds.
     async fn alerts_of(
         failing_at: impl IntoIterator<Item = u64>,
         window: Option<Duration>,
         until: u64,
     ) -> Vec<(u64, String)> {
-        let (sender, mut told) = mpsc::unbounded_channel();
+        let (sender, mut alerts) = mpsc::unbounded_channel();
         let began = tokio::time::Instant::now();
-        let handler = AlertHandler::new(Told(sender, began));
+        let handler = AlertHandler::new(RecordingChannel(sender, began));
         let handler = match window {
             Some(window) => handler.merge_window(window),
             None => handler,
@@ -226,7 +231,7 @@ mod tests {
         handler.close().await;
         drop(handler);
         let mut all = Vec::new();
-        while let Some(alert) = told.recv().await {
+        while let Some(alert) = alerts.recv().await {
             all.push(alert);
         }
         all
@@ -239,34 +244,34 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_flood_becomes_an_alert_in_five_minutes() {
+    async fn many_failures_are_merged_into_one_alert_every_five_minutes() {
         let hour = alerts_of(0..3_600, None, 3_600).await;
-        // At 0, each five minutes, and at the end.
+        // At 0, every five minutes, and on close.
         assert_eq!(hour.len(), 13, "{hour:?}");
         assert_eq!(hour[0], (0, ONE.to_owned()));
         let total: u64 = hour[1..]
             .iter()
             .map(|(_, text)| text.split(' ').next().unwrap().parse::<u64>().unwrap())
             .sum();
-        assert_eq!(total, 3_599, "no failure is left out of the account");
+        assert_eq!(total, 3_599, "each failure must be counted once");
         assert!(hour.windows(2).all(|pair| pair[1].0 - pair[0].0 >= 299), "{hour:?}");
     }
 
     #[tokio::test(start_paused = true)]
-    async fn after_a_quiet_time_a_failure_is_told_at_once() {
+    async fn failure_after_an_empty_window_is_sent_at_once() {
         let found = alerts_of([0, 10, 20, 700, 701], None, 2_000).await;
         let rows = [(0, ONE), (300, "2 failures"), (700, ONE), (1_000, ONE)];
         assert_eq!(found, expected(&rows));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_was_collected_is_told_at_the_end() {
+    async fn collected_failures_are_sent_on_close() {
         let found = alerts_of([0, 10, 20], None, 30).await;
         assert_eq!(found, expected(&[(0, ONE), (30, "2 failures")]));
     }
 
     #[tokio::test(start_paused = true)]
-    async fn merging_can_be_switched_off_and_its_time_be_set() {
+    async fn merge_window_can_be_disabled_and_changed() {
         let found = alerts_of([0, 1, 2], Some(Duration::ZERO), 3).await;
         assert_eq!(found, expected(&[(0, ONE), (1, ONE), (2, ONE)]));
         let found = alerts_of([0, 1, 2], Some(Duration::from_secs(10)), 60).await;

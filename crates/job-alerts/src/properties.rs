@@ -1,4 +1,4 @@
-//! The properties of a stored configuration: read, and checked against what the worker permits.
+//! Properties of a stored configuration, checked against the permissions of the worker.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -6,21 +6,21 @@ use std::time::Duration;
 use lite::InvalidConfig;
 use outbound::{Permissions, SecretText};
 
-/// What the names of the properties of any channel begin with.
+/// Prefix of the properties that all channels share.
 pub(crate) const ALERT: &str = "alert.";
-/// For how long failures are merged, of any channel.
+/// Property of all channels: time that failures are merged, in seconds.
 pub(crate) const MERGE_SECONDS: &str = "alert.mergeSeconds";
-/// The longest time that failures are merged for: a day.
+/// Longest time that failures are merged, in seconds: one day.
 const MAX_MERGE_SECONDS: u64 = 86_400;
 
-/// The properties that concern one channel.
+/// The properties of a job, and the permissions of the worker.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Properties<'a> {
     pub(crate) all: &'a BTreeMap<String, String>,
     pub(crate) permissions: &'a Permissions,
 }
 
-/// A secret, and how it is referred to.
+/// A secret and its reference.
 #[derive(Debug)]
 pub(crate) struct Referred<'a> {
     pub(crate) reference: &'a str,
@@ -28,15 +28,16 @@ pub(crate) struct Referred<'a> {
 }
 
 impl<'a> Properties<'a> {
-    /// Refuses properties that look like those of a channel and are none: one that is misspelt would else have no effect.
+    /// Rejects unknown properties with the prefix of the channel. A misspelt property would
+    /// otherwise have no effect.
     pub(crate) fn check_names(
         &self,
         prefix: &str,
         known: &[&'static str],
     ) -> Result<(), InvalidConfig> {
-        let own = |name: &&String| name.starts_with(prefix) || name.starts_with(ALERT);
+        let has_prefix = |name: &&String| name.starts_with(prefix) || name.starts_with(ALERT);
         let is_known = |name: &str| name == MERGE_SECONDS || known.contains(&name);
-        match self.all.keys().filter(own).find(|name| !is_known(name)) {
+        match self.all.keys().filter(has_prefix).find(|name| !is_known(name)) {
             None => Ok(()),
             Some(name) => {
                 let valid = format!("one of {}, {MERGE_SECONDS}", known.join(", "));
@@ -45,7 +46,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// Returns a property that is there and not blank.
+    /// Returns a property that is set and not blank.
     pub(crate) fn text(&self, name: &str) -> Option<&'a str> {
         self.all.get(name).map(|text| text.trim()).filter(|text| !text.is_empty())
     }
@@ -54,12 +55,12 @@ impl<'a> Properties<'a> {
         self.text(name).ok_or_else(|| InvalidConfig::new(name, "missing", "set"))
     }
 
-    /// Returns a secret: one reference, which the worker's own list permits for some host. Whatever else stands there is not
-    /// shown.
+    /// Returns a secret: a single reference that the worker's own list permits for at least one
+    /// host. The error does not show any other text, because it may be the secret itself.
     pub(crate) fn secret(&self, name: &'static str) -> Result<Option<Referred<'a>>, InvalidConfig> {
         let Some(text) = self.text(name) else { return Ok(None) };
         if !SecretText::is_reference(text) {
-            let found = "a text that stands in the registry, where everybody can read it";
+            let found = "a plain text in the registry, which all clients of the registry can read";
             return Err(InvalidConfig::new(name, found, self.valid_secret()));
         }
         if !self.permissions.permits_secret(text) {
@@ -80,10 +81,9 @@ impl<'a> Properties<'a> {
 
     fn valid_secret(&self) -> String {
         let permitted: Vec<&str> = self.permissions.secrets().collect();
-        let kind =
-            "${env:NAME} or ${file:/absolute/path}, as far as this worker's own list permits it";
+        let kind = "${env:NAME} or ${file:/absolute/path} that this worker's own list permits";
         match permitted.is_empty() {
-            true => format!("{kind}; it permits none"),
+            true => format!("{kind}; the list permits none"),
             false => format!("{kind}: {}", permitted.join(", ")),
         }
     }
@@ -94,8 +94,8 @@ impl<'a> Properties<'a> {
         valid: &'static str,
     ) -> Result<Option<T>, InvalidConfig> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let wrong = |_| InvalidConfig::new(name, format!("{text:?}"), valid);
-        text.parse().map(Some).map_err(wrong)
+        let invalid = |_| InvalidConfig::new(name, format!("{text:?}"), valid);
+        text.parse().map(Some).map_err(invalid)
     }
 
     pub(crate) fn millis(&self, name: &'static str) -> Result<Option<Duration>, InvalidConfig> {
@@ -112,7 +112,7 @@ impl<'a> Properties<'a> {
         }
     }
 
-    /// Returns for how long failures are merged, if that is said.
+    /// Returns the time that failures are merged, if the property is set.
     pub(crate) fn merge_window(&self) -> Result<Option<Duration>, InvalidConfig> {
         let valid = "0 for never, or whole seconds up to 86400";
         let found = self.number::<u64>(MERGE_SECONDS, valid)?;
@@ -130,7 +130,7 @@ impl<'a> Properties<'a> {
         Err(InvalidConfig::new(name, origin, valid))
     }
 
-    /// Refuses a secret that is for other hosts.
+    /// Rejects a secret that the worker's own list does not permit for this host.
     pub(crate) fn permit_secret(
         &self,
         name: &'static str,
@@ -139,13 +139,17 @@ impl<'a> Properties<'a> {
     ) -> Result<(), InvalidConfig> {
         match self.permissions.permits_secret_at(reference, origin) {
             true => Ok(()),
-            false => Err(for_other_hosts(name, reference, origin)),
+            false => Err(not_permitted_for_host(name, reference, origin)),
         }
     }
 }
 
-/// Says that a secret is permitted, and not for this host.
-pub(crate) fn for_other_hosts(name: &'static str, reference: &str, origin: &str) -> InvalidConfig {
+/// Returns the error for a secret that is permitted for other hosts only.
+pub(crate) fn not_permitted_for_host(
+    name: &'static str,
+    reference: &str,
+    origin: &str,
+) -> InvalidConfig {
     let valid = format!("a secret that this worker's own list permits for {origin}");
     InvalidConfig::new(name, reference, valid)
 }

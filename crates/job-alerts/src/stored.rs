@@ -1,4 +1,4 @@
-//! Handlers that stored configurations choose by their type.
+//! Types of error handlers that stored configurations can choose.
 
 use std::sync::Arc;
 
@@ -9,15 +9,17 @@ use crate::http::{Kind, Permitted};
 use crate::properties::{ALERT, Properties};
 use crate::{AlertHandler, Email, HttpAlert, MailTls};
 
-/// Adds the types `EMAIL`, `DINGTALK`, `WECHAT`, `SLACK` and `WEBHOOK`, for jobs whose stored configuration chooses one of them.
+/// Adds the types `EMAIL`, `DINGTALK`, `WECHAT`, `SLACK` and `WEBHOOK`, for jobs whose stored
+/// configuration chooses one of them.
 ///
-/// Their properties are those of ElasticJob 3.x where it has them; the tables are at [`Email`] and [`HttpAlert`]. Besides,
-/// `alert.mergeSeconds` is for how long failures are collected after an alert: 300 unless it is set, 0 for never.
+/// Their properties are those of ElasticJob 3.x where it has the type; [`Email`] and [`HttpAlert`]
+/// have the tables. In addition, `alert.mergeSeconds` is the time that failures are collected after
+/// an alert, in seconds: 300 by default, and 0 disables the collection.
 ///
-/// Such a configuration has been written by whoever can write the registry, and is read by whoever can read it. So passwords, signing
-/// secrets and the URLs of webhooks must be references, `${env:NAME}` or `${file:/path}`, and both the references and the hosts must be
-/// among what this worker permits, a reference that is for some hosts for the one that it is sent to. Anything else is an error, which
-/// names the property and does not show what stands there.
+/// All clients of the registry can read a stored configuration, and clients with write access can
+/// change it. Therefore passwords, signing secrets and webhook URLs must be references,
+/// `${env:NAME}` or `${file:/path}`. `permissions` must permit the host, and the reference for that
+/// host. Any other value is an error that names the property without its value.
 ///
 /// # Examples
 /// ```
@@ -45,8 +47,8 @@ pub fn with_alerts(types: ErrorHandlers, permissions: &Permissions) -> ErrorHand
     types.with(EmailType { permissions: permissions.clone() })
 }
 
-/// The handler with what all channels have in common.
-fn made(
+/// Applies the settings that all channels share, and returns the handler.
+fn finish(
     handler: AlertHandler,
     properties: Properties<'_>,
 ) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
@@ -63,7 +65,7 @@ struct HttpType {
 }
 
 impl HttpType {
-    /// Returns what the names of all its properties begin with.
+    /// Returns the prefix of the properties of this type.
     fn prefix(&self) -> &'static str {
         self.kind.names().url.split_inclusive('.').next().unwrap_or_default()
     }
@@ -92,7 +94,7 @@ impl ErrorHandlerType for HttpType {
             url: url.reference.to_owned(),
             secret: secret.as_ref().map(|secret| secret.reference.to_owned()),
         };
-        let mut alert = HttpAlert::new(self.kind, url.text).limited_to(permitted);
+        let mut alert = HttpAlert::new(self.kind, url.text).restricted_to(permitted);
         if let Some(secret) = secret {
             alert = alert.secret(secret.text);
         }
@@ -105,7 +107,7 @@ impl ErrorHandlerType for HttpType {
         if let Some(timeout) = properties.millis(names.read_timeout)? {
             alert = alert.read_timeout(timeout);
         }
-        made(alert.build()?, properties)
+        finish(alert.build()?, properties)
     }
 }
 
@@ -113,11 +115,11 @@ struct EmailType {
     permissions: Permissions,
 }
 
-/// What the names of all properties of mails begin with.
+/// Prefix of the properties of mails.
 const MAIL: &str = "email.";
 
-/// The properties of mails. Those of the last line are accepted because ElasticJob has them, and mean nothing here: certificates
-/// are always checked, and what is said to the server is not printed.
+/// Properties of mails. The last two are accepted because ElasticJob has them, and have no effect:
+/// certificates are always checked, and the dialogue with the server is not printed.
 const EMAIL: [&str; 14] = [
     "email.host",
     "email.port",
@@ -185,7 +187,7 @@ impl ErrorHandlerType for EmailType {
         if let Some(timeout) = properties.millis("email.timeoutMilliseconds")? {
             email = email.timeout(timeout);
         }
-        made(email.build()?, properties)
+        finish(email.build()?, properties)
     }
 }
 

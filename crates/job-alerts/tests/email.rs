@@ -8,8 +8,8 @@ use std::time::Duration;
 use job_alerts::{AlertHandler, Email, MailTls};
 use lite::ErrorHandler as _;
 use outbound::SecretText;
-use support::smtp::{MailServer, Mood};
-use support::{Log, everything, failure, within};
+use support::smtp::{Behavior, MailServer};
+use support::{Log, error_with_causes, failure, within};
 
 fn mail(server: &MailServer) -> Email {
     let to = "Anna <anna@example.com>, ops@example.com";
@@ -17,55 +17,54 @@ fn mail(server: &MailServer) -> Email {
         .timeout(Duration::from_secs(2))
 }
 
-async fn tell(handler: &AlertHandler, error: &str) -> Result<(), String> {
+async fn handle(handler: &AlertHandler, error: &str) -> Result<(), String> {
     let handled = within("the handler", handler.handle(&failure(error))).await;
-    handled.map(drop).map_err(|error| everything(&*error))
+    handled.map(drop).map_err(|error| error_with_causes(&*error))
 }
 
 #[tokio::test]
-async fn a_mail_says_what_has_failed_to_everybody() {
-    let mut server = MailServer::start(Mood::Good).await;
+async fn mail_describes_the_failure_to_all_recipients() {
+    let mut server = MailServer::start(Behavior::Good).await;
     let handler = mail(&server).cc("boss@example.com").bcc("log@example.com").tls(MailTls::None);
-    tell(&handler.build().unwrap(), "the disk is full\r\n.\r\nBcc: x@example.com").await.unwrap();
-    let said = server.next().await;
-    let has = |line: &str| said.iter().any(|found| found == line);
+    handle(&handler.build().unwrap(), "the disk is full\r\n.\r\nBcc: x@example.com").await.unwrap();
+    let lines = server.next().await;
+    let has = |line: &str| lines.iter().any(|found| found == line);
     for address in ["anna", "ops", "boss", "log"] {
-        assert!(has(&format!("RCPT TO:<{address}@example.com>")), "{address}: {said:#?}");
+        assert!(has(&format!("RCPT TO:<{address}@example.com>")), "{address}: {lines:#?}");
     }
-    assert!(has("MAIL FROM:<jobs@example.com>"), "{said:#?}");
+    assert!(has("MAIL FROM:<jobs@example.com>"), "{lines:#?}");
     let subject = "Subject: job report: item 3 failed for the fire of 2024-02-29T12:00:00Z";
-    let header = said.join("\n").replace("\n ", " ");
+    let header = lines.join("\n").replace("\n ", " ");
     assert!(header.contains(subject), "{header}");
     assert!(!header.contains("log@example.com\n") || !header.contains("Bcc: log"), "{header}");
-    assert!(has("the disk is full"), "{said:#?}");
-    assert!(has(".."), "what looks like the end of a mail is none: {said:#?}");
-    assert!(has("instance 10.0.0.1@-@1, NORMAL, token 4, attempts 2"), "{said:#?}");
-    assert!(!said.iter().any(|line| line.starts_with("AUTH")), "{said:#?}");
+    assert!(has("the disk is full"), "{lines:#?}");
+    assert!(has(".."), "a line with one dot must be escaped: {lines:#?}");
+    assert!(has("instance 10.0.0.1@-@1, NORMAL, token 4, attempts 2"), "{lines:#?}");
+    assert!(!lines.iter().any(|line| line.starts_with("AUTH")), "{lines:#?}");
 }
 
 #[tokio::test]
-async fn a_subject_can_be_set() {
-    let mut server = MailServer::start(Mood::Good).await;
+async fn subject_can_be_set() {
+    let mut server = MailServer::start(Behavior::Good).await;
     let handler = mail(&server).subject("ElasticJob error message").tls(MailTls::None);
-    tell(&handler.build().unwrap(), "x").await.unwrap();
-    let said = server.next().await;
-    assert!(said.contains(&"Subject: ElasticJob error message".to_owned()), "{said:#?}");
+    handle(&handler.build().unwrap(), "x").await.unwrap();
+    let lines = server.next().await;
+    assert!(lines.contains(&"Subject: ElasticJob error message".to_owned()), "{lines:#?}");
 }
 
-/// A server without TLS is no place for a password.
 #[tokio::test]
-async fn no_password_is_sent_where_there_is_no_tls() {
+async fn password_is_not_sent_without_tls() {
     for tls in [MailTls::Wrapper, MailTls::StartTls] {
         let (log, guard) = Log::listen();
-        let mut server = MailServer::start(Mood::Good).await;
+        let mut server = MailServer::start(Behavior::Good).await;
         let password = SecretText::literal("t0ps3cret");
         let handler = mail(&server).credentials("jobs", password).tls(tls).build().unwrap();
-        let error = tell(&handler, "x").await.unwrap_err();
+        let error = handle(&handler, "x").await.unwrap_err();
         let address = format!("EMAIL: smtp://127.0.0.1:{}", server.port);
         assert!(error.contains(&address), "{tls:?}: {error}");
-        let said = server.next().await;
+        let lines = server.next().await;
         let auth = |line: &String| line.starts_with("AUTH") || line.starts_with("MAIL");
-        assert!(!said.iter().any(auth), "{tls:?}: {said:#?}");
+        assert!(!lines.iter().any(auth), "{tls:?}: {lines:#?}");
         drop(guard);
         for text in [error, log.text(), format!("{handler:?}")] {
             assert!(!text.contains("t0ps3cret"), "{tls:?}: {text}");
@@ -74,24 +73,24 @@ async fn no_password_is_sent_where_there_is_no_tls() {
 }
 
 #[tokio::test]
-async fn what_the_server_does_not_take_is_an_error_of_one_line() {
-    let server = MailServer::start(Mood::Refuses).await;
+async fn rejection_by_the_server_is_an_error_of_one_line() {
+    let server = MailServer::start(Behavior::RejectsRecipients).await;
     let handler = mail(&server).tls(MailTls::None).build().unwrap();
-    let error = tell(&handler, "x").await.unwrap_err();
+    let error = handle(&handler, "x").await.unwrap_err();
     assert!(error.contains("answered permanent error (550)"), "{error}");
     assert!(error.contains("no such user") && !error.contains('\u{1b}'), "{error}");
 }
 
 #[tokio::test]
-async fn a_server_that_says_nothing_is_given_up() {
-    let server = MailServer::start(Mood::Silent).await;
+async fn silent_server_times_out() {
+    let server = MailServer::start(Behavior::Silent).await;
     let handler = mail(&server).tls(MailTls::None).timeout(Duration::from_millis(200));
-    let error = tell(&handler.build().unwrap(), "x").await.unwrap_err();
+    let error = handle(&handler.build().unwrap(), "x").await.unwrap_err();
     assert!(error.contains("was not reached"), "{error}");
 }
 
 #[test]
-fn settings_that_cannot_be_used_are_named_and_secrets_are_not_shown() {
+fn invalid_settings_are_named_without_secrets() {
     let good = || Email::new("mail.example.com", 465, "jobs@example.com", "anna@example.com");
     let new = |host: &str, port, from: &str, to: &str| Email::new(host, port, from, to);
     let secret = || SecretText::literal("t0ps3cret");
@@ -103,28 +102,33 @@ fn settings_that_cannot_be_used_are_named_and_secrets_are_not_shown() {
         ("no sender", new("h", 25, "", "a@b.c"), "email.from", "\"\""),
         ("two senders", new("h", 25, "a@b.c,d@e.f", "a@b.c"), "email.from", "a@b.c,d@e.f"),
         ("bad sender", new("h", 25, "jobs", "a@b.c"), "email.from", "\"jobs\""),
-        ("nobody", new("h", 25, "a@b.c", " , "), "email.to", ","),
-        ("bad receiver", new("h", 25, "a@b.c", "a@b.c, anna"), "email.to", "\"anna\""),
-        ("a receiver of two lines", new("h", 25, "a@b.c", "a@b.c\nBcc: x@y.z"), "email.to", "Bcc"),
+        ("no recipient", new("h", 25, "a@b.c", " , "), "email.to", ","),
+        ("bad recipient", new("h", 25, "a@b.c", "a@b.c, anna"), "email.to", "\"anna\""),
+        ("a recipient of two lines", new("h", 25, "a@b.c", "a@b.c\nBcc: x@y.z"), "email.to", "Bcc"),
         ("bad copy", good().cc("anna"), "email.cc", "\"anna\""),
         ("bad hidden copy", good().bcc("anna"), "email.bcc", "\"anna\""),
         ("blank subject", good().subject(" "), "email.subject", "\" \""),
-        ("two subjects", good().subject("a\nb"), "email.subject", "\"a\\nb\""),
-        ("nobody's password", good().credentials(" ", secret()), "email.username", "blank"),
+        ("a subject of two lines", good().subject("a\nb"), "email.subject", "\"a\\nb\""),
         (
-            "no password",
+            "a password without a user name",
+            good().credentials(" ", secret()),
+            "email.username",
+            "blank",
+        ),
+        (
+            "empty password",
             good().credentials("x", SecretText::literal("")),
             "email.password",
             "empty",
         ),
-        ("lost password", good().credentials("x", missing), "email.password", "EJOB_NO_SUCH"),
+        ("missing password", good().credentials("x", missing), "email.password", "EJOB_NO_SUCH"),
         (
-            "an open password",
+            "a password without TLS",
             good().credentials("x", secret()).tls(MailTls::None),
             "email.tls",
             "none, with a password",
         ),
-        ("no time", good().timeout(Duration::ZERO), "email.timeoutMilliseconds", "0s"),
+        ("zero timeout", good().timeout(Duration::ZERO), "email.timeoutMilliseconds", "0s"),
     ];
     for (case, email, field, value) in rows {
         assert!(!format!("{email:?}").contains("t0ps3cret"), "{case}");

@@ -12,9 +12,9 @@ use lite::{ErrorHandler as _, Reaction};
 use outbound::SecretText;
 use serde_json::json;
 use support::http::Server;
-use support::{Log, everything, failure, within};
+use support::{Log, error_with_causes, failure, within};
 
-const ROBOT: Option<&str> = Some(r#"{"errcode":0,"errmsg":"ok"}"#);
+const ROBOT_OK: Option<&str> = Some(r#"{"errcode":0,"errmsg":"ok"}"#);
 const TEXT: &str = "job report: item 3 failed for the fire of 2024-02-29T12:00:00Z\n\
                     the disk is full\n\
                     instance 10.0.0.1@-@1, NORMAL, token 4, attempts 2";
@@ -23,26 +23,26 @@ fn url(server: &Server) -> SecretText {
     SecretText::literal(format!("{}/robot/send?access_token=t0ps3cret", server.origin))
 }
 
-async fn tell(handler: &AlertHandler, error: &str) -> Result<(), String> {
+async fn handle(handler: &AlertHandler, error: &str) -> Result<(), String> {
     let handled = within("the handler", handler.handle(&failure(error))).await;
     match handled {
         Ok(reaction) => {
             assert_eq!(reaction, Reaction::GoOn);
             Ok(())
         }
-        Err(error) => Err(everything(&*error)),
+        Err(error) => Err(error_with_causes(&*error)),
     }
 }
 
 #[tokio::test]
-async fn dingtalk_gets_a_text_with_the_keyword_and_a_signed_time() {
-    let mut server = Server::start("200 OK", "", ROBOT).await;
+async fn dingtalk_message_has_the_keyword_and_a_signed_time() {
+    let mut server = Server::start("200 OK", "", ROBOT_OK).await;
     let handler = HttpAlert::ding_talk(url(&server))
         .signing_secret(SecretText::literal("SEC+x/y="))
         .keyword("jobs")
         .build()
         .unwrap();
-    tell(&handler, "the disk is full").await.unwrap();
+    handle(&handler, "the disk is full").await.unwrap();
     let seen = server.next().await;
     assert!(
         seen.line.starts_with("POST /robot/send?access_token=t0ps3cret&timestamp="),
@@ -52,7 +52,7 @@ async fn dingtalk_gets_a_text_with_the_keyword_and_a_signed_time() {
     let content = format!("jobs\n{TEXT}");
     assert_eq!(seen.body, json!({ "msgtype": "text", "text": { "content": content } }));
 
-    // The signature as the service checks it.
+    // Computes the signature independently, as the service checks it.
     let time = seen.query("timestamp").unwrap();
     let mut mac = Hmac::<sha2::Sha256>::new_from_slice(b"SEC+x/y=").unwrap();
     mac.update(format!("{time}\nSEC+x/y=").as_bytes());
@@ -62,37 +62,37 @@ async fn dingtalk_gets_a_text_with_the_keyword_and_a_signed_time() {
 }
 
 #[tokio::test]
-async fn wecom_gets_a_text_within_its_limit() {
-    let mut server = Server::start("200 OK", "", ROBOT).await;
+async fn wecom_message_is_within_the_size_limit() {
+    let mut server = Server::start("200 OK", "", ROBOT_OK).await;
     let handler = HttpAlert::wecom(url(&server)).build().unwrap();
-    tell(&handler, "the disk is full").await.unwrap();
+    handle(&handler, "the disk is full").await.unwrap();
     let seen = server.next().await;
     assert_eq!(seen.body, json!({ "msgtype": "text", "text": { "content": TEXT } }));
     assert_eq!(seen.query("sign"), None);
 
     let handler = HttpAlert::wecom(url(&server)).build().unwrap();
-    tell(&handler, &"ä".repeat(10_000)).await.unwrap();
+    handle(&handler, &"ä".repeat(10_000)).await.unwrap();
     let seen = server.next().await;
     let content = seen.body["text"]["content"].as_str().unwrap();
     assert!(content.len() <= 2_048 && content.len() > 2_000, "{}", content.len());
 }
 
 #[tokio::test]
-async fn slack_gets_a_text_in_which_nobody_is_mentioned() {
+async fn slack_message_mentions_no_user_or_channel() {
     let mut server = Server::start("200 OK", "", Some("ok")).await;
     let handler = HttpAlert::slack(url(&server)).build().unwrap();
-    tell(&handler, "<!channel> & <@U1>").await.unwrap();
+    handle(&handler, "<!channel> & <@U1>").await.unwrap();
     let seen = server.next().await;
     let text = seen.body["text"].as_str().unwrap();
     assert!(text.contains("\n&lt;!channel&gt; &amp; &lt;@U1&gt;\n"), "{text}");
 }
 
 #[tokio::test]
-async fn a_webhook_gets_the_documented_body_and_the_authorization() {
+async fn webhook_request_has_the_documented_body_and_the_authorization() {
     let mut server = Server::start("204 No Content", "", Some("")).await;
     let value = SecretText::literal("Bearer t0ps3cret");
     let handler = HttpAlert::webhook(url(&server)).authorization(value).build().unwrap();
-    tell(&handler, "the disk is full").await.unwrap();
+    handle(&handler, "the disk is full").await.unwrap();
     let seen = server.next().await;
     assert_eq!(seen.header("authorization"), Some("Bearer t0ps3cret"));
     let body = &seen.body;
@@ -101,7 +101,7 @@ async fn a_webhook_gets_the_documented_body_and_the_authorization() {
 }
 
 #[tokio::test]
-async fn what_the_server_does_not_take_is_an_error_without_secrets() {
+async fn rejection_by_the_server_is_an_error_without_secrets() {
     type Make = fn(SecretText) -> HttpAlert;
     let (ding, wecom, slack): (Make, Make, Make) =
         (HttpAlert::ding_talk, HttpAlert::wecom, HttpAlert::slack);
@@ -115,7 +115,7 @@ async fn what_the_server_does_not_take_is_an_error_without_secrets() {
         ),
         ("an errcode of WeCom", wecom, "200 OK", Some(r#"{"errcode":93000}"#), "errcode 93000"),
         ("no JSON", ding, "200 OK", Some("ok"), "answered 200: no errcode"),
-        ("a status", ding, "500 Oh No", ROBOT, "answered 500"),
+        ("a status", ding, "500 Oh No", ROBOT_OK, "answered 500"),
         (
             "a status of Slack",
             slack,
@@ -131,8 +131,8 @@ async fn what_the_server_does_not_take_is_an_error_without_secrets() {
         let headers = if case == "a redirect" { "Location: /elsewhere\r\n" } else { "" };
         let server = Server::start(status, headers, body).await;
         let handler = make(url(&server)).read_timeout(Duration::from_millis(200));
-        let handler = handler.signing_or_not(case).build().unwrap();
-        let error = tell(&handler, "x").await.unwrap_err();
+        let handler = handler.sign_if_ding_talk(case).build().unwrap();
+        let error = handle(&handler, "x").await.unwrap_err();
         assert!(error.contains(expected), "{case}: {error}");
         assert!(error.contains(&server.origin), "{case}: {error}");
         assert!(!error.contains("t0ps3cret") && !error.contains("robot/send"), "{case}: {error}");
@@ -141,13 +141,13 @@ async fn what_the_server_does_not_take_is_an_error_without_secrets() {
     assert!(!log.text().contains("t0ps3cret"), "{}", log.text());
 }
 
-/// Signs where that is possible, so that the secret has every chance to be shown.
-trait SigningOrNot {
-    fn signing_or_not(self, case: &str) -> Self;
+/// Adds a signing secret in the cases of DingTalk, so that the test would see it in an error.
+trait SignIfDingTalk {
+    fn sign_if_ding_talk(self, case: &str) -> Self;
 }
 
-impl SigningOrNot for HttpAlert {
-    fn signing_or_not(self, case: &str) -> Self {
+impl SignIfDingTalk for HttpAlert {
+    fn sign_if_ding_talk(self, case: &str) -> Self {
         match case {
             "an errcode" | "no JSON" | "a status" => {
                 self.signing_secret(SecretText::literal("SECt0ps3cret"))
@@ -158,37 +158,37 @@ impl SigningOrNot for HttpAlert {
 }
 
 #[tokio::test]
-async fn a_host_that_is_not_there_is_an_error_without_the_url() {
+async fn unreachable_host_is_an_error_without_the_url() {
     let server = Server::start("200 OK", "", None).await;
     let port = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     drop(server);
     let webhook = SecretText::literal(format!("http://{port}/t0ps3cret"));
     let handler = HttpAlert::webhook(webhook).build().unwrap();
-    let error = tell(&handler, "x").await.unwrap_err();
+    let error = handle(&handler, "x").await.unwrap_err();
     assert!(error.contains(&format!("http://{port} was not reached")), "{error}");
     assert!(!error.contains("t0ps3cret"), "{error}");
 }
 
 #[tokio::test]
-async fn a_webhook_in_a_file_can_be_replaced_and_be_missing_later() {
+async fn webhook_file_is_read_again_for_each_alert() {
     let mut server = Server::start("200 OK", "", Some("ok")).await;
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), format!("{}/one\n", server.origin)).unwrap();
     let reference = format!("${{file:{}}}", file.path().display());
     let webhook = SecretText::parse(&reference).unwrap();
     let handler = HttpAlert::slack(webhook).build().unwrap().merge_window(Duration::ZERO);
-    tell(&handler, "x").await.unwrap();
+    handle(&handler, "x").await.unwrap();
     assert!(server.next().await.line.starts_with("POST /one "));
     std::fs::write(file.path(), format!("{}/two\n", server.origin)).unwrap();
-    tell(&handler, "x").await.unwrap();
+    handle(&handler, "x").await.unwrap();
     assert!(server.next().await.line.starts_with("POST /two "));
     file.close().unwrap();
-    let error = tell(&handler, "x").await.unwrap_err();
-    assert!(error.contains("SLACK: slack.webhook leads nowhere"), "{error}");
+    let error = handle(&handler, "x").await.unwrap_err();
+    assert!(error.contains("SLACK: slack.webhook cannot be resolved"), "{error}");
 }
 
 #[test]
-fn settings_that_cannot_be_used_are_named_and_secrets_are_not_shown() {
+fn invalid_settings_are_named_without_secrets() {
     let good = || SecretText::literal("https://example.com/t0ps3cret");
     let literal = |text: &str| SecretText::literal(text);
     let rows: [(&str, HttpAlert, &str, &str); 14] = [
@@ -234,30 +234,30 @@ fn settings_that_cannot_be_used_are_named_and_secrets_are_not_shown() {
             "authorization",
             HttpAlert::webhook(good()).authorization(literal("t0ps3cret\n")),
             "webhook.authorization",
-            "fits no header",
+            "cannot be a header value",
         ),
         ("blank keyword", HttpAlert::ding_talk(good()).keyword(" "), "dingtalk.keyword", "blank"),
         (
-            "connecting in no time",
+            "zero connect timeout",
             HttpAlert::slack(good()).connect_timeout(Duration::ZERO),
             "slack.connectTimeoutMilliseconds",
             "0s",
         ),
         (
-            "reading in no time",
+            "zero read timeout",
             HttpAlert::webhook(good()).read_timeout(Duration::ZERO),
             "webhook.readTimeoutMilliseconds",
             "0s",
         ),
-        ("keyword of another", HttpAlert::slack(good()).keyword("x"), "keyword", "set"),
+        ("keyword for a kind without one", HttpAlert::slack(good()).keyword("x"), "keyword", "set"),
         (
-            "secret of another",
+            "signing secret for a kind without one",
             HttpAlert::wecom(good()).signing_secret(literal("t0ps3cret")),
             "signing_secret",
             "set",
         ),
         (
-            "authorization of another",
+            "authorization for a kind without one",
             HttpAlert::slack(good()).authorization(literal("t0ps3cret")),
             "authorization",
             "set",

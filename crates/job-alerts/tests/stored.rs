@@ -18,7 +18,7 @@ use reg_center::{MemoryRegistry, RegistryCenter as _, Txn};
 use support::http::Server;
 use support::{Log, within};
 
-/// A variable that is there in every test, and holds no URL.
+/// Reference of a variable that is set in every test, and whose value is no URL.
 const NO_URL: &str = "${env:CARGO_PKG_NAME}";
 
 fn permissions(origin: &str, reference: &str) -> Permissions {
@@ -39,7 +39,7 @@ fn make(
     with_alerts(ErrorHandlers::default(), permissions).make(name, &settings)
 }
 
-/// A file that holds the URL of a webhook, and the reference to it.
+/// Creates a file with the URL of a webhook, and returns it with its reference.
 fn webhook_file(url: &str) -> (tempfile::NamedTempFile, String) {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), url).unwrap();
@@ -97,13 +97,13 @@ fn all_properties_of_elasticjob_are_accepted() {
 }
 
 #[test]
-fn what_cannot_be_used_is_named_and_what_stands_there_is_not_shown() {
+fn invalid_properties_are_named_without_their_secrets() {
     let (_file, webhook) = webhook_file("https://oapi.dingtalk.com/t0ps3cret");
     let (_other, elsewhere) = webhook_file("https://evil.example.com/t0ps3cret");
     let webhook = webhook.as_str();
     let permissions = permissions("https://oapi.dingtalk.com", webhook).secret(&elsewhere).unwrap();
     let (ding, email) = ("DINGTALK", "EMAIL");
-    let plain = "stands in the registry";
+    let plain = "a plain text in the registry";
     let good_mail = [
         ("email.host", "mail.example.com"),
         ("email.port", "465"),
@@ -169,15 +169,27 @@ fn what_cannot_be_used_is_named_and_what_stands_there_is_not_shown() {
             "\"soon\"",
         ),
         (
-            "no time",
+            "zero timeout",
             ding,
             hook(&[("dingtalk.connectTimeoutMilliseconds", "0")]),
             "dingtalk.connectTimeoutMilliseconds",
             "0",
         ),
-        ("merging", ding, hook(&[("alert.mergeSeconds", "5m")]), "alert.mergeSeconds", "\"5m\""),
-        ("too long", ding, hook(&[("alert.mergeSeconds", "86401")]), "alert.mergeSeconds", "86401"),
-        ("misspelt merging", ding, hook(&[("alert.merge", "1")]), "props", "alert.merge"),
+        (
+            "merge time with a unit",
+            ding,
+            hook(&[("alert.mergeSeconds", "5m")]),
+            "alert.mergeSeconds",
+            "\"5m\"",
+        ),
+        (
+            "merge time too long",
+            ding,
+            hook(&[("alert.mergeSeconds", "86401")]),
+            "alert.mergeSeconds",
+            "86401",
+        ),
+        ("misspelt merge time", ding, hook(&[("alert.merge", "1")]), "props", "alert.merge"),
         ("no webhook of WeCom", "WECHAT", vec![], "wechat.webhook", "missing"),
         ("no webhook of Slack", "SLACK", vec![], "slack.webhook", "missing"),
         ("no URL", "WEBHOOK", vec![], "webhook.url", "missing"),
@@ -207,8 +219,8 @@ fn what_cannot_be_used_is_named_and_what_stands_there_is_not_shown() {
             "smtp://evil.org",
         ),
         ("no sender", email, mail(&[("email.from", "-")]), "email.from", "missing"),
-        ("nobody", email, mail(&[("email.to", " ")]), "email.to", "missing"),
-        ("bad receiver", email, mail(&[("email.to", "anna")]), "email.to", "\"anna\""),
+        ("no recipient", email, mail(&[("email.to", " ")]), "email.to", "missing"),
+        ("bad recipient", email, mail(&[("email.to", "anna")]), "email.to", "\"anna\""),
         (
             "a plain password",
             email,
@@ -228,14 +240,14 @@ fn what_cannot_be_used_is_named_and_what_stands_there_is_not_shown() {
         ("no flag", email, mail(&[("email.useSsl", "yes")]), "email.useSsl", "\"yes\""),
         ("no such TLS", email, mail(&[("email.tls", "ssl3")]), "email.tls", "\"ssl3\""),
         (
-            "both",
+            "both TLS properties",
             email,
             mail(&[("email.tls", "wrapper"), ("email.useSsl", "true")]),
             "email.tls",
             "beside",
         ),
         (
-            "an open password",
+            "a password without TLS",
             email,
             mail(&[("email.username", "x"), ("email.password", NO_URL), ("email.tls", "none")]),
             "email.tls",
@@ -253,18 +265,18 @@ fn what_cannot_be_used_is_named_and_what_stands_there_is_not_shown() {
 }
 
 #[test]
-fn nothing_is_permitted_to_the_registry_unless_the_worker_says_so() {
+fn stored_configuration_is_permitted_nothing_by_default() {
     let (_file, webhook) = webhook_file("https://oapi.dingtalk.com/t0ps3cret");
     let properties = [("dingtalk.webhook", webhook.as_str())];
     let error = make("DINGTALK", &properties, &Permissions::nothing()).map(|_| ()).unwrap_err();
-    assert!(error.valid.ends_with("it permits none"), "{error}");
+    assert!(error.valid.ends_with("the list permits none"), "{error}");
     let secret_only = Permissions::nothing().secret(&webhook).unwrap();
     let error = make("DINGTALK", &properties, &secret_only).map(|_| ()).unwrap_err();
     assert_eq!(error.value, "a URL of https://oapi.dingtalk.com");
 }
 
 #[test]
-fn a_secret_is_used_with_the_host_that_it_is_for_and_with_no_other() {
+fn secret_is_permitted_only_for_its_host() {
     let (_one, hook) = webhook_file("https://hooks.example.com/t0ps3cret");
     let (_two, ding) = webhook_file("https://oapi.dingtalk.com/t0ps3cret");
     let (hooks_host, ding_host) = ("https://hooks.example.com", "https://oapi.dingtalk.com");
@@ -308,21 +320,21 @@ fn a_secret_is_used_with_the_host_that_it_is_for_and_with_no_other() {
         ("EMAIL", &mail, token(hooks_host), Some(("email.password", mail_host))),
     ];
     for (name, properties, permissions, expected) in rows {
-        let made = make(name, properties, &permissions).map(|_| ());
+        let result = make(name, properties, &permissions).map(|_| ());
         let Some((field, host)) = expected else {
-            assert_eq!(made, Ok(()), "{name}");
+            assert_eq!(result, Ok(()), "{name}");
             continue;
         };
-        let error = made.unwrap_err();
+        let error = result.unwrap_err();
         assert_eq!(error.field, field, "{error}");
         assert!(error.valid.ends_with(&format!("own list permits for {host}")), "{error}");
         assert!(!error.to_string().contains("t0ps3cret"), "{error}");
     }
 }
 
-/// A file that names another host later is not followed there with the secrets of the first.
+/// The file with the URL changes to another permitted host, which the authorization is not for.
 #[tokio::test]
-async fn a_url_that_moves_to_another_host_takes_no_secret_with_it() {
+async fn secret_is_not_sent_to_the_new_host_of_a_changed_url() {
     let (mut server, mut other) = (
         Server::start("200 OK", "", Some("ok")).await,
         Server::start("200 OK", "", Some("ok")).await,
@@ -346,7 +358,7 @@ async fn a_url_that_moves_to_another_host_takes_no_secret_with_it() {
     let expected =
         format!("webhook.authorization, {NO_URL}, is not permitted for {}", other.origin);
     assert!(error.to_string().contains(&expected), "{error}");
-    assert!(other.has_seen_nothing_more());
+    assert!(other.has_no_further_request());
 }
 
 fn choosing(handler: &str, properties: &[(&str, &str)]) -> JobConfig {
@@ -358,9 +370,10 @@ fn choosing(handler: &str, properties: &[(&str, &str)]) -> JobConfig {
     JobBuilder::new("report", 3).java_settings(java).build().unwrap()
 }
 
-/// From the stored configuration to the messages, and no secret on the way.
+/// Covers the way from the stored configuration to the messages, and checks that no secret is
+/// logged.
 #[tokio::test]
-async fn a_job_tells_of_its_failures_as_its_stored_configuration_says() {
+async fn failures_are_sent_by_the_handler_of_the_stored_configuration() {
     let (log, _guard) = Log::listen();
     let mut server = Server::start("200 OK", "", Some("ok")).await;
     let (_file, webhook) = webhook_file(&format!("{}/t0ps3cret", server.origin));
@@ -381,7 +394,8 @@ async fn a_job_tells_of_its_failures_as_its_stored_configuration_says() {
     let text = seen.body["text"].as_str().unwrap().to_owned();
     assert!(text.starts_with("job report: item ") && text.contains("the disk is full"), "{text}");
 
-    // Somebody writes the URL itself to the registry: it is refused, and the former handler stays.
+    // An operator writes the URL itself to the registry. The worker rejects it, and the former
+    // handler stays.
     let url = format!("{}/t0ps3cret", server.origin);
     let operator = registry.connect();
     let bad = choosing("SLACK", &[("slack.webhook", &url)]);
@@ -395,17 +409,17 @@ async fn a_job_tells_of_its_failures_as_its_stored_configuration_says() {
                 return reason;
             }
         }
-        panic!("the job has ended");
+        panic!("the job ended without rejecting the configuration");
     });
     let reason = rejected.await;
-    assert!(reason.starts_with("slack.webhook is a text that stands in the registry"), "{reason}");
+    assert!(reason.starts_with("slack.webhook is a plain text in the registry"), "{reason}");
 
-    // Two items have failed besides the first one; they are told together when the job ends.
+    // The other two items failed, too. Their failures are sent together when the job ends.
     handle.shutdown(Duration::from_secs(30)).await.unwrap();
     let seen = server.next().await;
     let text = seen.body["text"].as_str().unwrap();
     assert!(text.starts_with("job report: 2 failures\n"), "{text}");
-    assert!(server.has_seen_nothing_more());
+    assert!(server.has_no_further_request());
     let log = log.text();
     assert!(!log.contains("t0ps3cret"), "{log}");
 }

@@ -1,8 +1,10 @@
-//! How many runs a second a store takes: `figures URL RUNS`, on an empty database.
+//! Measures the number of runs per second that a store can write: `figures URL RUNS`, on an empty
+//! database.
 //!
-//! A run is what a healthy job tells of it: that it was claimed, that its code has ended, and that this was recorded. Each
-//! becomes one row of the ledger, one of `JOB_EXECUTION_LOG` and three of `JOB_STATUS_TRACE_LOG`.
-#![expect(clippy::print_stdout, reason = "it is a program that prints figures")]
+//! Each run has three records, like a run of a healthy job: the claim, the report of its end, and
+//! its completion. They become one row of `ejob_fire`, one of `JOB_EXECUTION_LOG` and three of
+//! `JOB_STATUS_TRACE_LOG`.
+#![expect(clippy::print_stdout, reason = "the program prints its measurements")]
 
 use std::time::{Duration, Instant};
 
@@ -15,26 +17,27 @@ use sharding::{InstanceId, ShardingItem};
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut arguments = std::env::args().skip(1);
-    let url = arguments.next().ok_or("the first argument is the URL of the store")?;
-    let runs: u64 = arguments.next().ok_or("the second one is the number of runs")?.parse()?;
+    let url = arguments.next().ok_or("missing first argument: the URL of the store")?;
+    let runs: u64 =
+        arguments.next().ok_or("missing second argument: the number of runs")?.parse()?;
     let options = HistoryOptions::url(&url)?.queue_capacity(1_000_000);
     let history = History::open(options).await?;
     let subscriber = history.subscriber();
 
     let begin = Instant::now();
     for run in 0..runs {
-        tell(&subscriber, run)?;
+        publish_run(&subscriber, run)?;
     }
-    let told = begin.elapsed();
+    let published = begin.elapsed();
     history.flush(Duration::from_secs(600)).await?;
     let stored = begin.elapsed();
     let stats = history.stats();
     history.close(Duration::from_secs(10)).await?;
 
-    let nanos = told.as_nanos() / u128::from(runs.max(1)) / 3;
-    println!("told: {nanos} ns for each record, in the scheduler's task");
+    let nanos = published.as_nanos() / u128::from(runs.max(1)) / 3;
+    println!("published: {nanos} ns per record, in the scheduler's task");
     let written = stats.written.checked_div(3).unwrap_or_default();
-    println!("stored: {written} runs in {stored:?}, {:.0} a second", rate(written, stored));
+    println!("stored: {written} runs in {stored:?}, {:.0} per second", rate(written, stored));
     println!("dropped: {} records", stats.dropped);
     Ok(())
 }
@@ -43,7 +46,7 @@ fn rate(runs: u64, time: Duration) -> f64 {
     f64::from(u32::try_from(runs).unwrap_or(u32::MAX)) / time.as_secs_f64()
 }
 
-fn tell(subscriber: &HistorySubscriber, run: u64) -> Result<(), Box<dyn std::error::Error>> {
+fn publish_run(subscriber: &HistorySubscriber, run: u64) -> Result<(), Box<dyn std::error::Error>> {
     let (job, instance) = (JobName::new("figures")?, InstanceId::new("10.0.0.1@-@1"));
     let ms = 1_709_208_000_000 + i64::try_from(run)? * 1_000;
     let at = Timestamp::from_millisecond(ms)?;

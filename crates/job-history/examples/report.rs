@@ -1,5 +1,5 @@
-//! Runs a job for a few fires, keeps what happened in a file, and prints the report of it: `report [FILE]`.
-#![expect(clippy::print_stdout, reason = "it is a program that prints a report")]
+//! Runs a job for a few fires, stores its history in a file, and prints a report: `report [FILE]`.
+#![expect(clippy::print_stdout, reason = "the program prints a report")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     });
     scheduler.schedule(config, job).await?;
-    // Until each item has had its third fire.
+    // Three records for each of three fires of three items.
     history.wait_for(|stats| stats.written >= 3 * 3 * 3).await;
     scheduler.shutdown(Duration::from_secs(5)).await;
     history.flush(Duration::from_secs(5)).await?;
@@ -38,6 +38,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         println!("{}: {} {}", count.job, count.fires, count.outcome);
     }
     history.close(Duration::from_secs(5)).await?;
-    println!("{path} has it; a second run goes on from there");
+    println!("the history is in {path}; the next run of this program adds to it");
     Ok(())
 }

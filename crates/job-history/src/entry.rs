@@ -1,14 +1,14 @@
-//! What a record amounts to in the tables.
+//! Conversion of a record to rows.
 
 use coordination::{FencingToken, FireTime, JobEvent};
 use lite::{JobRecord, RunReport};
 use sharding::ShardingItem;
 
-use crate::fire_facts::{FireFacts, GapFacts, Left, Missed, RunFacts};
+use crate::fire_facts::{FireFacts, GapFacts, MissedFacts, OrphanFacts, RunFacts};
 use crate::java_rows::{ExecutionRow, RunId, TraceRow};
 use crate::text::clip;
 
-/// Which fire.
+/// Key of a fire of an item.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FireKey {
     pub(crate) job: String,
@@ -29,7 +29,7 @@ pub(crate) struct EventRow {
     pub(crate) text: String,
 }
 
-/// Everything that one record amounts to.
+/// Rows and facts of one record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Entry {
     pub(crate) fire: Option<(FireKey, FireFacts)>,
@@ -39,8 +39,8 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Takes a record apart. `seq` numbers it among those of this process.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "whatever else happens is an event")]
+    /// Converts a record. `seq` is its number within this process.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other events are rows of events")]
     pub(crate) fn of_record(record: &JobRecord, seq: i64) -> Self {
         let mut entry = Self { fire: fire_facts(record), ..Self::default() };
         match &record.event {
@@ -59,7 +59,7 @@ impl Entry {
         entry
     }
 
-    /// Takes the report of a run apart.
+    /// Converts the report of a run.
     pub(crate) fn of_report(report: &RunReport) -> Self {
         let RunReport { job, instance, item, fire, token, source, .. } = report;
         let (item, fire, token, source) = (*item, *fire, *token, *source);
@@ -76,7 +76,7 @@ impl Entry {
             cause: report.cause.as_deref().map(|cause| clip(cause, 4000)),
         };
         let mut states = Vec::new();
-        // No event tells that a run has begun which is not monitored.
+        // An unmonitored run (token 0) has no `Claimed` event that would write its first states.
         if token == FencingToken(0) {
             states.extend(run.begun_states(began_ms));
         }
@@ -86,10 +86,10 @@ impl Entry {
     }
 }
 
-/// Returns what a record says about one fire of one item, if anything.
+/// Returns the facts of a record about a fire of an item, or `None` for other events.
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "whatever else happens is not about a fire of an item"
+    reason = "all other events are not about a fire of an item"
 )]
 fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
     let at_ms = record.at.as_millisecond();
@@ -119,7 +119,7 @@ fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
             Some((key(*item, *fire), FireFacts { run: Some(run), ..none }))
         }
         JobEvent::Missed { item: Some(item), fire, reason } => {
-            let missed = Some(Missed { at_ms, reason: clip(&reason.to_string(), 100) });
+            let missed = Some(MissedFacts { at_ms, reason: clip(&reason.to_string(), 100) });
             Some((key(*item, *fire), FireFacts { missed, ..none }))
         }
         JobEvent::MisfireNoted { item, waiting } => {
@@ -130,8 +130,9 @@ fn fire_facts(record: &JobRecord) -> Option<(FireKey, FireFacts)> {
             Some((key(*item, gap.first), FireFacts { gap: Some(facts), ..none }))
         }
         JobEvent::Orphaned { item, fire, holder, failover } => {
-            let left = Left { at_ms, by: clip(holder.as_str(), 255), failover: *failover };
-            Some((key(*item, *fire), FireFacts { left: Some(left), ..none }))
+            let holder = clip(holder.as_str(), 255);
+            let orphan = OrphanFacts { at_ms, holder, failover: *failover };
+            Some((key(*item, *fire), FireFacts { orphan: Some(orphan), ..none }))
         }
         _ => None,
     }
@@ -151,7 +152,7 @@ fn event_row(record: &JobRecord, seq: i64) -> EventRow {
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else happens has neither")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other events have neither")]
 fn item_and_fire(event: &JobEvent) -> (Option<ShardingItem>, Option<FireTime>) {
     match event {
         JobEvent::Missed { item, fire, .. } => (*item, Some(*fire)),
@@ -163,7 +164,7 @@ fn item_and_fire(event: &JobEvent) -> (Option<ShardingItem>, Option<FireTime>) {
     }
 }
 
-/// A token that no column holds is far beyond what any item reaches.
+/// Converts a token to a column. It saturates, but no item has that many runs.
 fn token_number(token: FencingToken) -> i64 {
     i64::try_from(token.0).unwrap_or(i64::MAX)
 }

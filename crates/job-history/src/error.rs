@@ -1,70 +1,72 @@
-//! What can go wrong when a history is opened or asked.
+//! Errors of opening and querying a history.
 
-/// What went wrong. No variant holds a password: the store is named without it, and reasons are masked.
+/// Error of a history. No variant holds a password: the store is named without it, and reasons are
+/// masked.
 ///
-/// | class | variants | what to do |
+/// | class | variants | action |
 /// |---|---|---|
-/// | the caller's mistake | `InvalidOption` | mend the option that is named |
-/// | the store's state | `Unusable`, `Newer` | mend the store or its rights, or run a newer program |
-/// | may pass by itself | `Away`, `Unwritten` | [`is_retryable`](Self::is_retryable): try again |
+/// | wrong option | `InvalidOption` | correct the named option |
+/// | state of the store | `Unusable`, `Newer` | repair the store, or update the program |
+/// | temporary | `Away`, `Unwritten` | retry: see [`is_retryable`](Self::is_retryable) |
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An option has a value that cannot be used.
+    /// An option has an invalid value.
     #[error("{option}: {value} is not valid, it must be {expected}")]
     InvalidOption {
-        /// Which option.
+        /// Name of the option.
         option: &'static str,
-        /// Its value, in a form that shows no password.
+        /// Value, in a form that shows no password.
         value: String,
-        /// What would be valid.
+        /// Description of the valid values.
         expected: &'static str,
     },
     /// The store could not be reached in time, or is locked.
     #[error("the history store {store} cannot be reached: {reason}")]
     Away {
-        /// Which store.
+        /// Location of the store.
         store: String,
-        /// What it or the operating system said last.
+        /// Last error of the store or of the operating system.
         reason: String,
     },
-    /// The store refuses, and waiting does not help: credentials, rights, a file that is no database.
+    /// The store rejects the access permanently: wrong credentials, missing rights, a file that is
+    /// no database.
     #[error("the history store {store} cannot be used: {reason}")]
     Unusable {
-        /// Which store.
+        /// Location of the store.
         store: String,
-        /// What it said.
+        /// Error of the store.
         reason: String,
     },
-    /// The tables were made by a newer program, which may mean other things by them.
+    /// A newer program has created the tables, and their meaning may have changed.
     #[error("the history store {store} has tables of version {found}, this program knows {known}")]
     Newer {
-        /// Which store.
+        /// Location of the store.
         store: String,
-        /// The version of its tables.
+        /// Version of its tables.
         found: i64,
-        /// The newest version that this program knows.
+        /// Newest version that this program knows.
         known: i64,
     },
-    /// The deadline came before everything was written.
+    /// The deadline passed before all records were written.
     #[error("{records} records are not written to the history store {store}: {reason}")]
     Unwritten {
-        /// Which store.
+        /// Location of the store.
         store: String,
-        /// How many.
+        /// Number of unwritten records.
         records: u64,
-        /// What kept them from being written.
+        /// Reason why they were not written.
         reason: String,
     },
 }
 
 impl Error {
-    /// Returns true if the same call may succeed later with nothing changed here.
+    /// Returns true if a retry of the same call may succeed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Away { .. } | Self::Unwritten { .. })
     }
 }
 
-/// What calls of this crate return.
+/// Result of the calls of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,26 +1,34 @@
-//! What is known of one fire of one item. Facts arrive from several instances, in any order, some twice: putting them
-//! together gives the same whole whatever the order.
+//! Facts about one fire of one item.
+//!
+//! Several instances report facts, in any order and some twice. The merge of all facts does not
+//! depend on the order.
 
 use std::fmt;
 
 use coordination::Outcome;
 
-/// How a fire of an item ended, or where it stands.
+/// Outcome of a fire of an item, or its present state.
 ///
 /// | word | meaning | final |
 /// |---|---|---|
-/// | `succeeded`, `failed`, `panicked`, `interrupted`, … | the words of [`Outcome`]: a run ended so, and that is recorded | yes, unless it was interrupted and somebody takes it over |
-/// | `running` | a run has begun, and its end is not known here | no |
-/// | `unknown` | a run has begun and is over, but no end is recorded in this store: its process was killed, or wrote it elsewhere | no |
-/// | `orphaned` | the instance that ran it is gone; the reason says whether somebody shall take it over | only without failover |
-/// | `missed` | it is not run, with the reason | yes |
-/// | `misfired` | it met the item running; the next run of the item whose source is `MISFIRE` makes up for it | yes |
-/// | `gap` | it and those after it, up to `gap_until`, were not run, and no instance says why | yes, unless the job catches up |
+/// | the words of [`Outcome`] | the last run was completed with this outcome | yes [^1] |
+/// | `running` | a run has begun, and this store has no end of it | no |
+/// | `unknown` | a run is over, and this store has no end of it [^2] | no |
+/// | `orphaned` | the holder is gone; the reason names the next step | only without failover |
+/// | `missed` | missed fire; the reason says why | yes |
+/// | `misfired` | the fire met a busy item; the next run of source `MISFIRE` stands for it | yes |
+/// | `gap` | no instance ran the fires up to `gap_until`, or gave a reason | yes [^3] |
+///
+/// [^1]: Except `interrupted`, if another instance takes the run over.
+///
+/// [^2]: Its process was killed, or wrote the end to another store.
+///
+/// [^3]: Unless the job catches up.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FireOutcome(String);
 
 impl FireOutcome {
-    /// Makes an outcome of its word, which may be one of a newer program.
+    /// Creates an outcome from its word, which may be unknown to this version.
     pub fn new(word: impl Into<String>) -> Self {
         Self(word.into())
     }
@@ -37,7 +45,7 @@ impl FireOutcome {
         Self::new("unknown")
     }
 
-    /// Returns every word that this program knows, in the order of the table.
+    /// Returns all words that this version knows, in the order of the table.
     ///
     /// # Examples
     /// ```
@@ -96,28 +104,28 @@ impl fmt::Display for FireOutcome {
     }
 }
 
-/// Everything known of one fire of one item.
+/// All known facts about one fire of one item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct FireFacts {
     /// The run with the greatest token.
     pub(crate) run: Option<RunFacts>,
-    /// The last time that a run of it was found without its holder.
-    pub(crate) left: Option<Left>,
-    pub(crate) missed: Option<Missed>,
+    /// The last time that the leader found a run without its holder.
+    pub(crate) orphan: Option<OrphanFacts>,
+    pub(crate) missed: Option<MissedFacts>,
     pub(crate) misfired: bool,
     pub(crate) gap: Option<GapFacts>,
 }
 
-/// Fires that were not run, this one being the first.
+/// A gap that begins with this fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct GapFacts {
-    /// The exclusive end.
+    /// Exclusive end.
     pub(crate) until_ms: i64,
-    /// How many fires, if that is known.
+    /// Number of fires, if known.
     pub(crate) count: Option<i64>,
 }
 
-/// A run. Of one token there is one run, but for those that are not monitored: they all have token 0.
+/// A run. Each token has one run, except token 0, which all unmonitored runs have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct RunFacts {
     pub(crate) token: i64,
@@ -125,70 +133,71 @@ pub(crate) struct RunFacts {
     pub(crate) source: String,
     pub(crate) began_ms: Option<i64>,
     pub(crate) ended_ms: Option<i64>,
-    /// How it ended, once that is recorded.
+    /// Recorded outcome; `None` until the run is completed.
     pub(crate) settled: Option<String>,
     pub(crate) cause: Option<String>,
 }
 
-/// A run whose holder was gone.
+/// An orphaned run.
+// The derived order decides the merge: the field order matters.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Left {
+pub(crate) struct OrphanFacts {
     pub(crate) at_ms: i64,
-    pub(crate) by: String,
+    pub(crate) holder: String,
     pub(crate) failover: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Missed {
+pub(crate) struct MissedFacts {
     pub(crate) at_ms: i64,
     pub(crate) reason: String,
 }
 
 impl FireFacts {
-    /// Adds what somebody else knows.
+    /// Merges the facts of two instances.
     pub(crate) fn merge(self, other: Self) -> Self {
         Self {
             run: match (self.run, other.run) {
                 (Some(one), Some(two)) => Some(one.merge(two)),
                 (one, two) => one.or(two),
             },
-            left: self.left.max(other.left),
+            orphan: self.orphan.max(other.orphan),
             missed: self.missed.max(other.missed),
             misfired: self.misfired || other.misfired,
             gap: self.gap.max(other.gap),
         }
     }
 
-    /// Returns the one outcome that all of it amounts to, with the reason if there is one.
+    /// Returns the outcome that follows from all facts, and its reason if there is one.
     pub(crate) fn outcome(&self) -> (FireOutcome, Option<String>) {
         if let Some(run) = &self.run {
-            return match (&run.settled, &self.left) {
+            return match (&run.settled, &self.orphan) {
                 (Some(outcome), _) => (FireOutcome::new(outcome), run.cause.clone()),
-                (None, Some(left)) if left.by == run.instance => left.outcome(),
+                (None, Some(orphan)) if orphan.holder == run.instance => orphan.outcome(),
                 (None, _) => (FireOutcome::running(), None),
             };
         }
         if let Some(missed) = &self.missed {
             return (FireOutcome::missed(), Some(missed.reason.clone()));
         }
-        if let Some(left) = &self.left {
-            return left.outcome();
+        if let Some(orphan) = &self.orphan {
+            return orphan.outcome();
         }
         if self.misfired {
-            let reason = "the item was still running, and runs for it afterwards";
+            let reason = "the item was still running; a later run of source MISFIRE stands for it";
             return (FireOutcome::misfired(), Some(reason.to_owned()));
         }
-        (
-            FireOutcome::gap(),
-            Some("no instance was there, or none could reach the registry".to_owned()),
-        )
+        (FireOutcome::gap(), Some("no instance lived, or none could reach the registry".to_owned()))
     }
 }
 
-impl Left {
+impl OrphanFacts {
     fn outcome(&self) -> (FireOutcome, Option<String>) {
-        let after = if self.failover { "to be taken over" } else { "not to be taken over" };
-        (FireOutcome::orphaned(), Some(format!("left unfinished by {}: {after}", self.by)))
+        let next = match self.failover {
+            true => "another instance takes the run over",
+            false => "the run is not taken over",
+        };
+        (FireOutcome::orphaned(), Some(format!("the holder {} is gone; {next}", self.holder)))
     }
 }
 
@@ -211,7 +220,7 @@ impl RunFacts {
     }
 }
 
-/// The end is told by the code first, and by its record later.
+/// Returns the earlier time: the end of the code is reported before the completion.
 fn earlier(one: Option<i64>, two: Option<i64>) -> Option<i64> {
     [one, two].into_iter().flatten().min()
 }
@@ -245,13 +254,14 @@ mod tests {
     fn facts() -> impl Strategy<Value = FireFacts> {
         use prop::option::of;
 
-        let left = (0..3_i64, word(), any::<bool>());
-        let left = left.prop_map(|(at_ms, by, failover)| Left { at_ms, by, failover });
-        let missed = (0..3_i64, word()).prop_map(|(at_ms, reason)| Missed { at_ms, reason });
-        (of(run()), of(left), of(missed), any::<bool>(), of(0..3_i64)).prop_map(
-            |(run, left, missed, misfired, gap)| FireFacts {
+        let orphan = (0..3_i64, word(), any::<bool>());
+        let orphan =
+            orphan.prop_map(|(at_ms, holder, failover)| OrphanFacts { at_ms, holder, failover });
+        let missed = (0..3_i64, word()).prop_map(|(at_ms, reason)| MissedFacts { at_ms, reason });
+        (of(run()), of(orphan), of(missed), any::<bool>(), of(0..3_i64)).prop_map(
+            |(run, orphan, missed, misfired, gap)| FireFacts {
                 run,
-                left,
+                orphan,
                 missed,
                 misfired,
                 gap: gap.map(|until_ms| GapFacts { until_ms, count: Some(until_ms) }),
@@ -261,11 +271,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_order_in_which_facts_arrive_changes_nothing(a in facts(), b in facts(), c in facts()) {
+        fn merge_is_associative_commutative_and_idempotent(
+            a in facts(), b in facts(), c in facts()
+        ) {
             let left = a.clone().merge(b.clone()).merge(c.clone());
             prop_assert_eq!(&left, &a.clone().merge(b.clone().merge(c.clone())));
             prop_assert_eq!(&left, &c.merge(b.merge(a.clone())));
-            prop_assert_eq!(&a, &a.clone().merge(a.clone()), "a fact that arrives twice");
+            prop_assert_eq!(&a, &a.clone().merge(a.clone()), "a repeated fact changed the result");
         }
     }
 
@@ -283,13 +295,13 @@ mod tests {
     }
 
     #[test]
-    fn one_outcome_comes_of_all_facts() {
-        let left = |by: &str, failover| FireFacts {
-            left: Some(Left { at_ms: 5, by: by.to_owned(), failover }),
+    fn merged_facts_have_one_outcome() {
+        let orphan = |holder: &str, failover| FireFacts {
+            orphan: Some(OrphanFacts { at_ms: 5, holder: holder.to_owned(), failover }),
             ..FireFacts::default()
         };
         let missed = || FireFacts {
-            missed: Some(Missed { at_ms: 5, reason: "the item is retired".to_owned() }),
+            missed: Some(MissedFacts { at_ms: 5, reason: "the item is retired".to_owned() }),
             ..FireFacts::default()
         };
         let misfired = || FireFacts { misfired: true, ..FireFacts::default() };
@@ -307,25 +319,25 @@ mod tests {
             ),
             (
                 "holder lost",
-                vec![run_of(1, "a", None), left("a", true)],
+                vec![run_of(1, "a", None), orphan("a", true)],
                 "orphaned",
-                Some("left unfinished by a: to be taken over"),
+                Some("the holder a is gone; another instance takes the run over"),
             ),
             (
-                "for good",
-                vec![left("a", false)],
+                "holder lost without failover",
+                vec![orphan("a", false)],
                 "orphaned",
-                Some("left unfinished by a: not to be taken over"),
+                Some("the holder a is gone; the run is not taken over"),
             ),
             (
                 "taken over",
-                vec![run_of(1, "a", None), left("a", true), run_of(2, "b", None)],
+                vec![run_of(1, "a", None), orphan("a", true), run_of(2, "b", None)],
                 "running",
                 None,
             ),
             (
-                "finished by another",
-                vec![run_of(2, "b", Some("succeeded")), left("a", true)],
+                "completed by another instance",
+                vec![run_of(2, "b", Some("succeeded")), orphan("a", true)],
                 "succeeded",
                 Some("the disk is full"),
             ),
@@ -333,7 +345,7 @@ mod tests {
                 "misfired",
                 vec![misfired()],
                 "misfired",
-                Some("the item was still running, and runs for it afterwards"),
+                Some("the item was still running; a later run of source MISFIRE stands for it"),
             ),
             (
                 "misfired and retired",
@@ -345,7 +357,7 @@ mod tests {
                 "no instance",
                 vec![gap()],
                 "gap",
-                Some("no instance was there, or none could reach the registry"),
+                Some("no instance lived, or none could reach the registry"),
             ),
             (
                 "caught up",

@@ -1,4 +1,4 @@
-//! A file on a disk that is full for a while, and the log lines about it.
+//! Tests with a store whose disk is full for a while, and the log lines about it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use sharding::{InstanceId, ShardingItem};
 use crate::{FireQuery, History, HistoryOptions, HistoryStats};
 
 const DEADLINE: Duration = Duration::from_secs(60);
-/// More pages than any test fills.
+/// Number of pages that no test fills.
 const NO_LIMIT: u32 = 1_000_000;
 
-/// The lines of a log.
+/// Captured log lines.
 #[derive(Clone, Debug, Default)]
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
@@ -32,7 +32,7 @@ impl std::io::Write for Lines {
 }
 
 impl Lines {
-    /// Captures what this thread logs until the guard is dropped.
+    /// Captures the log of this thread until the guard is dropped.
     fn capture(&self) -> tracing::subscriber::DefaultGuard {
         let lines = self.clone();
         let subscriber = tracing_subscriber::fmt().with_ansi(false).without_time();
@@ -69,7 +69,7 @@ async fn until(history: &History, wanted: impl Fn(&HistoryStats) -> bool) -> His
 }
 
 #[tokio::test]
-async fn everything_queued_is_written_once_a_full_disk_has_room_again() {
+async fn queued_records_are_written_once_the_disk_has_room() {
     let folder = tempfile::tempdir().unwrap();
     let history = open(HistoryOptions::sqlite(folder.path().join("h.db"))).await;
     history.store.limit_pages(1).await;
@@ -79,7 +79,7 @@ async fn everything_queued_is_written_once_a_full_disk_has_room_again() {
     let stats = until(&history, |stats| stats.retries > 2).await;
     assert_eq!((stats.written, stats.accepted, stats.dropped), (0, 300, 0));
     let fault = stats.fault.unwrap();
-    assert!(fault.contains("full"), "the reason stays the disk: {fault}");
+    assert!(fault.contains("full"), "the reason must stay the full disk: {fault}");
 
     history.store.limit_pages(NO_LIMIT).await;
     history.flush(DEADLINE).await.unwrap();
@@ -89,12 +89,16 @@ async fn everything_queued_is_written_once_a_full_disk_has_room_again() {
     assert_eq!(counts[0].fires, 300);
     history.close(DEADLINE).await.unwrap();
     drop(log);
-    assert_eq!(lines.with("cannot be written").len(), 1, "one line for one reason: {lines:?}");
+    assert_eq!(
+        lines.with("cannot be written").len(),
+        1,
+        "each reason must be logged once: {lines:?}"
+    );
     assert_eq!(lines.with("can be written again").len(), 1, "{lines:?}");
 }
 
 #[tokio::test]
-async fn records_lost_during_a_full_disk_are_counted_in_log_and_history() {
+async fn records_dropped_during_a_full_disk_are_counted() {
     let folder = tempfile::tempdir().unwrap();
     let options = HistoryOptions::sqlite(folder.path().join("h.db"));
     let history = open(options.queue_capacity(100).batch_size(50)).await;
@@ -118,11 +122,11 @@ async fn records_lost_during_a_full_disk_are_counted_in_log_and_history() {
     drop(log);
     let lost = lines.with("850");
     let has_times = lost.iter().any(|line| line.contains("02:30Z") && line.contains("16:39Z"));
-    assert!(has_times, "number and times of the lost records: {lines:?}");
+    assert!(has_times, "the log must have the number and times of the dropped records: {lines:?}");
 }
 
 #[tokio::test]
-async fn each_reason_of_an_outage_of_the_store_is_logged() {
+async fn each_reason_of_a_store_outage_is_logged_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h.db");
     let history = open(HistoryOptions::sqlite(&path)).await;

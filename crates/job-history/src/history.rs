@@ -1,4 +1,4 @@
-//! A history: the store, the task that writes it, and the questions to it.
+//! A history: the store and the task that writes to it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,12 +14,13 @@ use crate::store::{Fault, FaultClass, Store};
 use crate::writer::{Progress, Reasons, Retention, Writer};
 use crate::{Error, HistoryOptions, Result};
 
-const BETWEEN_TRIES: Duration = Duration::from_millis(100);
+const OPEN_RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// What happened to jobs, kept in a store.
+/// Runs and events of jobs, kept in a store.
 ///
-/// One task writes; it is started by [`open`](Self::open) on the runtime of the caller. Call [`close`](Self::close) after
-/// the scheduler's shutdown. A history that is dropped without it writes what waits for as long as the runtime is there.
+/// [`open`](Self::open) starts one writer task on the runtime of the caller. Call
+/// [`close`](Self::close) after the shutdown of the scheduler. If a history is dropped without
+/// `close`, the task still writes the queued records as long as the runtime lives.
 ///
 /// # Examples
 /// ```
@@ -58,28 +59,28 @@ pub struct History {
     pub(crate) prune_chunk: u32,
 }
 
-/// How a history fares. All counts are of this process, since it was opened.
+/// Counters and state of a history: all counts since this process opened it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct HistoryStats {
-    /// Records that were taken in.
+    /// Records that were accepted into the queue.
     pub accepted: u64,
     /// Records that are in the store.
     pub written: u64,
-    /// Records that found the queue full, or the history closed.
+    /// Records that were dropped, because the queue was full or the history closed.
     pub dropped: u64,
-    /// Records that the store refused for what they are; each is in the log with the reason.
+    /// Records whose values the store rejected; each is logged with the reason.
     pub refused: u64,
-    /// How often the store was tried in vain.
+    /// Failed attempts to write to the store.
     pub retries: u64,
-    /// Rows that were deleted because they were too old.
+    /// Rows that were deleted because of their age.
     pub pruned: u64,
-    /// Why the store could not be written the last time; `None` while it can.
+    /// Reason of the last failed attempt; `None` while the store can be written.
     pub fault: Option<String>,
 }
 
 impl HistoryStats {
-    /// Returns how many records wait to be written.
+    /// Returns the number of queued records.
     #[must_use]
     pub fn waiting(&self) -> u64 {
         self.accepted.saturating_sub(self.written + self.refused)
@@ -87,18 +88,19 @@ impl HistoryStats {
 }
 
 impl History {
-    /// Opens a history: checks the options, reaches the store, and makes its tables or brings them up to date. Any number of
-    /// processes may do so at the same time.
+    /// Opens a history: checks the options, connects to the store, and creates or migrates its
+    /// tables. Any number of processes may do so at the same time.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] before anything is tried; [`Error::Unusable`] and [`Error::Newer`] as soon as the store
-    /// says so; [`Error::Away`] if it was not reached within the [`connect_deadline`](HistoryOptions::connect_deadline).
+    /// [`Error::InvalidOption`] before the first connection; [`Error::Unusable`] or
+    /// [`Error::Newer`] at the first such answer of the store; [`Error::Away`] if the store was not
+    /// reached within the [`connect_deadline`](HistoryOptions::connect_deadline).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
     ///
     /// # Cancel safety
-    /// If the future is dropped nothing is left but, perhaps, the tables.
+    /// If the future is dropped, at most the tables remain.
     pub async fn open(options: HistoryOptions) -> Result<Self> {
         let options = options.checked()?;
         let store = Store::new(&options)?;
@@ -113,16 +115,18 @@ impl History {
                     return Err(store.error(&Fault { class: FaultClass::Away, text }));
                 }
             };
-            let passes = matches!(fault.class, FaultClass::Away | FaultClass::Conflict);
-            if !passes || Instant::now() + BETWEEN_TRIES >= end {
+            let is_temporary = matches!(fault.class, FaultClass::Away | FaultClass::Conflict);
+            if !is_temporary || Instant::now() + OPEN_RETRY_PAUSE >= end {
                 return Err(store.error(&fault));
             }
-            tokio::time::sleep(BETWEEN_TRIES).await;
+            tokio::time::sleep(OPEN_RETRY_PAUSE).await;
         }
     }
 
-    /// Opens a history whose store need not be there yet: records wait in the queue until it is, and what the queue cannot
-    /// hold is counted. What is wrong with the store shows in [`HistoryStats::fault`] and in the log.
+    /// Opens a history whose store may be unavailable at first.
+    ///
+    /// Records wait in the queue until the store answers. If the queue is full, records are dropped
+    /// and counted. [`HistoryStats::fault`] and the log have the error of the store.
     ///
     /// # Errors
     /// [`Error::InvalidOption`].
@@ -138,13 +142,13 @@ impl History {
     fn start(options: HistoryOptions, store: Store, has_source: Option<bool>) -> Self {
         let store = Arc::new(store);
         let (queue, receiver) = Queue::new(options.queue_capacity);
-        let (progress, watched) = watch::channel(Progress::default());
-        let (closing, told) = watch::channel(false);
+        let (progress, progress_receiver) = watch::channel(Progress::default());
+        let (closing, closing_receiver) = watch::channel(false);
         let writer = Writer {
             store: Arc::clone(&store),
             queue: Arc::clone(&queue),
             receiver,
-            closing: told,
+            closing: closing_receiver,
             progress,
             name: uuid::Uuid::new_v4().to_string(),
             batch_size: options.batch_size,
@@ -158,23 +162,24 @@ impl History {
         };
         let task = Mutex::new(Some(tokio::spawn(writer.run())));
         let prune_chunk = options.prune_chunk;
-        Self { store, queue, progress: watched, closing, task, prune_chunk }
+        Self { store, queue, progress: progress_receiver, closing, task, prune_chunk }
     }
 
-    /// Returns what a scheduler is to be given: `Scheduler::builder(…).event_subscriber(history.subscriber())`.
+    /// Returns the subscriber for a scheduler:
+    /// `Scheduler::builder(…).event_subscriber(history.subscriber())`.
     #[must_use]
     pub fn subscriber(&self) -> HistorySubscriber {
         HistorySubscriber::new(Arc::clone(&self.queue))
     }
 
-    /// Returns where the history is kept, without user, password and parameters:
+    /// Returns the location of the store without user, password and parameters, such as
     /// `sqlite:history.db`.
     #[must_use]
     pub fn store(&self) -> String {
         self.store.url.to_string()
     }
 
-    /// Returns how the history fares.
+    /// Returns the present counters and state.
     #[must_use]
     pub fn stats(&self) -> HistoryStats {
         let Progress { written, refused, retries, pruned, fault } = self.progress.borrow().clone();
@@ -182,8 +187,9 @@ impl History {
         HistoryStats { accepted, written, dropped, refused, retries, pruned, fault }
     }
 
-    /// Waits until the figures are as wanted, looking whenever the writer has done something. Returns them as they are when
-    /// the history has been closed.
+    /// Waits until `wanted` returns true, and returns the counters.
+    ///
+    /// It checks after each progress of the writer. It also returns when the history is closed.
     ///
     /// # Cancel safety
     /// Nothing is lost if the future is dropped.
@@ -198,10 +204,10 @@ impl History {
         }
     }
 
-    /// Waits until everything that was taken in before is written or refused.
+    /// Waits until all records accepted before this call are written or rejected by the store.
     ///
     /// # Errors
-    /// [`Error::Unwritten`] after the deadline. What waits stays in the queue.
+    /// [`Error::Unwritten`] after the deadline. Unwritten records stay in the queue.
     ///
     /// # Cancel safety
     /// Nothing is lost if the future is dropped.
@@ -218,20 +224,23 @@ impl History {
         }
     }
 
-    /// Takes no more records, writes what waits, and closes the store. The second call and later ones do nothing.
+    /// Stops accepting records, writes the queued ones, and closes the store. Further calls do
+    /// nothing.
     ///
     /// # Errors
-    /// [`Error::Unwritten`] if the deadline came first: those records are lost, and how many is in the log too.
+    /// [`Error::Unwritten`] if the deadline passes first. The unwritten records are lost, and their
+    /// number is logged.
     ///
     /// # Cancel safety
-    /// If the future is dropped the writer goes on until everything is written, and the store stays open.
+    /// If the future is dropped, the writer still writes all queued records, and the store stays
+    /// open.
     pub async fn close(&self, deadline: Duration) -> Result<()> {
         self.closing.send_replace(true);
         let Some(mut task) = self.task.lock().take() else { return Ok(()) };
         let ended = tokio::time::timeout(deadline, &mut task).await;
         if ended.is_err() {
             task.abort();
-            // It ends at its next await, if it has not already.
+            // An aborted task ends at its next await point.
             let _ = task.await;
         }
         self.store.close(Duration::from_secs(1)).await;
@@ -246,12 +255,12 @@ impl History {
     }
 
     fn unwritten(&self, records: u64, fault: Option<String>) -> Error {
-        let reason = fault.unwrap_or_else(|| "the time was too short".to_owned());
+        let reason = fault.unwrap_or_else(|| "the deadline was too short".to_owned());
         Error::Unwritten { store: self.store.url.to_string(), records, reason }
     }
 }
 
-/// A history that nobody holds any more takes no more records; the writer finishes what waits.
+/// Stops accepting records; the writer still writes the queued ones.
 impl Drop for History {
     fn drop(&mut self) {
         self.closing.send_replace(true);

@@ -1,13 +1,16 @@
-//! The rows of ElasticJob's two tables that a run amounts to.
+//! Rows of a run in the two tables of ElasticJob.
 //!
-//! | column | what is written |
+//! | column | value |
 //! |---|---|
-//! | `id` | a UUID that follows from job, item, fire, token and instance: a row that is written twice is one row |
-//! | `task_id` | `{job}@-@{item}@-@READY@-@{instance}`; Java has one for all items of an instance, here each run has its own |
-//! | `execution_source` | `NORMAL_TRIGGER` for scheduled and requested runs, `MISFIRE`, `FAILOVER` |
-//! | `is_success` | 1 (true) if the run succeeded; 0 (false) when it begins and for all other ends |
-//! | `state` | `TASK_STAGING` and `TASK_RUNNING` when it begins, then `TASK_FINISHED` or `TASK_ERROR` |
-//! | `source`, `execution_type` | always `LITE_EXECUTOR` and `READY`, as at Java instances |
+//! | `id` | a UUID derived from job, item, fire, token and instance |
+//! | `task_id` | `{job}@-@{item}@-@READY@-@{instance}` |
+//! | `execution_source` | `NORMAL_TRIGGER` for scheduled and manual runs, `MISFIRE`, `FAILOVER` |
+//! | `is_success` | 1 (true) if the run succeeded; 0 (false) at its start and for all other ends |
+//! | `state` | `TASK_STAGING` and `TASK_RUNNING`, at the end `TASK_FINISHED` or `TASK_ERROR` |
+//! | `source`, `execution_type` | always `LITE_EXECUTOR` and `READY`, as on Java instances |
+//!
+//! The derived `id` makes a repeated write harmless. Each run has its own `task_id`, while Java
+//! instances use one for all items of an instance.
 
 use coordination::{FencingToken, FireTime, JobName, Outcome, RunSource, task_id};
 use lite::RunReport;
@@ -28,7 +31,7 @@ pub(crate) struct ExecutionRow {
     pub(crate) cause: Option<String>,
     pub(crate) is_success: bool,
     pub(crate) began_ms: i64,
-    /// `None` in the row that is written when a run begins.
+    /// `None` in the row that is written at the start of a run.
     pub(crate) ended_ms: Option<i64>,
 }
 
@@ -45,7 +48,7 @@ pub(crate) struct TraceRow {
     pub(crate) at_ms: i64,
 }
 
-/// Which run.
+/// Identity of a run.
 pub(crate) struct RunId<'a> {
     pub(crate) job: &'a JobName,
     pub(crate) instance: &'a InstanceId,
@@ -55,7 +58,7 @@ pub(crate) struct RunId<'a> {
     pub(crate) source: RunSource,
 }
 
-/// What the ids of rows are made within, so that nobody else's are the same.
+/// Namespace of the row ids, so that they differ from ids of other programs.
 const NAMESPACE: Uuid = Uuid::from_u128(0x7d3a_52e6_91c4_4b0f_8e57_2f60_1ab9_c3d8);
 
 impl RunId<'_> {

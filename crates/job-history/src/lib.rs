@@ -1,12 +1,12 @@
 #![doc = include_str!("../README.md")]
 
-mod ask;
 mod entry;
 mod error;
 mod fire_facts;
 #[cfg(all(test, feature = "sqlite"))]
 mod full_disk;
 mod history;
+mod history_queries;
 mod java_rows;
 mod options;
 mod query;

@@ -1,4 +1,4 @@
-//! What a history can be told.
+//! Options of a history.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,18 +7,18 @@ use std::time::Duration;
 use crate::store_url::{Kind, StoreUrl};
 use crate::{Error, Result};
 
-/// Where a history is kept, and how.
+/// Location of a history, and its settings.
 ///
 /// | option | default | range |
 /// |---|---|---|
 /// | [`queue_capacity`](Self::queue_capacity) | 10 000 records | 1 to 1 000 000 |
 /// | [`batch_size`](Self::batch_size) | 256 records | 1 to 10 000 |
-/// | [`keep_for`](Self::keep_for) | everything is kept for ever | at least 1 minute |
+/// | [`keep_for`](Self::keep_for) | no rows are deleted | at least 1 minute |
 /// | [`prune_every`](Self::prune_every) | 1 hour | at least 1 second |
 /// | [`prune_chunk`](Self::prune_chunk) | 1 000 rows | 1 to 100 000 |
 /// | [`connect_deadline`](Self::connect_deadline) | 10 s | at most 1 hour |
 /// | [`max_connections`](Self::max_connections) | 4 | 2 to 100 |
-/// | [`host_name`](Self::host_name) | that of the operating system | 1 to 255 characters |
+/// | [`host_name`](Self::host_name) | the host name of the operating system | 1 to 255 characters |
 ///
 /// # Examples
 /// ```
@@ -28,9 +28,9 @@ use crate::{Error, Result};
 ///
 /// let options = HistoryOptions::sqlite("history.db").keep_for(Duration::from_secs(30 * 86_400));
 /// assert!(format!("{options:?}").contains("history.db"));
-/// let wrong = HistoryOptions::url("oracle://db/jobs").unwrap_err();
+/// let error = HistoryOptions::url("oracle://db/jobs").unwrap_err();
 /// assert_eq!(
-///     wrong.to_string(),
+///     error.to_string(),
 ///     "url: its scheme is not valid, it must be \
 ///      sqlite:PATH, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE"
 /// );
@@ -50,17 +50,20 @@ pub struct HistoryOptions {
 }
 
 impl HistoryOptions {
-    /// Keeps the history in a file, which is created if it is not there; its folder must be. Several processes of one
-    /// host can share it; it must not lie on a network file system.
+    /// Stores the history in a file. A missing file is created; its folder must exist.
+    ///
+    /// Several processes of one host can share the file. It must not be on a network file system.
     pub fn sqlite(path: impl Into<PathBuf>) -> Self {
         Self::of(StoreUrl::File(path.into()))
     }
 
-    /// Keeps the history where a URL says: `sqlite:PATH`, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`, or
-    /// `mysql://…` for MySQL and MariaDB. Only the features of this crate that are on can be used.
+    /// Stores the history at a URL: `sqlite:PATH`, `postgres://USER:PASSWORD@HOST:PORT/DATABASE`,
+    /// or `mysql://…` for MySQL and MariaDB.
+    ///
+    /// The kind of store must be among the enabled features of this crate.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] says what is wrong with it without repeating it.
+    /// [`Error::InvalidOption`] describes the invalid part without repeating the URL.
     pub fn url(url: &str) -> Result<Self> {
         Ok(Self::of(StoreUrl::parse(url)?))
     }
@@ -88,65 +91,67 @@ impl HistoryOptions {
         self
     }
 
-    /// Sets how many records wait at most to be written. What comes when so many wait is dropped and counted.
+    /// Sets the maximum number of queued records. Further records are dropped and counted.
     #[must_use]
     pub fn queue_capacity(mut self, records: usize) -> Self {
         self.queue_capacity = records;
         self
     }
 
-    /// Sets how many records one transaction writes at most. It writes those that wait, and never waits for more.
+    /// Sets the maximum number of records in one transaction. The writer takes the queued records,
+    /// and does not wait for a full batch.
     #[must_use]
     pub fn batch_size(mut self, records: usize) -> Self {
         self.batch_size = records;
         self
     }
 
-    /// Sets how long rows are kept, by the time of the fire or event. The rows of Java instances in the tables that they
-    /// share go too.
+    /// Sets how long rows are kept, counted from the time of the fire or event. In the tables of
+    /// ElasticJob it also applies to the rows of Java instances.
     #[must_use]
     pub fn keep_for(mut self, age: Duration) -> Self {
         self.keep_for = Some(age);
         self
     }
 
-    /// Sets how often rows that are too old are looked for.
+    /// Sets the interval of the deletion of old rows.
     #[must_use]
     pub fn prune_every(mut self, interval: Duration) -> Self {
         self.prune_every = interval;
         self
     }
 
-    /// Sets how many rows of a table one transaction deletes at most. Records that wait are written in between.
+    /// Sets the maximum number of rows that one transaction deletes. Queued records are written in
+    /// between.
     #[must_use]
     pub fn prune_chunk(mut self, rows: u32) -> Self {
         self.prune_chunk = rows;
         self
     }
 
-    /// Sets how long [`History::open`](crate::History::open) tries to reach the store, and how long a query waits for a
-    /// connection.
+    /// Sets how long [`History::open`](crate::History::open) tries to reach the store, and how long
+    /// a query waits for a connection.
     #[must_use]
     pub fn connect_deadline(mut self, deadline: Duration) -> Self {
         self.connect_deadline = deadline;
         self
     }
 
-    /// Sets how many connections there are at most; one of them writes.
+    /// Sets the maximum number of connections; one of them writes.
     #[must_use]
     pub fn max_connections(mut self, connections: u32) -> Self {
         self.max_connections = connections;
         self
     }
 
-    /// Sets what stands in the column `hostname` of ElasticJob's table.
+    /// Sets the value of the column `hostname` in ElasticJob's table.
     #[must_use]
     pub fn host_name(mut self, name: impl Into<String>) -> Self {
         self.host_name = name.into();
         self
     }
 
-    /// Checks everything, and puts the password where it belongs.
+    /// Checks all options, and inserts the password into the URL.
     pub(crate) fn checked(mut self) -> Result<Self> {
         if let StoreUrl::File(path) = &self.url {
             self.url = StoreUrl::file(path.clone())?;
@@ -157,7 +162,7 @@ impl HistoryOptions {
         check_feature(self.url.kind())?;
         let hour = Duration::from_secs(3_600);
         let keep_for = self.keep_for.unwrap_or(Duration::MAX);
-        let keeps = keep_for >= Duration::from_secs(60);
+        let is_valid_age = keep_for >= Duration::from_secs(60);
         let rows: [(&str, String, bool, &str); 8] = [
             (
                 "queue_capacity",
@@ -171,7 +176,7 @@ impl HistoryOptions {
                 (1..=10_000).contains(&self.batch_size),
                 "1 to 10000 records",
             ),
-            ("keep_for", format!("{keep_for:?}"), keeps, "1 minute or longer, or left out"),
+            ("keep_for", format!("{keep_for:?}"), is_valid_age, "1 minute or longer, or left out"),
             (
                 "prune_every",
                 format!("{:?}", self.prune_every),
@@ -213,7 +218,7 @@ impl HistoryOptions {
 }
 
 fn check_feature(kind: Kind) -> Result<()> {
-    let (on, value, expected) = match kind {
+    let (is_enabled, value, expected) = match kind {
         Kind::Sqlite => (
             cfg!(feature = "sqlite"),
             "a file",
@@ -230,13 +235,13 @@ fn check_feature(kind: Kind) -> Result<()> {
             "another store, or the feature \"mysql\" of job-history must be on",
         ),
     };
-    if on {
+    if is_enabled {
         return Ok(());
     }
     Err(Error::InvalidOption { option: "url", value: value.to_owned(), expected })
 }
 
-/// Without the password.
+/// Shows all options but the password.
 impl fmt::Debug for HistoryOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("HistoryOptions")

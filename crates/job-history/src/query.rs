@@ -1,4 +1,4 @@
-//! Questions to a history, and what it answers.
+//! Queries of a history, and their results.
 
 use coordination::{FencingToken, RunSource};
 use jiff::Timestamp;
@@ -6,10 +6,10 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::FireOutcome;
 
-/// How many rows a page has at most.
+/// Maximum number of rows in a page.
 pub(crate) const MAX_PAGE: u32 = 1_000;
 
-/// Which fires. Every condition that is given must hold.
+/// Conditions for fires. A fire must meet all of them.
 ///
 /// # Examples
 /// ```
@@ -31,42 +31,42 @@ pub struct FireQuery {
 }
 
 impl FireQuery {
-    /// Only those of this job.
+    /// Selects fires of this job.
     #[must_use]
     pub fn job(mut self, name: impl Into<String>) -> Self {
         self.job = Some(name.into());
         self
     }
 
-    /// Only those of this item.
+    /// Selects fires of this item.
     #[must_use]
     pub fn item(mut self, item: ShardingItem) -> Self {
         self.item = Some(item);
         self
     }
 
-    /// Only those that were due at this time or later.
+    /// Selects fires that were scheduled for this time or later.
     #[must_use]
     pub fn from(mut self, time: Timestamp) -> Self {
         self.from = Some(time);
         self
     }
 
-    /// Only those that were due before this time.
+    /// Selects fires that were scheduled for a time before this one.
     #[must_use]
     pub fn until(mut self, time: Timestamp) -> Self {
         self.until = Some(time);
         self
     }
 
-    /// Only those that ended so.
+    /// Selects fires with this outcome.
     #[must_use]
     pub fn outcome(mut self, outcome: FireOutcome) -> Self {
         self.outcome = Some(outcome);
         self
     }
 
-    /// Only those that this instance ran last.
+    /// Selects fires whose last run was of this instance.
     #[must_use]
     pub fn instance(mut self, instance: InstanceId) -> Self {
         self.instance = Some(instance);
@@ -74,40 +74,40 @@ impl FireQuery {
     }
 }
 
-/// A fire of an item and what became of it.
+/// A fire of an item, with its outcome.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FireRecord {
-    /// The name of the job.
+    /// Name of the job.
     pub job: String,
-    /// Which item.
+    /// The item.
     pub item: ShardingItem,
-    /// When it was due; for a requested run, when it was asked for.
+    /// Scheduled fire time; for a manual request, the time of the request.
     pub fire: Timestamp,
-    /// What became of it.
+    /// Outcome, or the present state.
     pub outcome: FireOutcome,
-    /// Why it is not run, or what the error or panic of its run said; at most 4 000 characters.
+    /// Reason why it did not run, or error or panic of its run; at most 4 000 characters.
     pub reason: Option<String>,
-    /// Why it ran last; `None` if it did not.
+    /// Source of its last run; `None` if it had none.
     pub source: Option<RunSource>,
-    /// The token of its last run; 0 without monitoring.
+    /// Fencing token of its last run; 0 without monitoring.
     pub token: Option<FencingToken>,
-    /// Who ran it last.
+    /// Instance of its last run.
     pub instance: Option<InstanceId>,
-    /// When its last run began, by the clock of that instance.
+    /// Start of its last run, by the clock of that instance.
     pub began: Option<Timestamp>,
-    /// When its last run ended.
+    /// End of its last run.
     pub ended: Option<Timestamp>,
-    /// Who left a run of it unfinished.
+    /// Instance that was gone before it completed a run of this fire.
     pub left_by: Option<InstanceId>,
-    /// The exclusive end of the gap that begins with it: it and the fires after it were not run. Fires in between that have a row
-    /// of their own are explained by that.
+    /// Exclusive end of the gap that begins with this fire. If a fire within the gap has its own
+    /// row, that row has the reason.
     pub gap_until: Option<Timestamp>,
-    /// How many fires that gap has, this one included; `None` if that is not known.
+    /// Number of fires of that gap, including this one; `None` if unknown.
     pub gap_count: Option<u32>,
 }
 
-/// Where a page ends.
+/// End of a page of fires.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FireCursor {
     pub(crate) fire_ms: i64,
@@ -115,29 +115,29 @@ pub struct FireCursor {
     pub(crate) item: i64,
 }
 
-/// Some of the fires that were asked for, the latest first.
+/// One page of the selected fires, the latest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FirePage {
     /// The fires.
     pub fires: Vec<FireRecord>,
-    /// Where the next page begins; `None` if this is the last one.
+    /// Cursor for the next page; `None` if this is the last one.
     pub next: Option<FireCursor>,
 }
 
-/// How many fires of a job ended in which way.
+/// Number of fires of a job with one outcome.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[non_exhaustive]
 pub struct OutcomeCount {
-    /// The name of the job.
+    /// Name of the job.
     pub job: String,
     /// The outcome.
     pub outcome: FireOutcome,
-    /// How many fires of items.
+    /// Number of fires of items.
     pub fires: u64,
 }
 
-/// Which events. Every condition that is given must hold.
+/// Conditions for events. An event must meet all of them.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct EventQuery {
     pub(crate) job: Option<String>,
@@ -147,28 +147,29 @@ pub struct EventQuery {
 }
 
 impl EventQuery {
-    /// Only those of this job.
+    /// Selects events of this job.
     #[must_use]
     pub fn job(mut self, name: impl Into<String>) -> Self {
         self.job = Some(name.into());
         self
     }
 
-    /// Only those of this kind, a word of [`JobEvent::name`](coordination::JobEvent::name): `became_leader`.
+    /// Selects events of this kind, a word of [`JobEvent::name`](coordination::JobEvent::name) such
+    /// as `became_leader`.
     #[must_use]
     pub fn kind(mut self, word: impl Into<String>) -> Self {
         self.kind = Some(word.into());
         self
     }
 
-    /// Only those of this time or later.
+    /// Selects events of this time or later.
     #[must_use]
     pub fn from(mut self, time: Timestamp) -> Self {
         self.from = Some(time);
         self
     }
 
-    /// Only those before this time.
+    /// Selects events before this time.
     #[must_use]
     pub fn until(mut self, time: Timestamp) -> Self {
         self.until = Some(time);
@@ -176,27 +177,27 @@ impl EventQuery {
     }
 }
 
-/// Something that happened to a job besides its runs.
+/// An event of a job other than a claim or a completion.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventRecord {
-    /// When, by the clock of the instance.
+    /// Time, by the clock of the instance.
     pub at: Timestamp,
-    /// The name of the job.
+    /// Name of the job.
     pub job: String,
-    /// Who tells it.
+    /// Instance that reported the event.
     pub instance: Option<InstanceId>,
-    /// What, as a word of [`JobEvent::name`](coordination::JobEvent::name).
+    /// Kind, a word of [`JobEvent::name`](coordination::JobEvent::name).
     pub kind: String,
-    /// Of which item, if of one.
+    /// Item, if the event is about one.
     pub item: Option<ShardingItem>,
-    /// Of which fire, if of one.
+    /// Scheduled fire time, if the event is about one fire.
     pub fire: Option<Timestamp>,
-    /// What, as a sentence; at most 4 000 characters.
+    /// Description in one sentence; at most 4 000 characters.
     pub text: String,
 }
 
-/// Where a page of events ends.
+/// End of a page of events.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventCursor {
     pub(crate) at_ms: i64,
@@ -204,26 +205,26 @@ pub struct EventCursor {
     pub(crate) seq: i64,
 }
 
-/// Some of the events that were asked for, the latest first.
+/// One page of the selected events, the latest first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct EventPage {
     /// The events.
     pub events: Vec<EventRecord>,
-    /// Where the next page begins; `None` if this is the last one.
+    /// Cursor for the next page; `None` if this is the last one.
     pub next: Option<EventCursor>,
 }
 
-/// Records that a process had to drop because its queue was full.
+/// Records that a process dropped because its queue was full.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DropRecord {
-    /// The history that dropped them, by the random name that it has for its life.
+    /// Random name of the history that dropped them. Each opened history gets a new one.
     pub writer: String,
-    /// The time of the first of them.
+    /// Time of the first dropped record.
     pub first: Timestamp,
-    /// The time of the last of them.
+    /// Time of the last dropped record.
     pub last: Timestamp,
-    /// How many.
+    /// Number of dropped records.
     pub dropped: u64,
 }

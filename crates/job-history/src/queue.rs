@@ -11,21 +11,21 @@ use tokio::sync::mpsc;
 use crate::entry::Entry;
 use crate::store::DropRow;
 
-/// Tells a history what happens. Give a clone to each scheduler.
+/// Subscriber that queues records for a history. Give a clone to each scheduler.
 ///
-/// It never blocks: a record that finds the queue full, or the history closed, is dropped and counted.
+/// It never blocks: if the queue is full or the history closed, the record is dropped and counted.
 #[derive(Clone)]
 pub struct HistorySubscriber {
     queue: Arc<Queue>,
 }
 
-/// What is known where records come in.
+/// Sending half of the queue, and its counters.
 pub(crate) struct Queue {
     sender: mpsc::Sender<Entry>,
     accepted: AtomicU64,
     dropped: AtomicU64,
     seq: AtomicI64,
-    /// Those that are not written down yet.
+    /// Drops that are not in the store yet.
     drops: Mutex<Option<DropRow>>,
 }
 
@@ -45,7 +45,7 @@ impl Queue {
     fn push(&self, entry: Entry, at_ms: i64) {
         match self.sender.try_reserve() {
             Ok(place) => {
-                // Before it is sent: the writer may be done with it at once.
+                // Counted before it is sent: otherwise `written` could exceed `accepted`.
                 self.accepted.fetch_add(1, Ordering::AcqRel);
                 place.send(entry);
             }
@@ -73,17 +73,17 @@ impl Queue {
         self.seq.fetch_add(1, Ordering::AcqRel)
     }
 
-    /// Returns what was dropped since this was last called.
+    /// Returns the drops since the last call.
     pub(crate) fn take_drops(&self) -> Option<DropRow> {
         self.drops.lock().take()
     }
 
-    /// Returns how many records were taken in.
+    /// Returns the number of accepted records.
     pub(crate) fn accepted(&self) -> u64 {
         self.accepted.load(Ordering::Acquire)
     }
 
-    /// Returns how many records were dropped.
+    /// Returns the number of dropped records.
     pub(crate) fn dropped(&self) -> u64 {
         self.dropped.load(Ordering::Acquire)
     }

@@ -1,4 +1,4 @@
-//! Where the store is: a file, or the URL of a server whose password is never shown.
+//! Location of the store: a file, or the URL of a server whose password is never shown.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -17,8 +17,8 @@ pub(crate) enum Kind {
 
 const EXPECTED: &str = "sqlite:PATH, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE";
 
-/// What a URL may say after its question mark. Anything else is refused: a misspelled name would otherwise be ignored,
-/// and its value, which may be a secret, logged.
+/// Accepted parameters of a URL. Others are rejected: the driver would ignore a misspelt name and
+/// log its value, which may be a secret.
 const PARAMETERS: [&str; 12] = [
     "application_name",
     "charset",
@@ -34,7 +34,7 @@ const PARAMETERS: [&str; 12] = [
     "sslrootcert",
 ];
 
-/// Where a store is.
+/// Location of a store.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) enum StoreUrl {
     File(PathBuf),
@@ -47,13 +47,13 @@ impl StoreUrl {
             let path = path.strip_prefix("//").unwrap_or(path);
             return Self::file(PathBuf::from(path));
         }
-        // What cannot be read may hold a password anywhere, and is not repeated.
+        // An unparsable text is not repeated: it may have a password anywhere.
         let invalid = |value: &str| Error::InvalidOption {
             option: "url",
             value: value.to_owned(),
             expected: EXPECTED,
         };
-        let url = Url::parse(text).map_err(|_| invalid("what was given"))?;
+        let url = Url::parse(text).map_err(|_| invalid("the given text"))?;
         let kind = match url.scheme() {
             "postgres" | "postgresql" => Kind::Postgres,
             "mysql" | "mariadb" => Kind::MySql,
@@ -69,7 +69,8 @@ impl StoreUrl {
             Some((name, _)) => Err(Error::InvalidOption {
                 option: "url",
                 value: format!("the parameter {name:?}"),
-                expected: "one of those that docs/history.md lists; a password belongs before the @, or in `password`",
+                expected: "one of the parameters that docs/history.md lists; \
+                           a password belongs before the @, or in `password`",
             }),
             None => Ok(Self::Server { kind, url }),
         }
@@ -80,7 +81,7 @@ impl StoreUrl {
             return Err(Error::InvalidOption {
                 option: "path",
                 value: format!("{path:?}"),
-                expected: "the path of a file; it is created if it is not there",
+                expected: "the path of a file; a missing file is created",
             });
         }
         Ok(Self::File(path))
@@ -93,7 +94,7 @@ impl StoreUrl {
         }
     }
 
-    /// Puts a password in the place of the one of the URL.
+    /// Replaces the password of the URL.
     pub(crate) fn set_password(&mut self, password: &str) -> Result<()> {
         let Self::Server { url, .. } = self else {
             return Err(Error::InvalidOption {
@@ -110,21 +111,21 @@ impl StoreUrl {
         })
     }
 
-    /// Returns the texts that must not be shown: the password as it is written in the URL, and as it is meant.
+    /// Returns the texts to mask: the password, decoded and as it is encoded in the URL.
     pub(crate) fn secrets(&self) -> Vec<String> {
         let Self::Server { url, .. } = self else { return Vec::new() };
-        let Some(written) = url.password().filter(|password| !password.is_empty()) else {
+        let Some(encoded) = url.password().filter(|password| !password.is_empty()) else {
             return Vec::new();
         };
-        // The form of a query is the only decoder of this library; there a plus sign would be a space.
-        let query = format!("p={}", written.replace('+', "%2B"));
-        let meant = url::form_urlencoded::parse(query.as_bytes()).next();
-        let meant = meant.map(|(_, meant)| meant.into_owned());
-        meant.into_iter().chain([written.to_owned()]).collect()
+        // `url` decodes only form data, where a plus sign stands for a space.
+        let query = format!("p={}", encoded.replace('+', "%2B"));
+        let decoded = url::form_urlencoded::parse(query.as_bytes()).next();
+        let decoded = decoded.map(|(_, decoded)| decoded.into_owned());
+        decoded.into_iter().chain([encoded.to_owned()]).collect()
     }
 }
 
-/// Without user, password and parameters.
+/// Shows the location without user, password and parameters.
 impl fmt::Display for StoreUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -151,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_url_is_shown_without_what_is_secret() {
+    fn url_is_shown_without_secrets() {
         let url = StoreUrl::parse("postgres://me:p%40ss+1@db:5433/jobs?sslmode=require").unwrap();
         assert_eq!(url.to_string(), "postgres://db:5433/jobs");
         assert_eq!(format!("{url:?}"), "postgres://db:5433/jobs");
@@ -163,11 +164,11 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_cannot_be_used_is_refused_and_not_repeated() {
+    fn invalid_url_is_rejected_without_repeating_it() {
         let rows = [
-            ("", "what was given"),
-            ("hunter2", "what was given"),
-            ("postgres://me:hunter2@:80:80/x", "what was given"),
+            ("", "the given text"),
+            ("hunter2", "the given text"),
+            ("postgres://me:hunter2@:80:80/x", "the given text"),
             ("oracle://me:hunter2@db/jobs", "its scheme"),
             ("postgres://me:hunter2@db", "an empty name of the database"),
             ("postgres://me:hunter2@db/", "an empty name of the database"),

@@ -1,4 +1,5 @@
-//! The one task that writes: takes what waits, writes it in one transaction, and tries again until the store has it.
+//! The writer task: takes queued records, writes them in one transaction, and retries until it is
+//! committed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,13 +17,13 @@ use crate::text::clip;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
-/// How often it is tried at once after somebody else was quicker.
-const CONFLICTS: u32 = 5;
-/// How many different reasons are logged as warnings while the store cannot be written; further
-/// ones only for debugging.
+/// Maximum number of immediate retries after conflicts with other writers.
+const MAX_IMMEDIATE_RETRIES: u32 = 5;
+/// Maximum number of different reasons that are logged as warnings during one outage. Further ones
+/// are logged for debugging only.
 const MAX_REASONS: usize = 8;
 
-/// What the writer has done so far.
+/// Progress of the writer, published after each change.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) written: u64,
@@ -32,7 +33,7 @@ pub(crate) struct Progress {
     pub(crate) fault: Option<String>,
 }
 
-/// How rows that are too old are deleted.
+/// Settings of the deletion of old rows.
 pub(crate) struct Retention {
     pub(crate) keep_for: Option<Duration>,
     pub(crate) every: Duration,
@@ -48,19 +49,19 @@ pub(crate) struct Writer {
     pub(crate) name: String,
     pub(crate) batch_size: usize,
     pub(crate) retention: Retention,
-    /// Whether the table of states has the column `source`; `None` until the tables are known to be there.
+    /// True if the table of states has the column `source`; `None` until the tables are migrated.
     pub(crate) has_source: Option<bool>,
-    /// Since the store could be written the last time.
+    /// Reasons since the last successful write.
     pub(crate) reasons: Reasons,
 }
 
-/// Reasons that were logged as warnings, a bounded number of them.
+/// Reasons that were already logged as warnings; their number is bounded.
 #[derive(Debug, Default)]
 pub(crate) struct Reasons(Vec<String>);
 
 impl Reasons {
-    /// Returns true if the reason has not been logged yet and is to be.
-    fn take(&mut self, reason: &str) -> bool {
+    /// Returns true if the reason is new and must be logged, and remembers it.
+    fn is_first(&mut self, reason: &str) -> bool {
         let is_new = self.0.len() < MAX_REASONS && self.0.iter().all(|known| known != reason);
         if is_new {
             self.0.push(reason.to_owned());
@@ -69,7 +70,7 @@ impl Reasons {
     }
 }
 
-/// What comes next in the life of a writer.
+/// Next step of the writer.
 enum Next {
     Records(usize),
     Prune,
@@ -77,7 +78,7 @@ enum Next {
 }
 
 impl Writer {
-    /// Runs until it is told to close and everything that waits is written.
+    /// Runs until the history is closed and all queued records are written.
     pub(crate) async fn run(mut self) {
         let mut entries = Vec::new();
         let mut drops = None;
@@ -85,7 +86,7 @@ impl Writer {
         loop {
             match self.next(&mut entries, prunes.due()).await {
                 Next::Records(0) => {
-                    // What was dropped after the last batch was taken.
+                    // Writes the drops since the last batch.
                     self.write_all(&[], &mut drops).await;
                     return;
                 }
@@ -109,14 +110,14 @@ impl Writer {
         };
         select! {
             biased;
-            // The sender of it is gone if the history was dropped.
+            // An error means that the history was dropped, which closes the queue, too.
             _ = self.closing.wait_for(|closing| *closing), if is_open => Next::Close,
             count = self.receiver.recv_many(entries, self.batch_size) => Next::Records(count),
             () = prune_due, if is_open => Next::Prune,
         }
     }
 
-    /// Writes until all of it is written or refused for what it is.
+    /// Writes records until each is committed or rejected by the store.
     async fn write_all(&mut self, entries: &[Entry], drops: &mut Option<DropRow>) {
         if drops.is_none() {
             *drops = self.queue.take_drops();
@@ -127,11 +128,11 @@ impl Writer {
         let batch = Batch::of(entries, drops.as_ref());
         match self.persist(&batch).await {
             Ok(()) => {
-                self.note_drops(drops.take());
+                self.log_drops(drops.take());
                 self.progress.send_modify(|p| p.written += entries.len() as u64);
             }
             Err(fault) if entries.len() == 1 && drops.is_none() => self.refuse(&fault),
-            // One of them cannot be stored; the others can.
+            // The store rejected at least one record: each is written on its own.
             Err(_) => {
                 for entry in entries {
                     match self.persist(&Batch::of([entry], None)).await {
@@ -140,7 +141,7 @@ impl Writer {
                     }
                 }
                 if self.persist(&Batch::of([], drops.as_ref())).await.is_ok() {
-                    self.note_drops(drops.take());
+                    self.log_drops(drops.take());
                 }
             }
         }
@@ -148,11 +149,12 @@ impl Writer {
 
     fn refuse(&self, fault: &Fault) {
         let reason = self.store.reason(fault);
-        tracing::error!(store = %self.store.url, reason, "history store refused a record");
+        tracing::error!(store = %self.store.url, reason, "history store rejected a record");
         self.progress.send_modify(|p| p.refused += 1);
     }
 
-    /// Tries to write a batch until the store has it. Fails only if it refuses the rows for what they are.
+    /// Retries a batch until it is committed. It fails only if the store rejects the values of a
+    /// row.
     async fn persist(&mut self, batch: &Batch) -> Result<(), Fault> {
         let mut pause = FIRST_PAUSE;
         let mut conflicts = 0;
@@ -166,7 +168,7 @@ impl Writer {
             };
             match fault.class {
                 FaultClass::Refused => return Err(fault),
-                FaultClass::Conflict if conflicts < CONFLICTS => conflicts += 1,
+                FaultClass::Conflict if conflicts < MAX_IMMEDIATE_RETRIES => conflicts += 1,
                 FaultClass::Conflict
                 | FaultClass::Away
                 | FaultClass::Denied
@@ -183,7 +185,7 @@ impl Writer {
         let has_source = self.prepared().await?;
         let written = self.store.write(batch, &self.name, has_source).await;
         if written.is_err() {
-            // Somebody may have taken the tables away: look again.
+            // The tables may have been dropped: the next attempt migrates them again.
             self.has_source = None;
         }
         written
@@ -201,7 +203,8 @@ impl Writer {
         }
     }
 
-    /// Waits, but not on when the history is being closed: then there is not much time.
+    /// Waits before a retry. A close shortens the wait, because the time until its deadline is
+    /// short.
     async fn wait(&mut self, pause: Duration) {
         if *self.closing.borrow() {
             tokio::time::sleep(pause.min(FIRST_PAUSE)).await;
@@ -215,7 +218,7 @@ impl Writer {
 
     fn note_fault(&mut self, fault: &Fault) {
         let reason = clip(&self.store.reason(fault), 1_000);
-        if self.reasons.take(&reason) {
+        if self.reasons.is_first(&reason) {
             tracing::warn!(store = %self.store.url, reason, "history store cannot be written, retrying");
         } else {
             tracing::debug!(store = %self.store.url, reason, "history store still cannot be written");
@@ -227,14 +230,14 @@ impl Writer {
     }
 
     fn note_success(&mut self) {
-        let came_back = self.progress.send_if_modified(|p| p.fault.take().is_some());
-        if came_back {
+        let is_recovered = self.progress.send_if_modified(|p| p.fault.take().is_some());
+        if is_recovered {
             self.reasons = Reasons::default();
             tracing::info!(store = %self.store.url, "history store can be written again");
         }
     }
 
-    fn note_drops(&self, drops: Option<DropRow>) {
+    fn log_drops(&self, drops: Option<DropRow>) {
         let Some(DropRow { first_ms, last_ms, dropped, .. }) = drops else { return };
         let (first, last) = (FireTime(first_ms), FireTime(last_ms));
         tracing::error!(
@@ -242,7 +245,7 @@ impl Writer {
         );
     }
 
-    /// Deletes one chunk of one table. What fails is tried again at the next time.
+    /// Deletes one chunk of one table. After a failure the next interval tries again.
     async fn prune(&mut self, prunes: &mut Prunes) {
         let Some(keep_for) = self.retention.keep_for else { return };
         let before_ms = before_ms(keep_for);
@@ -258,19 +261,19 @@ impl Writer {
             }
             Err(fault) => {
                 let reason = self.store.reason(&fault);
-                tracing::warn!(store = %self.store.url, reason, "history could not be pruned");
-                prunes.give_up();
+                tracing::warn!(store = %self.store.url, reason, "history could not delete old rows");
+                prunes.reschedule();
             }
         }
     }
 }
 
-/// Returns the time before which everything is too old.
+/// Returns the time before which rows are too old, in milliseconds since 1970 UTC.
 pub(crate) fn before_ms(keep_for: Duration) -> i64 {
     now_ms().saturating_sub(i64::try_from(keep_for.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// When which table is looked through for old rows: at the beginning, and then in intervals, one chunk after the other.
+/// Schedule of the deletion of old rows: at the start and then at intervals, table by table.
 struct Prunes {
     at: Option<Instant>,
     every: Duration,
@@ -297,22 +300,23 @@ impl Prunes {
         }
         self.table += 1;
         if self.table == Table::ALL.len() {
-            self.give_up();
+            self.reschedule();
         }
     }
 
-    fn give_up(&mut self) {
+    fn reschedule(&mut self) {
         self.table = 0;
         self.at = Instant::now().checked_add(self.every);
     }
 }
 
-/// Between half of a pause and all of it, so that many processes do not come back at the same moment.
+/// Returns a random time from half of a pause to all of it, so that many processes do not retry at
+/// the same moment.
 fn jittered(pause: Duration) -> Duration {
     pause.mul_f64(0.5 + fastrand::f64() / 2.0)
 }
 
-/// Returns what time it is, in milliseconds since 1970 UTC.
+/// Returns the present time, in milliseconds since 1970 UTC.
 pub(crate) fn now_ms() -> i64 {
     Timestamp::now().as_millisecond()
 }
@@ -322,11 +326,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_reason_is_logged_once_and_their_number_is_bounded() {
+    fn each_reason_is_logged_once_up_to_a_limit() {
         let mut reasons = Reasons::default();
-        assert!(reasons.take("full") && reasons.take("locked"));
-        assert!(!reasons.take("full") && !reasons.take("locked"));
-        let logged = (0..100).filter(|n| reasons.take(&format!("reason {n}"))).count();
+        assert!(reasons.is_first("full") && reasons.is_first("locked"));
+        assert!(!reasons.is_first("full") && !reasons.is_first("locked"));
+        let logged = (0..100).filter(|n| reasons.is_first(&format!("reason {n}"))).count();
         assert_eq!(logged, MAX_REASONS - 2);
     }
 }

@@ -1,4 +1,4 @@
-//! Wrong options, and stores that are away, locked, damaged, full of newer tables, or too slow.
+//! Wrong options, and stores that are unavailable, locked, damaged, too new, or too slow.
 #![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -12,7 +12,7 @@ use job_history::{Error, EventQuery, FireQuery, History, HistoryOptions};
 use lite::EventSubscriber;
 use sqlx::sqlite::SqliteConnectOptions;
 use sqlx::{AssertSqlSafe, ConnectOptions, Connection, SqliteConnection};
-use support::{DEADLINE, Run, Teller, at, open};
+use support::{DEADLINE, Publisher, Run, at, open};
 
 const SHORT: Duration = Duration::from_millis(300);
 
@@ -24,8 +24,8 @@ async fn execute(connection: &mut SqliteConnection, sql: &str) {
     sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(connection).await.unwrap();
 }
 
-fn teller<S: EventSubscriber>(subscriber: S) -> Teller<S> {
-    Teller { subscriber, job: "job", me: 1 }
+fn publisher<S: EventSubscriber>(subscriber: S) -> Publisher<S> {
+    Publisher { subscriber, job: "job", instance_number: 1 }
 }
 
 fn run(token: u64) -> Run {
@@ -34,7 +34,7 @@ fn run(token: u64) -> Run {
 }
 
 #[tokio::test]
-async fn a_wrong_option_is_named_with_its_value_and_what_is_valid() {
+async fn invalid_option_is_named_with_its_value_and_the_valid_range() {
     let file = || HistoryOptions::sqlite("unused.db");
     let second = Duration::from_secs(1);
     let rows: [(&str, HistoryOptions, &str); 15] = [
@@ -54,36 +54,36 @@ async fn a_wrong_option_is_named_with_its_value_and_what_is_valid() {
         ("path: \"\"", HistoryOptions::sqlite(""), "the path of a file"),
         ("path: \":memory:\"", HistoryOptions::sqlite(":memory:"), "the path of a file"),
     ];
-    for (wrong, options, expected) in rows {
+    for (invalid, options, expected) in rows {
         let shown = format!("{options:?}");
         let in_background = History::open_in_background(options.clone()).unwrap_err();
         let error = History::open(options).await.unwrap_err();
         assert_eq!(error, in_background);
         assert!(matches!(error, Error::InvalidOption { .. }) && !error.is_retryable());
         let text = error.to_string();
-        assert!(text.starts_with(wrong) && text.contains(expected), "{wrong}: {text}");
+        assert!(text.starts_with(invalid) && text.contains(expected), "{invalid}: {text}");
         assert!(!format!("{text} {error:?} {shown}").contains("hunter2"));
     }
-    assert!(!Path::new("unused.db").exists(), "nothing is tried before the options are right");
+    assert!(!Path::new("unused.db").exists(), "invalid options must not create a file");
 }
 
-/// Rows hold what failed runs have printed.
+/// Rows hold the output of failed runs.
 #[cfg(unix)]
 #[tokio::test]
-async fn a_file_and_what_sqlite_puts_beside_it_are_for_their_owner_alone() {
+async fn database_files_are_readable_by_their_owner_alone() {
     use std::os::unix::fs::PermissionsExt;
 
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h.db");
     let history = open(HistoryOptions::sqlite(&path)).await;
-    teller(history.subscriber()).claims(0, run(1));
+    publisher(history.subscriber()).claims(0, run(1));
     history.flush(DEADLINE).await.unwrap();
     for name in ["h.db", "h.db-wal", "h.db-shm"] {
         let mode = std::fs::metadata(folder.path().join(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, 0o600, "{name}");
     }
     history.close(DEADLINE).await.unwrap();
-    // An operator may share it: it stays so.
+    // The permissions that an operator sets later are kept.
     std::fs::set_permissions(&path, PermissionsExt::from_mode(0o640)).unwrap();
     let history = open(HistoryOptions::sqlite(&path)).await;
     let mode = std::fs::metadata(&path).unwrap().permissions().mode();
@@ -92,7 +92,7 @@ async fn a_file_and_what_sqlite_puts_beside_it_are_for_their_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_limit_of_a_page_that_is_wrong_is_named() {
+async fn invalid_page_limit_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let history = open(HistoryOptions::sqlite(folder.path().join("h.db"))).await;
     for limit in [0, 1_001] {
@@ -105,7 +105,7 @@ async fn a_limit_of_a_page_that_is_wrong_is_named() {
 }
 
 #[tokio::test]
-async fn a_file_that_cannot_be_used_is_told_at_once_with_its_path() {
+async fn unusable_file_is_reported_at_once_with_its_path() {
     let folder = tempfile::tempdir().unwrap();
     let garbage = folder.path().join("garbage.db");
     std::fs::write(&garbage, "this is no database, but it is longer than its header ".repeat(99))
@@ -129,13 +129,13 @@ async fn a_file_that_cannot_be_used_is_told_at_once_with_its_path() {
         assert!(text.contains(expected) && text.contains(path.to_str().unwrap()), "{text}");
     }
     let left = std::fs::read(&garbage).unwrap();
-    assert!(left.starts_with(b"this is no database"), "what was there is left alone");
+    assert!(left.starts_with(b"this is no database"), "the content of the file must not change");
 }
 
 #[cfg(feature = "postgres")]
 #[tokio::test]
-async fn a_server_that_does_not_answer_is_given_up_at_the_deadline_and_its_password_not_shown() {
-    // A port that was free a moment ago, and one that takes connections and says nothing.
+async fn unreachable_server_fails_at_the_deadline_without_its_password() {
+    // A port without a listener, and one whose listener never answers.
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     for port in [gone, silent.local_addr().unwrap().port()] {
@@ -151,14 +151,14 @@ async fn a_server_that_does_not_answer_is_given_up_at_the_deadline_and_its_passw
 
 #[cfg(feature = "postgres")]
 #[tokio::test]
-async fn without_its_store_a_history_keeps_count_and_keeps_nobody_waiting() {
+async fn unreachable_store_never_blocks_and_dropped_records_are_counted() {
     let gone = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let url = format!("postgres://me:hunter2@127.0.0.1:{gone}/jobs");
     let options = HistoryOptions::url(&url).unwrap().connect_deadline(SHORT).queue_capacity(3);
     let history = History::open_in_background(options.batch_size(1)).unwrap();
-    let teller = teller(history.subscriber());
+    let publisher = publisher(history.subscriber());
     for token in 1..=10 {
-        teller.claims(0, run(token));
+        publisher.claims(0, run(token));
     }
     let stats = history.wait_for(|stats| stats.retries > 1).await;
     assert_eq!(stats.accepted + stats.dropped, 10);
@@ -168,27 +168,31 @@ async fn without_its_store_a_history_keeps_count_and_keeps_nobody_waiting() {
     let error = history.close(SHORT).await.unwrap_err();
     let expected = format!("{} records are not written", stats.accepted);
     assert!(error.to_string().starts_with(&expected), "{error}");
-    teller.claims(0, run(11));
-    assert_eq!(history.stats().dropped, stats.dropped + 1, "after the end it is counted, too");
+    publisher.claims(0, run(11));
+    assert_eq!(
+        history.stats().dropped,
+        stats.dropped + 1,
+        "records after the close must be counted"
+    );
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_locked_store_gets_everything_in_the_end_and_the_count_of_what_was_dropped() {
+async fn locked_store_gets_queued_records_and_the_drop_count_later() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h.db");
     let history = open(HistoryOptions::sqlite(&path).queue_capacity(20).batch_size(5)).await;
     let mut holder = raw(&path).await;
     execute(&mut holder, "BEGIN EXCLUSIVE").await;
 
-    let teller = teller(history.subscriber());
+    let publisher = publisher(history.subscriber());
     for token in 1..=100 {
-        teller.claims(i64::try_from(token).unwrap(), run(token));
+        publisher.claims(i64::try_from(token).unwrap(), run(token));
     }
     let stats = history.wait_for(|stats| stats.retries > 0).await;
     assert!(stats.fault.as_deref().unwrap().contains("locked"), "{stats:?}");
     assert_eq!((stats.accepted + stats.dropped, stats.written), (100, 0));
-    assert!((20..=25).contains(&stats.accepted), "the queue and a batch: {stats:?}");
-    // Meanwhile it can be read.
+    assert!((20..=25).contains(&stats.accepted), "the queue and one batch: {stats:?}");
+    // Readers do not wait for the lock.
     assert_eq!(history.counts(&FireQuery::default()).await.unwrap(), []);
     let error = history.flush(SHORT).await.unwrap_err();
     let Error::Unwritten { records, .. } = error else { panic!("{error:?}") };
@@ -203,7 +207,7 @@ async fn a_locked_store_gets_everything_in_the_end_and_the_count_of_what_was_dro
     let drops = history.drops(Some(at(0)), Some(at(101))).await.unwrap();
     assert_eq!(drops.iter().map(|row| row.dropped).sum::<u64>(), stats.dropped, "{drops:?}");
     let (first, last) = (drops.first().unwrap().first, drops.last().unwrap().last);
-    // The writer may take its first batch before or after the queue is full for the first time.
+    // The writer may take its first batch before or after the queue becomes full.
     assert!((at(21)..=at(26)).contains(&first), "{first}");
     assert_eq!(last, at(100));
     assert_eq!(history.drops(Some(at(101)), None).await.unwrap(), []);
@@ -212,21 +216,21 @@ async fn a_locked_store_gets_everything_in_the_end_and_the_count_of_what_was_dro
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn tables_that_somebody_takes_away_are_made_again() {
+async fn dropped_tables_are_created_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h.db");
     let history = open(HistoryOptions::sqlite(&path)).await;
     let mut other = raw(&path).await;
     execute(&mut other, "DROP TABLE ejob_fire; DROP TABLE ejob_history_version").await;
-    let teller = teller(history.subscriber());
-    teller.claims(0, run(1));
+    let publisher = publisher(history.subscriber());
+    publisher.claims(0, run(1));
     history.flush(DEADLINE).await.unwrap();
     assert_eq!(history.counts(&FireQuery::default()).await.unwrap()[0].fires, 1);
     history.close(DEADLINE).await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_record_that_the_store_refuses_keeps_no_other_from_being_written() {
+async fn rejected_record_does_not_block_other_records() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h.db");
     let history = open(HistoryOptions::sqlite(&path)).await;
@@ -234,11 +238,11 @@ async fn a_record_that_the_store_refuses_keeps_no_other_from_being_written() {
     let trigger = "CREATE TRIGGER no_leaders BEFORE INSERT ON ejob_event WHEN NEW.kind = 'became_leader' \
                    BEGIN SELECT RAISE(ABORT, 'no leaders here'); END; BEGIN IMMEDIATE";
     execute(&mut other, trigger).await;
-    let teller = teller(history.subscriber());
-    teller.claims(0, run(1));
-    teller.tell(1, JobEvent::BecameLeader { term: 1 });
-    teller.tell(2, JobEvent::LostLeadership);
-    teller.claims(3, run(2));
+    let publisher = publisher(history.subscriber());
+    publisher.claims(0, run(1));
+    publisher.publish(1, JobEvent::BecameLeader { term: 1 });
+    publisher.publish(2, JobEvent::LostLeadership);
+    publisher.claims(3, run(2));
     execute(&mut other, "COMMIT").await;
     history.flush(DEADLINE).await.unwrap();
     let stats = history.stats();
@@ -253,15 +257,15 @@ async fn a_record_that_the_store_refuses_keeps_no_other_from_being_written() {
     history.close(DEADLINE).await.unwrap();
 }
 
-/// The history is dropped while a scheduler still tells it of something.
+/// The history is dropped while a scheduler still has its subscriber.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn what_waits_when_a_history_is_dropped_is_written_all_the_same() {
+async fn queued_records_are_written_after_the_history_is_dropped() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h.db");
     let history = open(HistoryOptions::sqlite(&path)).await;
-    let teller = teller(history.subscriber());
+    let publisher = publisher(history.subscriber());
     for token in 1..=50 {
-        teller.claims(0, run(token));
+        publisher.claims(0, run(token));
     }
     drop(history);
     let again = open(HistoryOptions::sqlite(&path)).await;

@@ -1,5 +1,8 @@
-//! What every store must do, on a server of MySQL or MariaDB. Run it with the server's URL:
-//! `EJOB_TEST_MYSQL_URL=mysql://… cargo test -p job-history --features mysql --test mysql -- --ignored`.
+//! The suite for all stores, on a MySQL or MariaDB server. Run it with the URL of the server:
+//! ```text
+//! export EJOB_TEST_MYSQL_URL=mysql://…
+//! cargo test -p job-history --features mysql --test mysql -- --ignored
+//! ```
 #![cfg(feature = "mysql")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,11 +11,11 @@ mod support;
 use job_history::{Error, History, HistoryOptions};
 use sqlx::{AssertSqlSafe, Row};
 use support::server;
-use support::suite::{self, Dump, Place};
+use support::suite::{self, Dump, TestStore};
 
 const VARIABLE: &str = "EJOB_TEST_MYSQL_URL";
 
-/// Reads raw, through a connection of its own.
+/// Reads a table directly, through its own connection.
 fn dump(url: String) -> Dump {
     Box::new(move |table, columns| {
         let url = url.clone();
@@ -37,18 +40,18 @@ async fn run_raw(url: &str, sql: String) {
     pool.close().await;
 }
 
-/// A time of these tables has whole seconds.
+/// Times in these tables have whole seconds.
 fn time(time: &str) -> String {
     format!("2024-02-29 {}", time.split('.').next().unwrap())
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
-async fn a_server_does_what_every_store_must() {
+async fn mysql_server_passes_the_store_suite() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
-    suite::all(&Place {
+    suite::all(&TestStore {
         options: HistoryOptions::url(&url)
             .unwrap()
             .host_name("host-7")
@@ -61,20 +64,20 @@ async fn a_server_does_what_every_store_must() {
     run_raw(&admin, format!("DROP DATABASE {database}")).await;
 }
 
-/// The tables as ElasticJob 3.0.5 makes them: with a number of their own, and states without `source`.
+/// The tables as ElasticJob 3.0.5 creates them: with an `auto_id`, and states without `source`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
-async fn tables_that_a_java_instance_has_made_are_used_as_they_are() {
+async fn tables_of_a_java_instance_are_used_as_they_are() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
-    let made = "CREATE TABLE JOB_STATUS_TRACE_LOG (auto_id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, \
+    let create_table = "CREATE TABLE JOB_STATUS_TRACE_LOG (auto_id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, \
                 id VARCHAR(40) NOT NULL, \
                 job_name VARCHAR(100) NOT NULL, original_task_id VARCHAR(255) NOT NULL, \
                 task_id VARCHAR(255) NOT NULL, slave_id VARCHAR(50) NOT NULL, execution_type VARCHAR(20) NOT NULL, \
                 sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, \
                 creation_time TIMESTAMP NULL) ENGINE = InnoDB";
-    run_raw(&url, made.to_owned()).await;
+    run_raw(&url, create_table.to_owned()).await;
     suite::states_without_source(
         HistoryOptions::url(&url).unwrap().connect_deadline(support::DEADLINE),
         &dump(url.clone()),
@@ -85,9 +88,9 @@ async fn tables_that_a_java_instance_has_made_are_used_as_they_are() {
 
 #[tokio::test]
 #[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
-async fn a_wrong_password_is_told_at_once_and_not_shown() {
+async fn wrong_password_is_reported_at_once_and_not_shown() {
     let mut url = url::Url::parse(&server::url(VARIABLE)).unwrap();
-    url.set_username("nobody_of_this_name").unwrap();
+    url.set_username("no_such_user").unwrap();
     let options = HistoryOptions::url(url.as_str()).unwrap().password("hunter2");
     assert!(!format!("{options:?}").contains("hunter2"));
     let error = History::open(options).await.unwrap_err();
@@ -105,7 +108,7 @@ async fn connections(admin: &str, database: &str) -> Vec<i64> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
-async fn connections_that_are_cut_lose_nothing() {
+async fn killed_connections_lose_no_record() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
@@ -116,7 +119,7 @@ async fn connections_that_are_cut_lose_nothing() {
     for round in 0..5 {
         suite::claim_twenty(&history, round);
         for id in connections(&admin, &database).await {
-            // One that has ended by itself meanwhile cannot be cut any more.
+            // A connection may have ended by itself in the meantime.
             let pool = sqlx::MySqlPool::connect(&admin).await.unwrap();
             let cut = sqlx::raw_sql(AssertSqlSafe(format!("KILL {id}"))).execute(&pool).await;
             let is_gone = |error: sqlx::Error| error.to_string().contains("Unknown thread id");

@@ -1,5 +1,8 @@
-//! What every store must do, on a server of PostgreSQL. Run it with the server's URL:
-//! `EJOB_TEST_POSTGRES_URL=postgres://… cargo test -p job-history --features postgres --test postgres -- --ignored`.
+//! The suite for all stores, on a PostgreSQL server. Run it with the URL of the server:
+//! ```text
+//! export EJOB_TEST_POSTGRES_URL=postgres://…
+//! cargo test -p job-history --features postgres --test postgres -- --ignored
+//! ```
 #![cfg(feature = "postgres")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,11 +11,11 @@ mod support;
 use job_history::{Error, History, HistoryOptions};
 use sqlx::{AssertSqlSafe, Row};
 use support::server;
-use support::suite::{self, Dump, Place};
+use support::suite::{self, Dump, TestStore};
 
 const VARIABLE: &str = "EJOB_TEST_POSTGRES_URL";
 
-/// Reads raw, through a connection of its own.
+/// Reads a table directly, through its own connection.
 fn dump(url: String) -> Dump {
     Box::new(move |table, columns| {
         let url = url.clone();
@@ -37,7 +40,7 @@ async fn run_raw(url: &str, sql: String) {
     pool.close().await;
 }
 
-/// PostgreSQL shows no zeros at the end of a second.
+/// PostgreSQL shows no trailing zeros of a fraction.
 fn time(time: &str) -> String {
     let time =
         if time.contains('.') { time.trim_end_matches('0').trim_end_matches('.') } else { time };
@@ -46,11 +49,11 @@ fn time(time: &str) -> String {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
-async fn a_server_does_what_every_store_must() {
+async fn postgres_server_passes_the_store_suite() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
-    suite::all(&Place {
+    suite::all(&TestStore {
         options: HistoryOptions::url(&url)
             .unwrap()
             .host_name("host-7")
@@ -63,19 +66,19 @@ async fn a_server_does_what_every_store_must() {
     run_raw(&admin, format!("DROP DATABASE {database} WITH (FORCE)")).await;
 }
 
-/// The tables as ElasticJob 3.0.5 makes them: states without `source`.
+/// The tables as ElasticJob 3.0.5 creates them: states without `source`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
-async fn tables_that_a_java_instance_has_made_are_used_as_they_are() {
+async fn tables_of_a_java_instance_are_used_as_they_are() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
-    let made = "CREATE TABLE JOB_STATUS_TRACE_LOG (id VARCHAR(40) NOT NULL PRIMARY KEY, \
+    let create_table = "CREATE TABLE JOB_STATUS_TRACE_LOG (id VARCHAR(40) NOT NULL PRIMARY KEY, \
                 job_name VARCHAR(100) NOT NULL, original_task_id VARCHAR(255) NOT NULL, \
                 task_id VARCHAR(255) NOT NULL, slave_id VARCHAR(50) NOT NULL, execution_type VARCHAR(20) NOT NULL, \
                 sharding_item VARCHAR(100) NOT NULL, state VARCHAR(20) NOT NULL, message VARCHAR(4000) NULL, \
                 creation_time TIMESTAMP NULL)";
-    run_raw(&url, made.to_owned()).await;
+    run_raw(&url, create_table.to_owned()).await;
     suite::states_without_source(
         HistoryOptions::url(&url).unwrap().connect_deadline(support::DEADLINE),
         &dump(url.clone()),
@@ -86,9 +89,9 @@ async fn tables_that_a_java_instance_has_made_are_used_as_they_are() {
 
 #[tokio::test]
 #[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
-async fn a_wrong_password_is_told_at_once_and_not_shown() {
+async fn wrong_password_is_reported_at_once_and_not_shown() {
     let mut url = url::Url::parse(&server::url(VARIABLE)).unwrap();
-    url.set_username("nobody_of_this_name").unwrap();
+    url.set_username("no_such_user").unwrap();
     let options = HistoryOptions::url(url.as_str()).unwrap().password("hunter2");
     assert!(!format!("{options:?}").contains("hunter2"));
     let error = History::open(options).await.unwrap_err();
@@ -98,7 +101,7 @@ async fn a_wrong_password_is_told_at_once_and_not_shown() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 #[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
-async fn connections_that_are_cut_lose_nothing() {
+async fn terminated_connections_lose_no_record() {
     let (admin, database) = (server::url(VARIABLE), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);

@@ -1,4 +1,4 @@
-//! A scheduler in virtual time tells a history in real time what happens; the rows are compared with the events.
+//! A scheduler in virtual time feeds a history in real time; the rows are compared with the events.
 #![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -20,15 +20,15 @@ use sharding::ShardingItem;
 use support::{DEADLINE, at};
 use tokio::sync::watch;
 
-/// Everything that was told, as it was told.
+/// Subscriber that keeps all records and reports.
 #[derive(Clone, Default)]
-struct Told {
+struct RecordingSubscriber {
     records: Arc<Mutex<Vec<JobRecord>>>,
     reports: Arc<Mutex<Vec<RunReport>>>,
     count: Arc<watch::Sender<usize>>,
 }
 
-impl EventSubscriber for Told {
+impl EventSubscriber for RecordingSubscriber {
     fn on_event(&self, record: &JobRecord) {
         self.records.lock().push(record.clone());
         self.count.send_modify(|count| *count += 1);
@@ -40,7 +40,7 @@ impl EventSubscriber for Told {
     }
 }
 
-impl Told {
+impl RecordingSubscriber {
     async fn until(&self, wanted: impl Fn(&[JobRecord]) -> bool) {
         let mut count = self.count.subscribe();
         while !wanted(&self.records.lock()) {
@@ -49,7 +49,7 @@ impl Told {
     }
 }
 
-struct Member {
+struct TestInstance {
     center: Arc<MemoryCenter>,
     scheduler: Scheduler,
 }
@@ -57,11 +57,11 @@ struct Member {
 struct Cluster {
     registry: MemoryRegistry,
     clock: Arc<TokioClock>,
-    told: Told,
+    recorded: RecordingSubscriber,
 }
 
 impl Cluster {
-    fn member(&self, n: u8, history: &History) -> Member {
+    fn instance(&self, n: u8, history: &History) -> TestInstance {
         let center = Arc::new(self.registry.connect());
         let scheduler = Scheduler::builder(center.clone())
             .server_ip(&format!("10.0.0.{n}"))
@@ -69,13 +69,14 @@ impl Cluster {
             .life(format!("{n}"))
             .clock(self.clock.clone())
             .event_subscriber(history.subscriber())
-            .event_subscriber(self.told.clone())
+            .event_subscriber(self.recorded.clone())
             .build()
             .unwrap();
-        Member { center, scheduler }
+        TestInstance { center, scheduler }
     }
 
-    /// Item 0 fails, item 1 panics, item 2 runs longer than to the next fire, item 3 never ends at the first member.
+    /// Item 0 fails, item 1 panics, and item 2 runs until after the next fire. Item 3 never ends on
+    /// the first instance.
     fn job(&self) -> impl lite::Job + use<> {
         let clock = self.clock.clone();
         job_fn(move |context| {
@@ -84,7 +85,7 @@ impl Cluster {
                 let sleep =
                     |seconds| clock.sleep_until(clock.monotonic() + Duration::from_secs(seconds));
                 sleep(1).await;
-                let at_first = context.instance().as_str().starts_with("10.0.0.1");
+                let is_first = context.instance().as_str().starts_with("10.0.0.1");
                 match context.item().index() {
                     0 => Err("the disk is full".into()),
                     1 => panic!("a bug"),
@@ -92,7 +93,7 @@ impl Cluster {
                         sleep(14).await;
                         Ok(())
                     }
-                    _ if at_first => std::future::pending().await,
+                    _ if is_first => std::future::pending().await,
                     _ => Ok(()),
                 }
             }
@@ -100,7 +101,7 @@ impl Cluster {
     }
 }
 
-/// Two members, of which one dies within an item.
+/// Plays a cluster of two instances, one of which dies during a run.
 async fn play(cluster: &Cluster, history: &History) {
     let config = || {
         JobBuilder::new("job", 4)
@@ -110,32 +111,33 @@ async fn play(cluster: &Cluster, history: &History) {
             .build()
             .unwrap()
     };
-    let first = cluster.member(1, history);
+    let first = cluster.instance(1, history);
     let handle = first.scheduler.schedule(config(), cluster.job()).await.unwrap();
     handle.joined().await.unwrap();
-    let told = &cluster.told;
+    let recorded = &cluster.recorded;
     let is_claimed = |record: &JobRecord, n: u32| matches!(record.event, JobEvent::Claimed { item, .. } if item.index() == n);
-    told.until(|records| records.iter().any(|record| is_claimed(record, 3))).await;
-    let second = cluster.member(2, history);
+    recorded.until(|records| records.iter().any(|record| is_claimed(record, 3))).await;
+    let second = cluster.instance(2, history);
     let handle = second.scheduler.schedule(config(), cluster.job()).await.unwrap();
     handle.joined().await.unwrap();
-    told.until(|r| r.iter().any(|r| matches!(r.event, JobEvent::MisfireNoted { .. }))).await;
+    recorded.until(|r| r.iter().any(|r| matches!(r.event, JobEvent::MisfireNoted { .. }))).await;
     first.scheduler.abort();
     first.center.close().await.unwrap();
     let taken_over = |record: &JobRecord| matches!(record.event, JobEvent::Settled { source: RunSource::Failover, item, .. } if item.index() == 3);
-    told.until(|records| records.iter().any(taken_over)).await;
+    recorded.until(|records| records.iter().any(taken_over)).await;
     let misfired = |record: &JobRecord| {
         matches!(record.event, JobEvent::Settled { source: RunSource::Misfire, .. })
     };
-    told.until(|records| records.iter().any(misfired)).await;
+    recorded.until(|records| records.iter().any(misfired)).await;
     second.scheduler.shutdown(Duration::from_secs(60)).await;
 }
 
-/// What the events say that the fires came to, worked out from the last to the first: the opposite way to the history.
-#[expect(clippy::wildcard_enum_match_arm, reason = "whatever else happens is no fate of a fire")]
-fn expected(told: &Told) -> BTreeMap<(u32, i64), (String, Option<u64>)> {
+/// Computes the outcomes of the fires from the events, from the last to the first. The history
+/// merges them in the opposite order.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other events decide no outcome")]
+fn expected(recorded: &RecordingSubscriber) -> BTreeMap<(u32, i64), (String, Option<u64>)> {
     let mut fires = BTreeMap::new();
-    let records = told.records.lock();
+    let records = recorded.records.lock();
     let mut put = |item: ShardingItem, fire: i64, outcome: &str, token: Option<u64>| {
         fires.entry((item.index(), fire)).or_insert((outcome.to_owned(), token));
     };
@@ -167,43 +169,44 @@ fn actual(fires: &[FireRecord]) -> BTreeMap<(u32, i64), (String, Option<u64>)> {
 }
 
 #[test]
-fn the_rows_of_a_history_are_what_the_events_say() {
+fn rows_match_the_events_of_the_scheduler() {
     let real =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let options = HistoryOptions::sqlite(folder.path().join("h.db"));
     let history = real.block_on(History::open(options)).unwrap();
-    let told = Told::default();
+    let recorded = RecordingSubscriber::default();
 
     let paused =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     let noon: Timestamp = at(0);
     paused.unwrap().block_on(async {
         let clock = Arc::new(TokioClock::starting_at(noon));
-        let cluster = Cluster { registry: MemoryRegistry::new(), clock, told: told.clone() };
+        let cluster =
+            Cluster { registry: MemoryRegistry::new(), clock, recorded: recorded.clone() };
         let played = tokio::time::timeout(Duration::from_secs(3_600), play(&cluster, &history));
-        played.await.expect("the story comes to its end");
+        played.await.expect("the scenario did not end in time");
     });
 
     real.block_on(history.flush(DEADLINE)).unwrap();
     let fires = real.block_on(history.fires(&FireQuery::default(), 1_000, None)).unwrap();
     assert_eq!(fires.next, None);
     let fires = fires.fires;
-    assert_eq!(actual(&fires), expected(&told));
-    check_facts(&told, &fires);
+    assert_eq!(actual(&fires), expected(&recorded));
+    check_facts(&recorded, &fires);
     check_events(
-        &told,
+        &recorded,
         &real.block_on(history.events(&EventQuery::default(), 1_000, None)).unwrap().events,
     );
     let stats = history.stats();
-    let all = told.records.lock().len() + told.reports.lock().len();
+    let all = recorded.records.lock().len() + recorded.reports.lock().len();
     assert_eq!((stats.written, stats.dropped, stats.refused), (all as u64, 0, 0));
     real.block_on(history.close(DEADLINE)).unwrap();
 }
 
-/// The story has had one of each kind, with the facts of the runs.
-fn check_facts(told: &Told, fires: &[FireRecord]) {
-    let reports = told.reports.lock();
+/// Checks that each source occurred, and that the rows have the facts of the reports.
+fn check_facts(recorded: &RecordingSubscriber, fires: &[FireRecord]) {
+    let reports = recorded.reports.lock();
     let mut sources = BTreeMap::new();
     for fire in fires.iter().filter(|fire| fire.source.is_some()) {
         *sources.entry(fire.source.unwrap()).or_insert(0) += 1;
@@ -232,8 +235,8 @@ fn check_facts(told: &Told, fires: &[FireRecord]) {
     assert_eq!(taken_over.left_by.as_ref().unwrap().as_str(), "10.0.0.1@-@1");
 }
 
-fn check_events(told: &Told, events: &[job_history::EventRecord]) {
-    let records = told.records.lock();
+fn check_events(recorded: &RecordingSubscriber, events: &[job_history::EventRecord]) {
+    let records = recorded.records.lock();
     let mut expected: Vec<_> = records
         .iter()
         .filter(|r| !matches!(r.event, JobEvent::Claimed { .. } | JobEvent::Settled { .. }))
@@ -248,44 +251,45 @@ fn check_events(told: &Told, events: &[job_history::EventRecord]) {
     assert_eq!(actual, expected);
 }
 
-/// One member that fires each ten seconds, and cannot reach the registry for 35 seconds; then it
-/// loses its session.
+/// Plays one instance with a fire every ten seconds. It cannot reach the registry for 35 seconds,
+/// and then it loses its session.
 async fn play_outages(cluster: &Cluster, history: &History) {
-    let member = cluster.member(1, history);
+    let instance = cluster.instance(1, history);
     let config = JobBuilder::new("job", 1).cron("0/10 * * * * ?").build().unwrap();
     let job = job_fn(|_| async { Ok(()) });
-    member.scheduler.schedule(config, job).await.unwrap().joined().await.unwrap();
-    let told = &cluster.told;
+    instance.scheduler.schedule(config, job).await.unwrap().joined().await.unwrap();
+    let recorded = &cluster.recorded;
     let settled = |record: &JobRecord| matches!(record.event, JobEvent::Settled { .. });
-    told.until(|records| records.iter().any(settled)).await;
-    member.center.suspend(Duration::from_secs(60));
+    recorded.until(|records| records.iter().any(settled)).await;
+    instance.center.suspend(Duration::from_secs(60));
     let second = Duration::from_secs(1);
     cluster.clock.sleep_until(cluster.clock.monotonic() + second * 35).await;
-    member.center.resume();
+    instance.center.resume();
     let back = |record: &JobRecord| matches!(record.event, JobEvent::Reconnected { .. });
-    told.until(|records| records.iter().any(back)).await;
-    member.center.expire();
+    recorded.until(|records| records.iter().any(back)).await;
+    instance.center.expire();
     let started = |record: &JobRecord| matches!(record.event, JobEvent::SessionStarted { .. });
-    told.until(|records| records.iter().any(started)).await;
-    member.scheduler.shutdown(Duration::from_secs(60)).await;
+    recorded.until(|records| records.iter().any(started)).await;
+    instance.scheduler.shutdown(Duration::from_secs(60)).await;
 }
 
 #[test]
-fn an_outage_of_the_registry_is_in_the_history_with_its_times() {
+fn registry_outage_is_recorded_with_its_times() {
     let real =
         tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let folder = tempfile::tempdir().unwrap();
     let options = HistoryOptions::sqlite(folder.path().join("h.db"));
     let history = real.block_on(History::open(options)).unwrap();
-    let told = Told::default();
+    let recorded = RecordingSubscriber::default();
     let paused =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     paused.unwrap().block_on(async {
         let clock = Arc::new(TokioClock::starting_at(at(0)));
-        let cluster = Cluster { registry: MemoryRegistry::new(), clock, told: told.clone() };
+        let cluster =
+            Cluster { registry: MemoryRegistry::new(), clock, recorded: recorded.clone() };
         let played =
             tokio::time::timeout(Duration::from_secs(3_600), play_outages(&cluster, &history));
-        played.await.expect("the story comes to its end");
+        played.await.expect("the scenario did not end in time");
     });
     real.block_on(history.flush(DEADLINE)).unwrap();
     let events = real.block_on(history.events(&EventQuery::default(), 1_000, None)).unwrap().events;
@@ -298,7 +302,10 @@ fn an_outage_of_the_registry_is_in_the_history_with_its_times() {
     assert_eq!(back.duration_since(gone).as_secs(), 35);
     let outage = format!("from {gone} to {back}");
     assert!(sessions[1].text.contains(&outage), "{outage}: {}", sessions[1].text);
-    assert_ne!(sessions[2].instance, sessions[3].instance, "another incarnation");
+    assert_ne!(
+        sessions[2].instance, sessions[3].instance,
+        "the new session must have a new instance id"
+    );
 
     let missed = FireQuery::default().outcome(job_history::FireOutcome::missed());
     let missed = real.block_on(history.fires(&missed, 1_000, None)).unwrap().fires;

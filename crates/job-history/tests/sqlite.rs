@@ -1,4 +1,4 @@
-//! What every store must do, in a file of SQLite.
+//! The suite for all stores, in an SQLite file.
 #![cfg(feature = "sqlite")]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,9 +8,9 @@ use std::path::PathBuf;
 
 use job_history::HistoryOptions;
 use sqlx::{AssertSqlSafe, Row};
-use support::suite::{self, Dump, Place};
+use support::suite::{self, Dump, TestStore};
 
-/// Reads raw, through a connection of its own.
+/// Reads a table directly, through its own connection.
 fn dump(path: PathBuf) -> Dump {
     Box::new(move |table, columns| {
         let options = sqlx::sqlite::SqliteConnectOptions::new().filename(&path);
@@ -30,10 +30,10 @@ fn dump(path: PathBuf) -> Dump {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_file_does_what_every_store_must() {
+async fn sqlite_file_passes_the_store_suite() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("history.db");
-    suite::all(&Place {
+    suite::all(&TestStore {
         options: HistoryOptions::sqlite(&path).host_name("host-7"),
         dump: dump(path),
         time: |time| format!("2024-02-29 {time}"),

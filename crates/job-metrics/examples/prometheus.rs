@@ -1,7 +1,8 @@
-//! Serves the figures of a job to Prometheus, on the loopback address: `prometheus [ADDRESS:PORT]`.
+//! Serves the metrics of a job to Prometheus, on the loopback address: `prometheus [ADDRESS:PORT]`.
 //!
-//! Nobody is asked who they are: give another address than the default only where everybody may read the names of jobs.
-#![expect(clippy::print_stdout, reason = "it is a program that says where it listens")]
+//! The port has no authentication. Use another address than the default only if every client that
+//! can reach it may read the names of jobs.
+#![expect(clippy::print_stdout, reason = "a program prints its address")]
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,7 +17,7 @@ use reg_center::MemoryRegistry;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let address = std::env::args().nth(1).unwrap_or_else(|| "127.0.0.1:9184".to_owned());
     let address: SocketAddr = address.parse()?;
-    // Buckets make histograms that can be added up over processes.
+    // Buckets can be added up over processes; the default summaries cannot.
     PrometheusBuilder::new()
         .with_http_listener(address)
         .set_buckets(&[0.005, 0.05, 0.5, 5.0, 50.0, 500.0])?
@@ -34,7 +35,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
     });
     scheduler.schedule(config, job).await?;
-    println!("http://{address}/metrics until Ctrl-C");
+    println!("serving http://{address}/metrics until Ctrl-C");
     tokio::signal::ctrl_c().await?;
     scheduler.shutdown(Duration::from_secs(5)).await;
     Ok(())

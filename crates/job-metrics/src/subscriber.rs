@@ -1,4 +1,4 @@
-//! From records to metrics.
+//! Converts job records and run reports to metrics.
 
 use coordination::{FencingToken, JobEvent, MissReason, Outcome, RunSource};
 use jiff::Timestamp;
@@ -7,9 +7,10 @@ use metrics::{counter, gauge, histogram};
 
 use crate::table::{self, describe};
 
-/// Tells a recorder of the `metrics` facade what happens to jobs.
+/// Subscriber that reports job events and runs to the recorder of the `metrics` facade.
 ///
-/// It uses the recorder that is installed when something happens; without one nothing is done. It never blocks.
+/// It uses the recorder that is installed when an event arrives; without a recorder it does
+/// nothing. It never blocks.
 ///
 /// # Examples
 /// ```
@@ -19,7 +20,8 @@ use crate::table::{self, describe};
 /// use lite::Scheduler;
 ///
 /// let registry = Arc::new(reg_center::MemoryRegistry::new().connect());
-/// let scheduler = Scheduler::builder(registry).event_subscriber(MetricsSubscriber::new()).build()?;
+/// let metrics = MetricsSubscriber::new();
+/// let scheduler = Scheduler::builder(registry).event_subscriber(metrics).build()?;
 /// # Ok::<(), lite::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -28,8 +30,8 @@ pub struct MetricsSubscriber {
 }
 
 impl MetricsSubscriber {
-    /// Makes a subscriber, and tells the recorder what the metrics mean. Install the recorder before.
-    #[expect(clippy::new_without_default, reason = "it does something outside of itself")]
+    /// Creates a subscriber, and describes the metrics to the recorder. Install the recorder first.
+    #[expect(clippy::new_without_default, reason = "it has a side effect on the recorder")]
     #[must_use]
     pub fn new() -> Self {
         describe();
@@ -49,13 +51,14 @@ impl EventSubscriber for MetricsSubscriber {
                 counter!(table::MOVED, "job" => job.clone()).increment(*moved as u64);
                 counter!(table::RESHARDINGS, "job" => job).increment(1);
             }
-            // Settled and Fenced come after the report of the run, which counts it.
+            // The report of the run comes before Settled or Fenced, and counts the run.
             JobEvent::Claimed { .. } => gauge!(table::RUNNING, "job" => job).increment(1.0),
             JobEvent::Settled { .. } => {}
             JobEvent::Fenced { .. } => counter!(table::FENCED, "job" => job).increment(1),
             JobEvent::MisfireNoted { .. } => counter!(table::MISFIRES, "job" => job).increment(1),
             JobEvent::Missed { reason, .. } => {
-                counter!(table::MISSED, "job" => job, "reason" => word(*reason)).increment(1);
+                counter!(table::MISSED, "job" => job, "reason" => reason_label(*reason))
+                    .increment(1);
             }
             JobEvent::Gap { .. } => counter!(table::GAPS, "job" => job).increment(1),
             JobEvent::Orphaned { failover, .. } => {
@@ -83,7 +86,7 @@ impl EventSubscriber for MetricsSubscriber {
 
     fn on_run_ended(&self, report: &RunReport) {
         let job = report.job.to_string();
-        let (source, outcome) = (source(report.source), report.outcome.as_str());
+        let (source, outcome) = (source_label(report.source), report.outcome.as_str());
         counter!(table::RUNS, "job" => job.clone(), "source" => source, "outcome" => outcome)
             .increment(1);
         let took = seconds_between(report.began, report.ended);
@@ -98,19 +101,19 @@ impl EventSubscriber for MetricsSubscriber {
             let at = report.ended.as_duration().as_secs_f64();
             gauge!(table::LAST_SUCCESS, "job" => job.clone()).set(at);
         }
-        // No event tells that a run has begun which is not monitored.
+        // An unmonitored run (token 0) has no `Claimed` event, so it never raised the gauge.
         if report.token != FencingToken(0) {
             gauge!(table::RUNNING, "job" => job).decrement(1.0);
         }
     }
 }
 
-/// A wall clock can go back; nothing takes less than no time.
+/// Returns the seconds from `begin` to `end`, at least 0: a wall clock can go back.
 fn seconds_between(begin: Timestamp, end: Timestamp) -> f64 {
     end.duration_since(begin).as_secs_f64().max(0.0)
 }
 
-fn source(source: RunSource) -> &'static str {
+fn source_label(source: RunSource) -> &'static str {
     match source {
         RunSource::Normal => "normal",
         RunSource::Misfire => "misfire",
@@ -119,7 +122,7 @@ fn source(source: RunSource) -> &'static str {
     }
 }
 
-fn word(reason: MissReason) -> &'static str {
+fn reason_label(reason: MissReason) -> &'static str {
     match reason {
         MissReason::Superseded => "superseded",
         MissReason::RegistryUnreachable(_) => "registry_unreachable",

@@ -1,22 +1,22 @@
-//! The table of all metrics.
+//! Table of all metrics.
 
 use metrics::{Unit, describe_counter, describe_gauge, describe_histogram};
 
-/// What a metric counts or measures, and how.
+/// Description of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Metric {
-    /// Its name, which ends with the unit, and with `_total` if it only rises.
+    /// Name, which ends with the unit, or with `_total` for a counter.
     pub name: &'static str,
-    /// Which kind it is.
+    /// Kind of the metric.
     pub kind: MetricKind,
-    /// The names of its labels.
+    /// Names of the labels.
     pub labels: &'static [&'static str],
-    /// What it says.
+    /// Meaning, as the recorder shows it.
     pub meaning: &'static str,
 }
 
-/// Kinds of metrics.
+/// Kind of a metric.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MetricKind {
@@ -53,29 +53,34 @@ const fn metric(
     Metric { name, kind, labels, meaning }
 }
 
-/// All metrics of this crate. Each is of one process: add them up over processes.
+/// All metrics of this crate. Each process has its own values: add them up over processes.
 pub const METRICS: [Metric; 15] = {
     use MetricKind::{Counter, Gauge, Seconds};
     [
         metric(RUNS, Counter, &["job", "source", "outcome"], "runs that have ended"),
-        metric(RUN_SECONDS, Seconds, &["job"], "how long runs took, from their start"),
-        metric(RUNNING, Gauge, &["job"], "monitored runs that have begun and not ended"),
-        metric(DELAY, Seconds, &["job"], "how long after its fire was due a scheduled run began"),
-        metric(LAST_SUCCESS, Gauge, &["job"], "when a run succeeded last, in seconds since 1970"),
-        metric(MISSED, Counter, &["job", "reason"], "fires that are not run"),
-        metric(MISFIRES, Counter, &["job"], "fires that met the running item"),
-        metric(GAPS, Counter, &["job"], "stretches of fires that passed with nobody there"),
-        metric(ORPHANS, Counter, &["job", "failover"], "runs that were found without their holder"),
-        metric(FENCED, Counter, &["job"], "runs that ended after they had been taken over"),
-        metric(JOINED, Gauge, &["job"], "1 from when the process has joined until it has left"),
-        metric(LEADER, Gauge, &["job"], "1 while the process leads"),
+        metric(RUN_SECONDS, Seconds, &["job"], "duration of runs, from their start"),
+        metric(RUNNING, Gauge, &["job"], "monitored runs in progress"),
+        metric(DELAY, Seconds, &["job"], "time from the scheduled fire time to the start"),
+        metric(
+            LAST_SUCCESS,
+            Gauge,
+            &["job"],
+            "end of the last successful run, in seconds since 1970",
+        ),
+        metric(MISSED, Counter, &["job", "reason"], "missed fires"),
+        metric(MISFIRES, Counter, &["job"], "fires that met a busy item"),
+        metric(GAPS, Counter, &["job"], "consecutive fires that no instance ran"),
+        metric(ORPHANS, Counter, &["job", "failover"], "runs whose holder is gone"),
+        metric(FENCED, Counter, &["job"], "runs that another instance had taken over"),
+        metric(JOINED, Gauge, &["job"], "1 from joining the job to leaving it"),
+        metric(LEADER, Gauge, &["job"], "1 while the process is the leader"),
         metric(RESHARDINGS, Counter, &["job"], "assignments that the process made as leader"),
         metric(MOVED, Counter, &["job"], "items that changed their owner by those assignments"),
-        metric(FAULTS, Counter, &["job", "kind"], "what somebody must look at; see the log"),
+        metric(FAULTS, Counter, &["job", "kind"], "faults to examine; see the log"),
     ]
 };
 
-/// Tells the recorder what the metrics mean.
+/// Describes the metrics to the recorder.
 pub(crate) fn describe() {
     for Metric { name, kind, meaning, .. } in METRICS {
         match kind {

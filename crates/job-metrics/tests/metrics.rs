@@ -1,4 +1,4 @@
-//! What a scheduler's records come to as Prometheus sees them.
+//! Metrics of a scheduler's events and runs, as a Prometheus recorder renders them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -26,12 +26,12 @@ fn at(seconds: i64) -> Timestamp {
     Timestamp::from_second(1_709_208_000 + seconds).unwrap()
 }
 
-fn tell(subscriber: MetricsSubscriber, event: JobEvent) {
+fn send_event(subscriber: MetricsSubscriber, event: JobEvent) {
     let (job, instance) = (JobName::new("job").unwrap(), Some(InstanceId::new("a")));
     subscriber.on_event(&JobRecord { job, instance, at: at(0), event });
 }
 
-fn ends(subscriber: MetricsSubscriber, source: RunSource, outcome: Outcome, token: u64) {
+fn end_run(subscriber: MetricsSubscriber, source: RunSource, outcome: Outcome, token: u64) {
     subscriber.on_run_ended(&RunReport {
         job: JobName::new("job").unwrap(),
         instance: InstanceId::new("a"),
@@ -79,18 +79,18 @@ fn every_event() -> Vec<JobEvent> {
 }
 
 #[test]
-fn every_record_comes_to_its_figure() {
+fn each_event_updates_its_metric() {
     let recorder = recorder();
-    let figures = recorder.handle();
+    let prometheus = recorder.handle();
     metrics::with_local_recorder(&recorder, || {
         let subscriber = MetricsSubscriber::new();
         for event in every_event() {
-            tell(subscriber, event);
+            send_event(subscriber, event);
         }
-        ends(subscriber, RunSource::Normal, Outcome::Succeeded, 1);
-        ends(subscriber, RunSource::Manual, Outcome::Failed, 0);
+        end_run(subscriber, RunSource::Normal, Outcome::Succeeded, 1);
+        end_run(subscriber, RunSource::Manual, Outcome::Failed, 0);
     });
-    let text = figures.render();
+    let text = prometheus.render();
     let mut seen: Vec<_> =
         text.lines().filter(|line| !line.starts_with('#') && !line.is_empty()).collect();
     seen.sort_unstable();
@@ -124,7 +124,7 @@ fn every_record_comes_to_its_figure() {
         r#"ejob_run_duration_seconds_sum{job="job"} 10"#,
         r#"ejob_run_duration_seconds_count{job="job"} 2"#,
         r#"ejob_runs_fenced_total{job="job"} 1"#,
-        // Two were claimed, one of the two that have ended is monitored.
+        // Two runs were claimed. Two ended, and one of them was monitored.
         r#"ejob_runs_in_progress{job="job"} 1"#,
         r#"ejob_runs_total{job="job",source="manual",outcome="failed"} 1"#,
         r#"ejob_runs_total{job="job",source="normal",outcome="succeeded"} 1"#,
@@ -134,27 +134,27 @@ fn every_record_comes_to_its_figure() {
 }
 
 #[test]
-fn the_tables_name_every_metric_with_its_kind_and_labels() {
+fn readme_and_table_list_every_metric_with_kind_and_labels() {
     let recorder = recorder();
-    let figures = recorder.handle();
+    let prometheus = recorder.handle();
     metrics::with_local_recorder(&recorder, || {
         let subscriber = MetricsSubscriber::new();
-        every_event().into_iter().for_each(|event| tell(subscriber, event));
-        ends(subscriber, RunSource::Normal, Outcome::Succeeded, 1);
+        every_event().into_iter().for_each(|event| send_event(subscriber, event));
+        end_run(subscriber, RunSource::Normal, Outcome::Succeeded, 1);
     });
-    let text = figures.render();
+    let text = prometheus.render();
     let readme = include_str!("../README.md");
     for metric in METRICS {
         let kind = match metric.kind {
             MetricKind::Counter => "counter",
             MetricKind::Gauge => "gauge",
             MetricKind::Seconds => "histogram",
-            _ => panic!("a kind without a word: {metric:?}"),
+            _ => panic!("no Prometheus type for the kind of {metric:?}"),
         };
         assert!(text.contains(&format!("# TYPE {} {kind}\n", metric.name)), "{metric:?}\n{text}");
         assert!(text.contains(&format!("# HELP {} {}\n", metric.name, metric.meaning)));
         let row = readme.lines().find(|line| line.starts_with(&format!("| `{}` |", metric.name)));
-        let row = row.unwrap_or_else(|| panic!("{} is not in the README", metric.name));
+        let row = row.unwrap_or_else(|| panic!("the README has no row for {}", metric.name));
         assert!(row.contains(kind), "{row}");
         let line = text.lines().find(|line| line.starts_with(metric.name)).unwrap();
         for label in metric.labels {
@@ -171,13 +171,13 @@ fn the_tables_name_every_metric_with_its_kind_and_labels() {
 }
 
 #[test]
-fn a_scheduler_is_seen_from_joining_to_leaving() {
+fn scheduler_reports_metrics_from_joining_to_leaving() {
     let recorder = recorder();
-    let figures = recorder.handle();
+    let prometheus = recorder.handle();
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build();
     metrics::with_local_recorder(&recorder, || runtime.unwrap().block_on(play()));
-    let text = figures.render();
+    let text = prometheus.render();
     let value = |name: &str| {
         let line = text.lines().find(|line| line.starts_with(name));
         line.and_then(|line| line.rsplit(' ').next()).unwrap_or_else(|| panic!("{name}\n{text}"))
@@ -186,13 +186,13 @@ fn a_scheduler_is_seen_from_joining_to_leaving() {
     assert_eq!(value(r#"ejob_runs_total{job="job",source="normal",outcome="panicked"}"#), "3");
     assert_eq!(value(r#"ejob_run_duration_seconds_sum{job="job"}"#), "12");
     assert_eq!(value(r#"ejob_runs_in_progress{job="job"}"#), "0");
-    assert_eq!(value(r#"ejob_joined{job="job"}"#), "0", "it has left");
+    assert_eq!(value(r#"ejob_joined{job="job"}"#), "0", "the process has left the job");
     assert_eq!(value(r#"ejob_reshardings_total{job="job"}"#), "1");
     let delay: f64 = value(r#"ejob_fire_delay_seconds_sum{job="job"}"#).parse().unwrap();
     assert!(delay < 0.1, "{delay}");
 }
 
-/// Three fires of two items, each of which takes two seconds, and one of which panics.
+/// Runs three fires of a job of two items. Each run takes two seconds, and item 1 panics.
 async fn play() {
     let clock = Arc::new(TokioClock::starting_at(at(0)));
     let scheduler = Scheduler::builder(Arc::new(MemoryRegistry::new().connect()))

@@ -1,4 +1,5 @@
-//! What definitions from the registry may do on this worker: nothing, unless its own file says so.
+//! Permissions of definitions from the registry on this worker. By default nothing is allowed: the
+//! worker's own file lists the permissions.
 
 use outbound::Permissions;
 
@@ -6,14 +7,16 @@ use crate::{HttpJob, Invalid, Script};
 
 /// The commands and hosts that a definition from the registry may use on this worker.
 ///
-/// Whoever can write the registry can change what a stored job runs. Without this list that would be every command on every
-/// host. The default allows nothing.
+/// Every user with write access to the registry can change the definition of a stored job. Without
+/// this list, a definition could run any command on any worker. The default allows nothing.
 ///
 /// # Examples
 /// ```
 /// use job_types::{Allow, Script};
 ///
-/// let allow = Allow::nothing().command(["/opt/jobs/report.sh", "--daily"])?.host("https://api.example.com")?;
+/// let allow = Allow::nothing()
+///     .command(["/opt/jobs/report.sh", "--daily"])?
+///     .host("https://api.example.com")?;
 /// assert!(allow.permits_script(&Script::parse("/opt/jobs/report.sh --daily --verbose")?));
 /// assert!(!allow.permits_script(&Script::parse("/opt/jobs/report.sh --weekly")?));
 /// assert!(!allow.permits_script(&Script::shell("/opt/jobs/report.sh --daily")));
@@ -22,25 +25,27 @@ use crate::{HttpJob, Invalid, Script};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allow {
     commands: Vec<Vec<String>>,
-    /// For jobs.
+    /// Hosts for stored jobs.
     requests: Permissions,
-    /// For error handlers. Who may be told of failures need not be one whom jobs may talk to.
+    /// Hosts and secrets for error handlers, separate from those for jobs.
     alerts: Permissions,
 }
 
 impl Allow {
-    /// Allows nothing.
+    /// Returns the list that allows nothing.
     #[must_use]
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// Allows a program, by its absolute path, with the arguments that are named; whatever arguments follow are free. Both are
-    /// compared word by word with what would be run. Allow no interpreter without the name of its program, and no shell: their
-    /// free arguments are commands.
+    /// Allows a program, by its absolute path, with the given first arguments. Further arguments
+    /// are not restricted.
+    ///
+    /// A command is compared word by word. Do not allow a shell, or an interpreter without its
+    /// program: their further arguments are commands.
     ///
     /// # Errors
-    /// [`Invalid`] if there is no program, or its path is not absolute.
+    /// [`Invalid`] if `words` is empty, or the path of the program is not absolute.
     pub fn command(
         mut self,
         words: impl IntoIterator<Item = impl Into<String>>,
@@ -54,53 +59,57 @@ impl Allow {
         Ok(self)
     }
 
-    /// Allows stored jobs requests to a host, with its scheme, and its port unless that is the usual one: `https://api.example.com`,
-    /// `http://127.0.0.1:8080`.
+    /// Allows stored jobs to send requests to a host, given as an origin:
+    /// `https://api.example.com`, `http://127.0.0.1:8080`.
     ///
     /// # Errors
-    /// [`Invalid`] if it is anything else.
+    /// [`Invalid`] if `origin` is not an origin.
     pub fn host(mut self, origin: &str) -> Result<Self, Invalid> {
         self.requests = self.requests.host(origin)?;
         Ok(self)
     }
 
-    /// Allows error handlers that stored configurations choose to talk to a host, with its scheme, and its port unless that is the
-    /// usual one: `https://hooks.example.com`, `smtp://mail.example.com:465`.
+    /// Allows error handlers of stored configurations to send messages to a host, given as an
+    /// origin: `https://hooks.example.com`, `smtp://mail.example.com:465`.
     ///
     /// # Errors
-    /// [`Invalid`] if it is anything else.
+    /// [`Invalid`] if `origin` is not an origin.
     ///
     /// # Examples
     /// ```
     /// let slack = "https://hooks.slack.com";
-    /// let allow = job_types::Allow::nothing().alert_host(slack)?.secret("${env:SLACK_WEBHOOK} for https://hooks.slack.com")?;
+    /// let allow = job_types::Allow::nothing()
+    ///     .alert_host(slack)?
+    ///     .secret("${env:SLACK_WEBHOOK} for https://hooks.slack.com")?;
     /// assert!(allow.outbound().permits_origin(slack));
     /// # Ok::<(), job_types::Invalid>(())
     /// ```
     pub fn alert_host(mut self, origin: &str) -> Result<Self, Invalid> {
-        let named = |error: Invalid| Invalid::new("allow.alert_hosts", error.value, error.valid);
-        self.alerts = self.alerts.host(origin).map_err(named)?;
+        let renamed = |error: Invalid| Invalid::new("allow.alert_hosts", error.value, error.valid);
+        self.alerts = self.alerts.host(origin).map_err(renamed)?;
         Ok(self)
     }
 
-    /// Allows the use of a secret by error handlers that stored configurations choose, by its reference: `${env:NAME}` or
-    /// `${file:/absolute/path}`, with ` for ` and an [`alert_host`](Self::alert_host) behind it if it is for that one alone. Stored jobs
-    /// have no use of secrets.
+    /// Allows error handlers of stored configurations to use a secret, given by its reference:
+    /// `${env:NAME}` or `${file:/absolute/path}`.
+    ///
+    /// If ` for ` and an [`alert_host`](Self::alert_host) follow, the secret is allowed for that
+    /// host alone. Stored jobs cannot use secrets.
     ///
     /// # Errors
-    /// [`Invalid`] if it is anything but one reference, with a host or without.
+    /// [`Invalid`] if `reference` is not a single reference, with or without a host.
     pub fn secret(mut self, reference: &str) -> Result<Self, Invalid> {
         self.alerts = self.alerts.secret(reference)?;
         Ok(self)
     }
 
-    /// Returns the hosts and secrets that are allowed, for error handlers that stored configurations choose.
+    /// Returns the hosts and secrets that error handlers of stored configurations may use.
     #[must_use]
     pub fn outbound(&self) -> &Permissions {
         &self.alerts
     }
 
-    /// Returns true if a script may run here that the registry has defined.
+    /// Returns true if this worker may run a script that the registry defines.
     #[must_use]
     pub fn permits_script(&self, script: &Script) -> bool {
         let words: Vec<&str> = script.argv().collect();
@@ -109,7 +118,7 @@ impl Allow {
         })
     }
 
-    /// Returns true if a request may be made from here that the registry has defined.
+    /// Returns true if this worker may send a request that the registry defines.
     #[must_use]
     pub fn permits_http(&self, job: &HttpJob) -> bool {
         self.requests.permits_origin(&job.origin())
@@ -122,7 +131,7 @@ mod tests {
     use crate::Http;
 
     #[test]
-    fn a_command_is_allowed_by_all_its_first_words() {
+    fn command_is_allowed_by_its_first_words() {
         let allow = Allow::nothing().command(["/a", "x y"]).unwrap().command(["/b"]).unwrap();
         let rows = [
             ("/a 'x y'", true),
@@ -145,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_host_is_allowed_with_its_scheme_and_port() {
+    fn host_is_allowed_with_its_scheme_and_port() {
         let allow = Allow::nothing().host("https://API.example.com").unwrap();
         let allow = allow.host("http://127.0.0.1:8080/").unwrap();
         let rows = [
@@ -169,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn whom_jobs_may_talk_to_and_who_may_be_told_of_failures_are_two_lists() {
+    fn hosts_of_jobs_and_of_error_handlers_are_separate_lists() {
         let (api, hooks) = ("https://api.example.com", "https://hooks.example.com");
         let allow = Allow::nothing().host(api).unwrap().alert_host(hooks).unwrap();
         for (host, of_jobs) in [(api, true), (hooks, false)] {
@@ -182,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_that_would_allow_something_else_are_refused() {
+    fn ambiguous_entries_are_rejected() {
         for words in [vec![], vec!["report.sh"], vec!["./report.sh"], vec![""]] {
             let error = Allow::nothing().command(words.clone()).unwrap_err();
             assert_eq!(error.field, "allow.commands", "{words:?}");

@@ -1,4 +1,4 @@
-//! Jobs whose definition stands in the registry, where Java instances or a console have put it.
+//! Jobs that are defined by their stored configuration, as Java instances or a console write it.
 
 use std::time::Duration;
 
@@ -7,18 +7,18 @@ use lite::{JavaFields, JavaJobType, Job, JobConfig, JobError, ShardingContext};
 
 use crate::{Allow, Http, HttpJob, Invalid, Script, ScriptContext, ScriptLauncher, SecretText};
 
-/// A job that does what its stored configuration says, as far as this worker [allows](Allow) it.
+/// A job that runs the definition of its stored configuration, if this worker [allows](Allow) it.
 ///
-/// | stored by | what is run |
+/// | stored by | definition |
 /// |---|---|
 /// | ElasticJob 2.1.5 | `scriptCommandLine` of a job of the type `SCRIPT` |
 /// | ElasticJob 3.x | the property `script.command.line`, or those that begin with `http.` |
 ///
-/// A command line is split by the rules of [`Script::parse`] and run without a shell; `${env:…}`
-/// and `${file:…}` in it mean nothing, so that a definition does not reveal this worker's secrets.
-/// Each run goes by the configuration that it sees: a change is in force with the next one, and is
-/// checked against the list then. As with ElasticJob, the last argument of the command is the
-/// context: [`ScriptContext::Argument`].
+/// A command line is split by the rules of [`Script::parse`] and run without a shell. References
+/// such as `${env:…}` and `${file:…}` are not resolved in it, so that a definition cannot reveal
+/// secrets of this worker. Each run uses the configuration at its start and checks it against the
+/// list, so a change takes effect with the next run. As in ElasticJob, the last argument of the
+/// command is the context: [`ScriptContext::Argument`].
 ///
 /// # Examples
 /// ```
@@ -29,13 +29,13 @@ use crate::{Allow, Http, HttpJob, Invalid, Script, ScriptContext, ScriptLauncher
 /// # Ok::<(), job_types::Invalid>(())
 /// ```
 ///
-/// # Example: jobs that are made at run time and define what they run
+/// # Example: a template for jobs that operators define at run time
 /// ```
 /// use job_types::{Allow, StoredJob};
 /// use lite::{NewJob, Template};
 ///
 /// let stored = StoredJob::new(Allow::nothing().command(["/opt/jobs/report.sh"])?);
-/// // Whoever makes a job of this template chooses among what this worker allows.
+/// // An operator who creates a job from this template can run only what this worker allows.
 /// let template = Template::new("stored", move |new: NewJob| Ok(new.run(stored.clone())))?;
 /// assert_eq!(template.name().as_str(), "stored");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -46,23 +46,23 @@ pub struct StoredJob {
     launcher: Option<ScriptLauncher>,
 }
 
-/// Why what is stored is not run.
+/// Reason why a stored definition is not run.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum StoredJobError {
     /// The configuration defines neither a script nor a request, or both.
     #[error("the stored configuration defines {found}; valid is one script or one HTTP request")]
     Undefined {
-        /// What it defines.
+        /// Description of the definition.
         found: &'static str,
     },
-    /// The definition cannot be used.
+    /// The definition is invalid.
     #[error("the stored definition cannot be used: {0}")]
     Invalid(Invalid),
     /// The worker's own list does not allow it.
     #[error("{what} comes from the registry and is not among what this worker's own file allows")]
     NotAllowed {
-        /// The program or the host.
+        /// Program or origin.
         what: String,
     },
 }
@@ -79,19 +79,19 @@ enum Definition {
 }
 
 impl StoredJob {
-    /// Returns a job that does what is stored, as far as it is allowed.
+    /// Returns a job that runs its stored definition, if `allow` permits it.
     #[must_use]
     pub fn new(allow: Allow) -> Self {
         Self { allow, launcher: None }
     }
 
-    /// Sets the launcher of scripts, as [`Script::launcher`]. Default none.
+    /// Sets the launcher of scripts, as [`Script::launcher`] does. Default none.
     #[must_use]
     pub fn launcher(self, launcher: ScriptLauncher) -> Self {
         Self { launcher: Some(launcher), ..self }
     }
 
-    fn allowed(&self, config: &JobConfig) -> Result<Definition, StoredJobError> {
+    fn allowed_definition(&self, config: &JobConfig) -> Result<Definition, StoredJobError> {
         let definition = definition(config)?;
         let (permitted, what) = match &definition {
             Definition::Script(script) => {
@@ -107,7 +107,7 @@ impl StoredJob {
 #[async_trait]
 impl Job for StoredJob {
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
-        match self.allowed(context.config())? {
+        match self.allowed_definition(context.config())? {
             Definition::Script(script) => {
                 let script = script.context(ScriptContext::Argument);
                 let script = match self.launcher.clone() {
@@ -144,7 +144,7 @@ fn definition(config: &JobConfig) -> Result<Definition, StoredJobError> {
 fn request<'a>(uri: &str, property: impl Fn(&str) -> Option<&'a str>) -> Result<HttpJob, Invalid> {
     let method = property("http.method").unwrap_or_default();
     let mut http = Http::new(method, uri);
-    // With other methods ElasticJob sends no body, whatever is stored.
+    // ElasticJob ignores a stored body for other methods.
     if let Some(body) = property("http.data").filter(|body| !body.is_empty())
         && ["POST", "PUT", "DELETE"].contains(&method)
     {
@@ -155,8 +155,8 @@ fn request<'a>(uri: &str, property: impl Fn(&str) -> Option<&'a str>) -> Result<
     }
     let millis = |name: &'static str| {
         let Some(text) = property(name) else { return Ok(None) };
-        let wrong = || Invalid::new(name, format!("{text:?}"), "whole milliseconds");
-        text.trim().parse().map(Duration::from_millis).map(Some).map_err(|_| wrong())
+        let invalid = || Invalid::new(name, format!("{text:?}"), "whole milliseconds");
+        text.trim().parse().map(Duration::from_millis).map(Some).map_err(|_| invalid())
     };
     if let Some(timeout) = millis("http.connect.timeout.milliseconds")? {
         http = http.connect_timeout(timeout);

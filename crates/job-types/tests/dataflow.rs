@@ -1,4 +1,4 @@
-//! Dataflows: how often is fetched, what is processed beside what, and when a run comes to an end.
+//! Dataflows: number of fetches, concurrency of batches, and the end of a run.
 
 use crate::support;
 
@@ -21,19 +21,19 @@ use tokio::sync::{Barrier, Semaphore, mpsc};
 
 use support::{Stage, one_item, run_once, within};
 
-/// Hands out what is prepared, and does with each record as it says.
+/// Returns prepared records, and fails a batch with the record [`BAD`].
 #[derive(Clone, Default)]
 struct Flow {
     prepared: Arc<Mutex<VecDeque<Vec<u32>>>>,
-    /// Once nothing is prepared any more there is always one record.
+    /// If set, each fetch after the prepared records returns one record.
     endless: bool,
     batches: Arc<Mutex<Vec<Vec<u32>>>>,
-    /// Each batch waits for one of these, if there are any.
+    /// If set, each batch waits for a permit.
     gate: Option<Arc<Semaphore>>,
     begun: Option<mpsc::UnboundedSender<Vec<u32>>>,
 }
 
-/// The record whose batch fails.
+/// Record whose batch fails.
 const BAD: u32 = 13;
 
 impl Flow {
@@ -42,7 +42,7 @@ impl Flow {
         Self { prepared: Arc::new(Mutex::new(prepared)), ..Self::default() }
     }
 
-    /// Returns a flow without end whose batches wait at a gate, and what tells of their beginning.
+    /// Returns the flow with a gate for its batches, and a receiver of the batches that begin.
     fn gated(self) -> (Self, Arc<Semaphore>, mpsc::UnboundedReceiver<Vec<u32>>) {
         let gate = Arc::new(Semaphore::new(0));
         let (begun, begins) = mpsc::unbounded_channel();
@@ -85,7 +85,7 @@ fn counts(board: &ProgressBoard) -> [u64; 4] {
     [n_fetches, n_fetched, n_processed, n_failed]
 }
 
-/// The configuration of a job that streams or does not, as Java stores it.
+/// Returns a configuration with streaming turned on or off, as Java instances store it.
 fn configured(dialect: Dialect, streams: bool) -> JobConfig {
     let mut settings = JavaSettings::of(dialect);
     match &mut settings.fields {
@@ -97,11 +97,11 @@ fn configured(dialect: Dialect, streams: bool) -> JobConfig {
     JobBuilder::new("sj", 1).java_settings(settings).build().unwrap()
 }
 
-/// What it is about; configuration and options; what is prepared; and the counts in the end.
+/// Case, configuration, streaming, batch size, prepared records, and the expected counts.
 type Row = (&'static str, JobConfig, Streaming, usize, &'static [&'static [u32]], [u64; 4]);
 
 #[tokio::test]
-async fn what_is_fetched_and_processed_follows_the_rules() {
+async fn fetches_and_batches_follow_the_options() {
     let plain = one_item;
     let rows: [Row; 7] = [
         ("once", plain(), Streaming::Never, 9, &[&[1, 2, 3], &[4]], [1, 3, 3, 0]),
@@ -140,7 +140,7 @@ async fn what_is_fetched_and_processed_follows_the_rules() {
 }
 
 #[tokio::test]
-async fn a_batch_that_fails_lets_those_under_way_finish_and_no_others_begin() {
+async fn failed_batch_lets_running_batches_finish_and_begins_no_more() {
     let flow = Flow::of(&[&[1, BAD, 2, 3, 4, 5], &[6]]);
     let job = DataflowJob::new(flow.clone()).streaming(Streaming::Always);
     let job = job.batch_size(many(1)).concurrency(many(3));
@@ -149,22 +149,22 @@ async fn a_batch_that_fails_lets_those_under_way_finish_and_no_others_begin() {
     assert_eq!(outcome, Outcome::Failed);
     assert!(log.contains("the record is bad"), "{log}");
     let batches = flow.batches.lock();
-    assert!(batches.contains(&vec![2]), "it was under way: {batches:?}");
+    assert!(batches.contains(&vec![2]), "the running batch must finish: {batches:?}");
     assert!(!batches.contains(&vec![5]) && !batches.contains(&vec![6]), "{batches:?}");
     let [n_fetches, n_fetched, n_processed, n_failed] = counts(&board);
     assert_eq!((n_fetches, n_fetched, n_failed), (1, 6, 1));
     assert_eq!(n_processed, batches.len() as u64 - 1);
 }
 
-/// Counts how many batches are processed at the same time; only as many as wanted pass its gate.
-struct Crowd {
+/// Counts the concurrent batches. Its barrier opens only for the expected number of them.
+struct ConcurrencyProbe {
     gate: Barrier,
     now: AtomicUsize,
     most: Arc<AtomicUsize>,
 }
 
 #[async_trait]
-impl Dataflow for Crowd {
+impl Dataflow for ConcurrencyProbe {
     type Record = u32;
 
     async fn fetch(&self, _: &ShardingContext) -> Result<Vec<u32>, JobError> {
@@ -180,18 +180,22 @@ impl Dataflow for Crowd {
 }
 
 #[tokio::test]
-async fn batches_are_processed_side_by_side_as_far_as_allowed() {
+async fn batches_are_processed_with_the_configured_concurrency() {
     let most = Arc::new(AtomicUsize::new(0));
-    // With fewer than three at a time the test would stand still.
-    let flow = Crowd { gate: Barrier::new(3), now: AtomicUsize::new(0), most: Arc::clone(&most) };
+    // With fewer than three concurrent batches the test would hang.
+    let flow = ConcurrencyProbe {
+        gate: Barrier::new(3),
+        now: AtomicUsize::new(0),
+        most: Arc::clone(&most),
+    };
     let job = DataflowJob::new(flow).batch_size(many(1)).concurrency(many(3));
     let (outcome, log) = Stage::run(job).await;
     assert_eq!(outcome, Outcome::Succeeded, "{log}");
     assert_eq!(most.load(Ordering::SeqCst), 3);
 }
 
-/// A stream without end, in the middle of a batch.
-struct InStream {
+/// A running endless stream, within its first batch.
+struct RunningStream {
     stage: Stage,
     handle: JobHandle,
     gate: Arc<Semaphore>,
@@ -199,7 +203,7 @@ struct InStream {
     flow: Flow,
 }
 
-async fn in_a_stream(config: JobConfig) -> InStream {
+async fn start_stream(config: JobConfig) -> RunningStream {
     let flow = Flow { endless: true, ..Flow::of(&[&[1, 2]]) };
     let (flow, gate, mut begins) = flow.gated();
     let stage = Stage::new();
@@ -207,11 +211,11 @@ async fn in_a_stream(config: JobConfig) -> InStream {
     let handle = stage.join(stage.scheduler.schedule(config, job)).await;
     handle.trigger().await.unwrap();
     assert_eq!(within("the first batch", begins.recv()).await, Some(vec![1]));
-    InStream { stage, handle, gate, begins, flow }
+    RunningStream { stage, handle, gate, begins, flow }
 }
 
-/// Waits until the end of the run is recorded; everything that waits at the gate may pass.
-async fn ended(stream: &InStream) -> Outcome {
+/// Opens the gate, and waits until the run is completed.
+async fn end_of_run(stream: &RunningStream) -> Outcome {
     let mut events = stream.handle.events();
     stream.gate.add_permits(1_000);
     within("the end of the run", async {
@@ -220,24 +224,28 @@ async fn ended(stream: &InStream) -> Outcome {
                 return outcome;
             }
         }
-        panic!("the job ended before its run");
+        panic!("the job ended before its run was completed");
     })
     .await
 }
 
 #[tokio::test]
-async fn a_stream_ends_before_the_next_fetch_when_its_instance_is_paused() {
-    let mut stream = in_a_stream(configured(Dialect::V2, true)).await;
+async fn stream_ends_before_the_next_fetch_if_the_instance_is_paused() {
+    let mut stream = start_stream(configured(Dialect::V2, true)).await;
     stream.handle.pause().await.unwrap();
-    assert_eq!(ended(&stream).await, Outcome::Succeeded);
-    assert_eq!(*stream.flow.batches.lock(), [vec![1], vec![2]], "all that was fetched");
+    assert_eq!(end_of_run(&stream).await, Outcome::Succeeded);
+    assert_eq!(
+        *stream.flow.batches.lock(),
+        [vec![1], vec![2]],
+        "all fetched records must be processed"
+    );
     assert_eq!(stream.begins.recv().await, Some(vec![2]));
 }
 
 #[tokio::test]
-async fn a_stream_ends_when_streaming_is_switched_off_in_the_configuration() {
+async fn stream_ends_if_the_configuration_turns_streaming_off() {
     for dialect in [Dialect::V2, Dialect::V3] {
-        let stream = in_a_stream(configured(dialect, true)).await;
+        let stream = start_stream(configured(dialect, true)).await;
         let off = configured(dialect, false);
         let path = NodePath::parse("/sj/config").unwrap();
         let operator = stream.stage.registry.connect();
@@ -249,14 +257,14 @@ async fn a_stream_ends_when_streaming_is_switched_off_in_the_configuration() {
             }
         };
         within("the change", changed).await;
-        assert_eq!(ended(&stream).await, Outcome::Succeeded);
+        assert_eq!(end_of_run(&stream).await, Outcome::Succeeded);
         assert_eq!(*stream.flow.batches.lock(), [vec![1], vec![2]], "{dialect}");
     }
 }
 
 #[tokio::test]
-async fn a_stream_leaves_in_order_before_the_deadline_of_a_shutdown() {
-    let stream = in_a_stream(configured(Dialect::V2, true)).await;
+async fn stream_ends_in_order_within_the_shutdown_deadline() {
+    let stream = start_stream(configured(Dialect::V2, true)).await;
     let handle = stream.handle.clone();
     let leaving = tokio::spawn(async move { handle.shutdown(Duration::from_secs(3600)).await });
     let winds_down = async {
@@ -272,8 +280,8 @@ async fn a_stream_leaves_in_order_before_the_deadline_of_a_shutdown() {
 }
 
 #[tokio::test]
-async fn a_run_that_is_cancelled_begins_no_more_batches_and_is_interrupted() {
-    let stream = in_a_stream(configured(Dialect::V2, true)).await;
+async fn cancelled_run_begins_no_more_batches_and_is_interrupted() {
+    let stream = start_stream(configured(Dialect::V2, true)).await;
     let report = within("the shutdown", stream.handle.shutdown(Duration::ZERO)).await.unwrap();
     let endings: Vec<_> = report.items.iter().map(|item| item.ending).collect();
     assert_eq!(endings, [lite::ItemEnding::Cancelled(Outcome::Interrupted)]);
@@ -281,7 +289,7 @@ async fn a_run_that_is_cancelled_begins_no_more_batches_and_is_interrupted() {
 }
 
 #[tokio::test]
-async fn the_progress_of_a_run_replaces_that_of_the_run_before() {
+async fn progress_of_a_run_replaces_that_of_the_previous_run() {
     let flow = Flow::of(&[&[1, 2], &[3]]);
     let stage = Stage::new();
     let job = DataflowJob::new(flow);

@@ -1,8 +1,8 @@
-//! Error handlers that a file names: mistakes are found when it is read, and messages arrive.
+//! Error handlers of a file: errors are found when it is read, and messages arrive.
 #![cfg(all(unix, feature = "alerts"))]
 
 #[path = "../../job-alerts/tests/support/http.rs"]
-#[expect(dead_code, reason = "another crate's tests use the rest")]
+#[expect(dead_code, reason = "tests of job-alerts use the rest")]
 mod server;
 use crate::support;
 
@@ -13,7 +13,7 @@ use server::Server;
 use support::{Log, Stage, run_once, within};
 
 #[test]
-fn the_file_in_the_documentation_can_be_read() {
+fn documented_error_handlers_are_valid() {
     let folder = tempfile::tempdir().unwrap();
     let page = include_str!("../../../docs/job-types.md");
     let (_, rest) = page.split_once("## Error handlers").unwrap();
@@ -27,7 +27,7 @@ fn the_file_in_the_documentation_can_be_read() {
     assert_eq!(JobFile::from_toml(&file).unwrap().jobs().len(), 1);
 }
 
-/// A file with one job, which fails, and these handlers.
+/// Returns a file with one job, which fails, and these handlers.
 fn file(handlers: &str) -> Result<JobFile, JobFileError> {
     JobFile::from_toml(&format!(
         "[[jobs]]\nname = \"fails\"\nsharding_total_count = 1\nscript = {{ shell = \"echo no disk >&2; exit 3\" }}\n{handlers}\n"
@@ -35,7 +35,7 @@ fn file(handlers: &str) -> Result<JobFile, JobFileError> {
 }
 
 #[test]
-fn mistakes_are_named_with_the_job_the_handler_and_the_field() {
+fn errors_name_the_job_the_handler_and_the_field() {
     let folder = tempfile::tempdir().unwrap();
     let secret = |name: &str, text: &str| {
         let path = folder.path().join(name);
@@ -63,12 +63,12 @@ fn mistakes_are_named_with_the_job_the_handler_and_the_field() {
                 .to_owned(),
         ),
         (
-            "the second",
+            "unknown kind of the second handler",
             "error_handlers = [{ kind = 'log' }, { kind = 'pager' }]".to_owned(),
             "[1].kind is \"pager\"".to_owned(),
         ),
         (
-            "a setting of none",
+            "a setting of a kind without settings",
             one("log", ", merge_window = '1m'"),
             "[0].merge_window is set; valid is nothing: log has no settings".to_owned(),
         ),
@@ -118,19 +118,19 @@ fn mistakes_are_named_with_the_job_the_handler_and_the_field() {
             http("slack", ", connect_timeout = '5'"),
             "[0].connect_timeout is \"5\"; valid is a time with its unit".to_owned(),
         ),
-        ("no time", http("slack", ", read_timeout = '0s'"), "[0].read_timeout is \"0s\"".to_owned()),
-        ("no window", http("slack", ", merge_window = 'long'"), "[0].merge_window is \"long\"".to_owned()),
+        ("zero timeout", http("slack", ", read_timeout = '0s'"), "[0].read_timeout is \"0s\"".to_owned()),
+        ("invalid merge window", http("slack", ", merge_window = 'long'"), "[0].merge_window is \"long\"".to_owned()),
         (
             "no host",
             one("email", ", port = 25, from = 'a@b', to = 'a@b'"),
             "[0].host is missing".to_owned(),
         ),
-        ("no address", mail("").replace("o@example.com", "nobody"), "[0].to is \"nobody\"".to_owned()),
+        ("no address", mail("").replace("o@example.com", "anna"), "[0].to is \"anna\"".to_owned()),
         ("no port", mail("").replace("465", "0"), "[0].port is 0".to_owned()),
         ("no number", mail("").replace("465", "70000"), "[0].port is 70000; valid is a whole number from 1 to 65535".to_owned()),
-        ("half a login", mail(", username = 'jobs'"), "[0].password is missing".to_owned()),
+        ("a user name without a password", mail(", username = 'jobs'"), "[0].password is missing".to_owned()),
         (
-            "the other half",
+            "a password without a user name",
             mail(&format!(", password = '{no_url}'")),
             "[0].username is missing; valid is set, or no password either".to_owned(),
         ),
@@ -144,10 +144,10 @@ fn mistakes_are_named_with_the_job_the_handler_and_the_field() {
             mail(&format!(", username = 'jobs', password = '{no_url}', tls = 'none'")),
             "[0].tls is none, with a password".to_owned(),
         ),
-        ("no such protection", mail(", tls = 'ssl'"), "[0].tls is \"ssl\"; valid is wrapper".to_owned()),
-        ("no time for a mail", mail(", timeout = '0s'"), "[0].timeout is \"0s\"".to_owned()),
+        ("unknown kind of TLS", mail(", tls = 'ssl'"), "[0].tls is \"ssl\"; valid is wrapper".to_owned()),
+        ("zero timeout of a mail", mail(", timeout = '0s'"), "[0].timeout is \"0s\"".to_owned()),
         (
-            "no time for handlers",
+            "zero timeout of handlers",
             "error_handler_timeout = '0s'".to_owned(),
             "job \"fails\": error_handler_timeout is \"0s\"; valid is more than zero".to_owned(),
         ),
@@ -159,14 +159,14 @@ fn mistakes_are_named_with_the_job_the_handler_and_the_field() {
         let names_the_line = error.starts_with("line 5: job \"fails\": error_handler");
         assert!(names_the_line, "{case}: {error}");
     }
-    // What the rows change is what is wrong with them.
+    // Without the change of a row, each handler is valid.
     for good in [http("slack", ""), mail(""), http("dingtalk", ", keyword = 'jobs'")] {
         assert_eq!(file(&good).unwrap().jobs().len(), 1, "{good}");
     }
 }
 
 #[tokio::test]
-async fn those_that_a_file_names_are_told_of_a_failure() {
+async fn handlers_of_a_file_get_each_failure() {
     let (mut hook, mut chat) = (
         Server::start("200 OK", "", Some("")).await,
         Server::start("200 OK", "", Some("ok")).await,
@@ -206,7 +206,7 @@ async fn those_that_a_file_names_are_told_of_a_failure() {
 }
 
 #[tokio::test]
-async fn throw_in_a_file_stops_the_job() {
+async fn throw_handler_of_a_file_stops_the_job() {
     let job = file("error_handlers = [{ kind = 'throw' }]").unwrap().into_jobs().remove(0);
     let stage = Stage::new();
     let handle = stage.join(job.schedule(&stage.scheduler)).await;

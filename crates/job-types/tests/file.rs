@@ -1,4 +1,4 @@
-//! Files that declare jobs, and jobs that the registry defines.
+//! Files that declare jobs, and jobs defined by their stored configuration.
 #![cfg(unix)]
 
 use crate::support;
@@ -128,7 +128,7 @@ jobs:
 "#;
 
 #[test]
-fn both_forms_declare_the_same() {
+fn toml_and_yaml_declare_the_same_jobs() {
     let expected = JobBuilder::new("backup", 2)
         .sharding_item_parameters("0=orders,1=customers")
         .job_parameter("full")
@@ -164,7 +164,7 @@ fn both_forms_declare_the_same() {
 }
 
 #[test]
-fn a_job_can_do_without_comparing_clocks() {
+fn comparison_of_clocks_can_be_disabled() {
     for (text, expected) in [("5s", MaxTimeDiff::Seconds(5)), ("off", MaxTimeDiff::Off)] {
         let yaml = YAML.replace("max_time_diff: 5s", &format!("max_time_diff: \"{text}\""));
         let file = JobFile::from_yaml(&yaml).unwrap();
@@ -173,7 +173,7 @@ fn a_job_can_do_without_comparing_clocks() {
 }
 
 #[test]
-fn a_file_is_known_by_its_name() {
+fn form_is_chosen_by_the_file_extension() {
     let folder = tempfile::tempdir().unwrap();
     let rows = [
         ("a.toml", TOML, ""),
@@ -196,7 +196,7 @@ fn a_file_is_known_by_its_name() {
 }
 
 #[test]
-fn mistakes_are_named_with_field_value_and_what_is_valid() {
+fn errors_have_line_field_value_and_valid_values() {
     let job = |line: &str| format!("[[jobs]]\nname = \"j\"\nsharding_total_count = 1\n{line}\n");
     let script = |line: &str| job(&format!("[jobs.script]\n{line}"));
     let http = |line: &str| {
@@ -328,7 +328,7 @@ fn mistakes_are_named_with_field_value_and_what_is_valid() {
         (
             "twice",
             job("stored = true") + &job("stored = true"),
-            "name is \"j\", twice; valid is a name of its own",
+            "name is \"j\", twice; valid is a unique name",
         ),
         ("cron", job("cron = 'daily'\nstored = true"), "job \"j\": cron is \"daily\""),
         (
@@ -434,12 +434,12 @@ fn mistakes_are_named_with_field_value_and_what_is_valid() {
     ];
     let internals = ["Some(", "None", "struct ", "u32", "u64", "usize", "Doc"];
     let names_internals = |error: &str| internals.iter().any(|word| error.contains(word));
-    let mut wrong = Vec::new();
+    let mut failures = Vec::new();
     for (case, text, expected) in rows {
         let error =
             JobFile::from_toml(&text).map_or_else(|error| error.to_string(), |_| case.into());
         if names_internals(&error) || !error.contains(expected) {
-            wrong.push(format!("{case}: {error}"));
+            failures.push(format!("{case}: {error}"));
         }
         for secret in ["hunter2", "12345678"] {
             assert!(!error.contains(secret), "{case}: {error}");
@@ -478,15 +478,15 @@ fn mistakes_are_named_with_field_value_and_what_is_valid() {
             JobFile::from_yaml(text).map_or_else(|error| error.to_string(), |_| case.into());
         let is_leaking = error.contains("hunter2") || names_internals(&error);
         if !error.contains(expected) || is_leaking {
-            wrong.push(format!("{case}: {error}"));
+            failures.push(format!("{case}: {error}"));
         }
     }
-    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(failures.is_empty(), "{}", failures.join("\n"));
 }
 
-/// YAML needs no quotes, so that what looks like a number or a flag is also a text.
+/// YAML needs no quotes, so an unquoted number or flag is also a text.
 #[test]
-fn plain_scalars_of_yaml_are_texts_where_a_text_is_valid() {
+fn unquoted_yaml_scalars_are_accepted_as_texts() {
     let text = "jobs:\n- name: 2024\n  sharding_total_count: 1\n  job_parameter: yes\n  \
                 description: 1.50\n  time_zone:\n  stored: true\n";
     let file = JobFile::from_yaml(text).unwrap();
@@ -497,14 +497,14 @@ fn plain_scalars_of_yaml_are_texts_where_a_text_is_valid() {
 }
 
 #[test]
-fn a_request_without_a_method_is_a_get() {
+fn default_method_of_a_request_is_get() {
     let file = "[[jobs]]\nname='j'\nsharding_total_count=1\nhttp={url='http://h/x'}\n";
     let shown = format!("{:?}", JobFile::from_toml(file).unwrap().jobs()[0]);
     assert!(shown.contains("GET http://h/x"), "{shown}");
 }
 
 #[test]
-fn the_line_of_each_key_is_known() {
+fn line_of_each_key_is_known() {
     let text = "\n[[jobs]]\nname = 'a'\nsharding_total_count = 1\nstored = true\n\n\
                 [[jobs]]\nname = 'b'\nstored = true\nsharding_total_count = 1\n";
     let file = JobFile::from_toml(text).unwrap();
@@ -514,7 +514,7 @@ fn the_line_of_each_key_is_known() {
 }
 
 #[tokio::test]
-async fn a_declared_job_runs_as_it_is_declared() {
+async fn declared_jobs_run_with_their_options() {
     let file = JobFile::from_toml(
         r#"
         [[jobs]]
@@ -550,17 +550,17 @@ async fn a_declared_job_runs_as_it_is_declared() {
     }
 }
 
-/// A configuration that defines what is to be run.
+/// Returns a configuration with a definition in its Java settings.
 fn defined(settings: impl FnOnce(&mut JavaSettings), dialect: Dialect) -> JobConfig {
     let mut java = JavaSettings::of(dialect);
     settings(&mut java);
     JobBuilder::new("sj", 1).java_settings(java).build().unwrap()
 }
 
-fn script_of_2(line: &str) -> JobConfig {
+fn v2_script(line: &str) -> JobConfig {
     let line = line.to_owned();
     let set = |java: &mut JavaSettings| {
-        let JavaFields::V2(fields) = &mut java.fields else { panic!("of 2.1.5") };
+        let JavaFields::V2(fields) = &mut java.fields else { panic!("expected fields of 2.1.5") };
         fields.job_type = JavaJobType::Script { command_line: Some(line) };
     };
     defined(set, Dialect::V2)
@@ -568,7 +568,7 @@ fn script_of_2(line: &str) -> JobConfig {
 
 fn props(all: &[(&str, &str)]) -> JobConfig {
     let set = |java: &mut JavaSettings| {
-        let JavaFields::V3(fields) = &mut java.fields else { panic!("of 3.x") };
+        let JavaFields::V3(fields) = &mut java.fields else { panic!("expected fields of 3.x") };
         fields.props =
             all.iter().map(|(name, value)| (name.to_string(), value.to_string())).collect();
     };
@@ -576,7 +576,7 @@ fn props(all: &[(&str, &str)]) -> JobConfig {
 }
 
 #[tokio::test]
-async fn what_the_registry_defines_runs_only_where_the_worker_allows_it() {
+async fn stored_definition_runs_only_if_the_worker_allows_it() {
     let allow = || {
         let allow = Allow::nothing().command(["/bin/sh", "-c", "exit 0"]).unwrap();
         allow.host("http://127.0.0.1:1").unwrap()
@@ -586,19 +586,19 @@ async fn what_the_registry_defines_runs_only_where_the_worker_allows_it() {
     // The first argument after the command is `$0`.
     let with_context = r#"/bin/sh -c 'case "$0" in "{"*jobName*) ;; *) exit 1 ;; esac'"#;
     let rows = [
-        ("allowed", allow(), script_of_2(good), Outcome::Succeeded, ""),
-        ("by default", Allow::nothing(), script_of_2(good), Outcome::Failed, refused),
-        ("another", allow(), script_of_2("/bin/sh -c 'exit 1'"), Outcome::Failed, refused),
+        ("allowed", allow(), v2_script(good), Outcome::Succeeded, ""),
+        ("by default", Allow::nothing(), v2_script(good), Outcome::Failed, refused),
+        ("another command", allow(), v2_script("/bin/sh -c 'exit 1'"), Outcome::Failed, refused),
         ("3.x", allow(), props(&[("script.command.line", good)]), Outcome::Succeeded, ""),
         (
             "the context is the argument of 2.1.5",
             Allow::nothing().command(["/bin/sh", "-c"]).unwrap(),
-            script_of_2(with_context),
+            v2_script(with_context),
             Outcome::Succeeded,
             "",
         ),
         (
-            "and of 3.x",
+            "the context is the argument of 3.x",
             Allow::nothing().command(["/bin/sh", "-c"]).unwrap(),
             props(&[("script.command.line", with_context)]),
             Outcome::Succeeded,
@@ -623,7 +623,7 @@ async fn what_the_registry_defines_runs_only_where_the_worker_allows_it() {
             "GET http://127.0.0.1:1/x got no answer",
         ),
         (
-            "a request elsewhere",
+            "a request to another host",
             allow(),
             props(&[("http.uri", "http://127.0.0.1:2/x"), ("http.method", "GET")]),
             Outcome::Failed,
@@ -637,7 +637,7 @@ async fn what_the_registry_defines_runs_only_where_the_worker_allows_it() {
             "http.method is",
         ),
         (
-            "no time",
+            "invalid timeout",
             allow(),
             props(&[
                 ("http.uri", "http://127.0.0.1:1/x"),
@@ -648,7 +648,7 @@ async fn what_the_registry_defines_runs_only_where_the_worker_allows_it() {
             "http.read.timeout.milliseconds is",
         ),
         (
-            "both",
+            "a script and a request",
             allow(),
             props(&[("http.uri", "http://127.0.0.1:1/x"), ("script.command.line", good)]),
             Outcome::Failed,
@@ -664,23 +664,23 @@ async fn what_the_registry_defines_runs_only_where_the_worker_allows_it() {
 }
 
 #[tokio::test]
-async fn a_reference_in_a_stored_definition_means_nothing() {
+async fn references_in_a_stored_definition_are_not_resolved() {
     let allow = Allow::nothing().command(["/bin/sh", "-c"]).unwrap();
     let line = r#"/bin/sh -c '[ "$1" = "\${env:CARGO_PKG_NAME}" ]' sh '${env:CARGO_PKG_NAME}'"#;
-    let (outcome, log) = Stage::run_with(script_of_2(line), StoredJob::new(allow), |r| r).await;
+    let (outcome, log) = Stage::run_with(v2_script(line), StoredJob::new(allow), |r| r).await;
     assert_eq!(outcome, Outcome::Succeeded, "{log}");
 }
 
 #[tokio::test]
-async fn a_changed_definition_is_checked_when_it_is_run() {
+async fn changed_definition_is_checked_at_the_next_run() {
     let (log, _guard) = Log::listen();
     let stage = Stage::new();
     let allow = Allow::nothing().command(["/bin/true"]).unwrap();
     let job = StoredJob::new(allow);
-    let handle = stage.join(stage.scheduler.schedule(script_of_2("/bin/true"), job)).await;
+    let handle = stage.join(stage.scheduler.schedule(v2_script("/bin/true"), job)).await;
     assert_eq!(run_once(&handle).await, Outcome::Succeeded);
 
-    let evil = script_of_2("/bin/false");
+    let evil = v2_script("/bin/false");
     let operator = stage.registry.connect();
     let path = NodePath::parse("/sj/config").unwrap();
     let outcome = operator.commit(Txn::new().put(path, encode_config(&evil))).await.unwrap();
@@ -697,11 +697,11 @@ async fn a_changed_definition_is_checked_when_it_is_run() {
 }
 
 #[test]
-fn the_file_in_the_documentation_can_be_read() {
+fn documented_file_is_valid() {
     let page = include_str!("../../../docs/job-types.md");
     let (_, rest) = page.split_once("```toml\n").unwrap();
     let (file, _) = rest.split_once("```").unwrap();
-    // Variables that the environment of a test has.
+    // Replaces the variables by one that is set in every test.
     let file = ["BACKUP_PASSWORD", "API_TOKEN"].iter().fold(file.to_owned(), |file, name| {
         let reference = format!("${{env:{name}}}");
         assert!(file.contains(&reference), "{name}");
@@ -711,7 +711,7 @@ fn the_file_in_the_documentation_can_be_read() {
 }
 
 #[test]
-fn programs_of_scripts_are_looked_for_when_asked() {
+fn check_programs_names_the_missing_program() {
     let file = |program: &str| {
         let file = format!(
             "jobs: [{{name: a, sharding_total_count: 1, stored: true}}, \

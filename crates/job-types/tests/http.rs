@@ -12,27 +12,27 @@ use tokio::sync::mpsc;
 
 use support::{Stage, one_item, within};
 
-/// One request as the server saw it.
+/// One request as the server received it.
 #[derive(Debug)]
-struct Seen {
+struct ReceivedRequest {
     line: String,
     headers: Vec<(String, Vec<u8>)>,
     body: String,
 }
 
-impl Seen {
+impl ReceivedRequest {
     fn header(&self, name: &str) -> Option<String> {
         let found = self.headers.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
         found.map(|(_, value)| String::from_utf8(value.clone()).unwrap())
     }
 }
 
-/// What the server does with a request.
+/// Reaction of the server to a request.
 #[derive(Clone)]
 enum Reply {
     /// Sends these bytes and closes the connection.
     Bytes(String),
-    /// Says nothing until the client is gone.
+    /// Sends nothing until the client closes the connection.
     Silence,
 }
 
@@ -44,22 +44,22 @@ fn answer(status: &str, headers: &str, body: &str) -> Reply {
 /// A server that answers every request in the same way.
 struct Server {
     address: String,
-    seen: mpsc::UnboundedReceiver<Seen>,
-    /// One for each client that has closed its connection while it waited for an answer.
+    requests: mpsc::UnboundedReceiver<ReceivedRequest>,
+    /// Gets one message for each client that closed its connection without an answer.
     left: mpsc::UnboundedReceiver<()>,
 }
 
 impl Server {
-    async fn start(reply: impl Fn(&Seen) -> Reply + Send + 'static) -> Self {
+    async fn start(reply: impl Fn(&ReceivedRequest) -> Reply + Send + 'static) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let (sender, seen) = mpsc::unbounded_channel();
+        let (sender, requests) = mpsc::unbounded_channel();
         let (leaver, left) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
                 let Some((request, mut stream)) = read(stream).await else { continue };
                 let reply = reply(&request);
-                // The test may have seen enough.
+                // The receiver is gone if the test has ended.
                 let _ = sender.send(request);
                 match reply {
                     Reply::Bytes(bytes) => drop(stream.write_all(bytes.as_bytes()).await),
@@ -73,19 +73,19 @@ impl Server {
                 }
             }
         });
-        Self { address, seen, left }
+        Self { address, requests, left }
     }
 
     fn url(&self, path: &str) -> String {
         format!("http://{}{path}", self.address)
     }
 
-    async fn next(&mut self) -> Seen {
-        within("a request", self.seen.recv()).await.unwrap()
+    async fn next(&mut self) -> ReceivedRequest {
+        within("a request", self.requests.recv()).await.unwrap()
     }
 }
 
-async fn read(stream: TcpStream) -> Option<(Seen, BufReader<TcpStream>)> {
+async fn read(stream: TcpStream) -> Option<(ReceivedRequest, BufReader<TcpStream>)> {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
     stream.read_line(&mut line).await.ok().filter(|n| *n > 0)?;
@@ -108,11 +108,11 @@ async fn read(stream: TcpStream) -> Option<(Seen, BufReader<TcpStream>)> {
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
     let body = String::from_utf8(body).ok()?;
-    Some((Seen { line: line.trim_end().to_owned(), headers, body }, stream))
+    Some((ReceivedRequest { line: line.trim_end().to_owned(), headers, body }, stream))
 }
 
 #[tokio::test]
-async fn the_request_is_that_of_elasticjob() {
+async fn request_matches_elasticjob() {
     let mut server = Server::start(|_| answer("200 OK", "", "done")).await;
     let config = JobBuilder::new("sj", 1)
         .job_parameter("x=1&作业\u{7f}")
@@ -134,7 +134,7 @@ async fn the_request_is_that_of_elasticjob() {
 }
 
 #[tokio::test]
-async fn method_body_type_and_headers_are_as_described() {
+async fn method_body_type_and_headers_are_sent_as_set() {
     let rows = [
         ("GET", None, None, None),
         ("DELETE", Some("x"), None, None),
@@ -164,7 +164,7 @@ async fn method_body_type_and_headers_are_as_described() {
 }
 
 #[tokio::test]
-async fn a_status_tells_how_it_went_and_the_answer_why() {
+async fn status_decides_the_outcome_and_the_error_has_the_answer() {
     let long = "x".repeat(1_000_000);
     let rows = [
         ("200 OK", "", Outcome::Succeeded, String::new()),
@@ -175,7 +175,7 @@ async fn a_status_tells_how_it_went_and_the_answer_why() {
             Outcome::Failed,
             "answered 400: no such report".into(),
         ),
-        ("404 Not Found", "", Outcome::Failed, "answered 404 and nothing else".into()),
+        ("404 Not Found", "", Outcome::Failed, "answered 404 without a body".into()),
         ("503 Busy", &long, Outcome::Failed, format!("answered 503: {}\"", &long[..4096])),
     ];
     for (status, body, expected, message) in rows {
@@ -191,7 +191,7 @@ async fn a_status_tells_how_it_went_and_the_answer_why() {
 }
 
 #[tokio::test]
-async fn no_answer_is_a_failure_with_its_cause() {
+async fn missing_answer_is_a_failure_with_its_cause() {
     let silent = Server::start(|_| Reply::Silence).await;
     let broken = Server::start(|_| Reply::Bytes("SSH-2.0-OpenSSH\r\n".into())).await;
     let closed = {
@@ -201,7 +201,7 @@ async fn no_answer_is_a_failure_with_its_cause() {
     let rows = [
         ("silent", silent.url("/"), "timed out"),
         ("no HTTP", broken.url("/"), "got no answer"),
-        ("nobody there", format!("http://{closed}/"), "Connection refused"),
+        ("no listener", format!("http://{closed}/"), "Connection refused"),
         ("no TLS", broken.url("/").replace("http", "https"), "got no answer"),
     ];
     for (case, url, cause) in rows {
@@ -213,15 +213,15 @@ async fn no_answer_is_a_failure_with_its_cause() {
 }
 
 #[tokio::test]
-async fn redirects_are_followed_within_the_origin_and_not_for_ever() {
-    let there = Server::start(|_| answer("200 OK", "", "")).await;
-    let elsewhere = format!("Location: {}\r\n", there.url("/"));
-    let within_origin = |seen: &Seen| match seen.line.as_str() {
+async fn redirects_are_followed_within_the_origin_up_to_the_limit() {
+    let other = Server::start(|_| answer("200 OK", "", "")).await;
+    let elsewhere = format!("Location: {}\r\n", other.url("/"));
+    let within_origin = |seen: &ReceivedRequest| match seen.line.as_str() {
         "GET /0 HTTP/1.1" => answer("302 Found", "Location: /1\r\n", ""),
         "GET /1 HTTP/1.1" => answer("307 Moved", "Location: /2\r\n", ""),
         _ => answer("200 OK", "", ""),
     };
-    let to_elsewhere = move |_: &Seen| answer("302 Found", &elsewhere, "");
+    let to_other_origin = move |_: &ReceivedRequest| answer("302 Found", &elsewhere, "");
     let to = |location: &'static str| {
         Server::start(move |_| answer("302 Found", &format!("Location: {location}\r\n"), ""))
     };
@@ -239,7 +239,13 @@ async fn redirects_are_followed_within_the_origin_and_not_for_ever() {
         ("FTP", to("ftp://example.com/x").await, 5, Outcome::Failed, "ftp://example.com"),
         ("script", to("javascript:alert(1)").await, 5, Outcome::Failed, "redirected to the scheme"),
         ("no URL", to("http://[::1/").await, 5, Outcome::Failed, "is not followed"),
-        ("away", Server::start(to_elsewhere).await, 5, Outcome::Failed, "to another origin"),
+        (
+            "another origin",
+            Server::start(to_other_origin).await,
+            5,
+            Outcome::Failed,
+            "to another origin",
+        ),
     ];
     for (case, server, max, expected, message) in rows {
         let job = Http::new("GET", server.url("/0")).max_redirects(max).build().unwrap();
@@ -247,12 +253,12 @@ async fn redirects_are_followed_within_the_origin_and_not_for_ever() {
         assert_eq!(outcome, expected, "{case}: {log}");
         assert!(log.contains(message), "{case}: {log}");
     }
-    let mut there = there;
-    assert!(there.seen.try_recv().is_err(), "nobody was sent on");
+    let mut other = other;
+    assert!(other.requests.try_recv().is_err(), "a redirect to another origin was followed");
 }
 
 #[tokio::test]
-async fn a_run_that_is_over_closes_its_connection() {
+async fn timed_out_run_closes_its_connection() {
     let mut server = Server::start(|_| Reply::Silence).await;
     let job = Http::new("GET", server.url("/")).read_timeout(Duration::from_secs(50));
     let (outcome, log) = Stage::run_with(one_item(), job.build().unwrap(), |registration| {
@@ -260,13 +266,13 @@ async fn a_run_that_is_over_closes_its_connection() {
     })
     .await;
     assert_eq!(outcome, Outcome::TimedOut, "{log}");
-    assert!(log.contains("was given up"), "{log}");
+    assert!(log.contains("was aborted"), "{log}");
     within("the client to leave", server.left.recv()).await.unwrap();
 }
 
 #[tokio::test]
-async fn credentials_are_sent_and_never_shown() {
-    let echo = |seen: &Seen| {
+async fn credentials_are_sent_but_never_shown() {
+    let echo = |seen: &ReceivedRequest| {
         let all = format!("{:?} {:?}", seen.line, seen.header("authorization"));
         answer("500 Oops", "", &format!("{all} hunter2 t0ken"))
     };
@@ -277,7 +283,7 @@ async fn credentials_are_sent_and_never_shown() {
     let shown = format!("{job:?}");
     let (outcome, log) = Stage::run(job).await;
     assert_eq!(outcome, Outcome::Failed);
-    // joe:hunter2
+    // The header is the Base64 form of `joe:hunter2`.
     let seen = server.next().await;
     assert_eq!(seen.header("authorization").as_deref(), Some("Basic am9lOmh1bnRlcjI="));
     let target = format!("GET http://{}/run answered 500", server.address);
@@ -293,7 +299,7 @@ async fn credentials_are_sent_and_never_shown() {
 }
 
 #[tokio::test]
-async fn secrets_are_looked_up_when_they_are_needed_and_missed_by_name() {
+async fn secrets_are_resolved_for_each_run_and_missing_ones_are_named() {
     let file = tempfile::NamedTempFile::new().unwrap();
     std::fs::write(file.path(), "one\n").unwrap();
     let mut server = Server::start(|_| answer("200 OK", "", "")).await;
@@ -314,11 +320,11 @@ async fn secrets_are_looked_up_when_they_are_needed_and_missed_by_name() {
     drop(file);
     let (outcome, log) = Stage::run(jobs[2].clone()).await;
     assert_eq!(outcome, Outcome::Failed);
-    assert!(log.contains(&path) && log.contains("was not asked"), "{log}");
+    assert!(log.contains(&path) && log.contains("was not sent"), "{log}");
 }
 
 #[test]
-fn descriptions_that_make_no_request_are_refused() {
+fn invalid_requests_are_rejected() {
     let get = || Http::new("GET", "http://h/");
     let rows = [
         ("lower case", Http::new("get", "http://h/"), "http.method is \"get\""),
@@ -355,7 +361,7 @@ fn descriptions_that_make_no_request_are_refused() {
 }
 
 #[test]
-fn a_url_that_refers_to_secrets_shows_its_origin_alone() {
+fn url_with_secrets_shows_only_its_origin() {
     let url = SecretText::parse("https://hooks.example.com/${env:CARGO_PKG_NAME}").unwrap();
     let job = Http::new("POST", "").secret_url(url).build().unwrap();
     assert_eq!(job.target(), "POST https://hooks.example.com");

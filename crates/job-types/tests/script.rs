@@ -15,7 +15,7 @@ use tokio::net::unix::pipe;
 
 use support::{Stage, one_item, run_once, within};
 
-/// A directory in which a script leaves what it has to say.
+/// Creates a directory for files that a script writes.
 fn folder() -> (TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().display().to_string();
@@ -27,7 +27,7 @@ fn read(folder: &TempDir, name: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_context_argument_is_byte_for_byte_that_of_java_beside_the_environment() {
+async fn context_argument_matches_java_byte_for_byte() {
     let (folder, path) = folder();
     let script = Script::new("/bin/sh")
         .arg("-c")
@@ -55,7 +55,7 @@ async fn the_context_argument_is_byte_for_byte_that_of_java_beside_the_environme
         "EJOB_FENCING_TOKEN=1",
         "EJOB_ATTEMPT=1",
         "EJOB_FIRE_COUNT=1",
-        // What this process has is there too.
+        // The environment of this process is inherited.
         "CARGO_PKG_NAME=job-types",
     ] {
         has(line);
@@ -69,7 +69,7 @@ async fn the_context_argument_is_byte_for_byte_that_of_java_beside_the_environme
 }
 
 #[tokio::test]
-async fn by_default_the_context_is_only_in_the_environment() {
+async fn default_context_is_only_in_the_environment() {
     let none = Script::shell(r#"[ $# = 0 ] && [ -z "$(env | grep ^EJOB_)" ]"#);
     let rows = [
         ("default", Script::shell(r#"[ $# = 0 ] && [ "$EJOB_SHARDING_ITEM" = 0 ]"#)),
@@ -82,7 +82,7 @@ async fn by_default_the_context_is_only_in_the_environment() {
 }
 
 #[tokio::test]
-async fn what_a_script_is_given_is_not_taken_for_more_than_it_is() {
+async fn arguments_are_not_expanded() {
     let (folder, path) = folder();
     let line = format!("sh -c 'printf %s \"$1\" > \"$0/out\"' {path} '$HOME; * `id`'");
     let (outcome, log) = Stage::run(Script::parse(&line).unwrap()).await;
@@ -91,7 +91,7 @@ async fn what_a_script_is_given_is_not_taken_for_more_than_it_is() {
 }
 
 #[tokio::test]
-async fn what_is_hidden_in_a_parameter_is_not_run_by_the_shell() {
+async fn shell_does_not_run_commands_in_parameters() {
     let (folder, path) = folder();
     let config = JobBuilder::new("sj", 1)
         .job_parameter(format!("$(touch {path}/pwned)\"; touch {path}/pwned; \""));
@@ -105,7 +105,7 @@ async fn what_is_hidden_in_a_parameter_is_not_run_by_the_shell() {
 }
 
 #[tokio::test]
-async fn an_end_that_is_not_good_is_a_failure_with_its_status_and_the_last_lines() {
+async fn failure_has_the_status_and_the_last_lines() {
     let rows = [
         (
             Script::shell("echo one; echo two >&2; exit 3"),
@@ -134,7 +134,7 @@ async fn an_end_that_is_not_good_is_a_failure_with_its_status_and_the_last_lines
 }
 
 #[tokio::test]
-async fn output_is_logged_line_by_line_with_its_stream_and_within_bounds() {
+async fn output_is_logged_by_line_and_stream_within_bounds() {
     let (outcome, log) = Stage::run(Script::shell("echo out; echo err >&2")).await;
     assert_eq!(outcome, Outcome::Succeeded);
     for expected in [r#"stream="stdout" line=out"#, r#"stream="stderr" line=err"#] {
@@ -151,7 +151,7 @@ async fn output_is_logged_line_by_line_with_its_stream_and_within_bounds() {
 }
 
 #[tokio::test]
-async fn a_secret_reaches_the_script_and_nobody_else() {
+async fn secret_reaches_only_the_script() {
     let script = Script::shell(r#"[ "$(printf %s "$PASSWORD" | wc -c)" -eq 7 ] && exit 7"#)
         .env("PASSWORD", SecretText::literal("hunter2"));
     assert!(!format!("{script:?}").contains("hunter2"));
@@ -162,7 +162,7 @@ async fn a_secret_reaches_the_script_and_nobody_else() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_not_there_is_named_and_nothing_is_started() {
+async fn missing_secret_is_named_and_the_script_is_not_started() {
     let (folder, path) = folder();
     let missing = SecretText::parse("${env:EJOB_NO_SUCH_VARIABLE}").unwrap();
     let script = Script::shell("touch started").directory(path).env("PASSWORD", missing);
@@ -176,13 +176,13 @@ async fn a_secret_that_is_not_there_is_named_and_nothing_is_started() {
 }
 
 #[tokio::test]
-async fn a_script_need_not_have_the_environment_of_the_worker() {
+async fn inheritance_of_the_environment_can_be_disabled() {
     let script = Script::shell(r#"[ -z "$CARGO_PKG_NAME" ] && [ "$EJOB_SHARDING_ITEM" = 0 ]"#);
     let (outcome, log) = Stage::run(script.inherits_environment(false)).await;
     assert_eq!(outcome, Outcome::Succeeded, "{log}");
 }
 
-/// A pipe with a name, which scripts write to; it ends when the last process that has it open is gone.
+/// A named pipe that scripts write to. It reaches its end when no process has it open.
 struct Pipe {
     _folder: TempDir,
     path: String,
@@ -198,7 +198,7 @@ impl Pipe {
         Self { _folder: folder, path, reader }
     }
 
-    /// Returns a script that has the pipe open as 3, with everything that it starts.
+    /// Returns a script that, with all its descendants, has the pipe open as descriptor 3.
     fn script(&self, command: &str) -> Script {
         Script::shell(format!("exec 3> '{}'; {command}", self.path))
     }
@@ -210,7 +210,7 @@ impl Pipe {
         line.trim_end().to_owned()
     }
 
-    /// Waits until nobody has the pipe open, and returns what was written last.
+    /// Waits until no process has the pipe open, and returns the remaining text.
     async fn end(&mut self) -> io::Result<String> {
         let mut rest = String::new();
         within("the end of all processes", self.reader.read_to_string(&mut rest)).await?;
@@ -218,7 +218,7 @@ impl Pipe {
     }
 }
 
-/// Starts a script that says `ready` when everything is started that it starts.
+/// Starts a script, and waits until it writes `ready` after the start of its descendants.
 async fn started(stage: &Stage, pipe: &mut Pipe, script: Script) -> JobHandle {
     let registration = stage.scheduler.schedule(one_item(), script);
     let handle = stage.join(registration.shutdown_grace(Duration::from_secs(20))).await;
@@ -232,17 +232,17 @@ async fn shut_down(handle: &JobHandle) -> ShutdownReport {
 }
 
 #[tokio::test]
-async fn a_cancelled_script_ends_with_everything_that_it_has_started() {
+async fn cancelled_script_ends_with_all_its_descendants() {
     let rows = [
-        ("they end when asked to", "sleep 1000 & (sleep 1000 & wait) & echo ready >&3; wait", 60),
+        ("they end on SIGTERM", "sleep 1000 & (sleep 1000 & wait) & echo ready >&3; wait", 60),
         (
-            "they tidy up",
+            "they clean up on SIGTERM",
             "trap 'echo tidy >&3; exit' TERM; sh -c 'echo ready >&3; exec sleep 1000' & wait",
             60,
         ),
-        ("they do not listen", "trap '' TERM; sleep 1000 & echo ready >&3; wait; wait", 1),
+        ("they ignore SIGTERM", "trap '' TERM; sleep 1000 & echo ready >&3; wait; wait", 1),
         (
-            "one does not listen",
+            "one ignores SIGTERM",
             "(trap '' TERM; sleep 1000) & sleep 1000 & echo ready >&3; wait",
             1,
         ),
@@ -261,17 +261,17 @@ async fn a_cancelled_script_ends_with_everything_that_it_has_started() {
             [ending],
             "{case}"
         );
-        let expected = if case == "they tidy up" { "tidy\n" } else { "" };
+        let expected = if case == "they clean up on SIGTERM" { "tidy\n" } else { "" };
         assert_eq!(pipe.end().await.unwrap(), expected, "{case}");
         assert!(
             began.elapsed() < Duration::from_secs(30),
-            "{case}: nobody waits for the grace in vain"
+            "{case}: the end waited for the grace in vain"
         );
     }
 }
 
 #[tokio::test]
-async fn nothing_is_left_when_the_run_is_dropped() {
+async fn dropped_run_leaves_no_process() {
     let (stage, mut pipe) = (Stage::new(), Pipe::new());
     let script = pipe.script("trap '' TERM; sleep 1000 & echo ready >&3; wait; wait");
     let _handle = started(&stage, &mut pipe, script).await;
@@ -280,10 +280,10 @@ async fn nothing_is_left_when_the_run_is_dropped() {
 }
 
 #[tokio::test]
-async fn what_a_script_leaves_behind_ends_with_it() {
+async fn descendants_end_with_the_script() {
     let rows = [
-        ("with its streams", "sleep 1000 & echo ready >&3"),
-        ("without", "sleep 1000 > /dev/null 2>&1 & echo ready >&3"),
+        ("with open output streams", "sleep 1000 & echo ready >&3"),
+        ("without open output streams", "sleep 1000 > /dev/null 2>&1 & echo ready >&3"),
     ];
     for (case, command) in rows {
         let (stage, mut pipe) = (Stage::new(), Pipe::new());
@@ -303,7 +303,7 @@ async fn zombies_do_not_delay_the_end_of_a_run() {
     for pipe in ["gate", "up"] {
         assert!(Command::new("mkfifo").arg(folder.path().join(pipe)).status().unwrap().success());
     }
-    // `cat` ends when this end is closed.
+    // `cat` ends when the test closes this end of the pipe.
     let gate = folder.path().join("gate");
     let gate = std::fs::File::options().read(true).write(true).open(gate).unwrap();
     let command = r#"(true & exec setsid sh -c "echo > up; exec cat gate") > /dev/null 2>&1 & read line < up"#;
@@ -317,7 +317,7 @@ async fn zombies_do_not_delay_the_end_of_a_run() {
 }
 
 #[tokio::test]
-async fn a_script_whose_time_is_over_is_ended_and_says_what_it_had_printed() {
+async fn timed_out_script_is_ended_and_its_output_is_in_the_error() {
     let mut pipe = Pipe::new();
     let script = pipe.script("echo got so far; sleep 1000 & wait");
     let (outcome, log) = Stage::run_with(one_item(), script, |registration| {
@@ -330,7 +330,7 @@ async fn a_script_whose_time_is_over_is_ended_and_says_what_it_had_printed() {
 }
 
 #[test]
-fn programs_are_looked_for_as_a_run_would() {
+fn check_program_searches_like_a_run() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let (folder, path) = folder();

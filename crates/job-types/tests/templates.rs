@@ -1,4 +1,4 @@
-//! Jobs that are made at run time and define what they run.
+//! Jobs that operators create from a template, with a stored definition.
 #![cfg(unix)]
 
 use crate::support;
@@ -12,13 +12,15 @@ use support::{Log, Stage, run_once, within};
 
 fn script(job: &str, line: &str) -> JobConfig {
     let mut config = JobBuilder::new(job, 1).build().unwrap();
-    let JavaFields::V2(java) = &mut config.java.fields else { unreachable!("it is the default") };
+    let JavaFields::V2(java) = &mut config.java.fields else {
+        unreachable!("2.1.5 is the default")
+    };
     java.job_type = JavaJobType::Script { command_line: Some(line.to_owned()) };
     config
 }
 
 #[tokio::test]
-async fn what_a_job_made_at_run_time_defines_runs_only_where_the_worker_allows_it() {
+async fn definition_of_a_runtime_job_runs_only_if_the_worker_allows_it() {
     let (log, _guard) = Log::listen();
     let stage = Stage::new();
     let stored = StoredJob::new(Allow::nothing().command(["/bin/true"]).unwrap());
@@ -28,7 +30,7 @@ async fn what_a_job_made_at_run_time_defines_runs_only_where_the_worker_allows_i
     let rows = [
         ("allowed", script("good", "/bin/true"), Outcome::Succeeded),
         ("not allowed", script("evil", "/bin/sh -c 'exit 0'"), Outcome::Failed),
-        ("nothing", JobBuilder::new("none", 1).build().unwrap(), Outcome::Failed),
+        ("no definition", JobBuilder::new("none", 1).build().unwrap(), Outcome::Failed),
     ];
     for (case, config, expected) in rows {
         let ops = Layout::new(&config.job_name).creation(&config, &record, None);
@@ -43,7 +45,7 @@ async fn what_a_job_made_at_run_time_defines_runs_only_where_the_worker_allows_i
                 tokio::task::yield_now().await;
             }
         };
-        let handle = within("the job to be taken", taken).await;
+        let handle = within("the start of the job", taken).await;
         within("joining", handle.joined()).await.unwrap();
         assert_eq!(run_once(&handle).await, expected, "{case}: {}", log.text());
     }

@@ -1,5 +1,6 @@
-//! The smallest job: four items, every two seconds, on a registry in memory. Ends after ten seconds.
-#![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
+//! The smallest job: four items, every two seconds, on a registry in memory. Ends after ten
+//! seconds.
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 #![expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
 
 use std::sync::Arc;

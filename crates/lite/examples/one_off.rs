@@ -1,5 +1,6 @@
-//! A job without a schedule: it runs when somebody asks, on all instances together, and reports how each item ended.
-#![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
+//! A job without a schedule: it runs on request, on all instances together, and reports the outcome
+//! of each item.
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,24 +12,26 @@ use reg_center::MemoryRegistry;
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let registry = MemoryRegistry::new();
     let config = JobBuilder::new("reindex", 4).sharding_item_parameters("0=a,1=b,2=c").build()?;
-    let mut members = Vec::new();
+    let mut instances = Vec::new();
     for n in 1..=2 {
         let ip = format!("10.0.0.{n}");
         let scheduler = Scheduler::builder(Arc::new(registry.connect())).server_ip(&ip)?.build()?;
         let job = job_fn(|context| async move {
-            let part = context.parameter().ok_or("there is no part for this item")?;
+            let part = context.parameter().ok_or("this item has no parameter")?;
             println!("{} indexes part {part}", context.instance());
             Ok(())
         });
         let handle = scheduler.schedule(config.clone(), job).await?;
         handle.joined().await?;
-        members.push((scheduler, handle.events(), handle));
+        instances.push((scheduler, handle.events(), handle));
     }
-    // Asking one instance is asking all.
-    members[0].2.trigger().await?;
+    // A request to one instance runs the items of all instances.
+    instances[0].2.trigger().await?;
     let mut left = config.sharding_total_count;
     while left > 0 {
-        let [first, second] = &mut members[..] else { unreachable!("two were made") };
+        let [first, second] = &mut instances[..] else {
+            unreachable!("two instances were started")
+        };
         let record = tokio::select! {
             biased;
             record = first.1.next() => record,
@@ -39,7 +42,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             left -= 1;
         }
     }
-    for (scheduler, ..) in members {
+    for (scheduler, ..) in instances {
         scheduler.shutdown(Duration::from_secs(5)).await;
     }
     Ok(())

@@ -1,13 +1,14 @@
-//! Three instances share a job that fires every second. One of them dies in the middle of an item, and another one
-//! finishes what it left. Needs no server and ends by itself:
+//! Three instances share a job that fires every second. One of them dies in the middle of an item,
+//! and another one takes the run over. The example needs no server and ends by itself:
 //!
 //! ```text
 //! cargo run --example quickstart
 //! ```
 //!
-//! Every figure at the end is counted from what happened. The exit code is 1 if nobody took over, if a fire of an item
-//! took effect twice, or if an item of a fire was lost: neither run nor recorded as missed.
-#![expect(clippy::print_stdout, reason = "an example talks to the person who runs it")]
+//! The figures at the end are counted from the event records. The exit code is 1 if no instance
+//! took the run over, if a fire of an item took effect twice, or if an item of a fire was lost:
+//! neither run nor recorded as missed.
+#![expect(clippy::print_stdout, reason = "an example prints its results")]
 #![expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,25 +29,26 @@ use tokio::time::{sleep, timeout};
 type Failure = Box<dyn std::error::Error>;
 
 const N_ITEMS: u32 = 6;
-/// How long an item takes: long enough to die in.
+/// Duration of a run, long enough to kill an instance during one.
 const WORK: Duration = Duration::from_millis(150);
-/// How many items have to be done before somebody dies, and after it is over.
+/// Number of runs before an instance dies, and again before the example ends.
 const ROUNDS: usize = 3 * N_ITEMS as usize;
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// One of the three, with a session of its own, as if it were a process.
+/// One of the three instances. Each has a session of its own, as a process would.
 struct Instance {
     center: Arc<MemoryCenter>,
     scheduler: Scheduler,
     handle: JobHandle,
 }
 
-/// What the items work on. It accepts no effect under a token smaller than one that it has seen for the item: that,
-/// and not the scheduler alone, keeps a process that was paused from doing harm when it wakes.
+/// The store that the items write to. It rejects an effect under a smaller token than it has seen
+/// for the item. Without that, the scheduler cannot prevent a paused process from writing when it
+/// resumes.
 #[derive(Default)]
 struct Store {
     greatest_token: BTreeMap<ShardingItem, u64>,
-    /// How often each fire of each item took effect.
+    /// Number of effects of each fire of each item.
     effects: BTreeMap<(ShardingItem, String), u32>,
     rejected: u32,
 }
@@ -68,11 +70,11 @@ impl Store {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match timeout(PATIENCE, play()).await {
+    match timeout(TIME_LIMIT, play()).await {
         Ok(Ok(true)) => ExitCode::SUCCESS,
         Ok(Ok(false)) => ExitCode::FAILURE,
         Ok(Err(failure)) => fail(&failure.to_string()),
-        Err(_) => fail(&format!("it was not over after {PATIENCE:?}")),
+        Err(_) => fail(&format!("the example has not ended after {TIME_LIMIT:?}")),
     }
 }
 
@@ -84,12 +86,12 @@ fn fail(reason: &str) -> ExitCode {
 async fn play() -> Result<bool, Failure> {
     let registry = MemoryRegistry::new();
     let store = Arc::new(Mutex::new(Store::default()));
-    let (tell, mut records) = mpsc::unbounded_channel();
+    let (sender, mut records) = mpsc::unbounded_channel();
     let mut instances = Vec::new();
     for n in 1..=3 {
-        instances.push(start(&registry, n, &store, &tell).await?);
+        instances.push(start(&registry, n, &store, &sender).await?);
     }
-    // Whoever is there by now notices every fire from now on.
+    // All instances have joined, so every fire from now on must be accounted for.
     let mut summary = Summary::since(FireTime(Timestamp::now().as_millisecond()));
 
     println!("\n--- three instances, {N_ITEMS} items, a fire every second");
@@ -98,11 +100,11 @@ async fn play() -> Result<bool, Failure> {
 
     println!("\n--- the leader dies inside an item");
     let victim = leader(&instances).await?;
-    let id = instances[victim].handle.status().await?.instance.ok_or("it has no id")?;
+    let id = instances[victim].handle.status().await?.instance.ok_or("the leader has no id")?;
     let (item, fire) = summary.listen_for_a_claim_of(&mut records, &id).await?;
     let dead = instances.remove(victim);
     dead.scheduler.abort();
-    // The registry notices the end of a session; nobody says good-bye.
+    // The instance does not deregister. The registry detects the end of its session.
     dead.center.close().await?;
     println!("{id} died inside item {item} of fire {}", fire_time(fire));
 
@@ -114,7 +116,8 @@ async fn play() -> Result<bool, Failure> {
     };
     summary.listen(&mut records, is_over).await?;
     show_ownership(&instances).await?;
-    // Whoever leaves takes no more fires, and the last one that came may be in progress.
+    // A leaving instance takes no more fires, and the latest fire may still be in progress, so it
+    // is not counted.
     let end = summary.accounts.last_key_value().map(|((fire, _), _)| *fire);
     let end = end.ok_or("there was no fire")?;
     for Instance { scheduler, .. } in &instances {
@@ -133,13 +136,13 @@ async fn start(
     registry: &MemoryRegistry,
     n: u8,
     store: &Arc<Mutex<Store>>,
-    tell: &mpsc::UnboundedSender<JobRecord>,
+    sender: &mpsc::UnboundedSender<JobRecord>,
 ) -> Result<Instance, Failure> {
     let center = Arc::new(registry.connect());
-    let tell = tell.clone();
+    let sender = sender.clone();
     let scheduler = Scheduler::builder(center.clone())
         .server_ip(&format!("10.0.0.{n}"))?
-        .event_subscriber(move |record: &JobRecord| drop(tell.send(record.clone())))
+        .event_subscriber(move |record: &JobRecord| drop(sender.send(record.clone())))
         .build()?;
     let config = JobBuilder::new("quickstart", N_ITEMS)
         .cron("* * * * * ?")
@@ -178,11 +181,11 @@ async fn leader(instances: &[Instance]) -> Result<usize, Failure> {
             return Ok(index);
         }
     }
-    Err("nobody leads".into())
+    Err("no instance is the leader".into())
 }
 
-/// One line about an event: the short ones of every run, in this example's own words.
-#[expect(clippy::wildcard_enum_match_arm, reason = "the others describe themselves")]
+/// Describes an event in one line, and the frequent events in a short form.
+#[expect(clippy::wildcard_enum_match_arm, reason = "the other events use their `Display`")]
 fn describe(event: &JobEvent) -> String {
     match event {
         JobEvent::Claimed { item, fire, source, token } => {
@@ -206,20 +209,20 @@ fn time(at: Timestamp) -> String {
     at.strftime("%H:%M:%S").to_string()
 }
 
-/// What the records say about an item of a fire, the most that was said.
+/// State of an item of a fire by the event records. The greatest state counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Account {
-    /// It was begun, or left unfinished, and no more was heard of it.
+    /// It was claimed or orphaned, and no later record has its end.
     Unfinished,
     Missed,
-    /// It met the running item and is run together with later ones.
+    /// It met the running item and is merged into a later fire.
     Merged,
     Run,
 }
 
-/// What was counted from the records of all instances.
+/// Counts from the event records of all instances.
 struct Summary {
-    /// Fires from here on are accounted for.
+    /// Fires after this time are counted.
     since: FireTime,
     claimed: usize,
     succeeded: usize,
@@ -245,31 +248,31 @@ impl Summary {
         }
     }
 
-    /// Takes records in until the summary is as wanted.
+    /// Reads records until a condition holds.
     async fn listen(
         &mut self,
         records: &mut mpsc::UnboundedReceiver<JobRecord>,
         is_enough: impl Fn(&Self) -> bool,
     ) -> Result<(), Failure> {
         while !is_enough(self) {
-            let record = records.recv().await.ok_or("everybody has fallen silent")?;
+            let record = records.recv().await.ok_or("all instances have ended")?;
             self.take(&record);
         }
         Ok(())
     }
 
-    /// Takes records in until this instance has begun an item.
+    /// Reads records until this instance claims an item.
     async fn listen_for_a_claim_of(
         &mut self,
         records: &mut mpsc::UnboundedReceiver<JobRecord>,
         id: &InstanceId,
     ) -> Result<(ShardingItem, FireTime), Failure> {
-        // What was said before now is history; the claim to wait for has yet to come.
+        // Claims in the queue may have ended already, so only a later claim counts.
         while let Ok(record) = records.try_recv() {
             self.take(&record);
         }
         loop {
-            let record = records.recv().await.ok_or("everybody has fallen silent")?;
+            let record = records.recv().await.ok_or("all instances have ended")?;
             self.take(&record);
             if let JobEvent::Claimed { item, fire, .. } = record.event
                 && record.instance.as_ref() == Some(id)
@@ -279,7 +282,7 @@ impl Summary {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "what is not counted is only printed")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other events are only printed")]
     fn take(&mut self, record: &JobRecord) {
         let id = record.instance.clone().unwrap_or_else(|| InstanceId::new(""));
         println!("{} {id:<28} {}", time(record.at), describe(&record.event));
@@ -318,33 +321,35 @@ impl Summary {
         *known = account.max(*known);
     }
 
-    /// Returns what became of each item of each fire that anybody noticed, up to `end`; `None` if nobody has said.
-    fn fates(&self, end: FireTime) -> Vec<Option<Account>> {
+    /// Returns the state of each item of each recorded fire before `end`; `None` if no record has
+    /// it.
+    fn states(&self, end: FireTime) -> Vec<Option<Account>> {
         let noticed = self.accounts.keys().map(|(fire, _)| *fire);
         let fires: BTreeSet<_> = noticed.chain(self.missed_altogether.iter().copied()).collect();
-        let mut fates = Vec::new();
+        let mut states = Vec::new();
         for fire in fires.into_iter().filter(|fire| self.since < *fire && *fire < end) {
             let missed = self.missed_altogether.contains(&fire).then_some(Account::Missed);
-            fates.extend((0..N_ITEMS).map(|item| {
+            states.extend((0..N_ITEMS).map(|item| {
                 let account = self.accounts.get(&(fire, ShardingItem::new(item))).copied();
                 account.max(missed)
             }));
         }
-        fates
+        states
     }
 
-    /// Prints what was counted, and tells whether it is as promised.
+    /// Prints the counts, and returns true if the guarantees hold.
     fn verdict(
         &self,
         store: &Store,
         (item, fire): (ShardingItem, FireTime),
         end: FireTime,
     ) -> bool {
-        let fates = self.fates(end);
-        let n_fates =
-            |wanted: &[Option<Account>]| fates.iter().filter(|fate| wanted.contains(fate)).count();
-        let missed = n_fates(&[Some(Account::Missed)]);
-        let lost = n_fates(&[None, Some(Account::Unfinished)]);
+        let states = self.states(end);
+        let n_states = |wanted: &[Option<Account>]| {
+            states.iter().filter(|state| wanted.contains(state)).count()
+        };
+        let missed = n_states(&[Some(Account::Missed)]);
+        let lost = n_states(&[None, Some(Account::Unfinished)]);
         let doubled = store.effects.values().filter(|times| **times > 1).count();
         let taken_over = self.takeovers.get(&(item, fire));
         println!("\n--- counted from the records of all instances");
@@ -353,9 +358,9 @@ impl Summary {
         println!("items with another outcome   {}", self.other_outcomes);
         println!("runs left unfinished         {}", self.orphaned);
         println!("runs taken over              {}", self.takeovers.len());
-        println!("--- of all fires while all were there, or one had died: {} items", fates.len());
-        println!("run                          {}", n_fates(&[Some(Account::Run)]));
-        println!("run with a later fire        {}", n_fates(&[Some(Account::Merged)]));
+        println!("--- of all fires while all were there, or one had died: {} items", states.len());
+        println!("run                          {}", n_states(&[Some(Account::Run)]));
+        println!("run with a later fire        {}", n_states(&[Some(Account::Merged)]));
         println!("missed, with a reason        {missed}");
         println!("lost                         {lost}");
         println!("--- counted by the store");
@@ -364,13 +369,13 @@ impl Summary {
         println!("fires with two effects       {doubled}");
         match taken_over {
             Some(by) => println!("\nok: item {item} was taken over by {by}"),
-            None => println!("\nFAILED: nobody took item {item} over"),
+            None => println!("\nFAILED: no instance took item {item} over"),
         }
         let is_good = taken_over.is_some()
             && self.orphaned > 0
             && doubled == 0
             && lost == 0
-            && !fates.is_empty();
+            && !states.is_empty();
         match (is_good, missed) {
             (true, 0) => println!("ok: nothing lost, nothing missed, nothing doubled"),
             (true, _) => {

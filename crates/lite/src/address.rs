@@ -1,20 +1,20 @@
-//! Which of this host's addresses operators know a process by.
+//! Choice of the address by which operators know the server of this process.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use coordination::{InvalidConfig, ServerIp};
 
-/// The address that is used where the host has no other.
+/// Fallback for a host without any other address.
 const LOOPBACK: Ipv4Addr = Ipv4Addr::LOCALHOST;
 
-/// What narrows the choice down.
+/// Constraints on the choice of the address.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Preference {
     pub(crate) interface: Option<String>,
     pub(crate) network: Option<Network>,
 }
 
-/// A block of IPv4 addresses: those whose first bits are the same.
+/// A block of IPv4 addresses that share their first bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Network {
     first: Ipv4Addr,
@@ -35,23 +35,24 @@ impl Network {
     }
 
     fn has(self, address: Ipv4Addr) -> bool {
-        // A shift by all bits is none at all for the processor, and here it leaves nothing to compare.
+        // For `/0` the shift is by all 32 bits, which `>>` does not allow.
         let head = |address: Ipv4Addr| address.to_bits().checked_shr(32 - self.bits);
         head(address) == head(self.first)
     }
 }
 
-/// Returns the address that operators know this host by, unless they are told another one.
+/// Returns the address by which operators know this host, unless the program sets another one.
 ///
-/// Of the addresses of this host's interfaces, the numerically smallest IPv4 address that is neither loopback nor
-/// link-local; if there is none, `127.0.0.1`. With a preference, the smallest IPv4 address that meets it, of whatever
-/// kind. No name is looked up and nothing is sent.
+/// Without a preference it is the numerically smallest IPv4 address of the host's interfaces that
+/// is neither loopback nor link-local. If there is none, it is `127.0.0.1`. With a preference it is
+/// the smallest IPv4 address that meets it, of any kind. The function resolves no name and sends
+/// nothing.
 pub(crate) fn server(preference: &Preference) -> Result<ServerIp, InvalidConfig> {
     let interfaces = if_addrs::get_if_addrs().unwrap_or_default();
     let known: Vec<(String, IpAddr)> =
         interfaces.into_iter().map(|found| (found.name.clone(), found.ip())).collect();
     let address = choose(&known, preference)?;
-    Ok(ServerIp::new(&address.to_string()).expect("it was printed from an address"))
+    Ok(ServerIp::new(&address.to_string()).expect("a printed IPv4 address is a valid server IP"))
 }
 
 fn choose(known: &[(String, IpAddr)], preference: &Preference) -> Result<Ipv4Addr, InvalidConfig> {
@@ -71,9 +72,9 @@ fn choose(known: &[(String, IpAddr)], preference: &Preference) -> Result<Ipv4Add
         Some(address) => Ok(address),
         None if is_free => Ok(LOOPBACK),
         None => {
-            let there: Vec<String> =
+            let available: Vec<String> =
                 addresses.map(|(name, address)| format!("{name} {address}")).collect();
-            let valid = format!("one that this host has: {}", there.join(", "));
+            let valid = format!("one that this host has: {}", available.join(", "));
             Err(match (interface, network) {
                 (Some(name), None) => InvalidConfig::new("network_interface", name, valid),
                 (_, network) => {

@@ -1,4 +1,4 @@
-//! Jobs that compute instead of awaiting: a closure on the pool of threads that may block.
+//! Jobs that compute instead of awaiting: closures on a pool of threads that may block.
 
 use std::sync::Arc;
 
@@ -7,16 +7,20 @@ use tracing::Span;
 
 use crate::{Job, JobError, ShardingContext};
 
-/// Makes a job of a closure that blocks or computes for long: each item runs on a thread of tokio's blocking pool, so
-/// that it holds up neither other items nor the session.
+/// Makes a job of a closure that blocks or computes for long.
 ///
-/// A thread cannot be stopped from outside: look at [`ShardingContext::is_cancelled`] now and then and return. It is true
-/// when the run is cancelled, when its [`timeout`](crate::Registration::timeout) is over, and when nobody waits for the
-/// run any more. Code that does not look goes on although its run has ended, perhaps beside the next one; only
-/// [`ShardingContext::fencing_token`] tells the store which of the two to believe.
+/// Each item runs on a thread of tokio's blocking pool, so that it delays neither other items nor
+/// the session.
+///
+/// A thread cannot be stopped from outside. The closure must poll [`ShardingContext::is_cancelled`]
+/// and return when it is true. It becomes true when the run is cancelled, when its
+/// [`timeout`](crate::Registration::timeout) has passed, and when the run was abandoned. Code that
+/// does not poll goes on although its run has ended, perhaps beside the next run. Then only
+/// [`ShardingContext::fencing_token`] lets the store reject the older run.
 ///
 /// # Panics
-/// A panic of the closure is an outcome, as that of any job. Outside of a tokio runtime running the job panics.
+/// A panic of the closure is an outcome, as with any job. Outside of a tokio runtime, running the
+/// job panics.
 ///
 /// # Examples
 /// ```
@@ -38,7 +42,7 @@ where
     BlockingFn(Arc::new(function))
 }
 
-/// A job made of a closure that blocks, by [`blocking_fn`].
+/// A job made of a blocking closure by [`blocking_fn`].
 #[derive(Debug)]
 pub struct BlockingFn<F>(Arc<F>);
 
@@ -56,11 +60,14 @@ where
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
         let token = context.cancellation_token().child_token();
         let context = context.cancelled_by(token.clone());
-        // Also when this future is dropped.
+        // The guard also cancels the closure when this future is dropped.
         let _guard = token.drop_guard();
         let (function, span) = (Arc::clone(&self.0), Span::current());
         let code = move || span.in_scope(|| function(context));
-        #[expect(clippy::disallowed_methods, reason = "it is the job's own code that blocks")]
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "the job's own code blocks, not the scheduler"
+        )]
         let ended = tokio::task::spawn_blocking(code).await;
         match ended {
             Ok(result) => result,

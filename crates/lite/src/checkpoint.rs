@@ -1,4 +1,4 @@
-//! How far the code of an item has come, for whoever runs the item next.
+//! Checkpoints: how far the code of an item has come, stored for the item's next run.
 
 use std::sync::Arc;
 
@@ -9,19 +9,20 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::seams::Seams;
 
-/// How often a write is tried again when the item's record has changed meanwhile, as it does when an operator asks for a
-/// run or a fire meets the running item.
+/// Number of attempts to write while the item's ledger record keeps changing. It changes when an
+/// operator requests a run, or when a fire meets the running item.
 const MAX_TRIES: u32 = 16;
 
-/// The checkpoint of an item: bytes that its code saves as it goes on, and finds again in its next run, here or elsewhere.
+/// The checkpoint of an item: bytes that its code saves, and loads again in its next run on any
+/// instance.
 ///
-/// It is a node of the registry, written in a transaction with a check of the item's record. So there is no moment at
-/// which a run that was taken over could still write: its successor reads what was saved last before the takeover, and
-/// nothing is ever written over what the successor has saved.
+/// The checkpoint is a node of the registry. Each write is a transaction that also checks the
+/// item's ledger record. A run that was taken over can therefore not write: the next run loads the
+/// last checkpoint saved before the takeover, and the former run never overwrites it.
 ///
-/// Every save is a write to the registry that all instances of the job hear of: save once per batch or second, not for each
-/// record, and no more than some kilobytes. The checkpoint stays for as long as the job does, also while the job has fewer
-/// items.
+/// Every save is a write to the registry that all instances of the job are notified of. Save once
+/// per batch or per second, not once per record, and at most some kilobytes. The checkpoint exists
+/// as long as the job, even while the job has fewer items.
 ///
 /// # Examples
 /// ```
@@ -51,7 +52,7 @@ pub struct Checkpoint {
     access: Arc<Access>,
 }
 
-/// Where the checkpoint is, and on whose behalf it is written.
+/// Location of the checkpoint and identity of the run that writes it.
 #[derive(Debug)]
 struct Access {
     seams: Seams,
@@ -66,33 +67,33 @@ struct Access {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CheckpointError {
-    /// The run is not the item's current one any more: somebody else may have taken it over. Nothing was written, and
-    /// nothing will be: the code should end.
+    /// The run is no longer the item's current one: another instance may have taken it over.
+    /// Nothing was written, and later saves fail too. The code should end.
     #[error("item {item} is not run under token {token} any more; its checkpoint is left alone")]
     Fenced {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
         /// The token of the run that was fenced.
         token: u64,
     },
-    /// The job is not monitored, so that nothing tells runs from each other.
+    /// The job is not monitored, so the registry cannot distinguish its runs.
     #[error("checkpoints need monitor_execution")]
     Unmonitored,
-    /// The item's record cannot be read, or changed so often that nothing could be written.
+    /// The item's ledger record cannot be read, or it changed during every attempt to write.
     #[error("item {item}: nothing can be written beside its record: {reason}")]
     Record {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// What is wrong.
+        /// Why the record prevents the write.
         reason: String,
     },
-    /// The registry has not answered, or refused. A write may have happened if it says that nobody knows; to write the
-    /// same again is harmless.
+    /// The registry did not answer, or rejected the request. If the outcome of a write is unknown,
+    /// it may have happened. Saving the same bytes again is safe.
     #[error("item {item}: the registry failed")]
     Registry {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// What the registry said.
+        /// The error of the registry.
         #[source]
         source: reg_center::Error,
     },
@@ -110,28 +111,30 @@ impl Checkpoint {
         Self { access: Arc::new(Access { seams, item, holder, token, record, node }) }
     }
 
-    /// Reads what was saved last, by this run or by any before it; `None` if nothing ever was, or it was cleared.
+    /// Returns the last saved checkpoint of this or an earlier run; `None` if none was saved or it
+    /// was cleared.
     ///
     /// # Errors
     /// [`CheckpointError::Registry`].
     ///
     /// # Cancel safety
-    /// The future can be dropped and called for again.
+    /// The future can be dropped, and the method called again.
     pub async fn load(&self) -> Result<Option<Vec<u8>>, CheckpointError> {
         let Access { seams, node, .. } = &*self.access;
-        // What another instance has written need not be visible here yet.
+        // This client may still be behind the write of another instance.
         seams.registry.sync().await.map_err(|source| self.access.failed(source))?;
         let found = seams.registry.read(node).await.map_err(|source| self.access.failed(source))?;
         Ok(found.map(|node| node.data.to_vec()).filter(|data| !data.is_empty()))
     }
 
-    /// Saves how far the code has come. When this returns, everybody who runs the item later will read it.
+    /// Saves how far the code has come. When this returns, every later run of the item loads it.
     ///
     /// # Errors
-    /// [`CheckpointError::Fenced`] if the run is not the item's current one any more; [`CheckpointError`] tells the rest.
+    /// [`CheckpointError::Fenced`] if the run is no longer the item's current one, or another
+    /// [`CheckpointError`].
     ///
     /// # Cancel safety
-    /// If the future is dropped, the write goes on, and nobody knows whether it has happened.
+    /// If the future is dropped, the write goes on and its outcome is unknown.
     pub async fn save(&self, data: impl Into<Vec<u8>>) -> Result<(), CheckpointError> {
         let (access, data) = (Arc::clone(&self.access), Bytes::from(data.into()));
         if access.token == FencingToken(0) {
@@ -145,7 +148,7 @@ impl Checkpoint {
         written.await.map_err(lost)?
     }
 
-    /// Forgets what was saved: the next run finds nothing.
+    /// Removes the checkpoint: the next run loads `None`.
     ///
     /// # Errors
     /// As [`save`](Self::save).
@@ -174,7 +177,7 @@ impl Access {
             };
             match registry.commit(txn).await.map_err(|source| self.failed(source))? {
                 TxnOutcome::Committed(_) => return Ok(()),
-                // The record has changed: what it says now decides.
+                // The record has changed: read it again to decide whether this run still holds it.
                 TxnOutcome::Conflict(_) => {}
             }
         }
@@ -182,7 +185,8 @@ impl Access {
         Err(CheckpointError::Record { item: self.item, reason })
     }
 
-    /// Returns the version of the item's record, which says that this run holds the item.
+    /// Returns the version of the item's ledger record if the record says that this run holds the
+    /// item.
     async fn held_record(&self) -> Result<Version, CheckpointError> {
         let node = self.seams.registry.read(&self.record).await;
         let node = node.map_err(|source| self.failed(source))?;

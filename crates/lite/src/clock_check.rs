@@ -1,5 +1,7 @@
-//! Asking the registry for its time: if the clocks seem to differ, and if a job has a `max_time_diff` of its own and no reply
-//! has carried the time lately.
+//! Comparison of this host's clock with the registry's.
+//!
+//! The registry is asked when the clocks seem to differ. For a job with its own `max_time_diff` it
+//! is also asked when no recent reply carried the time.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,24 +12,25 @@ use reg_center::NodePath;
 use crate::inbox::{Answer, Answers};
 use crate::seams::Seams;
 
-/// How long to wait for the registry's clock. Later than this the fire is late anyway.
+/// Limit for an answer with the registry's time. Later than this the fire is late anyway.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How old the registry's time may be. In an hour, clocks that are not steered drift apart by less than half a second, and
-/// bounds are whole seconds.
+/// Maximum age of the registry's time. Clocks that no service adjusts drift apart by less than half
+/// a second per hour, and bounds are whole seconds.
 pub(crate) const FRESH: Duration = Duration::from_secs(3_600);
 
-/// How long an answer is trusted which says that the clocks differ. An instance that misses its fires writes nothing, so that no
-/// reply renews the registry's time. The time that is known goes wrong when the host sleeps, and when the registry's own clock
-/// is corrected.
+/// Maximum age of an answer that says that the clocks differ.
+///
+/// An instance that misses its fires writes nothing, so no reply renews the registry's time. A
+/// known time becomes wrong when the host sleeps or the registry's clock is corrected.
 pub(crate) const TRUSTED: Duration = Duration::from_secs(60);
 
-/// What a check has found. It holds for every fire that has come by then.
+/// Result of a check. It holds for every fire that was due by then.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ClockVerdict {
-    /// The fires may be handed on.
+    /// The fires may be passed to the coordinator.
     Agrees,
-    /// The clocks differ by more than the job's own bound, or the registry's time is not known.
+    /// The clocks differ by more than the job's own bound, or the registry's time is unknown.
     Differs,
 }
 
@@ -36,13 +39,13 @@ pub(crate) enum ClockVerdict {
 pub(crate) struct ClockCheck {
     pub(crate) seams: Seams,
     pub(crate) probe: NodePath,
-    /// The job's own bound. Without one the answer only renews what is known of the registry's time: the coordinator compares
-    /// it, and an unknown time stops no fire.
+    /// The job's own bound. Without one, the answer only renews the known time of the registry.
+    /// Then the coordinator compares the clocks, and an unknown time stops no fire.
     pub(crate) bound: Option<Duration>,
 }
 
 impl ClockCheck {
-    /// Answers with [`Answer::Clock`], also if the task is dropped: there are fires that wait for it.
+    /// Sends [`Answer::Clock`], also if the task is dropped, because fires wait for it.
     pub(crate) async fn run(self, answers: Answers) {
         let mut answer = PendingVerdict { verdict: ClockVerdict::Differs, answers };
         answer.verdict = self.verdict().await;
@@ -62,17 +65,18 @@ impl ClockCheck {
         }
     }
 
-    /// Returns by how much the clocks differ; nothing if the registry has no clock but ours.
+    /// Returns by how much the clocks differ; zero if the registry uses this host's clock.
     ///
-    /// Asking touches a node, so the call goes on when nobody waits for it any more.
+    /// Reading the registry's time writes a node, so the call goes on after the deadline.
     async fn difference(&self) -> Result<Duration, String> {
         let (registry, probe) = (Arc::clone(&self.seams.registry), self.probe.clone());
         let asked = self.seams.detach(async move { registry.registry_time(&probe).await });
         let deadline = self.seams.clock.monotonic() + PATIENCE;
         match self.seams.until(deadline, asked).await {
-            Ok(Ok(Ok(Some(theirs)))) => {
-                let theirs = Timestamp::try_from(theirs).map_err(|error| error.to_string())?;
-                Ok(self.seams.clock.wall().duration_since(theirs).unsigned_abs())
+            Ok(Ok(Ok(Some(registry_time)))) => {
+                let registry_time =
+                    Timestamp::try_from(registry_time).map_err(|error| error.to_string())?;
+                Ok(self.seams.clock.wall().duration_since(registry_time).unsigned_abs())
             }
             Ok(Ok(Ok(None))) => Ok(Duration::ZERO),
             Ok(Ok(Err(error))) => Err(error.to_string()),
@@ -82,7 +86,8 @@ impl ClockCheck {
     }
 }
 
-/// A check that is dropped half-way has found nothing out.
+/// Sends the verdict when it is dropped. A check that is dropped before its end counts as
+/// `Differs`.
 struct PendingVerdict {
     verdict: ClockVerdict,
     answers: Answers,
@@ -90,7 +95,7 @@ struct PendingVerdict {
 
 impl Drop for PendingVerdict {
     fn drop(&mut self) {
-        // The driver may have ended; it has recorded the fires that waited.
+        // If the driver has ended, it has recorded the waiting fires as missed.
         self.answers.send(Answer::Clock(self.verdict));
     }
 }

@@ -1,11 +1,11 @@
-//! Committing a plan: in a task of its own, which is never waited for with a limit and never dropped on purpose.
+//! Commit of a plan, in a task of its own that has no deadline and is never dropped on purpose.
 
 use coordination::{Reply, Ticket};
 use reg_center::{NodePath, RegistryCenter, Txn, TxnOutcome};
 
 use crate::inbox::{Answer, Answers};
 
-/// What a coordinator wants to be committed.
+/// A transaction that the coordinator wants to commit.
 #[derive(Debug)]
 pub(crate) struct Commit {
     pub(crate) ticket: Ticket,
@@ -14,14 +14,15 @@ pub(crate) struct Commit {
 }
 
 impl Commit {
-    /// Commits and answers with [`Answer::Replied`], also if the task is dropped.
+    /// Commits the transaction and sends [`Answer::Replied`], also if the task is dropped.
     pub(crate) async fn run(self, registry: &dyn RegistryCenter, answers: Answers) {
         let mut answer = PendingReply { ticket: self.ticket, reply: Reply::Unknown, answers };
         answer.reply = reply(registry, self.txn, &self.confirm_absent).await;
     }
 }
 
-/// A task that is dropped half-way does not know what became of its write.
+/// Sends the reply when it is dropped. A commit that is dropped before its end has an unknown
+/// outcome.
 struct PendingReply {
     ticket: Ticket,
     reply: Reply,
@@ -32,7 +33,7 @@ impl Drop for PendingReply {
     fn drop(&mut self) {
         tracing::debug!(reply = ?self.reply, "commit answered");
         let (ticket, reply) = (self.ticket, self.reply);
-        // The driver may have ended; then nobody waits for the reply.
+        // If the driver has ended, the reply is discarded.
         self.answers.send(Answer::Replied { ticket, reply });
     }
 }
@@ -53,7 +54,8 @@ async fn reply(registry: &dyn RegistryCenter, txn: Txn, confirm_absent: &[NodePa
     }
 }
 
-/// Returns what to reply if a node that has to be gone is there, or nobody can tell.
+/// Checks that the nodes that must be absent are absent. Otherwise, or if that is unknown, returns
+/// the reply for the commit as the error.
 async fn confirm(registry: &dyn RegistryCenter, absent: &[NodePath]) -> Result<(), Reply> {
     if absent.is_empty() {
         return Ok(());

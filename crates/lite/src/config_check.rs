@@ -1,4 +1,4 @@
-//! What must be true of a configuration before anything is written: what only the shell can check.
+//! Checks of a configuration that need the schedule, the strategies or the clock.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use trigger::{
 /// A schedule that tasks can share.
 pub(crate) type SharedSchedule = Arc<dyn Schedule>;
 
-/// Checks a configuration against everything that this process knows.
+/// Checks a configuration against the strategies, the default zone and the time of this process.
 pub(crate) fn check(
     config: &JobConfig,
     strategies: &StrategyRegistry,
@@ -38,7 +38,7 @@ pub(crate) fn check(
     }
 }
 
-/// Checks a configuration that somebody else has stored: whether this process can go by it.
+/// Checks that this process can use a configuration that is stored in the registry.
 pub(crate) fn check_stored(
     config: &JobConfig,
     strategies: &StrategyRegistry,
@@ -51,7 +51,7 @@ pub(crate) fn check_stored(
     timing_of(config, default_zone).map(drop)
 }
 
-/// When a job fires, and the zone that this is meant in.
+/// The schedule of a job and the time zone that it is evaluated in.
 #[derive(Clone, Debug)]
 pub(crate) struct Timing {
     pub(crate) schedule: SharedSchedule,
@@ -60,15 +60,16 @@ pub(crate) struct Timing {
 }
 
 impl Timing {
-    /// Returns what is wrong with the jitter if some of the next fires are closer than it: their delays are shorter. What is stored
-    /// is used all the same, as it depends on the moment whether it is so.
+    /// Returns an error if some of the next fires are closer together than the jitter, so that
+    /// their delays are shorter. A stored configuration is used all the same, because the result
+    /// depends on the current time.
     pub(crate) fn caveat(&self, now: Timestamp) -> Option<InvalidConfig> {
         self.jitter?.check(&*self.schedule, now).err().map(invalid_jitter)
     }
 }
 
-/// Returns when a configuration says that a job fires; `None` for a job that runs on request only. One that names no zone
-/// means the default.
+/// Returns the schedule of a configuration; `None` for a job that runs on request only. A
+/// configuration without a time zone uses `default_zone`.
 pub(crate) fn timing_of(
     config: &JobConfig,
     default_zone: &Zone,
@@ -91,7 +92,8 @@ pub(crate) fn timing_of(
     Ok(Some(Timing { schedule: Arc::new(schedule), zone, jitter }))
 }
 
-/// Returns where the fires of a configuration are looked up; one that names no zone means the default.
+/// Returns a lookup of the fires of a configuration. A configuration without a time zone uses
+/// `default_zone`.
 pub(crate) fn lookup(default_zone: Zone) -> ScheduleLookup {
     Arc::new(move |config, after, before, most| {
         let Ok(Some(timing)) = timing_of(config, &default_zone) else { return Vec::new() };
@@ -124,18 +126,19 @@ fn excluded_days(config: &JobConfig) -> Result<Option<ExcludedDays>, InvalidConf
     config.excluded_days.as_ref().map(read).transpose()
 }
 
-/// Checks that the expression, the days and the zone of a configuration make sense. Whether they do is the same in every zone.
+/// Checks the cron expression, the excluded days and the time zone of a configuration. The result
+/// does not depend on the default zone.
 pub(crate) fn check_timing(config: &JobConfig) -> Result<(), InvalidConfig> {
     timing_of(config, &Zone::utc()).map(drop)
 }
 
-/// Returns what its author should know about a cron expression that is valid all the same.
+/// Returns warnings about a valid cron expression that may not do what its author expects.
 pub(crate) fn caveats(config: &JobConfig) -> Vec<CronCaveat> {
     let expression = config.cron.as_deref().and_then(|cron| CronExpression::parse(cron).ok());
     expression.map_or_else(Vec::new, |expression| expression.caveats())
 }
 
-/// Reads the name of a zone that stands in a field.
+/// Parses the time zone in a configuration field.
 pub(crate) fn zone(field: &'static str, name: &str) -> Result<Zone, InvalidConfig> {
     Zone::parse(name).map_err(|error| {
         let valid = format!("an IANA name such as Asia/Shanghai, or GMT+08:00 ({error})");

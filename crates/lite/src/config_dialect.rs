@@ -1,4 +1,5 @@
-//! In which dialect a job is: its stored configuration says it, or else its other nodes, or else who asks.
+//! Detection of a job's dialect: from the stored configuration, else from other nodes, else from
+//! the request of the caller.
 
 use std::fmt;
 
@@ -8,14 +9,14 @@ use reg_center::{Node, NodePath};
 use crate::Result;
 use crate::config_store::ConfigStore;
 
-/// The dialect of what is stored of a job, and what says so.
+/// The dialect of the stored nodes of a job, and the node that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FoundDialect {
     pub(crate) dialect: Dialect,
     pub(crate) shown_by: ShownBy,
 }
 
-/// What says in which dialect a job is.
+/// Evidence for the dialect of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum ShownBy {
     /// The stored configuration.
@@ -34,7 +35,7 @@ impl fmt::Display for ShownBy {
 }
 
 impl ConfigStore<'_> {
-    /// Returns the dialect of what is stored, if anything tells it.
+    /// Returns the dialect of the stored nodes, or `None` if no node shows it.
     pub(crate) async fn found_dialect(
         &self,
         stored: Option<&Result<JobConfig, ConfigError>>,
@@ -50,8 +51,8 @@ impl ConfigStore<'_> {
             .map(|sign| FoundDialect { dialect: sign.dialect, shown_by: ShownBy::Node(sign.path) }))
     }
 
-    /// Returns the dialect for a job of which nothing that is stored tells it for certain: the one that was asked for, or
-    /// else the one that a damaged document looks like.
+    /// Returns the dialect for a job whose stored nodes do not show it: the requested one, or else
+    /// the one that a damaged document looks like.
     pub(crate) fn likely_dialect(
         &self,
         asked_for: Option<Dialect>,
@@ -67,7 +68,8 @@ impl ConfigStore<'_> {
         let mut nodes = vec![(root, node)];
         for parent in layout.parents_of_signs() {
             for name in self.children(&parent).await? {
-                // What is no valid name here was made by somebody else, and is nobody's instance or server.
+                // Children with invalid names belong to other programs, not to instances or
+                // servers.
                 let Ok(path) = parent.join(&name) else { continue };
                 if let Some(node) = self.read(&path).await? {
                     nodes.push((path, node));

@@ -1,4 +1,4 @@
-//! Settling the configuration when a job is registered: who wins, the stored one or the local one.
+//! Settlement of the configuration at registration: the stored or the local one comes into force.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,21 +12,21 @@ use futures_util::future::BoxFuture;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, SessionChange, Txn, TxnOutcome};
 
 use crate::config_dialect::FoundDialect;
-use crate::registration::Maker;
+use crate::registration::CodeSource;
 use crate::seams::{Elapsed, Seams};
 use crate::{Error, Result};
 
-/// How long to wait before asking a registry again that has just said that it cannot answer.
+/// Pause after an error that can pass, before the next request to the registry.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// A field in which the local configuration differs from the stored one, which is in force.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigDifference {
-    /// Which field.
+    /// Name of the field.
     pub field: &'static str,
-    /// What is in force.
+    /// Value in force.
     pub stored: String,
-    /// What this process has and does not use.
+    /// Value of this process, which is not used.
     pub local: String,
 }
 
@@ -36,59 +36,59 @@ impl fmt::Display for ConfigDifference {
     }
 }
 
-/// What is in the registry after a job was registered.
+/// Relation of the stored configuration to the local one after the registration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Settled {
-    /// The local configuration.
+    /// The local configuration is stored.
     Local,
-    /// A stored one that differs in these fields.
+    /// The stored configuration differs in these fields.
     Stored(Vec<ConfigDifference>),
-    /// A stored document that cannot be read. It stays until somebody repairs it.
+    /// The stored document cannot be read. It stays until an operator repairs it.
     Unreadable(String),
 }
 
-/// What has come of settling the configuration.
+/// Result of settling the configuration.
 #[derive(Debug)]
-pub(crate) struct Arranged {
+pub(crate) struct Settlement {
     pub(crate) settled: Settled,
     /// The local configuration in the dialect of the job's nodes.
     pub(crate) local: JobConfig,
-    /// The one that was found, if it could be read.
+    /// The stored configuration that is in force, if it can be read.
     pub(crate) in_force: Option<JobConfig>,
-    /// This process has put the configuration into force now, in the place of another one.
+    /// This process has just replaced another stored configuration.
     pub(crate) has_replaced: bool,
 }
 
-/// What to do about the stored configuration.
+/// Decision about the stored configuration.
 #[derive(Debug)]
-enum Verdict {
+enum Decision {
     Keep(Settled),
     Write(Txn),
 }
 
-/// One registration's dealings with the stored configuration.
+/// The stored configuration of a job, as one registration reads and writes it.
 #[derive(Debug)]
 pub(crate) struct ConfigStore<'a> {
     pub(crate) seams: &'a Seams,
     pub(crate) local: &'a JobConfig,
-    /// Where the job's code comes from.
-    pub(crate) maker: &'a Maker,
-    /// The dialect that the job must have; `None` for that of what is stored.
+    /// Source of the job's code.
+    pub(crate) code_source: &'a CodeSource,
+    /// Dialect that the job must have; `None` accepts the stored one.
     pub(crate) dialect: Option<Dialect>,
-    /// Whether the local configuration replaces the stored one.
+    /// The local configuration replaces the stored one.
     pub(crate) overwrites: bool,
     pub(crate) started: Duration,
     pub(crate) deadline: Duration,
 }
 
 impl ConfigStore<'_> {
-    /// Reads, decides and writes until the stored configuration is as it shall be.
-    pub(crate) async fn settle(&self) -> Result<Arranged> {
+    /// Reads, decides and writes until the stored configuration needs no further write.
+    pub(crate) async fn settle(&self) -> Result<Settlement> {
         let path = Layout::new(&self.local.job_name).config_path();
         let mut has_replaced = false;
         loop {
             let node = self.read(&path).await?;
-            self.check_maker(node.is_some()).await?;
+            self.check_code_source(node.is_some()).await?;
             let stored = node.as_ref().map(|node| decode_config(&node.data));
             let in_force = stored.as_ref().and_then(|stored| stored.as_ref().ok()).cloned();
             let found = self.found_dialect(stored.as_ref()).await?;
@@ -101,33 +101,35 @@ impl ConfigStore<'_> {
                 Some(root) => root.with_stored_class(local),
                 None => local,
             };
-            // What became of a write shows at the next reading, whatever its outcome.
+            // Every outcome of a write is read in the next iteration, an unknown one too.
             let stored = node.as_ref().zip(stored);
-            match (verdict(&path, stored, &local, overwrites)?, class) {
-                (Verdict::Write(txn), class) => {
+            match (decide(&path, stored, &local, overwrites)?, class) {
+                (Decision::Write(txn), class) => {
                     has_replaced |= node.is_some();
                     self.write(with_first(class, txn)).await?;
                 }
-                (Verdict::Keep(_), Some(class)) if overwrites => {
+                (Decision::Keep(_), Some(class)) if overwrites => {
                     self.write(Txn::new().op(class)).await?;
                 }
-                (Verdict::Keep(settled), _) => {
+                (Decision::Keep(settled), _) => {
                     let differing = root.and_then(|root| root.difference());
                     let settled = settled.with(differing);
-                    return Ok(Arranged { settled, local, in_force, has_replaced });
+                    return Ok(Settlement { settled, local, in_force, has_replaced });
                 }
             }
         }
     }
 
-    /// Code of this process makes a job if there is none, and joins one that code has made. What was made at run time has the
-    /// code of its template, and is never made here.
-    async fn check_maker(&self, is_stored: bool) -> Result<()> {
+    /// Checks that the source of the code may register this job.
+    ///
+    /// Code of the program creates the job if there is none, and joins a job that other code has
+    /// created. A runtime job takes its code from its template, and registration never creates it.
+    async fn check_code_source(&self, is_stored: bool) -> Result<()> {
         let job = || self.local.job_name.clone();
-        match (self.maker, is_stored) {
-            (Maker::Code, false) | (Maker::Template(_), true) => Ok(()),
-            (Maker::Template(_), false) => Err(Error::NoSuchJob { job: job() }),
-            (Maker::Code, true) => {
+        match (self.code_source, is_stored) {
+            (CodeSource::Code, false) | (CodeSource::Template(_), true) => Ok(()),
+            (CodeSource::Template(_), false) => Err(Error::NoSuchJob { job: job() }),
+            (CodeSource::Code, true) => {
                 let path = Layout::new(&self.local.job_name).template_path();
                 let Some(node) = self.read(&path).await? else { return Ok(()) };
                 let template = match decode_template(&node.data) {
@@ -139,7 +141,7 @@ impl ConfigStore<'_> {
         }
     }
 
-    /// Returns the root node of the job if it is where the class belongs: that of a job of 3.x.
+    /// Returns the root node of a job of 3.x, which stores the Java class; `None` for 2.1.5.
     async fn root_of_3(&self, local: &JobConfig) -> Result<Option<RootNode>> {
         if local.java.dialect() != Dialect::V3 {
             return Ok(None);
@@ -150,7 +152,8 @@ impl ConfigStore<'_> {
         Ok(Some(RootNode { path, node, class }))
     }
 
-    /// Returns the local configuration in the dialect of what is stored, or else in the likely one.
+    /// Returns the local configuration in the dialect of the stored nodes, or else in the likely
+    /// one.
     fn in_dialect(&self, found: Option<FoundDialect>, node: Option<&Node>) -> Result<JobConfig> {
         let given = self.local.java.dialect();
         let settings_given = !self.local.java.has_default_fields();
@@ -179,13 +182,13 @@ impl ConfigStore<'_> {
         self.ask(|| self.seams.registry.read(path), path).await
     }
 
-    /// Returns the names of a node's children; none if there is no such node.
+    /// Returns the names of a node's children; empty if the node does not exist.
     pub(crate) async fn children(&self, path: &NodePath) -> Result<Vec<String>> {
         let children = self.ask(|| self.seams.registry.children(path), path).await?;
         Ok(children.unwrap_or_default())
     }
 
-    /// Asks until the registry answers or the deadline has passed.
+    /// Repeats a request until the registry answers or the deadline has passed.
     async fn ask<'a, T>(
         &'a self,
         question: impl Fn() -> BoxFuture<'a, reg_center::Result<T>> + Sync,
@@ -201,7 +204,7 @@ impl ConfigStore<'_> {
         }
     }
 
-    /// The write goes on when nobody waits for it any more.
+    /// Commits a transaction. The write goes on after the deadline.
     async fn write(&self, txn: Txn) -> Result<()> {
         let registry = std::sync::Arc::clone(&self.seams.registry);
         let outcome = self.seams.detach(async move { registry.commit(txn).await });
@@ -210,7 +213,8 @@ impl ConfigStore<'_> {
             Ok(Ok(Err(error))) => {
                 self.pause_after(error, || "writing the configuration".to_owned()).await
             }
-            // The task is gone without an answer: the outcome is unknown and will be read.
+            // The task was dropped without an answer: the outcome is unknown, and the next read
+            // shows it.
             Ok(Err(_)) => Ok(()),
             Err(Elapsed) => {
                 Err(self.too_late("the registry to store the configuration".to_owned()))
@@ -236,12 +240,12 @@ impl ConfigStore<'_> {
         }
     }
 
-    /// Goes on after an error that can pass, and gives up after any other.
+    /// Waits after an error that can pass, and returns any other error.
     async fn pause_after(&self, error: reg_center::Error, act: impl Fn() -> String) -> Result<()> {
         if !(error.is_retryable() || error.is_unknown() || error.is_session_lost()) {
             return Err(self.refused(error, act()));
         }
-        tracing::debug!(%error, "asking the registry again");
+        tracing::debug!(%error, "retrying the request to the registry");
         let pause = self.seams.clock.monotonic() + RETRY_PAUSE;
         if pause >= self.deadline {
             return Err(self.too_late(format!("the registry, {} ({error})", act())));
@@ -260,32 +264,33 @@ impl ConfigStore<'_> {
     }
 }
 
-fn verdict(
+fn decide(
     path: &NodePath,
     stored: Option<(&Node, Result<JobConfig, ConfigError>)>,
     local: &JobConfig,
     overwrites: bool,
-) -> Result<Verdict> {
+) -> Result<Decision> {
     let Some((node, stored)) = stored else {
         local.check_for_java()?;
         let create = Txn::new().create(path.clone(), document(local), Lifetime::Persistent);
-        return Ok(Verdict::Write(create));
+        return Ok(Decision::Write(create));
     };
-    let put = |config: &JobConfig| -> Result<Verdict> {
+    let put = |config: &JobConfig| -> Result<Decision> {
         config.check_for_java()?;
         let put = Txn::new().put_if(path.clone(), node.stat.version, document(config));
-        Ok(Verdict::Write(put))
+        Ok(Decision::Write(put))
     };
     Ok(match stored {
         Err(_) if overwrites => put(local)?,
-        Err(error) => Verdict::Keep(Settled::Unreadable(error.to_string())),
+        Err(error) => Decision::Keep(Settled::Unreadable(error.to_string())),
         Ok(stored) if overwrites => {
-            let wanted = keeping_what_is_not_ours(local, &stored);
-            // Not everything is in the document: the class of a Java job of 3.x is not.
+            let wanted = keep_unmanaged_fields(local, &stored);
+            // A 3.x document does not contain the Java class, so documents are compared instead of
+            // configurations.
             let is_stored = document(&wanted) == node.data;
-            if is_stored { Verdict::Keep(Settled::Local) } else { put(&wanted)? }
+            if is_stored { Decision::Keep(Settled::Local) } else { put(&wanted)? }
         }
-        Ok(stored) => Verdict::Keep(match differences(&stored, local) {
+        Ok(stored) => Decision::Keep(match differences(&stored, local) {
             none if none.is_empty() => Settled::Local,
             some => Settled::Stored(some),
         }),
@@ -296,8 +301,9 @@ fn document(config: &JobConfig) -> Bytes {
     Bytes::from(encode_config(config))
 }
 
-/// Overwriting replaces what this process knows about; Java's settings and unknown fields stay unless they are given.
-fn keeping_what_is_not_ours(local: &JobConfig, stored: &JobConfig) -> JobConfig {
+/// Returns the configuration to store when it is overwritten. Java's settings and unknown fields
+/// keep their stored values unless the program sets them.
+fn keep_unmanaged_fields(local: &JobConfig, stored: &JobConfig) -> JobConfig {
     let mut wanted = local.clone();
     if wanted.java.has_default_fields() {
         wanted.java.fields = stored.java.fields.clone();
@@ -319,7 +325,7 @@ fn keeping_what_is_not_ours(local: &JobConfig, stored: &JobConfig) -> JobConfig 
 
 fn differences(stored: &JobConfig, local: &JobConfig) -> Vec<ConfigDifference> {
     let pairs = stored.fields().into_iter().zip(local.fields());
-    // Who wins at a start is read from the local configuration alone.
+    // `overwrite` of the stored configuration has no effect: only the local one is read.
     let differing = pairs
         .filter(|((field, stored), (_, local))| *field != "overwrite" && stored != local)
         .map(|((field, stored), (_, local))| ConfigDifference { field, stored, local });
@@ -328,7 +334,7 @@ fn differences(stored: &JobConfig, local: &JobConfig) -> Vec<ConfigDifference> {
     differing.chain(class.and_then(|class| other_class(&stored.java.job_class, class))).collect()
 }
 
-/// Java instances refuse to start where another class stands.
+/// Returns a difference if the classes differ: Java instances refuse to start with another class.
 fn other_class(stored: &str, local: &str) -> Option<ConfigDifference> {
     let (field, quoted) = ("java_class", |class: &str| format!("{class:?}"));
     (stored != local).then(|| ConfigDifference {
@@ -338,17 +344,17 @@ fn other_class(stored: &str, local: &str) -> Option<ConfigDifference> {
     })
 }
 
-/// The root node of a job of 3.x, in which the class of the Java job stands.
+/// The root node of a job of 3.x, which stores the class of the Java job.
 struct RootNode {
     path: NodePath,
     node: Option<Node>,
-    /// The class that was given here, if any.
+    /// The class that the program sets, if any.
     class: Option<String>,
 }
 
 impl RootNode {
-    /// Returns what writes the class: where there is none, and where another one is to be overwritten. Java itself writes
-    /// the class only when it writes the configuration.
+    /// Returns the write of the class if no class is stored, or if another one is to be
+    /// overwritten. Java writes the class only together with the configuration.
     fn write(&self, overwrite: bool) -> Option<Op> {
         let (path, data) = (self.path.clone(), Bytes::from(self.class.clone()?));
         let Some(node) = &self.node else {
@@ -359,12 +365,12 @@ impl RootNode {
         (node.data != data && replaces).then(|| Op::Put { path, data, expect })
     }
 
-    /// Tells that another class stands there.
+    /// Returns a difference if another class is stored.
     fn difference(&self) -> Option<ConfigDifference> {
         other_class(&self.stored_class()?, self.class.as_deref()?)
     }
 
-    /// Gives a configuration the class that stands there, if it has none.
+    /// Sets the stored class in a configuration that has none.
     fn with_stored_class(&self, mut config: JobConfig) -> JobConfig {
         if let (None, Some(stored)) = (&self.class, self.stored_class()) {
             config.java.job_class = stored;
@@ -379,7 +385,7 @@ impl RootNode {
 }
 
 impl Settled {
-    /// Adds a difference between what is stored and what is not.
+    /// Adds a difference to the result.
     fn with(self, difference: Option<ConfigDifference>) -> Self {
         match (self, difference) {
             (Self::Local, Some(difference)) => Self::Stored(vec![difference]),
@@ -392,7 +398,7 @@ impl Settled {
     }
 }
 
-/// Puts an operation before those of a transaction.
+/// Prepends an operation to a transaction.
 fn with_first(first: Option<Op>, txn: Txn) -> Txn {
     let all = first.into_iter().chain(txn.ops().iter().cloned());
     all.fold(Txn::new(), Txn::op)

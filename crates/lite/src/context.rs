@@ -1,4 +1,4 @@
-//! What the code of a job is told about the run that it is called for.
+//! The context of a run, which the code of the job receives.
 
 use std::sync::Arc;
 
@@ -13,19 +13,19 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::Checkpoint;
-use crate::prospect::Prospect;
 use crate::seams::Seams;
+use crate::wind_down::RunUpdates;
 
-/// One run: which item, for which fire, why, and under which token.
+/// Context of one run: the item, the fire, the source and the fencing token.
 ///
-/// Everything in it stays as it was when the run began, whatever is reconfigured meanwhile. Clones are cheap and
-/// share the cancellation.
+/// Its values stay as they were when the run began, even if the job is reconfigured meanwhile.
+/// Clones are cheap and share the cancellation.
 #[derive(Clone, Debug)]
 pub struct ShardingContext {
     run: Arc<Facts>,
     cancellation: CancellationToken,
     attempt: u32,
-    prospect: watch::Receiver<Prospect>,
+    updates: watch::Receiver<RunUpdates>,
 }
 
 #[derive(Debug)]
@@ -39,22 +39,22 @@ impl ShardingContext {
     pub(crate) fn new(
         start: StartItem,
         cancellation: CancellationToken,
-        prospect: watch::Receiver<Prospect>,
+        updates: watch::Receiver<RunUpdates>,
         seams: Seams,
     ) -> Self {
         let parameters = ShardingItemParameters::parse(&start.config.sharding_item_parameters);
-        // A configuration with parameters that cannot be read is rejected before anything is started by it.
+        // A configuration with unreadable parameters is rejected before it starts any run.
         let parameter = parameters.ok().and_then(|all| all.get(start.item).map(str::to_owned));
         let run = Arc::new(Facts { start, parameter, seams });
-        Self { run, cancellation, attempt: 1, prospect }
+        Self { run, cancellation, attempt: 1, updates }
     }
 
-    /// Says how often the item was tried in this run, this time included.
+    /// Sets the number of the attempt within this run, counted from 1.
     pub(crate) fn in_attempt(self, attempt: u32) -> Self {
         Self { attempt, ..self }
     }
 
-    /// Asks the code to end by another token, a child of that before.
+    /// Replaces the cancellation token by a child of the former one.
     pub(crate) fn cancelled_by(self, cancellation: CancellationToken) -> Self {
         Self { cancellation, ..self }
     }
@@ -63,7 +63,7 @@ impl ShardingContext {
         &self.run.start
     }
 
-    /// Returns the configuration that the run sees from its start to its end.
+    /// Returns the configuration of the run, the same from its start to its end.
     #[must_use]
     pub fn config(&self) -> &JobConfig {
         &self.start().config
@@ -87,62 +87,66 @@ impl ShardingContext {
         self.start().item
     }
 
-    /// Returns what the configuration says about this item, as in `0=Beijing,1=Shanghai`.
+    /// Returns the parameter of this item from the configuration, as in `0=Beijing,1=Shanghai`.
     #[must_use]
     pub fn parameter(&self) -> Option<&str> {
         self.run.parameter.as_deref()
     }
 
-    /// Returns how many items the job has, on all instances together.
+    /// Returns the number of items of the job, over all instances.
     #[must_use]
     pub fn sharding_total_count(&self) -> u32 {
         self.config().sharding_total_count
     }
 
-    /// Returns what the configuration tells every run; empty if it says nothing.
+    /// Returns the job parameter from the configuration, the same for all runs; empty if there is
+    /// none.
     #[must_use]
     pub fn job_parameter(&self) -> &str {
         &self.config().job_parameter
     }
 
-    /// Returns what the request that this run answers tells it; `None` for scheduled runs, and for requests that tell
-    /// nothing. It comes beside [`job_parameter`](Self::job_parameter), which is the same for every run. All attempts of the run
-    /// are told the same, and so is whoever takes it over.
+    /// Returns the parameter of the manual request that this run answers; `None` for scheduled
+    /// runs, and for requests without a parameter. [`job_parameter`](Self::job_parameter), the same
+    /// for every run, is independent of it. All attempts of the run and a takeover have the same
+    /// value.
     #[must_use]
     pub fn request_parameter(&self) -> Option<&str> {
         self.start().request_parameter.as_ref().map(RequestParameter::as_str)
     }
 
-    /// Returns the *scheduled* time, which identifies the fire: never the time at which somebody got round to it.
-    /// For a manual run it is the time of the request.
+    /// Returns the *scheduled* fire time, which identifies the fire. It is never the time at which
+    /// the run started. For a manual run it is the time of the request.
     #[must_use]
     pub fn fire_time(&self) -> Timestamp {
         timestamp(self.start().fire)
     }
 
-    /// Returns why the item runs: the schedule, misfires, a takeover, or a request.
+    /// Returns why the item runs: the schedule, a misfire, a takeover or a manual request.
     #[must_use]
     pub fn source(&self) -> RunSource {
         self.start().source
     }
 
-    /// Returns the fires that this run stands for, if they are more than its own.
+    /// Returns the range of fires that this run stands for, if it stands for more than its own.
     #[must_use]
     pub fn merged(&self) -> Option<FireRange> {
         self.start().merged
     }
 
-    /// Returns the instance that the run belongs to, in its present life.
+    /// Returns the id of the instance that holds the run, in the session of the claim.
     #[must_use]
     pub fn instance(&self) -> &InstanceId {
         &self.start().holder
     }
 
-    /// Returns the fencing token: greater than that of every earlier run of the same item.
+    /// Returns the fencing token, which is greater than that of every earlier run of the item. 0 if
+    /// the job is not monitored.
     ///
-    /// Hand it to the store with every effect; the store refuses a token smaller than the greatest that it has seen
-    /// for the item. Register it *before* reading what is to be changed. Without such a store two runs of an item can
-    /// overlap: a process that was paused does not know it yet. 0 if the job is not monitored.
+    /// Send it to the store with every effect. The store rejects a token smaller than the greatest
+    /// one that it has seen for the item. Register the token *before* reading the data to be
+    /// changed. Without such a store two runs of an item can overlap, because a process that was
+    /// paused does not know that it lost the run.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
         self.token().0
@@ -152,13 +156,14 @@ impl ShardingContext {
         self.start().token
     }
 
-    /// Returns `job/item/fire`, the same for every run of one fire of an item: a key to do something only once.
+    /// Returns `job/item/fire`, the same for every run of one fire of an item. Use it as a
+    /// deduplication key.
     #[must_use]
     pub fn idempotency_key(&self) -> String {
         format!("{}/{}/{}", self.job_name(), self.item(), self.start().fire.0)
     }
 
-    /// Returns `job/item/fire/token`, another for every run.
+    /// Returns `job/item/fire/token`, unique for each run.
     #[must_use]
     pub fn execution_id(&self) -> String {
         format!("{}/{}", self.idempotency_key(), self.fencing_token())
@@ -170,26 +175,31 @@ impl ShardingContext {
         task_id(self.job_name(), self.item(), self.instance())
     }
 
-    /// Returns which attempt of the run this is, counted from 1: more than 1 only with a
-    /// [`RetryPolicy`](crate::RetryPolicy). All attempts have the same fire, token and execution id.
+    /// Returns the number of this attempt within the run, counted from 1. It is more than 1 only
+    /// with a [`RetryPolicy`](crate::RetryPolicy). All attempts have the same fire, token and
+    /// execution id.
     #[must_use]
     pub fn attempt(&self) -> u32 {
         self.attempt
     }
 
-    /// Returns the checkpoint of the item, to go on where the last run ended. Needs
-    /// [`monitor_execution`](crate::JobBuilder::monitor_execution) to be written.
+    /// Returns the checkpoint of the item, from which the run can continue. Saving needs
+    /// [`monitor_execution`](crate::JobBuilder::monitor_execution).
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         let (layout, seams) = (Layout::new(self.job_name()), self.run.seams.clone());
         Checkpoint::new(seams, &layout, self.item(), self.instance().clone(), self.token())
     }
 
-    /// Returns the context as ElasticJob hands it to scripts and HTTP endpoints: one line of JSON, byte for byte, fields
-    /// in the same order, without `shardingParameter` if the item has none. If the run has a
-    /// [`request_parameter`](Self::request_parameter), which ElasticJob does not know, `requestParameter` follows at the end.
+    /// Returns the context in the form that ElasticJob passes to scripts and HTTP endpoints.
     ///
-    /// Its `taskId` is [`task_id`](Self::task_id), of this item alone, as each item is run by itself.
+    /// It is one line of JSON, byte for byte, with the fields in the same order.
+    /// `shardingParameter` is absent if the item has none. `requestParameter`, which ElasticJob
+    /// does not know, follows at the end if the run has a
+    /// [`request_parameter`](Self::request_parameter).
+    ///
+    /// `taskId` is the [`task_id`](Self::task_id) of this item alone, because each item runs by
+    /// itself.
     #[must_use]
     pub fn to_java_json(&self) -> String {
         let mut json = String::from("{");
@@ -217,33 +227,34 @@ impl ShardingContext {
         json
     }
 
-    /// Returns the configuration that is in force now. It can be newer than [`config`](Self::config), by which the run
-    /// goes; code that runs for long can look here whether it is still wanted.
+    /// Returns the configuration that is in force now. It can be newer than
+    /// [`config`](Self::config), which the run uses. Code that runs for long can check it.
     #[must_use]
     pub fn latest_config(&self) -> Arc<JobConfig> {
-        Arc::clone(&self.prospect.borrow().config)
+        Arc::clone(&self.updates.borrow().config)
     }
 
-    /// Returns true if code that works through a stream should come to an end at its next good point: the run is
-    /// cancelled, this instance leaves or is paused, its server or the item is disabled, or the item belongs or is to
-    /// move to another instance.
+    /// Returns true if long-running code should end at its next suitable point.
     ///
-    /// Nothing is dropped for it: a run that does not end is waited for. Whoever is done with a batch here and returns
-    /// `Ok` lets the next owner go on with the next one.
+    /// That is so if the run is cancelled, this instance leaves or is paused, its server or the
+    /// item is disabled, or the item belongs or is about to move to another instance.
+    ///
+    /// The future is not dropped for that: the scheduler waits for a run that does not end. If the
+    /// code returns `Ok` after a batch, the next owner continues with the next batch.
     #[must_use]
     pub fn should_wind_down(&self) -> bool {
-        self.is_cancelled() || self.prospect.borrow().winds_down
+        self.is_cancelled() || self.updates.borrow().winds_down
     }
 
-    /// Waits until [`should_wind_down`](Self::should_wind_down).
+    /// Waits until [`should_wind_down`](Self::should_wind_down) is true.
     ///
     /// # Cancel safety
-    /// The future can be dropped and called for again.
+    /// The future can be dropped, and the method called again.
     pub async fn winding_down(&self) {
-        let mut prospect = self.prospect.clone();
+        let mut updates = self.updates.clone();
         let winds_down = async {
-            // The sender is gone when the run has ended, or nobody keeps an account of it any more.
-            let _ = prospect.wait_for(|prospect| prospect.winds_down).await;
+            // The sender is gone when the run has ended or was abandoned.
+            let _ = updates.wait_for(|update| update.winds_down).await;
         };
         tokio::select! {
             () = self.cancelled() => {}
@@ -251,29 +262,29 @@ impl ShardingContext {
         }
     }
 
-    /// Returns true if the run should end as soon as it can: on shutdown, because the session is in doubt, or because its
-    /// time is over.
+    /// Returns true if the run should end as soon as possible: at a shutdown, because the session
+    /// is in doubt, or because its timeout has passed.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.cancellation.is_cancelled()
     }
 
-    /// Waits until the run should end.
+    /// Waits until [`is_cancelled`](Self::is_cancelled) is true.
     ///
     /// # Cancel safety
-    /// The future can be dropped and called for again.
+    /// The future can be dropped, and the method called again.
     pub async fn cancelled(&self) {
         self.cancellation.cancelled().await;
     }
 
-    /// Returns the token behind [`cancelled`](Self::cancelled), to hand on to tasks of the job's own.
+    /// Returns the token behind [`cancelled`](Self::cancelled), to pass to tasks of the job's own.
     #[must_use]
     pub fn cancellation_token(&self) -> CancellationToken {
         self.cancellation.clone()
     }
 }
 
-/// Times that no calendar reaches come from a damaged record; they become its end.
+/// Converts a fire time. A damaged record can hold a time out of range, which is clamped.
 pub(crate) fn timestamp(fire: FireTime) -> Timestamp {
     let bound = if fire.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_millisecond(fire.0).unwrap_or(bound)

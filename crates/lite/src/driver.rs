@@ -1,4 +1,4 @@
-//! The driver of one job: moves events into the coordinator and carries out its commands.
+//! The driver of one job: passes events to the coordinator and executes its commands.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,86 +14,91 @@ use tracing::Span;
 use trigger::Zone;
 
 use crate::config_check::Timing;
-use crate::error_handler::{ErrorDesk, Stop};
+use crate::error_handler::{ErrorDispatcher, Stop};
 use crate::executor::{Executor, FinishedRun, RunningItem};
-use crate::identity::Lives;
+use crate::identity::Incarnations;
 use crate::inbox::{Answer, Answers, Inbox, Request, Signal};
 use crate::job_record::Subscribers;
 use crate::once_listener::OnceListener;
-use crate::runtime::LifeGuard;
+use crate::runtime::GenerationGuard;
 use crate::seams::Seams;
 use crate::shutdown::{Shutdown, Step};
 use crate::timer::{JobTimer, Since};
 use crate::{JobRecord, JobStatus, RunReport, ShutdownReport};
 
-/// The last that is known of a job that has ended.
+/// Final status and report of a job that has ended.
 #[derive(Clone, Debug)]
 pub(crate) struct Ending {
     pub(crate) status: JobStatus,
     pub(crate) report: ShutdownReport,
 }
 
-/// How long things may take.
+/// Limits of the steps of a shutdown.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
-    /// Between the cancellation of a run and its being dropped.
+pub(crate) struct ShutdownLimits {
+    /// Time between the cancellation of a run and the dropping of its future.
     pub(crate) grace: Duration,
-    /// The deadline of a shutdown that an operator asked for through the registry.
+    /// Deadline of a shutdown that an operator requested through the registry.
     pub(crate) leave_deadline: Duration,
 }
 
-/// One job in this process.
+/// Event loop of one job in this process.
 pub(crate) struct Driver {
     pub(crate) job: JobName,
     pub(crate) coordinator: Coordinator,
     pub(crate) seams: Seams,
-    pub(crate) lives: Arc<Lives>,
+    pub(crate) incarnations: Arc<Incarnations>,
     pub(crate) executor: Executor,
     pub(crate) listener: Option<Arc<dyn OnceListener>>,
-    /// Lets what came with the code of a template run in its own life of the job only.
-    pub(crate) guard: Option<Arc<LifeGuard>>,
-    pub(crate) errors: ErrorDesk,
+    /// Lets the code of a template run only in its own generation of the job.
+    pub(crate) guard: Option<Arc<GenerationGuard>>,
+    pub(crate) errors: ErrorDispatcher,
     pub(crate) timer: JobTimer,
     pub(crate) subscribers: Arc<Subscribers>,
     pub(crate) answers: Answers,
-    pub(crate) patience: Patience,
-    /// The zone of configurations that name none.
+    pub(crate) limits: ShutdownLimits,
+    /// Time zone of configurations that name none.
     pub(crate) default_zone: Zone,
     pub(crate) state: State,
 }
 
-/// What a driver remembers between two signals.
+/// State of a driver between two signals.
 #[derive(Debug)]
 pub(crate) struct State {
     pub(crate) span: Span,
     pub(crate) session: Option<SessionId>,
-    /// When the session can no longer be relied upon; only while the connection is gone.
+    /// End of the session's lease, by the monotonic clock; set only while the connection is
+    /// suspended.
     pub(crate) lease_ends: Option<Duration>,
     pub(crate) config: Option<Arc<JobConfig>>,
     pub(crate) timing: Option<Timing>,
-    /// From when on fires count that pass before the first schedule is known; `None` if they do not, or no longer.
+    /// Start of the period in which fires count that pass before the first schedule is known.
+    /// `None` if such fires do not count, or the schedule is known.
     pub(crate) fires_since: Option<Since>,
-    /// When the schedule in force has come into force; `None` if it was when the job was joined.
+    /// Time at which the schedule came into force; `None` if it was in force when the job was
+    /// joined.
     pub(crate) changed_at: Option<Timestamp>,
     /// Fires that wait for the registry's clock, in order.
     pub(crate) unchecked_fires: Vec<FireTime>,
-    /// When the registry was last asked for its time before a fire, by the monotonic clock.
+    /// Time of the last request for the registry's clock before a fire, by the monotonic clock.
     pub(crate) clock_asked: Option<Duration>,
-    /// What is wrong with the schedule of the configuration in force.
+    /// Error in the schedule of the configuration in force.
     pub(crate) schedule_fault: Option<InvalidConfig>,
     pub(crate) shutdown: Option<Shutdown>,
-    /// The program itself holds runs back.
+    /// The program has paused this instance.
     pub(crate) paused_by_program: bool,
-    /// An error handler has stopped the job here, and nobody has resumed it.
+    /// Set while an error handler has stopped the job in this process and no operator has resumed
+    /// it.
     pub(crate) stop: Option<Stop>,
-    /// What the feed shall be about from now on.
+    /// Scope of the next feed, if the subscription has to change.
     pub(crate) follow: Option<Scope>,
     pub(crate) over: bool,
 }
 
 impl Driver {
-    /// Runs until the job has left, was aborted, or the registry centre was closed. Boxed, because a future has room for its arguments
-    /// twice.
+    /// Runs until the job has left, was aborted, or the registry centre was closed.
+    ///
+    /// `self` is boxed to keep the future small.
     pub(crate) async fn run(mut self: Box<Self>, mut inbox: Inbox, ended: impl FnOnce(Ending)) {
         while !self.state.over {
             let wake = self.next_wake();
@@ -113,13 +118,13 @@ impl Driver {
         let report = ending.report.clone();
         ended(ending);
         for waiter in waiters {
-            // Who has stopped waiting does not want to know.
+            // A caller that has stopped waiting needs no report.
             let _ = waiter.send(report.clone());
         }
     }
 
-    /// Error handlers have what a shutdown has left of its time, and otherwise none: then nobody waits. The same holds for what they
-    /// have decided.
+    /// Lets error handlers and their decisions finish in the remaining time of a shutdown; without
+    /// a shutdown they get no time.
     async fn finish_error_handlers(&mut self, inbox: &mut Inbox) {
         let now = self.seams.clock.monotonic();
         let until = self.state.shutdown.as_ref().and_then(Shutdown::gives_up_at).unwrap_or(now);
@@ -139,8 +144,8 @@ impl Driver {
     }
 
     fn take(&mut self, signal: Signal) {
-        // The ends of runs are many, and say nothing to the others.
-        let looks_ahead =
+        // The ends of runs are frequent and do not affect other runs.
+        let may_affect_runs =
             matches!(signal, Signal::Registry(_) | Signal::Session(_) | Signal::Request(_));
         match signal {
             Signal::Abort => self.state.over = true,
@@ -155,17 +160,17 @@ impl Driver {
             Signal::Fire(at) => self.fired(at),
             Signal::Wake => self.feed(Event::Wake),
         }
-        if looks_ahead {
-            self.look_ahead();
+        if may_affect_runs {
+            self.update_runs();
         }
     }
 
-    /// The heart of it: one event in, all commands out.
+    /// Passes one event to the coordinator and executes all of its commands.
     pub(crate) fn feed(&mut self, event: Event) {
         self.feed_all(vec![event]);
     }
 
-    /// The same for events that have come together.
+    /// Passes a batch of events to the coordinator and executes all of its commands.
     fn feed_all(&mut self, events: Vec<Event>) {
         events.iter().for_each(|event| tracing::trace!(%event, "event"));
         let mut out: Vec<Command> = Vec::new();
@@ -176,10 +181,10 @@ impl Driver {
         }
     }
 
-    /// Tells the runs in progress whether they may go on for long.
-    pub(crate) fn look_ahead(&self) {
+    /// Updates the runs in progress: the configuration in force, and whether they should wind down.
+    pub(crate) fn update_runs(&self) {
         if let Some(config) = self.coordinator.view().config() {
-            self.executor.look_ahead(config, |item| self.coordinator.may_stay(item));
+            self.executor.update_runs(config, |item| self.coordinator.may_stay(item));
         }
     }
 
@@ -199,14 +204,14 @@ impl Driver {
         if resumed && self.seams.registry.clock_reading().is_none() {
             self.ask_time();
         }
-        let incarnation = self.lives.in_session(session, &*self.seams.randomness);
+        let incarnation = self.incarnations.in_session(session, &*self.seams.randomness);
         self.state.span = job_span(&self.job, incarnation.as_str());
         self.state.session = Some(session);
         self.feed(Event::Connected { session, incarnation });
     }
 
-    /// The reply to the registration was lost with the connection, and the registry's time with it. The centre notes the time
-    /// of the answer.
+    /// Requests the registry's time, because the reply that carried it was lost with the
+    /// connection. The registry centre stores the time of the answer.
     fn ask_time(&self) {
         let (registry, probe) =
             (Arc::clone(&self.seams.registry), Layout::new(&self.job).system_time());
@@ -214,7 +219,8 @@ impl Driver {
         drop(self.seams.detach(asked));
     }
 
-    /// Counts from now, because the lease was measured now; past its end nothing may go on in this session.
+    /// Starts the lease timer, because the lease was measured now. After its end the session must
+    /// not be used.
     fn suspended(&mut self, session: SessionId) {
         let remaining = self.seams.registry.lease_remaining(session).unwrap_or(Duration::ZERO);
         self.state.lease_ends = self.seams.clock.monotonic().checked_add(remaining);
@@ -223,18 +229,19 @@ impl Driver {
     }
 
     fn closed(&mut self) {
-        tracing::warn!("the registry centre was closed under the job");
+        tracing::warn!("the registry centre was closed while the job was running");
         self.feed(Event::Lost);
         self.state.over = true;
     }
 
     fn requested(&mut self, request: Request) {
         match request {
-            Request::Tell(event, done) => {
+            Request::Send(event, done) => {
                 if matches!(event, Event::Paused | Event::Resumed) {
                     self.state.paused_by_program = event == Event::Paused;
                 }
-                // What an error handler has stopped waits for the registry, and for whoever resumes the server there.
+                // A stop by an error handler ends only when an operator resumes the server in the
+                // registry.
                 if event != Event::Resumed || !self.is_held_here() {
                     self.feed(event);
                 }
@@ -255,13 +262,14 @@ impl Driver {
         }
     }
 
-    /// Tells everybody else of the end of a run, and returns what the coordinator is told.
+    /// Reports the end of a run to subscribers, the shutdown and error handlers, and returns the
+    /// coordinator's event.
     fn finished(&mut self, run: FinishedRun) -> Event {
         let known = self.executor.forget(run.number);
         if let Some(shutdown) = &mut self.state.shutdown {
             shutdown.note(&run);
         }
-        let FinishedRun { item, token, outcome, cause, more, .. } = run;
+        let FinishedRun { item, token, outcome, cause, details, .. } = run;
         let reason = cause.as_deref().and_then(FailureReason::new);
         if let Some(RunningItem { fire, source, holder, began, span, .. }) = known {
             let (job, ended) = (self.job.clone(), self.seams.clock.wall());
@@ -278,8 +286,8 @@ impl Driver {
                 outcome,
                 cause,
             };
-            self.subscribers.tell_end(&report);
-            if let Some(reason) = self.errors.run_ended(&report, more, &span) {
+            self.subscribers.publish_end(&report);
+            if let Some(reason) = self.errors.run_ended(&report, details, &span) {
                 self.stop_job(reason);
             }
         }
@@ -291,13 +299,13 @@ impl Driver {
         deadline: Duration,
         waiter: Option<oneshot::Sender<ShutdownReport>>,
     ) {
-        let (now, grace) = (self.seams.clock.monotonic(), self.patience.grace);
+        let (now, grace) = (self.seams.clock.monotonic(), self.limits.grace);
         let running = self.executor.running();
         let shutdown = self
             .state
             .shutdown
             .get_or_insert_with(|| Shutdown::begin(now, deadline, grace, running));
-        shutdown.hurry(now, deadline, grace);
+        shutdown.bring_forward(now, deadline, grace);
         if let Some(waiter) = waiter {
             shutdown.wait(waiter);
         }
@@ -311,7 +319,7 @@ impl Driver {
         wakes.into_iter().flatten().min()
     }
 
-    /// Looks at the clock after every signal, so that no flood of others delays a deadline.
+    /// Checks the deadlines after every signal, so that a burst of signals delays none of them.
     fn meet_deadlines(&mut self) {
         let now = self.seams.clock.monotonic();
         if self.state.lease_ends.is_some_and(|ends| ends <= now) {
@@ -338,7 +346,7 @@ impl Driver {
     pub(crate) fn record(&self, event: JobEvent) {
         let instance = self.coordinator.instance().cloned();
         let at = self.seams.clock.wall();
-        self.subscribers.tell(&JobRecord { job: self.job.clone(), instance, at, event });
+        self.subscribers.publish(&JobRecord { job: self.job.clone(), instance, at, event });
     }
 
     fn status(&self) -> JobStatus {
@@ -370,7 +378,7 @@ impl Driver {
         self.state.timing.as_ref().and_then(|timing| timing.schedule.next_after(after))
     }
 
-    /// Returns what the wall clock showed, or would have, at a time on the monotonic one.
+    /// Converts a time of the monotonic clock to the wall clock.
     fn wall_at(&self, mono: Duration) -> Timestamp {
         let ago = self.seams.clock.monotonic().saturating_sub(mono);
         self.seams.clock.wall().saturating_sub(ago).unwrap_or(Timestamp::MIN)
@@ -386,14 +394,15 @@ impl Driver {
         }
     }
 
-    /// Stops what is left, closes the record and says how it ended, and who is to be told.
+    /// Stops the remaining runs, closes the event record, and returns the final state with the
+    /// callers to notify.
     fn end(mut self) -> (Ending, Vec<oneshot::Sender<ShutdownReport>>) {
         self.executor.abandon_all();
         self.miss_unchecked_fires(MissReason::Leaving);
         let status = self.status();
         let me = self.coordinator.instance();
         let gone = me.is_none_or(|me| !self.coordinator.view().is_registered(me));
-        // An operator may have taken the instance out before the ends of its runs were recorded.
+        // An operator may have removed the instance before the ends of its runs were recorded.
         let deregistered = gone && status.running.is_empty();
         let now = self.seams.clock.monotonic();
         let shutdown = self.state.shutdown.take().unwrap_or_else(|| {
@@ -406,8 +415,8 @@ impl Driver {
     }
 }
 
-/// Returns the span that everything about a job happens in, in one life.
+/// Returns the span of a job in one session of this process.
 pub(crate) fn job_span(job: &JobName, instance: &str) -> Span {
-    // A root: it is made inside the span of the life before.
+    // A root span, because it is created inside the span of the former session.
     tracing::info_span!(parent: None, "job", %job, instance)
 }

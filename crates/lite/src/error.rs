@@ -1,104 +1,106 @@
-//! What can go wrong between an application and its scheduler.
+//! Errors between an application and its scheduler.
 
 use std::net::SocketAddr;
 use std::time::Duration;
 
 use coordination::{Dialect, InvalidConfig, InvalidName, JobName, TemplateName};
 
-/// Why a scheduler or a job could not be set up, or not be asked.
+/// Error of setting up or using a scheduler or a job.
 ///
 /// Nothing was written if it is [`Config`](Self::Config), [`Name`](Self::Name),
-/// [`AlreadyScheduled`](Self::AlreadyScheduled), [`RuntimeJob`](Self::RuntimeJob), [`NoSuchJob`](Self::NoSuchJob),
-/// [`AlreadyOffered`](Self::AlreadyOffered), [`Dialect`](Self::Dialect), [`Listen`](Self::Listen),
-/// [`Stopped`](Self::Stopped) or [`ShutDown`](Self::ShutDown).
-/// After [`Deadline`](Self::Deadline) and [`Registry`](Self::Registry) the configuration may have been written, and
-/// trying again is harmless.
+/// [`AlreadyScheduled`](Self::AlreadyScheduled), [`RuntimeJob`](Self::RuntimeJob),
+/// [`NoSuchJob`](Self::NoSuchJob), [`AlreadyOffered`](Self::AlreadyOffered),
+/// [`Dialect`](Self::Dialect), [`Listen`](Self::Listen), [`Stopped`](Self::Stopped) or
+/// [`ShutDown`](Self::ShutDown). After [`Deadline`](Self::Deadline) and
+/// [`Registry`](Self::Registry) the configuration may have been written, and a retry is safe.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A value of the configuration cannot be used.
     #[error("invalid configuration: {0}")]
     Config(InvalidConfig),
-    /// The server's address or the name of this life cannot be used.
+    /// The address of the server or the chosen name in the instance id is not valid.
     #[error("invalid identity: {0}")]
     Name(InvalidName),
     /// The scheduler has a job of this name that has not ended.
-    #[error("job {job} is already scheduled here")]
+    #[error("job {job} is already scheduled in this process")]
     AlreadyScheduled {
-        /// Which job.
+        /// The job.
         job: JobName,
     },
-    /// The job was made at run time from a template: its code comes from there, and from nowhere else.
+    /// The job was created at run time from a template, which is the only source of its code.
     #[error(
         "job {job} was made at run time from the template {template}; offer that template, remove the job, or take another name"
     )]
     RuntimeJob {
-        /// Which job.
+        /// The job.
         job: JobName,
-        /// The name of the template, or what is wrong with it.
+        /// The name of the template, or the error in it.
         template: String,
     },
-    /// A job that was made at run time is there no more.
+    /// A runtime job no longer exists in the registry.
     #[error("the registry has no job {job} any more")]
     NoSuchJob {
-        /// Which job.
+        /// The job.
         job: JobName,
     },
-    /// The scheduler offers a template of this name already.
-    #[error("the template {template} is already offered here")]
+    /// The scheduler already offers a template of this name.
+    #[error("this process already offers the template {template}")]
     AlreadyOffered {
-        /// Which template.
+        /// The template.
         template: TemplateName,
     },
-    /// What is stored of the job is of another ElasticJob than the one that was asked for. Neither reads the other's nodes.
+    /// The stored nodes of the job have another dialect than the requested one. Neither dialect's
+    /// instances read the nodes of the other.
     #[error("job {job}: {shown_by} is of ElasticJob {stored}, and {wanted} was asked for")]
     Dialect {
-        /// Which job.
+        /// The job.
         job: JobName,
-        /// What shows it: `its stored configuration`; where there is none that can be read, `its node` and a path.
+        /// Node that shows the stored dialect: `its stored configuration`, or `its node` and a path
+        /// if no configuration can be read.
         shown_by: String,
-        /// What is stored.
+        /// The stored dialect.
         stored: Dialect,
-        /// What was asked for: by the scheduler, or by settings that only this dialect has.
+        /// The dialect that the scheduler requires, or that the given Java settings belong to.
         wanted: Dialect,
     },
-    /// Something did not happen in time.
-    #[error("job {job}: waited {waited:?} for {what}, in vain")]
+    /// The registry did not answer, or the job did not join, before the deadline.
+    #[error("job {job}: timed out after {waited:?}, waiting for {what}")]
     Deadline {
-        /// Which job.
+        /// The job.
         job: JobName,
-        /// How long.
+        /// Time that has passed.
         waited: Duration,
-        /// For what.
+        /// Event that was waited for.
         what: String,
     },
-    /// The registry refused, and will go on refusing.
+    /// The registry rejected a request, and would reject it again.
     #[error("job {job}: {act} failed")]
     Registry {
-        /// Which job.
+        /// The job.
         job: JobName,
-        /// What was attempted.
+        /// Action that failed.
         act: String,
-        /// What the registry said.
+        /// The error of the registry.
         #[source]
         source: reg_center::Error,
     },
-    /// Nobody can listen at an address.
+    /// The dump port cannot be opened.
     #[error("cannot listen for dumps at {address}")]
     Listen {
-        /// Where.
+        /// Requested address.
         address: SocketAddr,
-        /// What the operating system said.
+        /// The error of the operating system.
         #[source]
         source: std::io::Error,
     },
-    /// The scheduler was shut down, and takes no more.
+    /// The scheduler was shut down and accepts no more jobs.
     #[error("the scheduler was shut down")]
     ShutDown,
-    /// The job has ended and can be asked no more.
+    /// The job has ended and accepts no more requests.
     #[error("job {job} has ended")]
     Stopped {
-        /// Which job.
+        /// The job.
         job: JobName,
     },
 }
@@ -116,7 +118,7 @@ impl From<InvalidName> for Error {
 }
 
 impl Error {
-    /// Returns the configuration value that cannot be used, if that is what is wrong.
+    /// Returns the invalid configuration value, if the error is about one.
     #[must_use]
     pub fn as_invalid_config(&self) -> Option<&InvalidConfig> {
         match self {
@@ -135,12 +137,12 @@ impl Error {
         }
     }
 
-    /// Returns true if the same call can succeed later without a change here.
+    /// Returns true if the same call can succeed later without a change in this program.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         matches!(self, Self::Deadline { .. })
     }
 }
 
-/// The result of setting up or asking.
+/// Result of setting up or using a scheduler or a job.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

@@ -1,4 +1,4 @@
-//! The runs of a job in this process: one task per item, whatever becomes of it.
+//! Executor: the runs of a job in this process, one task per run.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -13,30 +13,31 @@ use tracing::field::Empty;
 use tracing::{Instrument, Span};
 
 use crate::job_listener::Listeners;
-use crate::prospect::{self, Prospect};
-use crate::run::{Ending, MoreOnTheEnd, Run, RunRules};
-use crate::runtime::LifeGuard;
+use crate::run::{EndDetails, Ending, Run, RunRules};
+use crate::runtime::GenerationGuard;
 use crate::seams::Seams;
+use crate::wind_down::{self, RunUpdates};
 use crate::{Job, ShardingContext};
 
-/// How many bytes of what a run has said at its end stand in its span, and so in front of each line about it. The line that tells of the
-/// failure has all of it.
+/// Maximum length of the failure text in a run's span, in bytes. The span's fields precede each log
+/// line of the run; the line about the failure has the full text.
 const MAX_SPAN_CAUSE: usize = 256;
 
-/// Numbers the runs of an executor. A token does not: without monitoring all runs have token 0.
+/// Number of a run in its executor. Tokens cannot serve as one: without monitoring all runs have
+/// token 0.
 pub(crate) type RunNumber = u64;
 
-/// A run that has ended, or whose task is gone.
+/// A run that has ended, or whose task was dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FinishedRun {
     pub(crate) number: RunNumber,
     pub(crate) item: ShardingItem,
     pub(crate) token: FencingToken,
     pub(crate) outcome: Outcome,
-    /// What the job's code said, if it failed.
+    /// Text of the error or panic, if the run failed.
     pub(crate) cause: Option<String>,
-    /// What error handlers are told besides.
-    pub(crate) more: MoreOnTheEnd,
+    /// Further data for error handlers.
+    pub(crate) details: EndDetails,
 }
 
 /// A run in progress.
@@ -48,14 +49,14 @@ pub(crate) struct RunningItem {
     pub(crate) source: RunSource,
     pub(crate) holder: InstanceId,
     pub(crate) began: Timestamp,
-    /// What is logged about the run is logged in here.
+    /// Span of all log lines about the run.
     pub(crate) span: Span,
     /// Asks the job's code to end.
     cancel: CancellationToken,
     /// Drops the job's future at its next await.
     abandon: CancellationToken,
-    /// Tells the job's code what it can expect.
-    prospect: watch::Sender<Prospect>,
+    /// Sends updates to the job's code.
+    updates: watch::Sender<RunUpdates>,
 }
 
 /// The runs of one job in this process.
@@ -65,7 +66,7 @@ pub(crate) struct Executor {
     ends: mpsc::UnboundedSender<Box<FinishedRun>>,
     rules: RunRules,
     listeners: Listeners,
-    guard: Option<Arc<LifeGuard>>,
+    guard: Option<Arc<GenerationGuard>>,
     permits: Option<Arc<Semaphore>>,
     running: BTreeMap<RunNumber, RunningItem>,
     next: RunNumber,
@@ -85,13 +86,13 @@ impl Executor {
         Self { job, seams, ends, rules, listeners, guard, permits, running, next: 0 }
     }
 
-    /// Lets the code and the listeners run only where this guard admits them.
-    pub(crate) fn guarded_by(mut self, guard: Option<Arc<LifeGuard>>) -> Self {
+    /// Sets a guard that must admit each run before the code and the listeners are called.
+    pub(crate) fn guarded_by(mut self, guard: Option<Arc<GenerationGuard>>) -> Self {
         self.guard = guard;
         self
     }
 
-    /// Starts an item and returns its run. Its end is told whatever happens to it.
+    /// Starts an item and returns its run. Its end is reported even if its task is dropped.
     pub(crate) fn start(
         &mut self,
         start: StartItem,
@@ -103,9 +104,9 @@ impl Executor {
         let (cancel, abandon) = (CancellationToken::new(), CancellationToken::new());
         let StartItem { item, token, fire, source, .. } = start;
         let holder = start.holder.clone();
-        let prospect = Prospect::at_start(Arc::clone(&start.config));
+        let updates = RunUpdates::at_start(Arc::clone(&start.config));
         let context =
-            ShardingContext::new(start, cancel.clone(), prospect.subscribe(), self.seams.clone());
+            ShardingContext::new(start, cancel.clone(), updates.subscribe(), self.seams.clone());
         let span = item_span(job_span, &context);
         let running = RunningItem {
             item,
@@ -117,10 +118,10 @@ impl Executor {
             span: span.clone(),
             cancel: cancel.clone(),
             abandon: abandon.clone(),
-            prospect,
+            updates,
         };
-        let (outcome, more) = (Outcome::Interrupted, MoreOnTheEnd::default());
-        let finished = Box::new(FinishedRun { number, item, token, outcome, cause: None, more });
+        let (outcome, details) = (Outcome::Interrupted, EndDetails::default());
+        let finished = Box::new(FinishedRun { number, item, token, outcome, cause: None, details });
         let report = Report { finished, span: span.clone(), ends: self.ends.clone() };
         let run = Run {
             job: Arc::clone(&self.job),
@@ -133,12 +134,12 @@ impl Executor {
             cancel,
             abandon,
         };
-        let task = async move { report.send(run.until_the_end().await) };
+        let task = async move { report.send(run.run_to_end().await) };
         self.seams.spawn.spawn(Box::pin(task.instrument(span)));
         (number, self.running.entry(number).or_insert(running))
     }
 
-    /// Forgets a run that has ended, and returns what was known of it.
+    /// Removes a run that has ended, and returns its data.
     pub(crate) fn forget(&mut self, number: RunNumber) -> Option<RunningItem> {
         self.running.remove(&number)
     }
@@ -148,14 +149,14 @@ impl Executor {
         self.running.iter().map(|(number, item)| (*number, item))
     }
 
-    /// Tells each run what it can expect.
-    pub(crate) fn look_ahead(
+    /// Sends each run the configuration in force, and whether it should wind down.
+    pub(crate) fn update_runs(
         &self,
         config: &Arc<JobConfig>,
         may_stay: impl Fn(ShardingItem) -> bool,
     ) {
         for run in self.running.values() {
-            prospect::tell(&run.prospect, !may_stay(run.item), config);
+            wind_down::publish(&run.updates, !may_stay(run.item), config);
         }
     }
 
@@ -171,14 +172,14 @@ impl Executor {
     }
 }
 
-/// The job's own panics are caught; its tasks outlive a scheduler that was dropped, but not by more than an await.
+/// Abandons the runs, so that their futures end at the next await after the scheduler was dropped.
 impl Drop for Executor {
     fn drop(&mut self) {
         self.abandon_all();
     }
 }
 
-/// Answers for a run exactly once, also if its task is dropped.
+/// Sends the end of a run exactly once, also if its task is dropped.
 struct Report {
     finished: Box<FinishedRun>,
     span: Span,
@@ -189,7 +190,7 @@ impl Report {
     fn send(mut self, ending: Ending) {
         self.finished.outcome = ending.outcome;
         self.finished.cause = ending.cause;
-        self.finished.more = ending.more;
+        self.finished.details = ending.details;
     }
 }
 
@@ -199,15 +200,15 @@ impl Drop for Report {
         if let Some(cause) = &self.finished.cause {
             self.span.record("cause", &cause[..cause.floor_char_boundary(MAX_SPAN_CAUSE)]);
         }
-        // The driver is gone if the scheduler was aborted; then nobody keeps the account.
+        // If the driver is gone, the scheduler was aborted and the report is discarded.
         let _ = self.ends.send(self.finished.clone());
     }
 }
 
-/// Returns the span of a run, which lasts as long as its task and tells at its end how it ended.
+/// Returns the span of a run. It lasts as long as the task and records the outcome at its end.
 ///
-/// It is a root that follows from the span of the job: who collects spans in traces gets one for each run when it ends, and not one
-/// for all runs when the process does.
+/// It is a root that follows from the job's span. A tracing collector thus receives one trace per
+/// run when the run ends, not one for all runs when the process ends.
 fn item_span(job_span: &Span, context: &ShardingContext) -> Span {
     let span = tracing::info_span!(
         parent: None,

@@ -1,4 +1,4 @@
-//! Talking to a job that runs.
+//! Handles to scheduled jobs.
 
 use std::fmt;
 use std::sync::{Arc, OnceLock};
@@ -13,14 +13,15 @@ use crate::job_record::Subscribers;
 use crate::seams::{Clock, Elapsed, until};
 use crate::{ConfigDifference, Error, JobEvents, JobStatus, Result, ShutdownReport};
 
-/// A job of a scheduler in this process. Clones are handles to the same one; dropping them all does not end it.
+/// A job of a scheduler in this process. Clones refer to the same job, and dropping all of them
+/// does not end it.
 #[derive(Clone)]
 pub struct JobHandle {
     shared: Arc<Shared>,
     requests: mpsc::UnboundedSender<Box<Request>>,
 }
 
-/// What outlives the driver.
+/// State that outlives the driver.
 pub(crate) struct Shared {
     pub(crate) job: JobName,
     pub(crate) differences: Vec<ConfigDifference>,
@@ -41,66 +42,72 @@ impl JobHandle {
         &self.shared.job
     }
 
-    /// Returns the fields in which the local configuration differed from the stored one when the job was registered.
-    /// The stored one is in force.
+    /// Returns the fields in which the local configuration differed from the stored one at
+    /// registration. The stored configuration is in force.
     #[must_use]
     pub fn config_differences(&self) -> &[ConfigDifference] {
         &self.shared.differences
     }
 
-    /// Returns true if the job has ended here: it has left, was aborted, or the registry centre was closed.
+    /// Returns true if the job has ended in this process: it has left, was aborted, or the registry
+    /// centre was closed.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.shared.ending.get().is_some()
     }
 
-    /// Waits until the job has ended here.
+    /// Waits until the job has ended in this process.
     pub(crate) async fn ended(&self) {
-        // The driver drops what it hears requests by when it has said how it ended.
+        // The driver drops its receiver of requests after it has stored how it ended.
         self.requests.closed().await;
     }
 
-    /// Starts no more runs in this process until [`resume`](Self::resume); what runs goes on. Fires that pass are
-    /// recorded as missed. Items stay where they are; to hand them over, shut the job down.
+    /// Starts no more runs in this process until [`resume`](Self::resume). Runs in progress go on,
+    /// and fires are recorded as missed. The items stay assigned to this instance; a shutdown hands
+    /// them over.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.
     pub async fn pause(&self) -> Result<()> {
-        self.tell(Event::Paused).await
+        self.send(Event::Paused).await
     }
 
-    /// Starts runs again. A server that is paused in the registry, by an operator or by an [error
-    /// handler](crate::StopOnErrors), stays so, and so does a job whose pause is still on its way there.
+    /// Starts runs again after [`pause`](Self::pause). A server that an operator or an [error
+    /// handler](crate::StopOnErrors) has paused in the registry stays paused. So does a job whose
+    /// pause is not yet written.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.
     pub async fn resume(&self) -> Result<()> {
-        self.tell(Event::Resumed).await
+        self.send(Event::Resumed).await
     }
 
-    /// Asks for a run now, of all items, wherever they are. The schedule is not affected. The request waits in the
-    /// registry: an item that runs already, or still has an earlier request, runs for this one afterwards; one that is
-    /// disabled does not run for it. Requests survive the loss of this process once the registry has them.
+    /// Requests a run of all items now, on all instances. The schedule is not affected.
     ///
-    /// Returns as soon as the job has taken note, before the registry has the request: that waits until this instance
-    /// is registered. If the instance leaves first, or loses its session while the request is on its way,
-    /// [`JobEvent::RequestDropped`] says so.
+    /// The request waits in the registry. An item that runs already, or has an earlier request,
+    /// runs for this one afterwards. A disabled item does not run for it. A request that the
+    /// registry has stored survives the loss of this process.
+    ///
+    /// The method returns as soon as the job has accepted the request. The request is written once
+    /// this instance is registered. If the instance leaves before that, or loses its session during
+    /// the write, [`JobEvent::RequestDropped`] reports it.
     ///
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.
     pub async fn trigger(&self) -> Result<()> {
-        self.tell(Event::TriggerRequested { parameter: None }).await
+        self.send(Event::TriggerRequested { parameter: None }).await
     }
 
-    /// Asks for a run now, as [`trigger`](Self::trigger) does, and tells its runs something:
+    /// Requests a run now, as [`trigger`](Self::trigger) does, with a parameter:
     /// [`ShardingContext::request_parameter`](crate::ShardingContext::request_parameter).
     ///
-    /// Requests with different parameters stay different ones: an item runs once for each, in the order in which they were
-    /// made. Whoever takes such a run over is told the same. Where nobody could be told the items do not run:
-    /// [`JobEvent::RequestDropped`] says so if the job is not monitored, a Java instance leads, or all items together would be told
-    /// more than [`MAX_TOLD_BYTES`](crate::MAX_TOLD_BYTES), and
-    /// [`JobEvent::Missed`] if a Java instance has an item.
+    /// Requests with different parameters are not merged: an item runs once for each, in the order
+    /// of the requests. A takeover of such a run gets the same parameter.
     ///
+    /// Items do not run if the parameter cannot reach them. [`JobEvent::RequestDropped`] reports
+    /// that the job is not monitored, that a Java instance leads, or that the parameters of all
+    /// items exceed [`MAX_TOLD_BYTES`](crate::MAX_TOLD_BYTES). [`JobEvent::Missed`] reports an item
+    /// of a Java instance.
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.
     ///
@@ -115,10 +122,10 @@ impl JobHandle {
     /// # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
     /// let registry = MemoryRegistry::new();
     /// let scheduler = Scheduler::builder(Arc::new(registry.connect())).build()?;
-    /// let (told, mut months) = tokio::sync::mpsc::unbounded_channel();
+    /// let (sender, mut months) = tokio::sync::mpsc::unbounded_channel();
     /// let job = job_fn(move |context| {
-    ///     let told = told.clone();
-    ///     async move { Ok(told.send(context.request_parameter().map(str::to_owned))?) }
+    ///     let sender = sender.clone();
+    ///     async move { Ok(sender.send(context.request_parameter().map(str::to_owned))?) }
     /// });
     /// let handle = scheduler.schedule(JobBuilder::new("report", 1).build()?, job).await?;
     /// handle.trigger_with(RequestParameter::new("2024-02")?).await?;
@@ -129,35 +136,36 @@ impl JobHandle {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub async fn trigger_with(&self, parameter: RequestParameter) -> Result<()> {
-        self.tell(Event::TriggerRequested { parameter: Some(parameter) }).await
+        self.send(Event::TriggerRequested { parameter: Some(parameter) }).await
     }
 
-    /// Returns where the job stands here; after its end, where it stood then.
+    /// Returns the status of the job in this process, or its last status if it has ended.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if the runtime has taken the job down without an end.
+    /// [`Error::Stopped`] if the runtime has dropped the job before its end.
     pub async fn status(&self) -> Result<JobStatus> {
         let answer = self.ask(Request::Status).await;
         answer.or_else(|error| self.ending(|ending| ending.status.clone()).ok_or(error))
     }
 
-    /// Subscribes to what happens to the job from now on.
+    /// Subscribes to the events of the job from now on.
     #[must_use]
     pub fn events(&self) -> JobEvents {
         self.shared.subscribers.subscribe()
     }
 
-    /// Waits until this instance is registered for the job, whether its server is enabled or not.
+    /// Waits until this instance is registered for the job, on an enabled or a disabled server.
     ///
-    /// Waits as long as the registration of a job does, 30 s unless
-    /// [`SchedulerBuilder::connect_deadline`](crate::SchedulerBuilder::connect_deadline) says otherwise.
+    /// The limit is that of the registration, 30 s unless
+    /// [`SchedulerBuilder::connect_deadline`](crate::SchedulerBuilder::connect_deadline) sets
+    /// another one.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if the job ends before. [`Error::Deadline`] if it takes too long, with what stands in the
-    /// way; the job goes on, and this can be called again.
+    /// [`Error::Stopped`] if the job ends before. [`Error::Deadline`] at the limit, with the
+    /// reason; the job goes on, and the method can be called again.
     ///
     /// # Cancel safety
-    /// The future can be dropped and called for again.
+    /// The future can be dropped, and the method called again.
     pub async fn joined(&self) -> Result<()> {
         let (clock, waited) = (&*self.shared.clock, self.shared.join_deadline);
         let deadline = clock.monotonic().saturating_add(waited);
@@ -185,20 +193,21 @@ impl JobHandle {
         Err(self.stopped())
     }
 
-    /// Leaves in order: starts nothing more, lets what runs finish, and hands the items over.
+    /// Leaves in order: starts nothing more, lets runs finish, and hands the items over.
     ///
     /// ```text
     /// |<----------- deadline ----------->|<-- grace -->|<-- grace -->|
-    /// start nothing more, runs go on     tokens fire   futures       given up: the registry does
+    /// start nothing more, runs go on     tokens fire   futures       give up: the registry does
     ///                                                  are dropped   not answer
     /// ```
-    /// Returns as soon as the last run has ended and the registry knows, at the latest after `deadline` and twice the
-    /// grace (1 s, see [`Registration::shutdown_grace`](crate::Registration::shutdown_grace)). Runs that were cut
-    /// short are run again elsewhere if the job has failover; runs that finished are not. After the end of the job,
-    /// returns how it ended.
+    /// The method returns as soon as the last run has ended and the registry has recorded it, at
+    /// the latest after `deadline` and twice the grace (1 s, see
+    /// [`Registration::shutdown_grace`](crate::Registration::shutdown_grace)). If the job has
+    /// failover, another instance takes over the runs that were cut short. Finished runs are not
+    /// repeated. After the end of the job, the method returns its report.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if the runtime has taken the job down without an end.
+    /// [`Error::Stopped`] if the runtime has dropped the job before its end.
     ///
     /// # Cancel safety
     /// The shutdown goes on if the future is dropped.
@@ -207,8 +216,8 @@ impl JobHandle {
         answer.or_else(|error| self.ending(|ending| ending.report.clone()).ok_or(error))
     }
 
-    async fn tell(&self, event: Event) -> Result<()> {
-        self.ask(|done| Request::Tell(event, done)).await
+    async fn send(&self, event: Event) -> Result<()> {
+        self.ask(|done| Request::Send(event, done)).await
     }
 
     async fn ask<T>(&self, request: impl FnOnce(oneshot::Sender<T>) -> Request) -> Result<T> {

@@ -1,4 +1,4 @@
-//! Who this process is: its server and the name of each of its lives.
+//! Identity of this process: its server, and its instance id in each session.
 
 use std::collections::VecDeque;
 
@@ -9,32 +9,34 @@ use sharding::InstanceId;
 
 use crate::seams::Randomness;
 
-/// How many characters make two lives with the same process id different.
+/// Number of random characters that distinguish incarnations of the same process id.
 const SUFFIX_LENGTH: usize = 5;
 
-/// How many lives are remembered. Jobs hear of a new session one after the other, but none is this many behind.
+/// Number of incarnations kept. Jobs receive a new session one after the other, but no job is this
+/// many sessions behind.
 const MAX_REMEMBERED: usize = 16;
 
-/// The lives of one process: another one per session, so that what an earlier one left is never taken for its own.
+/// The incarnations of one process. Each session has its own, so that nodes of an earlier session
+/// are never taken for nodes of this one.
 #[derive(Debug)]
-pub(crate) struct Lives {
+pub(crate) struct Incarnations {
     server: ServerIp,
-    /// What the name of every life begins with.
+    /// Common prefix of the incarnations' names.
     stem: String,
-    /// Whether the first life has a suffix too.
+    /// The first incarnation has a suffix too.
     suffix_first: bool,
-    /// The latest lives by session, the newest last.
+    /// The latest incarnations by session, the newest last.
     known: Mutex<VecDeque<(SessionId, InstanceId)>>,
 }
 
-impl Lives {
-    /// Names each life by the process id and a random suffix: `4123-k3f9a`.
+impl Incarnations {
+    /// Names each incarnation by the process id and a random suffix: `4123-k3f9a`.
     pub(crate) fn of_process(server: ServerIp) -> Self {
         let stem = std::process::id().to_string();
         Self { server, stem, suffix_first: true, known: Mutex::default() }
     }
 
-    /// Names the first life as given and adds a suffix to every later one.
+    /// Gives the first incarnation the name `stem`, and adds a suffix to every later one.
     pub(crate) fn named(server: ServerIp, stem: String) -> Result<Self, InvalidName> {
         instance_id(&server, &stem)?;
         Ok(Self { server, stem, suffix_first: false, known: Mutex::default() })
@@ -44,8 +46,8 @@ impl Lives {
         &self.server
     }
 
-    /// Returns the id in this session: the same for all jobs of the process, in whatever order they hear of sessions,
-    /// and another one in every session.
+    /// Returns the instance id in a session: the same for all jobs of the process, in whatever
+    /// order they receive sessions, and another one in every session.
     pub(crate) fn in_session(&self, session: SessionId, randomness: &dyn Randomness) -> InstanceId {
         let mut known = self.known.lock();
         if let Some((_, id)) = known.iter().find(|(other, _)| *other == session) {
@@ -66,11 +68,12 @@ impl Lives {
         } else {
             format!("{}-{}", self.stem, suffix(randomness.next_u64()))
         };
-        instance_id(&self.server, &life).expect("the stem was checked and the suffix is plain")
+        instance_id(&self.server, &life)
+            .expect("the stem is validated and the suffix is alphanumeric")
     }
 }
 
-/// Writes the low end of a number in base 36.
+/// Formats the lowest digits of a number in base 36.
 fn suffix(mut number: u64) -> String {
     const DIGITS: &[u8; 36] = b"0123456789abcdefghijklmnopqrstuvwxyz";
     let digit = || {
@@ -101,40 +104,42 @@ mod tests {
     }
 
     #[test]
-    fn a_life_lasts_as_long_as_its_session() {
+    fn incarnation_lasts_as_long_as_its_session() {
         let pid = std::process::id();
         let rows = [
             (
                 "of the process",
-                Lives::of_process(server()),
+                Incarnations::of_process(server()),
                 [format!("10.0.0.7@-@{pid}-00000"), format!("10.0.0.7@-@{pid}-10000")],
             ),
             (
                 "named",
-                Lives::named(server(), "blue".into()).unwrap(),
+                Incarnations::named(server(), "blue".into()).unwrap(),
                 ["10.0.0.7@-@blue".to_owned(), "10.0.0.7@-@blue-00000".to_owned()],
             ),
         ];
-        for (case, lives, [first, second]) in rows {
+        for (case, incarnations, [first, second]) in rows {
             let random = Counter::default();
-            let in_session = |n| lives.in_session(SessionId(n), &random).to_string();
+            let in_session = |n| incarnations.in_session(SessionId(n), &random).to_string();
             let seen = [in_session(1), in_session(1), in_session(2)];
             assert_eq!(seen, [first.clone(), first, second], "{case}");
         }
     }
 
     #[test]
-    fn all_jobs_have_the_same_id_in_a_session_in_whatever_order_they_hear_of_it() {
+    fn all_jobs_have_the_same_id_in_a_session_in_any_order_of_sessions() {
         let rows = [
             ("one after the other", vec![1, 1, 2, 2], 2),
             ("one job is a session behind", vec![1, 2, 1, 2, 1], 2),
             ("one job is two sessions behind", vec![1, 2, 3, 1, 3, 2, 1], 3),
         ];
         for (case, heard, n_sessions) in rows {
-            let (lives, random) =
-                (Lives::named(server(), "blue".into()).unwrap(), Counter::default());
-            let mut seen: Vec<_> =
-                heard.iter().map(|n| (*n, lives.in_session(SessionId(*n), &random))).collect();
+            let (incarnations, random) =
+                (Incarnations::named(server(), "blue".into()).unwrap(), Counter::default());
+            let mut seen: Vec<_> = heard
+                .iter()
+                .map(|n| (*n, incarnations.in_session(SessionId(*n), &random)))
+                .collect();
             seen.sort_unstable();
             seen.dedup();
             assert_eq!(seen.len(), n_sessions, "{case}: {seen:?}");
@@ -142,13 +147,15 @@ mod tests {
     }
 
     #[test]
-    fn only_the_latest_lives_are_remembered_and_no_id_is_ever_used_again() {
-        let (lives, random) = (Lives::named(server(), "blue".into()).unwrap(), Counter::default());
+    fn only_the_latest_incarnations_are_kept_and_no_id_is_reused() {
+        let (incarnations, random) =
+            (Incarnations::named(server(), "blue".into()).unwrap(), Counter::default());
         let rounds = 0..2 * i64::try_from(MAX_REMEMBERED).unwrap();
-        let mut ids: Vec<_> = rounds.map(|n| lives.in_session(SessionId(n), &random)).collect();
-        // Forgotten long ago: a new life.
-        ids.push(lives.in_session(SessionId(0), &random));
-        assert_eq!(lives.known.lock().len(), MAX_REMEMBERED);
+        let mut ids: Vec<_> =
+            rounds.map(|n| incarnations.in_session(SessionId(n), &random)).collect();
+        // This session was removed from the list, so it gets a new incarnation.
+        ids.push(incarnations.in_session(SessionId(0), &random));
+        assert_eq!(incarnations.known.lock().len(), MAX_REMEMBERED);
         let n_ids = ids.len();
         ids.sort_unstable();
         ids.dedup();
@@ -156,9 +163,9 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_would_not_survive_the_wire_is_refused() {
+    fn invalid_name_in_the_instance_id_is_rejected() {
         for (case, stem) in [("empty", ""), ("slash", "a/b"), ("delimiter", "1@-@2")] {
-            assert!(Lives::named(server(), stem.into()).is_err(), "{case}");
+            assert!(Incarnations::named(server(), stem.into()).is_err(), "{case}");
         }
     }
 }

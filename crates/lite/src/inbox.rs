@@ -1,4 +1,4 @@
-//! Everything that a driver waits for.
+//! The inbox of a driver: all its channels, in order of urgency.
 
 use std::future::pending;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::executor::FinishedRun;
 use crate::seams::Seams;
 use crate::{JobStatus, ShutdownReport};
 
-/// How many changes, or ends, go into one batch. More than come in one moment, and little enough not to hold up everything
-/// else while they are read.
+/// Maximum number of changes, or of run ends, in one batch. It exceeds the number that arrives at
+/// once, and still bounds the time for which other signals wait.
 const MAX_BATCH: usize = 10_000;
 
-/// What a handle asks of its job. Each is answered when the coordinator knows.
+/// Request of a handle to its job. Each is answered when the coordinator has handled it.
 #[derive(Debug)]
 pub(crate) enum Request {
-    Tell(Event, oneshot::Sender<()>),
+    Send(Event, oneshot::Sender<()>),
     Status(oneshot::Sender<JobStatus>),
     Shutdown { deadline: Duration, report: oneshot::Sender<ShutdownReport> },
 }
 
-/// What the driver's own tasks have to say.
+/// Result that a task of the driver sends to it.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Replied {
@@ -39,17 +39,18 @@ pub(crate) enum Answer {
         stage: OnceStage,
         token: FencingToken,
     },
-    /// An error handler wants the job to stop here.
+    /// An error handler wants the job to stop on this server.
     StopJob {
         reason: String,
     },
-    /// The server of a job that was stopped is held back in the registry, or has been at this revision.
+    /// The registry shows the server of a stopped job as paused or disabled, or did so at this
+    /// revision.
     HeldBack {
         revision: Revision,
     },
 }
 
-/// Where the driver's own tasks say it.
+/// Sender of answers, for the tasks of the driver.
 #[derive(Clone, Debug)]
 pub(crate) struct Answers(mpsc::UnboundedSender<Box<Answer>>);
 
@@ -59,7 +60,7 @@ impl Answers {
         (Self(sender), inbox)
     }
 
-    /// The driver may have ended; then nobody waits for an answer.
+    /// Sends an answer. If the driver has ended, the answer is discarded.
     pub(crate) fn send(&self, answer: Answer) {
         let _ = self.0.send(Box::new(answer));
     }
@@ -70,23 +71,24 @@ impl Answers {
     }
 }
 
-/// One of the things that a driver waits for.
+/// The next input of a driver.
 #[derive(Debug)]
 pub(crate) enum Signal {
     Abort,
     Session(SessionChange),
     Request(Box<Request>),
     Answer(Answer),
-    /// All runs that have ended by now, in order.
+    /// All runs that have ended so far, in order.
     Ended(Vec<FinishedRun>),
     Registry(Vec<Change>),
     Fire(FireTime),
     Wake,
 }
 
-/// Everything that a driver waits for, the most urgent first.
+/// All inputs of a driver, the most urgent first.
 ///
-/// A channel keeps room for 32 messages also while it is empty: large messages are boxed, because most jobs do nothing most of the time.
+/// A channel reserves room for 32 messages even while it is empty. Large messages are boxed,
+/// because most jobs are idle most of the time.
 #[derive(Debug)]
 pub(crate) struct Inbox {
     pub(crate) abort: CancellationToken,
@@ -123,7 +125,7 @@ impl Inbox {
         }
     }
 
-    /// Returns the reasons to stop the job that nobody will ask for any more.
+    /// Returns the queued reasons to stop the job. The driver calls it at its end.
     pub(crate) fn left_over_stops(&mut self) -> impl Iterator<Item = String> {
         let answers = std::iter::from_fn(|| self.answers.try_recv().ok());
         answers.filter_map(|answer| match *answer {
@@ -135,15 +137,17 @@ impl Inbox {
         })
     }
 
-    /// Returns the fires that have come and that nobody will ask for any more.
+    /// Returns the queued fires. The driver calls it at its end.
     pub(crate) fn left_over_fires(&mut self) -> impl Iterator<Item = FireTime> {
         self.fires.close();
         std::iter::from_fn(|| self.fires.try_recv().ok())
     }
 }
 
-/// Returns the first of a queue with all that are there behind it, in order: whoever decides after each change alone decides in
-/// the middle of a transaction, and whoever decides after each of a thousand ends looks at all items a thousand times.
+/// Returns the first element of a queue and all queued behind it, in order.
+///
+/// A decision after each single change would be in the middle of a transaction. A decision after
+/// each of a thousand ends would visit all items a thousand times.
 fn batch<T>(first: T, next: impl FnMut() -> Option<T>) -> Vec<T> {
     std::iter::once(first).chain(std::iter::from_fn(next)).take(MAX_BATCH).collect()
 }
@@ -168,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_batch_is_all_that_is_there_in_order_up_to_a_limit() {
+    fn batch_has_all_queued_elements_in_order_up_to_a_limit() {
         for (case, n_sent, n_expected) in [
             ("one", 1, vec![1]),
             ("a transaction", 7, vec![7]),

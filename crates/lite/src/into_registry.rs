@@ -1,15 +1,16 @@
-//! What a scheduler can be built on.
+//! Conversion of the argument of `Scheduler::builder` to a registry connection.
 
 use std::sync::Arc;
 
 use reg_center::{MemoryCenter, MemoryRegistry, RegistryCenter};
 
-/// A connection to a registry, or what makes one: the argument of [`Scheduler::builder`](crate::Scheduler::builder).
+/// A connection to a registry, or a registry that makes one: the argument of
+/// [`Scheduler::builder`](crate::Scheduler::builder).
 ///
 /// | argument | the scheduler gets |
 /// |---|---|
-/// | [`MemoryRegistry`], or a reference to one | a session of its own in it |
-/// | an `Arc` of any [`RegistryCenter`], such as `ZookeeperCenter::connect` returns | that connection, which schedulers can share |
+/// | [`MemoryRegistry`], or a reference to one | a session of its own in this registry |
+/// | an `Arc` of a [`RegistryCenter`], as of `ZookeeperCenter::connect` | this connection, shared |
 ///
 /// # Examples
 /// ```

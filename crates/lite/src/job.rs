@@ -1,4 +1,4 @@
-//! What a job is to its author: an async function of one sharding item.
+//! The code of a job: an async function of one sharding item.
 
 use std::future::Future;
 
@@ -9,20 +9,27 @@ use crate::ShardingContext;
 /// Any error of a job's own code. It is logged and recorded; it never stops the schedule.
 pub type JobError = Box<dyn std::error::Error + Send + Sync>;
 
-/// The code of a job, called once per sharding item and fire, concurrently for all items of this instance.
+/// The code of a job, called once per sharding item and fire, concurrently for all items of this
+/// instance.
 ///
-/// Whatever the code does is an outcome: `Ok` is *succeeded*, an error *failed*, a panic *panicked*. An error after
-/// the run was cancelled is *interrupted*, and one after its [`timeout`](crate::Registration::timeout) *timed out*; `Ok` means done,
-/// cancelled or late or not. With a [`RetryPolicy`](crate::RetryPolicy) a run is several calls, one after the other.
+/// Every result of the code is an outcome: `Ok` is *succeeded*, an error *failed*, a panic
+/// *panicked*. An error after the run was cancelled is *interrupted*, and one after its
+/// [`timeout`](crate::Registration::timeout) *timed out*. `Ok` is *succeeded* even if the run was
+/// cancelled or late. With a [`RetryPolicy`](crate::RetryPolicy) a run is several calls, one after
+/// the other.
 ///
 /// # Cancel safety
-/// The future is dropped at its next `await` when the session can no longer be relied upon, because somebody else may
-/// run the item by then, and when a shutdown has exhausted its deadline and grace, or an attempt its timeout and grace. What it had not finished is run
-/// again elsewhere if the job has failover. Code that never awaits cannot be stopped, only fenced; see
-/// [`ShardingContext::fencing_token`].
+/// The future is dropped at its next `await` in these cases:
 ///
-/// The trait needs `#[async_trait]` above the `impl`. Without it the compiler reports E0195, "lifetime parameters do not match
-/// the trait definition".
+/// - The lease of the session has ended, so that another instance may run the item.
+/// - A shutdown has used up its deadline and grace.
+/// - An attempt has used up its timeout and grace.
+///
+/// If the job has failover, another instance takes over an unfinished run. Code that never awaits
+/// cannot be stopped, only fenced; see [`ShardingContext::fencing_token`].
+///
+/// The trait needs `#[async_trait]` above the `impl`. Without it the compiler reports E0195,
+/// "lifetime parameters do not match the trait definition".
 ///
 /// # Examples
 /// ```
@@ -53,7 +60,8 @@ pub trait Job: Send + Sync + 'static {
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError>;
 }
 
-/// Makes a job of an async closure, which ends with `Ok(())`. `?` turns every error into a [`JobError`].
+/// Makes a job of an async closure, which ends with `Ok(())`. `?` turns every error into a
+/// [`JobError`].
 ///
 /// # Examples
 /// ```

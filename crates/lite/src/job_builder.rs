@@ -1,4 +1,4 @@
-//! Describing a job: what is required first, options by name, one checked `build`.
+//! Builder of a job's configuration: required values first, options by name, one checked `build`.
 
 use std::time::Duration;
 
@@ -12,25 +12,25 @@ use crate::config_check;
 ///
 /// | option | default | meaning |
 /// |---|---|---|
-/// | [`cron`](Self::cron) | none | when it fires; without it the job runs on request only |
-/// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | the zone that the expression is meant in |
-/// | [`excluded_days`](Self::excluded_days) | none | days on which it does not fire |
-/// | [`jitter`](Self::jitter) | none | each fire begins somewhat later than its time |
-/// | [`sharding_item_parameters`](Self::sharding_item_parameters) | empty | what each item is for |
-/// | [`job_parameter`](Self::job_parameter) | empty | what every run is told |
-/// | [`failover`](Self::failover) | off | runs that a lost instance left unfinished are run again elsewhere |
+/// | [`cron`](Self::cron) | none | the schedule; a job without one runs on request only |
+/// | [`time_zone`](Self::time_zone) | the scheduler's, UTC | time zone of the cron expression |
+/// | [`excluded_days`](Self::excluded_days) | none | days without fires |
+/// | [`jitter`](Self::jitter) | none | bound of the delay of each start |
+/// | [`sharding_item_parameters`](Self::sharding_item_parameters) | none | parameter per item |
+/// | [`job_parameter`](Self::job_parameter) | empty | parameter of all runs |
+/// | [`failover`](Self::failover) | off | other instances take over orphaned runs |
 /// | [`misfire`](Self::misfire) | on | fires that met the running item are run once afterwards |
-/// | [`catch_up`](Self::catch_up) | none | fires that nobody ran in their time are each run afterwards |
-/// | [`static_sharding`](Self::static_sharding) | off | items stay with their instances, whoever comes and goes |
+/// | [`catch_up`](Self::catch_up) | none | missed fires are each run afterwards |
+/// | [`static_sharding`](Self::static_sharding) | off | items stay when instances join or leave |
 /// | [`monitor_execution`](Self::monitor_execution) | on | runs are claimed in the registry |
-/// | [`strategy`](Self::strategy) | average allocation | who owns which item |
-/// | [`max_time_diff`](Self::max_time_diff) | 60 s | by how much the clock may differ from the registry's |
-/// | [`compare_clocks`](Self::compare_clocks) | true | whether the clocks are compared at all |
-/// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | how often everything is looked at without an event |
-/// | [`description`](Self::description) | empty | for people |
-/// | [`disabled`](Self::disabled) | off | servers come up disabled |
+/// | [`strategy`](Self::strategy) | average allocation | strategy that chooses the owners |
+/// | [`max_time_diff`](Self::max_time_diff) | 60 s | maximum difference of the clocks |
+/// | [`compare_clocks`](Self::compare_clocks) | true | compare the clock with the registry's |
+/// | [`reconcile_interval`](Self::reconcile_interval) | 10 min | time between periodic decisions |
+/// | [`description`](Self::description) | empty | text for operators |
+/// | [`disabled`](Self::disabled) | off | new servers start as disabled |
 /// | [`java_class`](Self::java_class) | none | the class of a Java job that may take part |
-/// | [`java_settings`](Self::java_settings) | Java's defaults | what only Java instances read |
+/// | [`java_settings`](Self::java_settings) | Java's defaults | settings for Java instances |
 /// | [`overwrite`](Self::overwrite) | off | this configuration replaces the stored one |
 ///
 /// # Examples
@@ -47,7 +47,7 @@ use crate::config_check;
 /// # Ok::<(), lite::InvalidConfig>(())
 /// ```
 ///
-/// # Example: a mistake is named when it is made
+/// # Example: an error names the invalid field
 /// ```
 /// use lite::JobBuilder;
 ///
@@ -69,7 +69,7 @@ pub struct JobBuilder {
     rest: Options,
 }
 
-/// The options that need no conversion.
+/// Options that need no conversion.
 #[derive(Clone, Debug)]
 struct Options {
     cron: Option<String>,
@@ -88,10 +88,10 @@ struct Options {
 }
 
 impl JobBuilder {
-    /// Begins the description of a job with `sharding_total_count` items, 1 to 100 000.
+    /// Creates a builder for a job with `sharding_total_count` items, 1 to 100 000.
     ///
-    /// The name is the job's node in the registry: not empty, at most 128 bytes, without `/`, `@-@` and control
-    /// characters, not `.` or `..`.
+    /// The name is the job's node in the registry: not empty, at most 128 bytes, without `/`, `@-@`
+    /// and control characters, not `.` or `..`.
     #[must_use]
     pub fn new(name: impl Into<String>, sharding_total_count: u32) -> Self {
         Self {
@@ -122,30 +122,34 @@ impl JobBuilder {
         }
     }
 
-    /// Sets when the job fires: a Quartz expression of six or seven fields, `0 0/5 * * * ?`.
+    /// Sets the schedule of the job: a Quartz expression of six or seven fields, `0 0/5 * * * ?`.
     #[must_use]
     pub fn cron(mut self, expression: impl Into<String>) -> Self {
         self.rest.cron = Some(expression.into());
         self
     }
 
-    /// Sets the zone that the cron expression is meant in: an IANA name or `GMT+08:00`. Without it that is the
-    /// [`default_time_zone`](crate::SchedulerBuilder::default_time_zone) of each process that runs the job.
+    /// Sets the time zone of the cron expression: an IANA name or `GMT+08:00`. Without it, each
+    /// process that runs the job uses its
+    /// [`default_time_zone`](crate::SchedulerBuilder::default_time_zone).
     ///
-    /// Java instances of 2.1.5 do not read it. Those of 3.x fail at one that does not begin with `GMT`: with
-    /// [`java_class`](Self::java_class) such a job is refused when it is registered.
+    /// Java instances of 2.1.5 do not read it. Java instances of 3.x fail if it does not begin with
+    /// `GMT`: together with [`java_class`](Self::java_class) such a zone is rejected at
+    /// registration.
     #[must_use]
     pub fn time_zone(mut self, zone: impl Into<String>) -> Self {
         self.rest.time_zone = Some(zone.into());
         self
     }
 
-    /// Sets the days on which it does not fire, as the [`time_zone`](Self::time_zone) of the job has them: weekdays (`SAT`), days of
-    /// the year (`12-25`), dates (`2026-04-03`) and ranges (`12-24..01-02`), with commas between them; see
-    /// [`trigger::ExcludedDays`]. Needs [`cron`](Self::cron).
+    /// Sets the days without fires, in the job's [`time_zone`](Self::time_zone).
     ///
-    /// A fire on such a day does not exist: it is no misfire, leaves no gap, and is not caught up with. Java instances do not
-    /// read it and fire on those days as on others.
+    /// Valid are weekdays (`SAT`), days of the year (`12-25`), dates (`2026-04-03`) and ranges
+    /// (`12-24..01-02`), separated by commas; see [`trigger::ExcludedDays`]. Needs
+    /// [`cron`](Self::cron).
+    ///
+    /// A fire on such a day does not exist: it is no misfire, leaves no gap, and is not caught up.
+    /// Java instances ignore the setting and fire on those days.
     ///
     /// # Examples
     /// ```
@@ -164,19 +168,23 @@ impl JobBuilder {
         self
     }
 
-    /// Sets that each fire begins later than its time, by less than `bound`, so that many jobs with the same times do not begin
-    /// at once: whole milliseconds, from 1, and below the time from any fire to the next. Needs [`cron`](Self::cron).
+    /// Sets the jitter: each fire starts later than its scheduled time, by less than `bound`. Many
+    /// jobs of the same schedule then do not start at once.
     ///
-    /// How much later follows from the name of the job and the time of the fire alone ([`trigger::Jitter`]), so that all instances
-    /// begin it together. Its time stays what it is for [`fire_time`](crate::ShardingContext::fire_time), for records, misfires
-    /// and gaps. What is run afterwards, because it met the running item or was missed, has no delay of its own.
+    /// The bound is in whole milliseconds, at least 1, and less than the time between any two
+    /// consecutive fires. Needs [`cron`](Self::cron).
     ///
+    /// The delay depends only on the name of the job and the scheduled fire time
+    /// ([`trigger::Jitter`]), so that all instances start a fire together.
+    /// [`fire_time`](crate::ShardingContext::fire_time), records, misfires and gaps use the
+    /// scheduled fire time. Misfires and caught-up fires have no delay of their own.
     /// ```text
     /// fires:                  |0         |60        |120       |180
     /// jitter(30 s):             [0]          [60]   [120]         [180]
     /// ```
-    /// An instance that joins after the time of a fire and before its beginning takes part in it. Under another configuration a
-    /// fire whose time has come begins at once. Java instances do not read the bound: they begin in time.
+    /// An instance that joins between the scheduled time of a fire and its start takes part in it.
+    /// If the configuration changes, a fire whose scheduled time has passed starts at once. Java
+    /// instances ignore the setting and start without a delay.
     ///
     /// # Examples
     /// ```
@@ -196,21 +204,21 @@ impl JobBuilder {
         self
     }
 
-    /// Sets what each item is for: `0=Beijing,1=Shanghai`.
+    /// Sets the parameter of each item: `0=Beijing,1=Shanghai`.
     #[must_use]
     pub fn sharding_item_parameters(mut self, parameters: impl Into<String>) -> Self {
         self.rest.sharding_item_parameters = parameters.into();
         self
     }
 
-    /// Sets what every run is told.
+    /// Sets the parameter that all runs receive.
     #[must_use]
     pub fn job_parameter(mut self, parameter: impl Into<String>) -> Self {
         self.rest.job_parameter = parameter.into();
         self
     }
 
-    /// Sets whether runs that a lost instance left unfinished are run again elsewhere. Needs
+    /// Enables failover: other instances take over the runs of a lost instance. Needs
     /// [`monitor_execution`](Self::monitor_execution).
     #[must_use]
     pub fn failover(mut self, failover: bool) -> Self {
@@ -218,7 +226,7 @@ impl JobBuilder {
         self
     }
 
-    /// Sets whether fires that met the running item are run once afterwards, all together.
+    /// Enables misfires: all fires that met the running item are run once afterwards, together.
     ///
     /// ```text
     /// fires:        |0    |10   |20   |30   |40
@@ -231,14 +239,16 @@ impl JobBuilder {
         self
     }
 
-    /// Sets that fires which nobody ran in their time, because nobody was there or the item still ran, are each run
-    /// afterwards by themselves, oldest first, at the next fire: those of the `window` before it, at least a second, and
-    /// of them the last `max`, at least 1. Needs [`misfire`](Self::misfire) and
-    /// [`monitor_execution`](Self::monitor_execution).
+    /// Enables catch-up: each fire that no instance ran in time is run afterwards by itself, oldest
+    /// first, together with the next fire.
+    ///
+    /// Fires are missed because no instance was there or the item still ran. Only fires within the
+    /// `window` before the next fire count, at least a second, and of them the last `max`, at least
+    /// 1. Needs [`misfire`](Self::misfire) and [`monitor_execution`](Self::monitor_execution).
     ///
     /// ```text
     /// fires:                        |0    |10   |20   |30   |40
-    /// nobody is there:                 xxxxxxxxxxxxxxx
+    /// no instance:                     xxxxxxxxxxxxxxx
     /// catch_up(1 min, 5):           [0]               [10][20][30]  [40]
     /// catch_up(1 min, 1):           [0]               [20][30]      [40]
     /// without:                      [0]               [30]          [40]
@@ -249,35 +259,41 @@ impl JobBuilder {
         self
     }
 
-    /// Sets that items stay with their instances, whoever comes and goes, until the number of items changes. An instance
-    /// of a scheduler with a [`stable_name`](crate::SchedulerBuilder::stable_name) that is gone keeps its items and goes
-    /// on with them when it comes back; those of one without a name are dealt out to the others.
+    /// Keeps items with their owners when instances join or leave, until the number of items
+    /// changes.
+    ///
+    /// A lost instance with a [`stable_name`](crate::SchedulerBuilder::stable_name) keeps its items
+    /// and continues with them when it returns. The items of an instance without one are assigned
+    /// to the other instances.
     #[must_use]
     pub fn static_sharding(mut self, fixed: bool) -> Self {
         self.rest.static_sharding = fixed;
         self
     }
 
-    /// Sets whether runs are claimed in the registry. Without it there are no registry writes while the job runs, and
-    /// also no fencing, no failover and no account of what was missed.
+    /// Sets whether runs are claimed in the registry. Without claims the job writes nothing to the
+    /// registry while it runs. It then also has no fencing, no failover and no records of missed
+    /// fires.
     #[must_use]
     pub fn monitor_execution(mut self, monitor: bool) -> Self {
         self.rest.monitor_execution = monitor;
         self
     }
 
-    /// Sets the strategy that assigns items to instances, by its name in the scheduler's strategy registry.
+    /// Sets the strategy that assigns items to instances, by its name in the scheduler's strategy
+    /// registry.
     #[must_use]
     pub fn strategy(mut self, name: impl Into<String>) -> Self {
         self.rest.strategy = name.into();
         self
     }
 
-    /// Sets by how much the clock may differ from the registry's, in whole seconds, at least one; the default is 60 s. A
-    /// fire beyond it is not run but recorded as missed.
+    /// Sets the maximum difference between this host's clock and the registry's, in whole seconds,
+    /// at least one. The default is 60 s. Beyond it a fire is not run but recorded as missed.
     ///
-    /// The registry's time comes with the replies to writes. If none came in the last hour, a fire with a bound of its own
-    /// asks for it, and is missed without an answer in 5 s; with the default bound it then runs.
+    /// The registry's time comes with the replies to writes. If no reply came in the last hour, a
+    /// fire of a job with this setting requests the time. Without an answer within 5 s the fire is
+    /// missed. With the default bound it runs.
     #[must_use]
     pub fn max_time_diff(mut self, bound: Duration) -> Self {
         self.max_time_diff = Some(bound);
@@ -285,66 +301,72 @@ impl JobBuilder {
         self
     }
 
-    /// Sets whether the clock is compared with the registry's when a fire is due. If not, a clock that is ahead runs items
-    /// ahead of their time, and they are not run again before that time has come. Default: true.
+    /// Sets whether the clock is compared with the registry's when a fire is due. Without the
+    /// comparison, a fast clock runs items too early, and they do not run again before the clock of
+    /// the registry reaches their time. Default: true.
     #[must_use]
     pub fn compare_clocks(mut self, compares_clocks: bool) -> Self {
         self.compares_clocks = compares_clocks;
         self
     }
 
-    /// Sets how often everything is looked at again although nothing happened, in whole minutes; zero is never.
+    /// Sets the interval at which instances decide again without an event, in whole minutes; zero
+    /// means never.
     #[must_use]
     pub fn reconcile_interval(mut self, interval: Duration) -> Self {
         self.reconcile_interval = interval;
         self
     }
 
-    /// Says what the job is for.
+    /// Sets a description of the job for operators.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.rest.description = description.into();
         self
     }
 
-    /// Sets whether servers that are new to the job come up disabled, to be enabled by an operator.
+    /// Sets whether servers that are new to the job start as disabled, until an operator enables
+    /// them.
     #[must_use]
     pub fn disabled(mut self, disabled: bool) -> Self {
         self.rest.disabled = disabled;
         self
     }
 
-    /// Names the class of the Java job that this one stands beside or in the place of, `com.acme.ReportJob`: Java instances
-    /// refuse to start where another class is stored. In 3.x it may also be the type of a job without one, `SCRIPT`.
+    /// Sets the class of the Java job that takes part in this job or that it replaces,
+    /// `com.acme.ReportJob`. Java instances refuse to start with another class than the stored one.
+    /// In 3.x it may also be the type of a job without a class, `SCRIPT`.
     ///
-    /// It is stored together with the configuration: in the document with 2.1.5, in the job's root node with 3.x. A job that
-    /// its Java instances could not read is refused when it is registered: with 2.1.5 one without [`cron`](Self::cron).
+    /// The class is stored together with the configuration: in the document with 2.1.5, in the
+    /// job's root node with 3.x. A job that Java instances cannot read is rejected at registration:
+    /// with 2.1.5, a job without [`cron`](Self::cron).
     #[must_use]
     pub fn java_class(mut self, class: impl Into<String>) -> Self {
         self.java_class = Some(class.into());
         self
     }
 
-    /// Sets everything that only Java instances read of a stored configuration: the kind of job, handlers, listeners, ports.
-    /// The job is then stored in the dialect of these settings, and [`java_class`](Self::java_class) replaces their class.
+    /// Sets everything that only Java instances read of a stored configuration: the kind of job,
+    /// handlers, listeners, ports. The job is then stored in the dialect of these settings, and
+    /// [`java_class`](Self::java_class) replaces their class.
     #[must_use]
     pub fn java_settings(mut self, settings: JavaSettings) -> Self {
         self.java_settings = Some(settings);
         self
     }
 
-    /// Sets whether this configuration replaces the stored one. Otherwise the stored one wins and the differences are
-    /// reported.
+    /// Sets whether this configuration replaces the stored one. Otherwise the stored one is in
+    /// force, and the differences are reported.
     #[must_use]
     pub fn overwrite(mut self, overwrite: bool) -> Self {
         self.rest.overwrite = overwrite;
         self
     }
 
-    /// Checks everything that can be checked without a registry, and makes the configuration.
+    /// Checks everything that can be checked without a registry, and returns the configuration.
     ///
     /// # Errors
-    /// [`InvalidConfig`] names the first field that cannot be used, its value and what would be valid.
+    /// [`InvalidConfig`] names the first invalid field, its value and the valid values.
     pub fn build(self) -> Result<JobConfig, InvalidConfig> {
         let Options { cron, time_zone, failover, misfire, monitor_execution, .. } = self.rest;
         let config = JobConfig {
@@ -376,7 +398,7 @@ impl JobBuilder {
 
 fn job_name(name: &str) -> Result<JobName, InvalidConfig> {
     JobName::new(name).map_err(|error| {
-        let valid = format!("a name of 1 to 128 bytes that can be a node ({error})");
+        let valid = format!("a name of 1 to 128 bytes that is valid as a node name ({error})");
         InvalidConfig::new("job_name", format!("{name:?}"), valid)
     })
 }

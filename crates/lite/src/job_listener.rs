@@ -1,4 +1,4 @@
-//! Listeners: what is called before and after each run of an item.
+//! Listeners: callbacks before and after each run of an item.
 
 use std::future::Future;
 use std::panic::AssertUnwindSafe;
@@ -9,36 +9,42 @@ use async_trait::async_trait;
 use coordination::Outcome;
 use futures_util::FutureExt;
 
-use crate::said::{name_of, panic_text, with_causes};
+use crate::panic_text::{name_of, panic_text, with_causes};
 use crate::seams::{Clock, Elapsed, until};
 use crate::{JobError, ShardingContext};
 
-/// Is called before and after each run of an item in this process: once around all its attempts.
+/// Callbacks around each run of an item in this process, once for all of its attempts.
 ///
-/// Register as many as you like with [`Registration::listener`](crate::Registration::listener). Those registered first are
-/// the outer ones: `before` is called in that order, `after` in the reverse one.
+/// Register any number with [`Registration::listener`](crate::Registration::listener). The first
+/// one is the outermost: `before` is called in the order of registration, `after` in the reverse
+/// order.
 ///
 /// ```text
 /// listeners a, b:    a.before  b.before  [attempt 1] .. [attempt n]  b.after  a.after
-/// b.before fails:    a.before  b.before  a.after                     the run has failed, its code is not called
+/// b.before fails:    a.before  b.before  a.after             the run fails, no attempt is made
 /// ```
-/// - A `before` that fails, panics or is late ends the run: it is recorded as *failed*, *panicked* or *timed out*, and is not
-///   tried again within this run. `after` is called for the listeners whose `before` has succeeded, and for no others.
-/// - An `after` that fails, panics or is late changes nothing about the run: what is done is done. The job's
-///   [`ErrorHandler`](crate::ErrorHandler)s are told, as they are of a run that failed.
-/// - Each call has [`Registration::listener_timeout`](crate::Registration::listener_timeout), 30 s by default; then its future
-///   is dropped. No run waits for a listener for longer than that.
-/// - The run holds its item, its place among [`max_concurrency`](crate::Registration::max_concurrency) and its fencing token from
-///   the first `before` to the last `after`: another run of the item comes after both. The process can still be lost in an `after`;
-///   then the run counts as unfinished, and is run again if the job has failover.
-/// - A run that was cancelled while a `before` was in progress does not call the job's code; it is *interrupted*.
-/// - Whatever happens to a run is told to its listeners unless the run is dropped as a whole: because the session is in doubt, or
-///   a shutdown has exhausted its deadline and grace. Its listeners' futures are dropped with it, and no `after` is called: somebody
-///   else may run the item by then. What must happen in any case belongs into a guard, or into
-///   [`EventSubscriber::on_run_ended`](crate::EventSubscriber::on_run_ended).
+/// - A `before` that fails, panics or is late ends the run as *failed*, *panicked* or *timed out*,
+///   without a retry in this run. `after` is called only for listeners whose `before` has
+///   succeeded.
+/// - An `after` that fails, panics or is late does not change the outcome of the run. The job's
+///   [`ErrorHandler`](crate::ErrorHandler)s receive the failure, as that of a run.
+/// - Each call is limited by
+///   [`Registration::listener_timeout`](crate::Registration::listener_timeout), 30 s by default. At
+///   the limit its future is dropped.
+/// - From the first `before` to the last `after` the run holds its item, its fencing token and its
+///   place among [`max_concurrency`](crate::Registration::max_concurrency). The item's next run
+///   starts after both. If the process is lost in an `after`, the run counts as unfinished, and
+///   another instance takes it over if the job has failover.
+/// - A run that is cancelled during a `before` does not call the job's code and ends as
+///   *interrupted*.
+/// - `after` is not called if the run is dropped: because the session is in doubt, or a shutdown
+///   has used up its deadline and grace. The futures of listeners are dropped with the run, because
+///   another instance may run the item by then. Code that must always run belongs in a drop guard,
+///   or in [`EventSubscriber::on_run_ended`](crate::EventSubscriber::on_run_ended).
 ///
-/// ElasticJob calls its plain listeners once for all items of an instance that a fire finds. There is no such moment here: items of
-/// a fire are claimed, taken over and made up for one by one, and none waits for another. What shall happen once per fire is
+/// ElasticJob calls its plain listeners once per fire for all items of an instance. This project
+/// claims, takes over and replays the items of a fire one by one, and none waits for another. For a
+/// callback once per fire use
 /// [`Registration::once_per_cluster`](crate::Registration::once_per_cluster).
 ///
 /// # Examples
@@ -67,49 +73,50 @@ use crate::{JobError, ShardingContext};
     note = "implement `lite::JobListener` for a type, with `#[lite::async_trait]` above the `impl`"
 )]
 pub trait JobListener: Send + Sync + 'static {
-    /// Returns the name of the listener in logs and errors. The name of its type, unless it is implemented.
+    /// Returns the name of the listener in logs and errors. By default it is the name of the Rust
+    /// type.
     fn name(&self) -> &str {
         std::any::type_name::<Self>()
     }
 
-    /// Is called before the first attempt. Does nothing unless it is implemented.
+    /// Called before the first attempt. By default it does nothing.
     ///
     /// # Errors
-    /// Any error ends the run as failed, before the job's code is called.
+    /// Any error ends the run as failed. The job's code is not called.
     async fn before(&self, context: &ShardingContext) -> Result<(), JobError> {
         let _ = context;
         Ok(())
     }
 
-    /// Is called after the last attempt. Does nothing unless it is implemented.
+    /// Called after the last attempt. By default it does nothing.
     ///
     /// # Errors
-    /// Any error is told to the job's error handlers, and changes nothing about the run.
+    /// The job's error handlers receive any error. The outcome of the run does not change.
     async fn after(&self, context: &ShardingContext, end: &RunEnd) -> Result<(), JobError> {
         let _ = (context, end);
         Ok(())
     }
 }
 
-/// How a run ended, as its listeners are told.
+/// End of a run, for its listeners.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunEnd {
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// What the error or panic said, of the job's code or of a `before`; `None` if it succeeded.
+    /// Text of the error or panic, of the job's code or of a `before`; `None` if the run succeeded.
     pub cause: Option<String>,
-    /// How often the job's code was called: 0 if a `before` has ended the run.
+    /// Number of calls of the job's code: 0 if a `before` has ended the run.
     pub attempts: u32,
 }
 
-/// A callback of a listener that did not do what it should.
+/// Failure of a listener's callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ListenerFault {
-    /// Whose.
+    /// Name of the listener.
     pub(crate) listener: String,
-    /// Failed, panicked or timed out.
+    /// Outcome of the callback: failed, panicked or timed out.
     pub(crate) outcome: Outcome,
-    /// What it said.
+    /// Text of the error or panic.
     pub(crate) cause: String,
 }
 
@@ -134,7 +141,8 @@ impl Listeners {
         self.all.is_empty()
     }
 
-    /// Calls `before`, and returns how many of them have succeeded, with what the next one did if it did not.
+    /// Calls `before` of each listener until one fails. Returns how many have succeeded, and the
+    /// failure.
     pub(crate) async fn before(&self, context: &ShardingContext) -> (usize, Option<ListenerFault>) {
         for (entered, listener) in self.all.iter().enumerate() {
             let fault = self.call(&**listener, async { listener.before(context).await }).await;
@@ -145,7 +153,8 @@ impl Listeners {
         (self.all.len(), None)
     }
 
-    /// Calls `after` of the first `entered` listeners, the last one first, and returns what went wrong.
+    /// Calls `after` of the first `entered` listeners, the last one first, and returns the
+    /// failures.
     pub(crate) async fn after(
         &self,
         entered: usize,
@@ -171,7 +180,9 @@ impl Listeners {
             Ok(Ok(Ok(()))) => return None,
             Ok(Ok(Err(error))) => (Outcome::Failed, with_causes(&*error)),
             Ok(Err(panic)) => (Outcome::Panicked, panic_text(&*panic).to_owned()),
-            Err(Elapsed) => (Outcome::TimedOut, format!("not done after {:?}", self.limit)),
+            Err(Elapsed) => {
+                (Outcome::TimedOut, format!("the listener took longer than {:?}", self.limit))
+            }
         };
         Some(ListenerFault { listener: name_of(|| listener.name()), outcome, cause })
     }

@@ -1,4 +1,5 @@
-//! The record of a job: every [`JobEvent`] with its job, instance and time, and who is told.
+//! The event record of a job: every [`JobEvent`] with its job, instance and time, and its
+//! subscribers.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -12,16 +13,16 @@ use tokio::sync::mpsc;
 
 use crate::RuntimeJob;
 
-/// Something of note that happened to a job in this process.
+/// An event of a job in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobRecord {
-    /// To which job.
+    /// The job.
     pub job: JobName,
-    /// In which life of this process; `None` before the first connection.
+    /// The instance id in the current session; `None` before the first connection.
     pub instance: Option<InstanceId>,
-    /// When, by this process's wall clock.
+    /// Time of the event, by this process's wall clock.
     pub at: Timestamp,
-    /// What.
+    /// The event.
     pub event: JobEvent,
 }
 
@@ -31,53 +32,55 @@ impl fmt::Display for JobRecord {
     }
 }
 
-/// A run of the job's code that has ended in this process, as the code left it.
+/// A run of the job's code that has ended in this process, with the result of the code.
 ///
-/// It says when the run began and why it failed, which no [`JobEvent`] does, and comes before the event that tells
-/// what became of it: `Settled` if the end was recorded, `Fenced` if somebody else had taken the run over. Runs of jobs
-/// that are not monitored are reported too.
+/// Unlike any [`JobEvent`], it has the time at which the run began and the reason of a failure. It
+/// precedes the event of the run's end: `Settled` if the end was recorded, `Fenced` if another
+/// instance had taken the run over. Runs of jobs that are not monitored are reported too.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunReport {
-    /// Of which job.
+    /// The job.
     pub job: JobName,
-    /// In which life of this process.
+    /// The instance that ran it, in the session of the claim.
     pub instance: InstanceId,
-    /// Which item.
+    /// The item.
     pub item: ShardingItem,
-    /// For which fire.
+    /// The fire.
     pub fire: FireTime,
-    /// Why it ran.
+    /// Why the item ran.
     pub source: RunSource,
-    /// Under which token; 0 if the job is not monitored.
+    /// The fencing token; 0 if the job is not monitored.
     pub token: FencingToken,
-    /// When it was started, by this process's wall clock. With a limit of concurrent runs it may have waited since.
+    /// Time of the start, by this process's wall clock. With a limit of concurrent runs the code
+    /// may have been called later.
     pub began: Timestamp,
-    /// When it ended, by this process's wall clock.
+    /// Time of the end, by this process's wall clock.
     pub ended: Timestamp,
-    /// How it ended.
+    /// Outcome of the run.
     pub outcome: Outcome,
-    /// What its error or panic said, of any length; `None` if it succeeded or was dropped.
+    /// Text of its error or panic, of any length; `None` if it succeeded or was dropped.
     pub cause: Option<String>,
 }
 
-/// Told of every record, in order, in the task that makes the decisions: it must be quick and not block.
+/// Receives every event record, in order, in the job's event loop: it must be quick and not block.
 ///
-/// Any closure of this form is one. A panic in it is caught and logged.
+/// Any closure of this form is a subscriber. A panic in it is caught and logged.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a subscriber of job events",
     note = "valid is a closure `|record: &lite::JobRecord| {{ .. }}`, or a type that implements `lite::EventSubscriber`"
 )]
 pub trait EventSubscriber: Send + Sync + 'static {
-    /// Takes note of a record.
+    /// Receives an event record.
     fn on_event(&self, record: &JobRecord);
 
-    /// Takes note of a run that has ended. Does nothing unless it is implemented.
+    /// Receives a run that has ended. By default it does nothing.
     fn on_run_ended(&self, report: &RunReport) {
         let _ = report;
     }
 
-    /// Takes note of where a job stands that was made at run time from a template. Told to the subscribers of the
-    /// [scheduler](crate::SchedulerBuilder::event_subscriber). Does nothing unless it is implemented.
+    /// Receives the new state of a runtime job. Only subscribers of the
+    /// [scheduler](crate::SchedulerBuilder::event_subscriber) receive it. By default it does
+    /// nothing.
     fn on_runtime_job(&self, job: &RuntimeJob) {
         let _ = job;
     }
@@ -89,8 +92,8 @@ impl<F: Fn(&JobRecord) + Send + Sync + 'static> EventSubscriber for F {
     }
 }
 
-/// The records of one job from the moment of subscription on. Nothing is left out and nothing thrown away: read it,
-/// or drop it.
+/// The event records of one job since the subscription. The queue has no limit and drops no record:
+/// read it, or drop it.
 #[derive(Debug)]
 pub struct JobEvents {
     records: mpsc::UnboundedReceiver<JobRecord>,
@@ -100,18 +103,18 @@ impl JobEvents {
     /// Waits for the next record; `None` after the job has ended.
     ///
     /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
+    /// No record is lost if the future is dropped.
     pub async fn next(&mut self) -> Option<JobRecord> {
         self.records.recv().await
     }
 
-    /// Returns a record that is already there, without waiting.
+    /// Returns a queued record without waiting.
     pub fn try_next(&mut self) -> Option<JobRecord> {
         self.records.try_recv().ok()
     }
 }
 
-/// Everybody who is told of a job's records.
+/// All subscribers of a job's event records.
 pub(crate) struct Subscribers {
     fixed: Vec<Arc<dyn EventSubscriber>>,
     /// `None` after the job has ended.
@@ -131,10 +134,10 @@ impl Subscribers {
         JobEvents { records }
     }
 
-    pub(crate) fn tell(&self, record: &JobRecord) {
+    pub(crate) fn publish(&self, record: &JobRecord) {
         for subscriber in &self.fixed {
-            let told = std::panic::catch_unwind(AssertUnwindSafe(|| subscriber.on_event(record)));
-            if told.is_err() {
+            let called = std::panic::catch_unwind(AssertUnwindSafe(|| subscriber.on_event(record)));
+            if called.is_err() {
                 tracing::error!(event = %record.event, "event subscriber panicked");
             }
         }
@@ -143,11 +146,11 @@ impl Subscribers {
         }
     }
 
-    pub(crate) fn tell_end(&self, report: &RunReport) {
+    pub(crate) fn publish_end(&self, report: &RunReport) {
         for subscriber in &self.fixed {
-            let told =
+            let called =
                 std::panic::catch_unwind(AssertUnwindSafe(|| subscriber.on_run_ended(report)));
-            if told.is_err() {
+            if called.is_err() {
                 tracing::error!(item = %report.item, "event subscriber panicked");
             }
         }
@@ -179,24 +182,24 @@ mod tests {
     }
 
     #[test]
-    fn a_subscriber_that_panics_keeps_nothing_from_the_others() {
-        let told = Arc::new(Mutex::new(0));
-        let count = Arc::clone(&told);
+    fn panicking_subscriber_does_not_affect_the_others() {
+        let received = Arc::new(Mutex::new(0));
+        let count = Arc::clone(&received);
         let subscribers = Subscribers::new(vec![
             Arc::new(|_: &JobRecord| panic!("a bug")),
             Arc::new(move |_: &JobRecord| *count.lock() += 1),
         ]);
         let mut stream = subscribers.subscribe();
-        subscribers.tell(&record());
-        assert_eq!(*told.lock(), 1);
+        subscribers.publish(&record());
+        assert_eq!(*received.lock(), 1);
         assert_eq!(stream.try_next(), Some(record()));
     }
 
     #[test]
-    fn a_stream_ends_with_its_job_and_one_that_comes_later_is_empty() {
+    fn stream_ends_with_its_job_and_a_later_stream_is_empty() {
         let subscribers = Subscribers::new(Vec::new());
         let mut early = subscribers.subscribe();
-        subscribers.tell(&record());
+        subscribers.publish(&record());
         subscribers.close();
         let mut late = subscribers.subscribe();
         let ends = |stream: &mut JobEvents| futures_util::FutureExt::now_or_never(stream.next());

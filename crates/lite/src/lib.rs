@@ -24,18 +24,18 @@ mod job_listener;
 mod job_record;
 mod log;
 mod once_listener;
-mod prospect;
+mod panic_text;
 mod registration;
 mod retry;
 mod run;
 mod run_command;
 mod runtime;
-mod said;
 mod scheduler;
 mod seams;
 mod shutdown;
 mod status;
 mod timer;
+mod wind_down;
 
 pub use async_trait::async_trait;
 pub use blocking::{BlockingFn, blocking_fn};
@@ -78,7 +78,7 @@ pub use shutdown::{ItemEnding, ItemReport, ShutdownReport};
 pub use status::JobStatus;
 pub use trigger::Zone;
 
-/// The program on the project's front page, so that it compiles.
+/// The README of the project, so that its program is compiled.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct FrontPage;

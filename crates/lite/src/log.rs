@@ -1,9 +1,9 @@
-//! The log as a subscriber of job events: fixed messages, facts in fields.
+//! The log as a subscriber of job events: fixed messages, data in fields.
 //!
-//! | level | what |
+//! | level | events |
 //! |---|---|
-//! | error | somebody must act: strategy, configuration or transaction refused |
-//! | warn | degraded, and healing by itself: missed fires, orphans, fenced runs, anomalies |
+//! | error | an operator must act: strategy, configuration or transaction rejected |
+//! | warn | degraded, but recovers without an operator: missed fires, orphaned runs, fenced runs |
 //! | info | a change of state: joined, left, leads, resharded, taken over |
 //! | debug | the runs of a healthy job |
 
@@ -13,7 +13,7 @@ use tracing::{debug, error, info, warn};
 use crate::context::timestamp;
 use crate::{EventSubscriber, JobRecord};
 
-/// Writes every record with `tracing`, inside the span `job{job, instance}`.
+/// Logs every record with `tracing`, inside the span `job{job, instance}`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct LogSubscriber;
 
@@ -55,7 +55,7 @@ fn log(event: &JobEvent) {
         JobEvent::MisfireNoted { item, waiting } => debug!(%item, %waiting, "misfire noted"),
         JobEvent::Missed { item, fire, reason } => {
             let (item, fire_time) = (item.map(|item| item.index()), timestamp(*fire));
-            // An event of its own warns once, when the clocks begin to differ.
+            // `ClockDiffers` reports the cause once, when the clocks begin to differ.
             if *reason == MissReason::ClockDiffers {
                 debug!(item, %fire_time, %reason, "fire missed");
             } else {
@@ -78,10 +78,16 @@ fn log(event: &JobEvent) {
         JobEvent::CommitRefused { reason } => error!(reason, "transaction too large"),
         JobEvent::ClockDiffers { ahead_ms } => {
             let difference = ClockDifference(*ahead_ms);
-            error!(ahead_ms, %difference, "clocks differ by more than max_time_diff: fires are missed here");
+            error!(
+                ahead_ms,
+                %difference,
+                "clocks differ by more than max_time_diff: this instance misses its fires"
+            );
         }
         JobEvent::ClockAgrees => info!("clock agrees with the registry's again"),
-        JobEvent::Stopped { reason } => error!(reason, "stopped here, until somebody resumes it"),
+        JobEvent::Stopped { reason } => {
+            error!(reason, "stopped on this server until an operator resumes it")
+        }
         other => info!(event = %other, "job event"),
     }
 }

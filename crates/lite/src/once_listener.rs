@@ -1,4 +1,4 @@
-//! Callbacks that happen once per cluster and fire.
+//! Callbacks that are called once per cluster and fire.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -11,16 +11,20 @@ use sharding::InstanceId;
 
 use crate::context::timestamp;
 use crate::inbox::{Answer, Answers};
-use crate::runtime::LifeGuard;
-use crate::said::with_causes;
+use crate::panic_text::with_causes;
+use crate::runtime::GenerationGuard;
 
-/// Is called on one instance of the cluster when all items have begun a fire, and on one when all have ended it.
+/// Callbacks once per cluster and fire: one when all items have begun the fire, one when all have
+/// ended it.
 ///
-/// Register it on every instance with [`Registration::once_per_cluster`](crate::Registration::once_per_cluster); whoever
-/// is the first to record the call calls. No run waits for a callback, and a fire whose items were all merged into a
-/// later one is not called for by itself. A callback that has not returned when its instance is lost is called again
-/// elsewhere under a greater token if the job has failover; without failover it is not. Panics are logged. A listener that came with a
-/// template is not called in another job of the same name.
+/// Register it on every instance with
+/// [`Registration::once_per_cluster`](crate::Registration::once_per_cluster). The first instance
+/// that records a call executes it. No run waits for a callback. A fire whose items were all merged
+/// into a later fire has no callback of its own. Panics are logged.
+///
+/// If an instance is lost before its callback returns, another instance calls it again under a
+/// greater token, provided that the job has failover. The listener of a template is not called in
+/// another job of the same name.
 ///
 /// # Examples
 /// ```
@@ -42,18 +46,20 @@ use crate::said::with_causes;
     note = "implement `lite::OnceListener` for a type, with `#[lite::async_trait]` above the `impl`"
 )]
 pub trait OnceListener: Send + Sync + 'static {
-    /// All items have begun the fire, or accounted for it otherwise. Does nothing by default.
+    /// Called when all items have begun the fire or accounted for it otherwise. By default it does
+    /// nothing.
     async fn started(&self, context: OnceContext) {
         let _ = context;
     }
 
-    /// All items have ended the fire. Comes after [`started`](Self::started) has returned. Does nothing by default.
+    /// Called when all items have ended the fire and [`started`](Self::started) has returned. By
+    /// default it does nothing.
     async fn completed(&self, context: OnceContext) {
         let _ = context;
     }
 }
 
-/// What a once-per-cluster callback is told.
+/// Context of a once-per-cluster callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OnceContext {
     job: JobName,
@@ -68,40 +74,47 @@ impl OnceContext {
         &self.job
     }
 
-    /// Returns the scheduled time of the fire; those since the call before were merged into it.
+    /// Returns the scheduled time of the fire. Fires since the previous callback were merged into
+    /// it.
     #[must_use]
     pub fn fire_time(&self) -> Timestamp {
         timestamp(self.fire)
     }
 
-    /// Returns the token of the call, greater than that of every earlier one of the job.
+    /// Returns the fencing token of the callback, greater than all earlier ones of the job.
     #[must_use]
     pub fn fencing_token(&self) -> u64 {
         self.token.0
     }
 }
 
-/// One call, for a task of its own.
+/// One callback, to be executed in a task of its own.
 pub(crate) struct Call {
     pub(crate) listener: Arc<dyn OnceListener>,
     pub(crate) job: JobName,
     pub(crate) stage: OnceStage,
     pub(crate) fire: FireTime,
     pub(crate) token: FencingToken,
-    /// Lets the callback run in its own life of the job only, for this instance.
-    pub(crate) guard: Option<(Arc<LifeGuard>, InstanceId)>,
+    /// Lets the callback run only in its own generation of the job, for this instance.
+    pub(crate) guard: Option<(Arc<GenerationGuard>, InstanceId)>,
 }
 
 impl Call {
-    /// Calls, and answers whatever becomes of it.
+    /// Executes the callback, and sends the answer even if it panics or is not called.
     pub(crate) async fn run(self, answers: Answers) {
         let Self { listener, job, stage, fire, token, guard } = self;
         if let Some((guard, instance)) = guard
             && let Err(reason) = guard.admit(&instance, answers.closed()).await
         {
             let error = with_causes(&reason);
-            tracing::warn!(%stage, fire_time = %timestamp(fire), error, "once-per-cluster callback of a former job was not called");
-            // It counts as called all the same: this instance has no better one, and its leaving waits for the answer.
+            tracing::warn!(
+                %stage,
+                fire_time = %timestamp(fire),
+                error,
+                "once-per-cluster callback of a former job was not called"
+            );
+            // The answer is sent all the same: this instance has no other listener, and its leaving
+            // waits for it.
             answers.send(Answer::Called { stage, token });
             return;
         }
@@ -113,9 +126,13 @@ impl Call {
             }
         };
         if AssertUnwindSafe(callback).catch_unwind().await.is_err() {
-            tracing::error!(%stage, fire_time = %timestamp(fire), "once-per-cluster callback panicked");
+            tracing::error!(
+                %stage,
+                fire_time = %timestamp(fire),
+                "once-per-cluster callback panicked"
+            );
         }
-        // The driver is gone if the job has ended; then nobody records the return.
+        // If the driver is gone, the job has ended and the answer is discarded.
         answers.send(Answer::Called { stage, token });
     }
 }

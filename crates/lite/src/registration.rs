@@ -1,4 +1,4 @@
-//! Registering a job: check, settle the configuration, start the driver.
+//! Registration of a job: check, settle the configuration, start the driver.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -10,9 +10,9 @@ use coordination::{Coordinator, Dialect, Identity, InvalidConfig, JobConfig, Lay
 use futures_util::future::BoxFuture;
 use tokio::sync::mpsc;
 
-use crate::config_store::{Arranged, ConfigStore, Settled};
-use crate::driver::{Driver, Patience, State, job_span};
-use crate::error_handler::{self, ErrorDesk, Selection};
+use crate::config_store::{ConfigStore, Settled, Settlement};
+use crate::driver::{Driver, ShutdownLimits, State, job_span};
+use crate::error_handler::{self, ErrorDispatcher, Selection};
 use crate::executor::Executor;
 use crate::handle::Shared;
 use crate::inbox::{Answers, Inbox};
@@ -20,7 +20,7 @@ use crate::job_listener::Listeners;
 use crate::job_record::Subscribers;
 use crate::log::LogSubscriber;
 use crate::run::RunRules;
-use crate::runtime::{Life, LifeGuard};
+use crate::runtime::{Generation, GenerationGuard};
 use crate::scheduler::Inner;
 use crate::timer::Since;
 use crate::{
@@ -28,26 +28,26 @@ use crate::{
     Result, RetryPolicy, config_check,
 };
 
-/// Where the code of a job comes from.
+/// Source of a job's code.
 #[derive(Debug)]
-pub(crate) enum Maker {
-    /// It was registered by the program.
+pub(crate) enum CodeSource {
+    /// The program registers the job itself.
     Code,
-    /// It was made at run time: from a template, in this life of the job.
-    Template(Arc<Life>),
+    /// A template, for this generation of a runtime job.
+    Template(Arc<Generation>),
 }
 
-/// A job about to be registered. Set what is local to this process, then `.await` it.
+/// A job that is about to be registered. Set the options of this process, then `.await` it.
 #[must_use = "a job is registered when this is awaited"]
 pub struct Registration {
     scheduler: Arc<Inner>,
     config: JobConfig,
     job: Arc<dyn Job>,
-    maker: Maker,
+    code_source: CodeSource,
     max_concurrency: Option<usize>,
     timeout: Option<Duration>,
     retry: Option<RetryPolicy>,
-    patience: Patience,
+    limits: ShutdownLimits,
     overwrites: bool,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
     listener: Option<Arc<dyn OnceListener>>,
@@ -58,8 +58,10 @@ pub struct Registration {
 
 impl Registration {
     pub(crate) fn new(scheduler: Arc<Inner>, config: JobConfig, job: Arc<dyn Job>) -> Self {
-        let patience =
-            Patience { grace: Duration::from_secs(1), leave_deadline: Duration::from_secs(30) };
+        let limits = ShutdownLimits {
+            grace: Duration::from_secs(1),
+            leave_deadline: Duration::from_secs(30),
+        };
         let subscribers = scheduler.subscribers.clone();
         let errors = error_handler::Rules {
             given: Vec::new(),
@@ -71,11 +73,11 @@ impl Registration {
             overwrites: config.overwrite,
             config,
             job,
-            maker: Maker::Code,
+            code_source: CodeSource::Code,
             max_concurrency: None,
             timeout: None,
             retry: None,
-            patience,
+            limits,
             subscribers,
             listener: None,
             listeners: Vec::new(),
@@ -84,29 +86,30 @@ impl Registration {
         }
     }
 
-    /// Registers a job that was made at run time, in one life of it. The stored configuration wins, whatever it says.
+    /// Registers a runtime job in one generation. The stored configuration is always in force.
     pub(crate) fn of_runtime_job(
         scheduler: Arc<Inner>,
         config: JobConfig,
         job: Arc<dyn Job>,
-        life: Arc<Life>,
+        generation: Arc<Generation>,
     ) -> Self {
         let config = JobConfig { overwrite: false, ..config };
-        Self { maker: Maker::Template(life), ..Self::new(scheduler, config, job) }
+        Self { code_source: CodeSource::Template(generation), ..Self::new(scheduler, config, job) }
     }
 
-    /// Returns true if it is the registration of a job in this life.
-    pub(crate) fn is_of(&self, life: &Arc<Life>) -> bool {
-        matches!(&self.maker, Maker::Template(other) if Arc::ptr_eq(other, life))
+    /// Returns true if this is the registration of a job in this generation.
+    pub(crate) fn is_of(&self, generation: &Arc<Generation>) -> bool {
+        matches!(&self.code_source, CodeSource::Template(other) if Arc::ptr_eq(other, generation))
     }
 
-    /// Returns the deadline of a shutdown that somebody asks for through the registry.
+    /// Returns the deadline of a shutdown that an operator requests through the registry.
     pub(crate) fn leave_deadline_of_job(&self) -> Duration {
-        self.patience.leave_deadline
+        self.limits.leave_deadline
     }
 
-    /// Makes the local configuration replace the stored one at this registration, as
-    /// [`JobBuilder::overwrite`](crate::JobBuilder::overwrite) does at every one. Nothing of this choice is stored.
+    /// Makes the local configuration replace the stored one at this registration.
+    /// [`JobBuilder::overwrite`](crate::JobBuilder::overwrite) does so at every registration. The
+    /// choice is not stored.
     ///
     /// # Examples
     /// ```
@@ -131,23 +134,25 @@ impl Registration {
         self
     }
 
-    /// Sets how many items run at a time in this process, at least 1. Without it there is no limit. Items beyond it
-    /// are claimed, so that everybody knows who will run them, and wait for a place.
+    /// Sets the maximum number of items that run at a time in this process, at least 1. Without it
+    /// there is no limit. Further items are claimed, so that the registry shows their owner, and
+    /// wait for a place.
     pub fn max_concurrency(mut self, max: usize) -> Self {
         self.max_concurrency = Some(max);
         self
     }
 
-    /// Sets how long the code of an item may take, more than zero. Without it there is no limit. With
-    /// [`retry`](Self::retry) each attempt has this long; waiting for a place does not count.
+    /// Sets the timeout of the code of an item, more than zero. Without it there is no limit. With
+    /// [`retry`](Self::retry) each attempt has the timeout of its own. Waiting for a place does not
+    /// count.
     ///
-    /// When the time is over the context's token fires, and after the [grace](Self::shutdown_grace) the future is dropped.
-    /// The outcome is [`TimedOut`](crate::Outcome::TimedOut), unless the code returns `Ok` meanwhile. It is recorded as
-    /// any other, and nobody takes the item over.
-    ///
+    /// At the timeout the context's cancellation token fires, and after the
+    /// [grace](Self::shutdown_grace) the future is dropped. The outcome is
+    /// [`TimedOut`](crate::Outcome::TimedOut), unless the code returns `Ok` during the grace. It is
+    /// recorded as any other outcome, and no instance takes the item over.
     /// ```text
     /// timeout 5 s, grace 1 s:   |0        |5: the token fires   |6: the future is dropped
-    /// code that looks:          [------------] timed out
+    /// code that polls it:       [------------] timed out
     /// code that does not:       [-------------------------------] timed out
     /// ```
     pub fn timeout(mut self, timeout: Duration) -> Self {
@@ -155,10 +160,12 @@ impl Registration {
         self
     }
 
-    /// Sets that an item that fails or times out is tried again, within the same run: under the same token, while the
-    /// registry shows it as running. Fires that come meanwhile are misfires, as with any run that takes long. What is
-    /// waited for between two attempts takes no place of [`max_concurrency`](Self::max_concurrency) and ends at once when
-    /// the run is cancelled; the outcome is then *interrupted*.
+    /// Sets the retry policy of items that fail or time out. All attempts are in the same run,
+    /// under the same token, while the registry shows the item as running. Fires during them are
+    /// misfires, as with any long run.
+    ///
+    /// The delay between two attempts takes no place of [`max_concurrency`](Self::max_concurrency).
+    /// It ends at once when the run is cancelled, and the outcome is then *interrupted*.
     ///
     /// # Examples
     /// ```
@@ -188,33 +195,37 @@ impl Registration {
         self
     }
 
-    /// Sets how long a run has between its cancellation, at a shutdown's deadline or its timeout, and the dropping of its
-    /// future. Default 1 s.
+    /// Sets the time between the cancellation of a run, at a shutdown's deadline or its timeout,
+    /// and the dropping of its future. Default 1 s.
     pub fn shutdown_grace(mut self, grace: Duration) -> Self {
-        self.patience.grace = grace;
+        self.limits.grace = grace;
         self
     }
 
-    /// Sets the deadline of a shutdown that an operator asks for through the registry. Default 30 s.
+    /// Sets the deadline of a shutdown that an operator requests through the registry. Default 30
+    /// s.
     pub fn leave_deadline(mut self, deadline: Duration) -> Self {
-        self.patience.leave_deadline = deadline;
+        self.limits.leave_deadline = deadline;
         self
     }
 
-    /// Adds somebody to be told what happens to this job, from the very beginning.
+    /// Adds a subscriber of the job's events, from the first event on.
     pub fn event_subscriber(mut self, subscriber: impl EventSubscriber) -> Self {
         self.subscribers.push(Arc::new(subscriber));
         self
     }
 
-    /// Sets what is called on one instance of the cluster when all items have begun a fire, and when all have ended it.
-    /// Needs [`monitor_execution`](crate::JobBuilder::monitor_execution): the items' records tell how far they are.
+    /// Sets the callbacks that are called on one instance of the cluster: when all items have begun
+    /// a fire, and when all have ended it. Needs
+    /// [`monitor_execution`](crate::JobBuilder::monitor_execution), because the ledger records show
+    /// the progress of the items.
     pub fn once_per_cluster(mut self, listener: impl OnceListener) -> Self {
         self.listener = Some(Arc::new(listener));
         self
     }
 
-    /// Adds a listener, to be called before and after each run in this process. Those added first are the outer ones.
+    /// Adds a listener that is called before and after each run in this process. The first one
+    /// added is the outermost.
     ///
     /// # Examples
     /// ```
@@ -227,7 +238,7 @@ impl Registration {
     /// impl JobListener for OnlyAtNight {
     ///     async fn before(&self, context: &ShardingContext) -> Result<(), JobError> {
     ///         let hour = context.fire_time().to_zoned(jiff::tz::TimeZone::UTC).hour();
-    ///         if hour < 6 { Ok(()) } else { Err("it is day".into()) }
+    ///         if hour < 6 { Ok(()) } else { Err("this job runs from 0 to 6 o'clock only".into()) }
     ///     }
     /// }
     ///
@@ -247,14 +258,14 @@ impl Registration {
         self
     }
 
-    /// Sets how long each call of a listener may take, more than zero. Default 30 s.
+    /// Sets the limit of each call of a listener, more than zero. Default 30 s.
     pub fn listener_timeout(mut self, timeout: Duration) -> Self {
         self.listener_timeout = timeout;
         self
     }
 
-    /// Adds an error handler. All that were added are told of each failure, in this order, and what the stored configuration
-    /// chooses does not count. Without any, the configuration chooses among
+    /// Adds an error handler. All added handlers receive each failure, in this order, and the
+    /// choice of the stored configuration is ignored. Without any, the configuration chooses among
     /// [`SchedulerBuilder::error_handlers`](crate::SchedulerBuilder::error_handlers).
     ///
     /// # Examples
@@ -277,18 +288,25 @@ impl Registration {
         self
     }
 
-    /// Sets how long each call of an error handler may take, more than zero. Default 30 s.
+    /// Sets the limit of each call of an error handler, more than zero. Default 30 s.
     pub fn error_handler_timeout(mut self, timeout: Duration) -> Self {
         self.errors.limit = timeout;
         self
     }
 
-    /// Makes the coordinator of the job, whose nodes are in this dialect.
+    /// Returns the coordinator of the job, whose nodes are in this dialect.
     fn coordinator(&self, dialect: Dialect) -> Coordinator {
-        let Inner { lives, strategies, seams, stable_name, following, default_time_zone, .. } =
-            &*self.scheduler;
+        let Inner {
+            incarnations,
+            strategies,
+            seams,
+            stable_name,
+            following,
+            default_time_zone,
+            ..
+        } = &*self.scheduler;
         let identity =
-            Identity { job: self.config.job_name.clone(), server: lives.server().clone() };
+            Identity { job: self.config.job_name.clone(), server: incarnations.server().clone() };
         let mut coordinator = Coordinator::new(identity, strategies.clone());
         coordinator = coordinator
             .speaking(dialect)
@@ -306,9 +324,11 @@ impl Registration {
         let seams = &self.scheduler.seams;
         let Inner { strategies, default_time_zone, .. } = &*self.scheduler;
         let now = seams.clock.wall();
-        match &self.maker {
-            Maker::Code => config_check::check(&self.config, strategies, default_time_zone, now),
-            Maker::Template(_) => {
+        match &self.code_source {
+            CodeSource::Code => {
+                config_check::check(&self.config, strategies, default_time_zone, now)
+            }
+            CodeSource::Template(_) => {
                 config_check::check_stored(&self.config, strategies, default_time_zone)
             }
         }?;
@@ -319,12 +339,14 @@ impl Registration {
         let started = seams.clock.monotonic();
         let deadline = started.saturating_add(self.scheduler.connect_deadline);
         let dialect = self.scheduler.dialect;
-        let (local, maker, overwrites) = (&self.config, &self.maker, self.overwrites);
-        let store = ConfigStore { seams, local, maker, dialect, overwrites, started, deadline };
-        let Arranged { settled, local, in_force, has_replaced } = store.settle().await?;
+        let (local, code_source, overwrites) = (&self.config, &self.code_source, self.overwrites);
+        let store =
+            ConfigStore { seams, local, code_source, dialect, overwrites, started, deadline };
+        let Settlement { settled, local, in_force, has_replaced } = store.settle().await?;
         in_force.iter().try_for_each(|config| self.check_error_handler(config))?;
         let (dialect, caveat) = (local.java.dialect(), local.java_caveat());
-        // From here on fires are noticed, unless there is no telling yet when it fires.
+        // From here on fires count, unless the schedule is unknown because the configuration is
+        // unreadable.
         let fires_since = match &settled {
             Settled::Unreadable(_) => None,
             Settled::Local | Settled::Stored(_) if has_replaced => {
@@ -359,7 +381,7 @@ impl Registration {
         self.retry.iter().try_for_each(RetryPolicy::check)
     }
 
-    /// Makes the handler that a configuration chooses, to see whether it can be made.
+    /// Checks that the handler that a configuration chooses can be created.
     fn check_error_handler(&self, config: &JobConfig) -> Result<(), InvalidConfig> {
         let error_handler::Rules { given, types, .. } = &self.errors;
         if !given.is_empty() {
@@ -368,11 +390,15 @@ impl Registration {
         Selection::of(config, types).make(config, types).map(drop)
     }
 
-    /// Says what the stored configuration means for this job.
+    /// Logs warnings about the configuration, and returns the differences from the stored one.
     fn report(&self, settled: Settled, for_java: Option<&'static str>) -> Vec<ConfigDifference> {
         let _entered = job_span(&self.config.job_name, "").entered();
         for caveat in config_check::caveats(&self.config) {
-            tracing::warn!(cron = self.config.cron, %caveat, "cron expression may not be meant as it is");
+            tracing::warn!(
+                cron = self.config.cron,
+                %caveat,
+                "cron expression may not do what its author expects"
+            );
         }
         let surplus = self.config.parameters_without_item();
         if !surplus.is_empty() {
@@ -387,21 +413,26 @@ impl Registration {
             tracing::warn!(
                 time_zone = self.config.time_zone,
                 caveat,
-                "Java instances may not do what is meant"
+                "Java instances may interpret the time zone differently"
             );
         }
         match settled {
             Settled::Local => Vec::new(),
             Settled::Stored(differences) => {
                 for ConfigDifference { field, stored, local } in &differences {
-                    tracing::warn!(field, stored, local, "stored configuration differs and wins");
+                    tracing::warn!(
+                        field,
+                        stored,
+                        local,
+                        "stored configuration differs and is in force"
+                    );
                 }
                 differences
             }
             Settled::Unreadable(reason) => {
                 tracing::error!(
                     reason,
-                    "stored configuration is unreadable; the job waits until it is repaired"
+                    "stored configuration is unreadable; the job waits until an operator repairs it"
                 );
                 Vec::new()
             }
@@ -415,17 +446,17 @@ impl Registration {
         fires_since: Option<Since>,
         differences: Vec<ConfigDifference>,
     ) -> JobHandle {
-        let Self { scheduler, config, job, maker, patience, subscribers, listener, .. } = self;
-        let guard = match maker {
-            Maker::Code => None,
-            Maker::Template(life) => Some(Arc::new(LifeGuard::new(life))),
+        let Self { scheduler, config, job, code_source, limits, subscribers, listener, .. } = self;
+        let guard = match code_source {
+            CodeSource::Code => None,
+            CodeSource::Template(generation) => Some(Arc::new(GenerationGuard::new(generation))),
         };
         let listeners = Listeners::new(
             self.listeners,
             self.listener_timeout,
             Arc::clone(&scheduler.seams.clock),
         );
-        let rules = RunRules { timeout: self.timeout, grace: patience.grace, retry: self.retry };
+        let rules = RunRules { timeout: self.timeout, grace: limits.grace, retry: self.retry };
         let name = config.job_name;
         let seams = scheduler.seams.clone();
         let (requests, requests_inbox) = mpsc::unbounded_channel();
@@ -433,8 +464,8 @@ impl Registration {
         let (ends, ends_inbox) = mpsc::unbounded_channel();
         let (fires, fires_inbox) = mpsc::unbounded_channel();
         let log: Arc<dyn EventSubscriber> = Arc::new(LogSubscriber);
-        let everybody = std::iter::once(log).chain(subscribers).collect();
-        let subscribers = Arc::new(Subscribers::new(everybody));
+        let all_subscribers = std::iter::once(log).chain(subscribers).collect();
+        let subscribers = Arc::new(Subscribers::new(all_subscribers));
         let shared = Arc::new(Shared {
             job: name.clone(),
             differences,
@@ -455,15 +486,15 @@ impl Registration {
         let driver = Box::new(Driver {
             coordinator,
             listener,
-            lives: Arc::clone(&scheduler.lives),
+            incarnations: Arc::clone(&scheduler.incarnations),
             executor: Executor::new(job, &seams, ends, max_concurrency, rules, listeners)
                 .guarded_by(guard.clone()),
             guard,
-            errors: ErrorDesk::new(self.errors, &seams, answers.clone(), inbox.abort.clone()),
+            errors: ErrorDispatcher::new(self.errors, &seams, answers.clone(), inbox.abort.clone()),
             timer: scheduler.timer().place(fires),
             subscribers,
             answers,
-            patience,
+            limits,
             default_zone: scheduler.default_time_zone.clone(),
             state: State {
                 span: job_span(&name, ""),
@@ -485,8 +516,8 @@ impl Registration {
             job: name,
             seams: seams.clone(),
         });
-        let outlives = Arc::clone(&shared);
-        let ended = move |ending| drop(outlives.ending.set(ending));
+        let shared_with_driver = Arc::clone(&shared);
+        let ended = move |ending| drop(shared_with_driver.ending.set(ending));
         seams.spawn.spawn(Box::pin(driver.run(inbox, ended)));
         JobHandle::new(shared, requests)
     }
@@ -508,7 +539,7 @@ impl fmt::Debug for Registration {
     }
 }
 
-/// How long a listener or an error handler may take, unless the registration says otherwise.
+/// Default limit of a call of a listener or an error handler.
 const CALLBACK_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn at_least_one(max: usize) -> Result<NonZeroUsize, InvalidConfig> {

@@ -1,10 +1,10 @@
-//! When a run is tried again: an explicit policy, with a backoff that doubles.
+//! Retry policy of a run, with a backoff that doubles.
 
 use std::time::Duration;
 
 use coordination::InvalidConfig;
 
-/// How often an item is tried within one run, and how long to wait in between.
+/// Number of attempts within one run, and the delays between them.
 ///
 /// | option | default |
 /// |---|---|
@@ -12,8 +12,8 @@ use coordination::InvalidConfig;
 /// | [`max_delay`](Self::max_delay) | 1 min |
 /// | [`after_panics`](Self::after_panics) | no |
 ///
-/// An attempt that returns an error or exceeds its [`timeout`](crate::Registration::timeout) is tried again; one that
-/// returns `Ok`, or was cancelled, is not.
+/// An attempt that returns an error or exceeds its [`timeout`](crate::Registration::timeout) is
+/// retried. An attempt that returns `Ok`, or was cancelled, is not.
 ///
 /// ```text
 /// max_attempts 4, first_delay 1 s, max_delay 3 s
@@ -26,7 +26,8 @@ use coordination::InvalidConfig;
 ///
 /// use lite::RetryPolicy;
 ///
-/// let policy = RetryPolicy::new(5).first_delay(Duration::from_secs(2)).max_delay(Duration::from_secs(10));
+/// let policy =
+///     RetryPolicy::new(5).first_delay(Duration::from_secs(2)).max_delay(Duration::from_secs(10));
 /// let delays: Vec<_> = (1..=4).map(|attempt| policy.delay_after(attempt).as_secs()).collect();
 /// assert_eq!(delays, [2, 4, 8, 10]);
 /// ```
@@ -39,7 +40,8 @@ pub struct RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// Returns a policy that tries an item at most `max_attempts` times in one run, the first time included: 2 or more.
+    /// Returns a policy of at most `max_attempts` attempts in one run, the first one included: 2 or
+    /// more.
     #[must_use]
     pub fn new(max_attempts: u32) -> Self {
         Self {
@@ -50,25 +52,27 @@ impl RetryPolicy {
         }
     }
 
-    /// Sets how long to wait after the first attempt, more than zero. Each further wait is twice as long as the one before.
+    /// Sets the delay after the first attempt, more than zero. Each further delay is twice as long
+    /// as the previous one.
     #[must_use]
     pub fn first_delay(self, first_delay: Duration) -> Self {
         Self { first_delay, ..self }
     }
 
-    /// Sets how long to wait at most, no less than the first delay.
+    /// Sets the maximum delay, no less than the first delay.
     #[must_use]
     pub fn max_delay(self, max_delay: Duration) -> Self {
         Self { max_delay, ..self }
     }
 
-    /// Sets whether an attempt that panicked is tried again too. A panic is a bug as a rule, and waiting mends none.
+    /// Sets whether an attempt that panicked is retried. Default: no, because most panics are bugs
+    /// that a retry repeats.
     #[must_use]
     pub fn after_panics(self, after_panics: bool) -> Self {
         Self { after_panics, ..self }
     }
 
-    /// Returns how long to wait after an attempt, counted from 1.
+    /// Returns the delay after an attempt, counted from 1.
     #[must_use]
     pub fn delay_after(&self, attempt: u32) -> Duration {
         let doublings = attempt.saturating_sub(1);
@@ -84,10 +88,10 @@ impl RetryPolicy {
         attempt >= self.max_attempts
     }
 
-    /// Finds values that make no policy; the registration does so before anything is written.
+    /// Checks the values of the policy. The registration does so before anything is written.
     ///
     /// # Errors
-    /// [`InvalidConfig`] names the first value that cannot be used, and what would be valid.
+    /// [`InvalidConfig`] names the first invalid value and the valid ones.
     pub fn check(&self) -> Result<(), InvalidConfig> {
         let Self { max_attempts, first_delay, max_delay, .. } = self;
         if *max_attempts < 2 {
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn delays_double_up_to_the_greatest_and_never_overflow() {
+    fn delays_double_up_to_the_maximum_and_never_overflow() {
         let policy = RetryPolicy::new(u32::MAX).max_delay(Duration::MAX);
         let rows = [(1, 1), (2, 2), (3, 4), (32, 1 << 31), (33, u64::from(u32::MAX))];
         for (attempt, seconds) in rows {

@@ -1,4 +1,4 @@
-//! One run in its task: attempts, each with a place and a time limit, until one of them ends the run.
+//! One run in its task: attempts, each with a place and a timeout, until one of them ends the run.
 
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
@@ -13,19 +13,19 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio_util::sync::CancellationToken;
 
 use crate::job_listener::{ListenerFault, Listeners};
-use crate::runtime::{LifeGuard, Outlived};
-use crate::said::{panic_text, with_causes};
+use crate::panic_text::{panic_text, with_causes};
+use crate::runtime::{GenerationGuard, NotAdmitted};
 use crate::seams::Clock;
 use crate::{FailedIn, Job, JobError, RetryPolicy, RunEnd, ShardingContext};
 
-/// What the registration says about the runs of a job.
+/// Options of a registration for the runs of a job.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunRules {
-    /// How long one attempt may take.
+    /// Timeout of one attempt.
     pub(crate) timeout: Option<Duration>,
-    /// How long an attempt has between its timeout and its being dropped.
+    /// Time between the timeout of an attempt and the dropping of its future.
     pub(crate) grace: Duration,
-    /// Whether a run is tried again.
+    /// Retry policy, if runs are retried.
     pub(crate) retry: Option<RetryPolicy>,
 }
 
@@ -36,45 +36,45 @@ pub(crate) struct Run {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) rules: RunRules,
     pub(crate) listeners: Listeners,
-    /// Lets the code and the listeners run in their own life of the job only.
-    pub(crate) guard: Option<Arc<LifeGuard>>,
+    /// Lets the code and the listeners run only in their own generation of the job.
+    pub(crate) guard: Option<Arc<GenerationGuard>>,
     /// Asks the job's code to end.
     pub(crate) cancel: CancellationToken,
     /// Drops the job's future at its next await.
     pub(crate) abandon: CancellationToken,
 }
 
-/// What the code of a job did, as far as it got.
+/// Result of the job's code, or its panic.
 type Ended = Result<Result<(), JobError>, Box<dyn Any + Send>>;
 
-/// A free place among the runs of a job; `None` where they are not limited.
+/// A place among the runs of a job; `None` if their number is not limited.
 type Place = Option<OwnedSemaphorePermit>;
 
-/// How an attempt ended, or the run with it.
+/// End of an attempt or of the whole run.
 #[derive(Debug)]
 pub(crate) struct Ending {
     pub(crate) outcome: Outcome,
-    /// What the job's code said, if it failed, or what is to be said about it.
+    /// Text of the error or panic, or another reason of the outcome.
     pub(crate) cause: Option<String>,
-    pub(crate) more: MoreOnTheEnd,
+    pub(crate) details: EndDetails,
 }
 
-/// What error handlers and listeners are told about the end of a run, besides its outcome and cause.
+/// Data about the end of a run for error handlers and listeners, besides its outcome and cause.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MoreOnTheEnd {
-    /// What has failed, if the run has.
+pub(crate) struct EndDetails {
+    /// Code that failed, if the run failed.
     pub(crate) failed_in: FailedIn,
-    /// How often the job's code was called.
+    /// Number of calls of the job's code.
     pub(crate) attempts: u32,
-    /// Listeners that have failed after it.
+    /// Failures of listeners after the run.
     pub(crate) after: Vec<ListenerFault>,
-    /// Neither the code nor the listeners were called, because they may be those of another job. Error handlers that came with
-    /// them are not called either.
-    pub(crate) is_outlived: bool,
+    /// Neither the code nor the listeners were called, because they may belong to another
+    /// generation of the job. Its error handlers are not called either.
+    pub(crate) was_not_admitted: bool,
 }
 
 impl Run {
-    pub(crate) async fn until_the_end(self) -> Ending {
+    pub(crate) async fn run_to_end(self) -> Ending {
         let abandon = self.abandon.clone();
         select! {
             biased;
@@ -83,7 +83,8 @@ impl Run {
         }
     }
 
-    /// Listeners are called around all attempts, with the place of the first one before and that of the last one after.
+    /// Calls the listeners around all attempts. `before` uses the place of the first attempt,
+    /// `after` that of the last.
     async fn execute(self) -> Ending {
         let Some(mut place) = self.permit().await else {
             return Ending::of(Outcome::Interrupted);
@@ -91,18 +92,19 @@ impl Run {
         if let Some(guard) = &self.guard
             && let Err(reason) = guard.admit(self.context.instance(), self.cancel.cancelled()).await
         {
-            return Ending::outlived(&reason);
+            return Ending::not_admitted(&reason);
         }
         let (entered, fault) = self.listeners.before(&self.context).await;
         let mut ending = match fault {
-            Some(fault) => Ending::before_the_code(fault, self.cancel.is_cancelled()),
+            Some(fault) => Ending::failed_before_code(fault, self.cancel.is_cancelled()),
             None if self.cancel.is_cancelled() && !self.listeners.is_empty() => {
                 Ending::because(Outcome::Interrupted, "it was cancelled before its code was called")
             }
             None => self.attempts(&mut place).await,
         };
-        ending.more.after = self.listeners.after(entered, &self.context, &ending.told()).await;
-        ending.tell();
+        ending.details.after =
+            self.listeners.after(entered, &self.context, &ending.for_listeners()).await;
+        ending.log();
         ending
     }
 
@@ -111,10 +113,16 @@ impl Run {
         loop {
             tracing::debug!(attempt, "item started");
             let mut end = self.attempt(attempt).await;
-            end.more.attempts = attempt;
+            end.details.attempts = attempt;
             let Some(delay) = self.delay_after(attempt, end.outcome) else { return end };
             let Ending { outcome, cause, .. } = &end;
-            tracing::warn!(attempt, %outcome, error = cause, ?delay, "attempt failed, item is tried again");
+            tracing::warn!(
+                attempt,
+                %outcome,
+                error = cause,
+                ?delay,
+                "attempt failed, the item is retried"
+            );
             *place = None;
             if !self.wait(delay).await {
                 return Ending { outcome: Outcome::Interrupted, ..end };
@@ -127,7 +135,7 @@ impl Run {
         }
     }
 
-    /// Returns how long to wait for the next attempt, if there is to be one.
+    /// Returns the delay before the next attempt, or `None` if this was the last one.
     fn delay_after(&self, attempt: u32, outcome: Outcome) -> Option<Duration> {
         let policy = self.rules.retry.filter(|policy| !policy.is_last(attempt))?;
         let again = match outcome {
@@ -138,7 +146,7 @@ impl Run {
         again.then(|| policy.delay_after(attempt))
     }
 
-    /// Waits without a place; false if the run is cancelled meanwhile.
+    /// Waits without a place. Returns false if the run is cancelled meanwhile.
     async fn wait(&self, delay: Duration) -> bool {
         select! {
             biased;
@@ -148,7 +156,7 @@ impl Run {
     }
 
     async fn attempt(&self, attempt: u32) -> Ending {
-        // Not the token of the run: an attempt whose time is over is not the end of the run.
+        // A child token, because the timeout of an attempt must not cancel the run.
         let cancel = self.cancel.child_token();
         let context = self.context.clone().cancelled_by(cancel.clone()).in_attempt(attempt);
         let mut code = pin!(AssertUnwindSafe(self.job.execute(context)).catch_unwind());
@@ -158,7 +166,7 @@ impl Run {
             ended = &mut code => return self.ended(ended),
             () = self.sleep(timeout) => {}
         }
-        // Who was asked to end before is no later for it.
+        // An attempt that was cancelled before its timeout does not count as timed out.
         let was_cancelled = self.cancel.is_cancelled();
         cancel.cancel();
         let ended = select! {
@@ -168,7 +176,9 @@ impl Run {
         };
         match ended {
             Some(ended) if was_cancelled => self.ended(ended),
-            None if was_cancelled => Ending::because(Outcome::Interrupted, "it was dropped"),
+            None if was_cancelled => {
+                Ending::because(Outcome::Interrupted, "its future was dropped")
+            }
             ended => timed_out(timeout, ended),
         }
     }
@@ -189,7 +199,7 @@ impl Run {
         self.clock.sleep_until(until).await;
     }
 
-    /// Waits for a free place; `None` if the run is cancelled before it gets one.
+    /// Waits for a place. Returns `None` if the run is cancelled first.
     async fn permit(&self) -> Option<Place> {
         let Some(permits) = &self.permits else { return Some(None) };
         select! {
@@ -200,61 +210,65 @@ impl Run {
     }
 }
 
-/// Whoever is done after all is done; whoever panicked did not end in an orderly way.
+/// Returns the end of an attempt after its timeout. `Ok` still counts as succeeded, and a panic as
+/// panicked.
 fn timed_out(timeout: Duration, ended: Option<Ended>) -> Ending {
     let how = match ended {
         Some(Ok(Ok(()))) => return Ending::of(Outcome::Succeeded),
         Some(Err(panic)) => return Ending::because(Outcome::Panicked, panic_text(&*panic)),
         Some(Ok(Err(error))) => with_causes(&*error),
-        None => "it did not end when it was asked to, and was dropped".to_owned(),
+        None => "it ignored its cancellation, and its future was dropped".to_owned(),
     };
-    Ending::because(Outcome::TimedOut, format!("not done after {timeout:?}: {how}"))
+    Ending::because(Outcome::TimedOut, format!("not finished after {timeout:?}: {how}"))
 }
 
 impl Ending {
     fn of(outcome: Outcome) -> Self {
-        Self { outcome, cause: None, more: MoreOnTheEnd::default() }
+        Self { outcome, cause: None, details: EndDetails::default() }
     }
 
     fn because(outcome: Outcome, cause: impl Into<String>) -> Self {
         Self { cause: Some(cause.into()), ..Self::of(outcome) }
     }
 
-    /// A run whose code is not called, because of what a listener did.
-    fn before_the_code(fault: ListenerFault, was_cancelled: bool) -> Self {
+    /// Returns the end of a run whose code is not called because a listener failed.
+    fn failed_before_code(fault: ListenerFault, was_cancelled: bool) -> Self {
         let ListenerFault { listener, outcome, cause } = fault;
         let gave_up = was_cancelled && outcome == Outcome::Failed;
         let outcome = if gave_up { Outcome::Interrupted } else { outcome };
         let mut ending = Self::because(outcome, format!("listener {listener}: {cause}"));
-        ending.more.failed_in = FailedIn::Before { listener };
+        ending.details.failed_in = FailedIn::Before { listener };
         ending
     }
 
-    /// A run whose code may be that of another job.
-    fn outlived(reason: &Outlived) -> Self {
+    /// Returns the end of a run whose code may belong to another generation of the job.
+    fn not_admitted(reason: &NotAdmitted) -> Self {
         let outcome = match reason {
-            Outlived::Cancelled => Outcome::Interrupted,
-            Outlived::Elsewhere | Outlived::Unknown(_) => Outcome::Failed,
+            NotAdmitted::Cancelled => Outcome::Interrupted,
+            NotAdmitted::OtherGeneration | NotAdmitted::Unknown(_) => Outcome::Failed,
         };
         let mut ending = Self::because(outcome, with_causes(reason));
-        ending.more.is_outlived = true;
-        tracing::warn!(error = ending.cause, "code of a former job was not called");
+        ending.details.was_not_admitted = true;
+        tracing::warn!(
+            error = ending.cause,
+            "code of a former generation of the job was not called"
+        );
         ending
     }
 
-    /// Returns what listeners are told.
-    fn told(&self) -> RunEnd {
-        let Self { outcome, cause, more } = self;
-        RunEnd { outcome: *outcome, cause: cause.clone(), attempts: more.attempts }
+    /// Returns the end of the run for its listeners.
+    fn for_listeners(&self) -> RunEnd {
+        let Self { outcome, cause, details } = self;
+        RunEnd { outcome: *outcome, cause: cause.clone(), attempts: details.attempts }
     }
 
-    /// Says what there is to say about the end of a run. What its error handlers have to say is not said here.
-    fn tell(&self) {
-        let (attempt, error) = (self.more.attempts, self.cause.as_deref());
+    /// Logs the end of the run. Its error handlers log failures.
+    fn log(&self) {
+        let (attempt, error) = (self.details.attempts, self.cause.as_deref());
         match self.outcome {
             Outcome::Succeeded | Outcome::Disabled => {}
             Outcome::Interrupted => {
-                tracing::info!(attempt, error, "item stopped because it was cancelled");
+                tracing::info!(attempt, error, "item was interrupted");
             }
             Outcome::Failed | Outcome::TimedOut | Outcome::Panicked => {
                 tracing::debug!(attempt, outcome = %self.outcome, error, "item ended");

@@ -1,4 +1,4 @@
-//! Carrying out what a coordinator asks for: one arm per command.
+//! Execution of the coordinator's commands, one match arm per command.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -33,7 +33,7 @@ impl Driver {
             Command::Schedule(config) => self.schedule(config),
             Command::Emit(event) => self.record(event),
             Command::Follow(scope) => self.state.follow = Some(scope),
-            Command::LeaveRequested => self.begin_shutdown(self.patience.leave_deadline, None),
+            Command::LeaveRequested => self.begin_shutdown(self.limits.leave_deadline, None),
             Command::Left => self.state.over = true,
         }
     }
@@ -55,12 +55,14 @@ impl Driver {
                 shutdown.expect(number, run);
             }
         }
-        self.look_ahead();
-        // What was claimed before the shutdown and starts after its deadline has no more time than the others.
+        self.update_runs();
+        // An item that was claimed before the shutdown and starts after its deadline gets no extra
+        // time.
         if let Some(step) = self.state.shutdown.as_ref().and_then(Shutdown::last_step) {
             self.take_step(step);
         }
-        // A process that has slept through the end of its lease must not begin what it claimed before.
+        // A process that was paused beyond the end of its lease must not start items that it
+        // claimed before.
         let lease = self.state.session.and_then(|s| self.seams.registry.lease_remaining(s));
         if lease.is_none() {
             self.interrupt(InterruptReason::LeaseExpired);
@@ -72,7 +74,8 @@ impl Driver {
         self.executor.abandon_all();
     }
 
-    /// A configuration whose schedule makes no sense leaves the last good schedule in force.
+    /// Applies the schedule of a configuration. If it is invalid, the last valid schedule stays in
+    /// force.
     fn schedule(&mut self, config: Arc<JobConfig>) {
         let now = self.seams.clock.wall();
         match timing_of(&config, &self.default_zone) {
@@ -81,7 +84,10 @@ impl Driver {
                 self.state.changed_at = since.changed_at();
                 self.state.schedule_fault = None;
                 if let Some(caveat) = timing.as_ref().and_then(|timing| timing.caveat(now)) {
-                    tracing::warn!(%caveat, "some fires begin sooner than the jitter allows");
+                    tracing::warn!(
+                        %caveat,
+                        "some fires are closer together than the jitter, their delays are shorter"
+                    );
                 }
                 self.state.timing.clone_from(&timing);
                 self.timer.fire_by(timing.map(Pace::of), since);
@@ -97,11 +103,11 @@ impl Driver {
         self.state.config = Some(config);
     }
 
-    /// A fire is due. If the registry's time is not known well enough to judge it, the fire is handed on once the registry
-    /// has answered.
+    /// Handles a due fire. If the registry's time is not known well enough, the fire waits for the
+    /// registry's answer.
     ///
-    /// One check is under way at a time, and what comes meanwhile waits for it too: a later fire that overtook an
-    /// earlier one would make it vanish.
+    /// Only one check is in progress at a time, and later fires wait for it too: a later fire must
+    /// not overtake an earlier one, because the earlier one would be lost.
     pub(crate) fn fired(&mut self, at: FireTime) {
         let is_under_way = !self.state.unchecked_fires.is_empty();
         if is_under_way {
@@ -117,7 +123,8 @@ impl Driver {
         }
     }
 
-    /// Returns the check that has to come before a fire. Otherwise the coordinator compares what is known.
+    /// Returns the check that must precede a fire. With `None` the coordinator compares the clocks
+    /// by the known time.
     fn needed_check(&self) -> Option<ClockCheck> {
         let max_time_diff = self.state.config.as_ref()?.max_time_diff;
         let reading = self.seams.registry.clock_reading();
@@ -140,8 +147,9 @@ impl Driver {
     }
 
     fn fire(&mut self, at: FireTime) {
-        // A fire of the schedule before can begin after the change: what the new one has between the two is never due. A change that
-        // lies ahead was made before the clock was set back.
+        // A fire of the former schedule can start after the change. Fires of the new schedule
+        // before the change are never due. A change in the future was stored before the clock was
+        // set back.
         let changed = self.state.changed_at.filter(|at| *at <= self.seams.clock.wall());
         let after = timestamp(at).max(changed.unwrap_or(Timestamp::MIN));
         let next = self.next_fire_after(after);
@@ -149,15 +157,15 @@ impl Driver {
         self.feed(Event::Fire { at, next, missed: self.missed_before(at) });
     }
 
-    /// Returns what a job that catches up may still run before a fire: the latest fires of its window that an item of
-    /// this instance has not seen.
+    /// Returns the missed fires that a job with catch-up may still run before a fire. They are the
+    /// latest fires within its window that an item of this instance has not accounted for.
     fn missed_before(&self, at: FireTime) -> Vec<FireTime> {
         let policy = self.state.config.as_ref().and_then(|config| config.catch_up);
         let (Some(policy), Some(Timing { schedule, .. })) = (policy, &self.state.timing) else {
             return Vec::new();
         };
         let Some(since) = self.coordinator.catch_up_since() else { return Vec::new() };
-        // A fire at the very beginning of the window is in it.
+        // The window includes a fire exactly at its start.
         let window = i64::from(policy.window_seconds).saturating_mul(1_000) + 1;
         let from = timestamp(since.max(FireTime(at.0.saturating_sub(window))));
         let mut missed = VecDeque::new();
@@ -190,7 +198,7 @@ impl Driver {
         }
     }
 
-    /// No fire ends without a record.
+    /// Records the waiting fires as missed, so that each fire has a record.
     pub(crate) fn miss_unchecked_fires(&mut self, reason: MissReason) {
         for fire in std::mem::take(&mut self.state.unchecked_fires) {
             self.record(JobEvent::Missed { item: None, fire, reason });

@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use trigger::Zone;
 
 use crate::address::{self, Network, Preference};
-use crate::identity::Lives;
-use crate::runtime::{self, Board, Runtime};
+use crate::identity::Incarnations;
+use crate::runtime::{self, Runtime, RuntimeJobStates};
 use crate::seams::{Clock, Randomness, Seams, Spawn, SystemClock, SystemRandomness, TokioSpawn};
 use crate::timer::Timer;
 use crate::{
@@ -25,9 +25,10 @@ use crate::{
 
 /// A process that takes part in jobs: one registry, one identity, any number of jobs.
 ///
-/// Clones are handles to the same scheduler. Dropping them does not end its jobs: call [`shutdown`](Self::shutdown).
-/// The registry belongs to who made it and is never closed here. Several schedulers in one process are as good as
-/// several processes if each has a registry centre, and so a session, of its own.
+/// Clones refer to the same scheduler. Dropping them does not end its jobs: call
+/// [`shutdown`](Self::shutdown). The scheduler never closes the registry centre that it was given.
+/// Several schedulers in one process behave as several processes if each has a registry centre, and
+/// so a session, of its own.
 ///
 /// # Examples
 /// ```
@@ -39,7 +40,8 @@ use crate::{
 ///
 /// # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
 /// let registry = MemoryRegistry::new();
-/// let scheduler = Scheduler::builder(Arc::new(registry.connect())).server_ip("10.0.0.7")?.build()?;
+/// let builder = Scheduler::builder(Arc::new(registry.connect()));
+/// let scheduler = builder.server_ip("10.0.0.7")?.build()?;
 /// let job = job_fn(|context| async move {
 ///     println!("item {}", context.item());
 ///     Ok(())
@@ -58,25 +60,25 @@ pub struct Scheduler {
 
 pub(crate) struct Inner {
     pub(crate) seams: Seams,
-    pub(crate) lives: Arc<Lives>,
+    pub(crate) incarnations: Arc<Incarnations>,
     pub(crate) stable_name: Option<String>,
     pub(crate) dialect: Option<Dialect>,
     pub(crate) following: Following,
-    /// The zone of configurations that name none.
+    /// Time zone of configurations that name none.
     pub(crate) default_time_zone: Zone,
     pub(crate) strategies: StrategyRegistry,
     pub(crate) error_handlers: ErrorHandlers,
     pub(crate) subscribers: Vec<Arc<dyn EventSubscriber>>,
     pub(crate) connect_deadline: Duration,
     pub(crate) abort: CancellationToken,
-    /// Fires when the scheduler is shut down or aborted: no more jobs are taken.
+    /// Cancelled when the scheduler is shut down or aborted: it accepts no more jobs.
     pub(crate) closing: CancellationToken,
     pub(crate) runtime: Runtime,
     pub(crate) jobs: Mutex<Jobs>,
     timer: OnceLock<Timer>,
 }
 
-/// The jobs of a scheduler; `None` is one that is being registered.
+/// The jobs of a scheduler; `None` stands for a job that is being registered.
 #[derive(Debug, Default)]
 pub(crate) struct Jobs {
     closed: bool,
@@ -84,27 +86,30 @@ pub(crate) struct Jobs {
 }
 
 impl Scheduler {
-    /// Begins the description of a scheduler on a registry.
+    /// Creates a builder for a scheduler on a registry.
     #[must_use]
     pub fn builder(registry: impl IntoRegistry) -> SchedulerBuilder {
         SchedulerBuilder::new(registry.into_registry())
     }
 
-    /// Registers a job. Await what is returned, with options before if need be.
+    /// Registers a job. Set options on the returned value, then await it.
     ///
-    /// First everything is checked; nothing is written if something is wrong. Then the configuration is settled: if
-    /// the registry has none, or the local one says `overwrite`, the local one is stored; otherwise the stored one is
-    /// in force, and the differences are logged and listed by [`JobHandle::config_differences`]. A stored one that
-    /// cannot be read stays as it is, and this job alone waits until it is repaired. Then the job takes part: see
-    /// [`JobHandle::joined`].
+    /// 1. Everything is checked. If a value is invalid, nothing is written.
+    /// 2. The configuration is settled. The local one is stored if the registry has none, or if it
+    ///    has `overwrite`. Otherwise the stored one is in force, and the differences are logged and
+    ///    returned by [`JobHandle::config_differences`]. A stored one that cannot be read stays as
+    ///    it is, and only this job waits until an operator repairs it.
+    /// 3. The job takes part: see [`JobHandle::joined`].
     ///
     /// # Errors
-    /// [`Error::Config`] names the field, its value and what would be valid. [`Error::AlreadyScheduled`],
-    /// [`Error::Stopped`] after a shutdown; [`Error::Deadline`] and [`Error::Registry`] if the configuration could
-    /// not be settled.
+    /// [`Error::Config`] names the field, its value and the valid values.
+    /// [`Error::AlreadyScheduled`] if a job of this name is scheduled. [`Error::Stopped`] after a
+    /// shutdown. [`Error::Deadline`] and [`Error::Registry`] if the configuration could not be
+    /// settled.
     ///
     /// # Cancel safety
-    /// If the future is dropped the job is not started, and its configuration may have been stored.
+    /// If the future is dropped, the job is not started, and its configuration may have been
+    /// stored.
     ///
     /// # Examples
     /// ```
@@ -125,16 +130,20 @@ impl Scheduler {
         Registration::new(Arc::clone(&self.inner), config, Arc::new(job))
     }
 
-    /// Offers a template for jobs that are made at run time: those that there are, and those that come. This process takes
-    /// part in each of them, as long as it exists, unless its [labels](SchedulerBuilder::labels) say otherwise. How they stand is
-    /// told by [`runtime_jobs`](Self::runtime_jobs); what can be done to one that runs here, by its [`job`](Self::job).
+    /// Offers a template for runtime jobs. This process takes part in each job of it, existing and
+    /// future ones, as long as the job exists, unless its [labels](SchedulerBuilder::labels)
+    /// exclude the job.
     ///
-    /// With the first template this process begins to listen to the list of such jobs: one subscription, which costs a
-    /// reading of the list for each new connection, and nothing while no job is made or removed. Each job that it takes costs
-    /// what a job costs that is registered by code.
+    /// [`runtime_jobs`](Self::runtime_jobs) returns their states, and [`job`](Self::job) the handle
+    /// of one that runs in this process.
+    ///
+    /// With the first template this process subscribes to the index of runtime jobs. It reads the
+    /// index for each new connection, and otherwise only when a job is created or removed. Each job
+    /// that this process joins costs as much as a job that the program registers.
     ///
     /// # Errors
-    /// [`Error::AlreadyOffered`] if there is one of this name, [`Error::ShutDown`] after a shutdown.
+    /// [`Error::AlreadyOffered`] if a template of this name is offered, [`Error::ShutDown`] after a
+    /// shutdown.
     ///
     /// # Examples
     /// ```
@@ -146,7 +155,7 @@ impl Scheduler {
     /// let scheduler = Scheduler::builder(registry).labels(["eu"])?.build()?;
     /// let report = |new: lite::NewJob| Ok(new.run(job_fn(|_| async { Ok(()) })));
     /// scheduler.offer(Template::new("report", report)?).await?;
-    /// assert!(scheduler.runtime_jobs().is_empty(), "nobody has made one yet");
+    /// assert!(scheduler.runtime_jobs().is_empty(), "no job was created from it");
     /// # scheduler.abort();
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// # })?;
@@ -157,41 +166,44 @@ impl Scheduler {
         runtime::offer(&self.inner, template)
     }
 
-    /// Returns the jobs that were made at run time, as far as this process has heard of them, in the order of their names.
-    /// Empty as long as it offers no template.
+    /// Returns the runtime jobs that this process knows, in the order of their names. Empty as long
+    /// as it offers no template.
     #[must_use]
     pub fn runtime_jobs(&self) -> Vec<RuntimeJob> {
-        self.inner.runtime.board.all()
+        self.inner.runtime.job_states.all()
     }
 
-    /// Returns the job of this name, if it was registered here.
+    /// Returns the job of this name, if it is registered in this process.
     #[must_use]
     pub fn job(&self, name: &str) -> Option<JobHandle> {
         self.jobs().into_iter().find(|handle| handle.name().as_str() == name)
     }
 
-    /// Returns all jobs that were registered here, ended ones included, in the order of their names. One that was made at run
-    /// time is among them from when it is taken until it was removed.
+    /// Returns all jobs that were registered in this process, including ended ones, in the order of
+    /// their names. A runtime job is included from the time it is joined until it is removed.
     #[must_use]
     pub fn jobs(&self) -> Vec<JobHandle> {
         self.inner.jobs.lock().by_name.values().flatten().cloned().collect()
     }
 
-    /// Returns the address that operators know this process by.
+    /// Returns the address by which operators know this process.
     #[must_use]
     pub fn server_ip(&self) -> &ServerIp {
-        self.inner.lives.server()
+        self.inner.incarnations.server()
     }
 
-    /// Answers at a port what the registry holds of a job, as Java instances do: one request line, `dump@{job}` or, with
-    /// [`DumpOptions::job`], `dump`; then one line per node, `path | data`, addresses masked; then the connection is
-    /// closed. A request that cannot be answered gets one line that begins with `error: ` and says why.
+    /// Opens a port that answers with the nodes of a job, as Java instances do.
+    ///
+    /// A request is one line: `dump@{job}` or, with [`DumpOptions::job`], `dump`. The answer has
+    /// one line per node, `path | data`, with masked addresses; then the connection is closed. The
+    /// answer to an invalid request is one line that begins with `error: ` and gives the reason.
     ///
     /// # Errors
-    /// [`Error::Listen`] if the port cannot be had. [`Error::Name`] and [`Error::Config`] if an option cannot be used.
+    /// [`Error::Listen`] if the port cannot be opened. [`Error::Name`] and [`Error::Config`] if an
+    /// option is invalid.
     ///
     /// # Cancel safety
-    /// If the future is dropped nobody listens.
+    /// If the future is dropped, the port is closed.
     ///
     /// # Examples
     /// ```
@@ -211,10 +223,11 @@ impl Scheduler {
         DumpListener::open(options, self.inner.seams.clone(), &self.inner.abort).await
     }
 
-    /// Shuts all jobs down at the same time, each as [`JobHandle::shutdown`] does, and takes no more.
+    /// Shuts all jobs down at the same time, each as [`JobHandle::shutdown`] does, and accepts no
+    /// more jobs.
     ///
-    /// The registry centre stays open. A job whose report is not `deregistered` keeps what it owns until the centre
-    /// is closed.
+    /// The registry centre stays open. If a job's report is not `deregistered`, the instance keeps
+    /// its items until the centre is closed.
     ///
     /// # Cancel safety
     /// The shutdown goes on if the future is dropped.
@@ -223,14 +236,15 @@ impl Scheduler {
         self.inner.closing.cancel();
         let jobs = self.jobs();
         let reports = join_all(jobs.iter().map(|job| job.shutdown(deadline))).await;
-        // A job that the runtime has taken down has nothing to report.
+        // A job whose driver was dropped by the runtime has no report.
         reports.into_iter().flatten().collect()
     }
 
-    /// Stops everything at once, without telling the registry: what a crash does, for tests and demonstrations.
+    /// Stops everything at once and writes nothing to the registry, as a crash does. For tests and
+    /// demonstrations.
     ///
-    /// Futures of running items are dropped at their next await. What the process owned stays its own until its
-    /// session ends: close the registry centre, or let it expire.
+    /// Futures of running items are dropped at their next await. The instance keeps its items until
+    /// its session ends: close the registry centre, or let the session expire.
     pub fn abort(&self) {
         self.inner.jobs.lock().closed = true;
         self.inner.abort.cancel();
@@ -238,12 +252,13 @@ impl Scheduler {
 }
 
 impl Inner {
-    /// The timer's task is started with the first job, when there is a runtime for certain.
+    /// Returns the timer. Its task is started with the first job, because `build` may run outside
+    /// of a runtime.
     pub(crate) fn timer(&self) -> &Timer {
         self.timer.get_or_init(|| Timer::start(&self.seams))
     }
 
-    /// Takes a name, so that two registrations of it at the same time do not both succeed.
+    /// Reserves a name, so that only one of two concurrent registrations succeeds.
     pub(crate) fn reserve(self: &Arc<Self>, name: &JobName) -> Result<Reservation> {
         let mut jobs = self.jobs.lock();
         if jobs.closed {
@@ -262,14 +277,14 @@ impl Inner {
     }
 }
 
-/// A name that is taken; dropping it gives the name back if no job has come of it.
+/// A reserved name. Dropping it releases the name if no job was registered.
 pub(crate) struct Reservation {
     inner: Arc<Inner>,
     name: JobName,
 }
 
 impl Reservation {
-    /// Puts the job in its place.
+    /// Replaces the reservation by the job.
     pub(crate) fn fill(self, handle: JobHandle) -> Result<()> {
         let mut jobs = self.inner.jobs.lock();
         let closed = jobs.closed;
@@ -298,19 +313,23 @@ impl fmt::Debug for Inner {
 ///
 /// | option | default |
 /// |---|---|
-/// | [`server_ip`](Self::server_ip) | the smallest IPv4 address of this host that is neither loopback nor link-local, else `127.0.0.1` |
+/// | [`server_ip`](Self::server_ip) | the smallest suitable IPv4 address of this host, see below |
 /// | [`network_interface`](Self::network_interface), [`network`](Self::network) | any |
-/// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and random suffix, `4123-k3f9a` |
-/// | [`dialect`](Self::dialect) | that of what is stored of the job, else ElasticJob 2.1.5 |
-/// | [`following`](Self::following) | in jobs with 64 items or more, an instance follows its own |
+/// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and suffix, `4123-k3f9a` |
+/// | [`dialect`](Self::dialect) | that of the job's stored nodes, else ElasticJob 2.1.5 |
+/// | [`following`](Self::following) | narrow watch in jobs with 64 items or more |
 /// | [`default_time_zone`](Self::default_time_zone) | UTC |
 /// | [`connect_deadline`](Self::connect_deadline) | 30 s |
 /// | [`strategies`](Self::strategies) | those of the `sharding` crate |
 /// | [`error_handlers`](Self::error_handlers) | `LOG`, `IGNORE` and `THROW` |
-/// | [`labels`](Self::labels) | none: jobs that are made at run time are taken whatever their label |
+/// | [`labels`](Self::labels) | none: runtime jobs are joined with any label |
 /// | [`max_runtime_jobs`](Self::max_runtime_jobs) | 1 000 |
 /// | [`event_subscriber`](Self::event_subscriber) | the log only |
-/// | [`clock`](Self::clock), [`spawner`](Self::spawner), [`randomness`](Self::randomness) | those of the operating system and tokio |
+/// | [`clock`](Self::clock), [`spawner`](Self::spawner) | those of the operating system and tokio |
+/// | [`randomness`](Self::randomness) | that of the operating system |
+///
+/// The default address is neither loopback nor link-local. If the host has no such address, it is
+/// `127.0.0.1`.
 pub struct SchedulerBuilder {
     seams: Seams,
     server: Option<ServerIp>,
@@ -354,28 +373,32 @@ impl SchedulerBuilder {
         }
     }
 
-    /// Sets the address that operators know this process by, and enable and disable. Java peers take IPv4 only.
+    /// Sets the address by which operators know, enable and disable this process. Java peers accept
+    /// IPv4 only.
     ///
     /// # Errors
-    /// [`Error::Name`] if the text is no IP address.
+    /// [`Error::Name`] if the text is not an IP address.
     pub fn server_ip(mut self, ip: &str) -> Result<Self> {
         self.server = Some(ServerIp::new(ip)?);
         Ok(self)
     }
 
-    /// Takes the address from the interface of this name, `eth1`, if [`server_ip`](Self::server_ip) names none: the smallest IPv4
-    /// address that it has, of whatever kind. [`build`](Self::build) fails if it has none.
+    /// Sets the network interface of the address, `eth1`, if [`server_ip`](Self::server_ip) is not
+    /// set. The address is the smallest IPv4 address of the interface, of any kind.
+    /// [`build`](Self::build) fails if there is none.
     #[must_use]
     pub fn network_interface(mut self, name: impl Into<String>) -> Self {
         self.preference.interface = Some(name.into());
         self
     }
 
-    /// Takes the address from this IPv4 network, `10.0.0.0/8`, if [`server_ip`](Self::server_ip) names none: the smallest one that
-    /// the host, or the [`network_interface`](Self::network_interface), has in it. [`build`](Self::build) fails if there is none.
+    /// Sets the IPv4 network of the address, `10.0.0.0/8`, if [`server_ip`](Self::server_ip) is not
+    /// set. The address is the smallest one in the network that the host, or the
+    /// [`network_interface`](Self::network_interface), has. [`build`](Self::build) fails if there
+    /// is none.
     ///
     /// # Errors
-    /// [`Error::Config`] if the text is no such network.
+    /// [`Error::Config`] if the text is not an IPv4 network.
     ///
     /// # Examples
     /// ```
@@ -390,49 +413,53 @@ impl SchedulerBuilder {
         Ok(self)
     }
 
-    /// Sets the name of this life, the part of the instance id after `@-@`. It must never have been used before in
-    /// the job: not by another process of this server, and not by an earlier run of this one. A life after a lost
-    /// session gets a random suffix.
+    /// Sets the part of the instance id after `@-@`. It must never have been used in the job
+    /// before, neither by another process of this server nor by an earlier run of this one. The
+    /// incarnation after a lost session gets a random suffix.
     #[must_use]
     pub fn life(mut self, name: impl Into<String>) -> Self {
         self.life = Some(name.into());
         self
     }
 
-    /// Names this life by the bare process id, as Java instances do. In containers, where the process id is always 1
-    /// and addresses are used again, two lives can then look like one.
+    /// Uses the bare process id as the part of the instance id after `@-@`, as Java instances do.
+    /// In containers, where the process id is always 1 and addresses are reused, two incarnations
+    /// can then have the same id.
     #[must_use]
     pub fn java_life(self) -> Self {
         self.life(std::process::id().to_string())
     }
 
-    /// Gives this process a name that it has in all its lives, for jobs with
-    /// [`static_sharding`](crate::JobBuilder::static_sharding): the name of a host, or the ordinal of a replica. No other
-    /// process that is there at the same time may have it.
+    /// Sets a name that this process keeps across sessions and restarts, for jobs with
+    /// [`static_sharding`](crate::JobBuilder::static_sharding): the name of a host, or the ordinal
+    /// of a replica. No other process that runs at the same time may have it.
     #[must_use]
     pub fn stable_name(mut self, name: impl Into<String>) -> Self {
         self.stable_name = Some(name.into());
         self
     }
 
-    /// Says in which dialect the namespace is, for jobs that share it with Java instances. New jobs are stored in it, and a
-    /// job that is stored in another one is refused. Without it, a stored job keeps its own, and new ones get that of
-    /// ElasticJob 2.1.5.
+    /// Sets the dialect of the namespace, for jobs that run together with Java instances. New jobs
+    /// are stored in it, and a job that is stored in another one is refused. Without it, a stored
+    /// job keeps its dialect, and new jobs get that of ElasticJob 2.1.5.
     ///
-    /// The dialect of a stored job is that of its configuration. Where there is none, or it cannot be read, the nodes of
-    /// its instances and servers and its root tell it; if they do not, what a damaged document looks like.
+    /// The dialect of a stored job is that of its configuration. If there is none, or it cannot be
+    /// read, the nodes of its instances and servers and its root decide. If they do not show it,
+    /// the form of the damaged document decides.
     #[must_use]
     pub fn dialect(mut self, dialect: Dialect) -> Self {
         self.dialect = Some(dialect);
         self
     }
 
-    /// Sets the zone of cron expressions whose stored configuration names none: an IANA name or `GMT+08:00`. That is every
-    /// configuration of ElasticJob 2.1.5, and most of 3.x: Java instances fire them in the default zone of their virtual
-    /// machine. A configuration that names a zone is not affected.
+    /// Sets the time zone of cron expressions whose stored configuration names none: an IANA name
+    /// or `GMT+08:00`. Every configuration of ElasticJob 2.1.5 and most of 3.x are such: Java
+    /// instances fire them in the default zone of their virtual machine. A configuration that names
+    /// a zone is not affected.
     ///
-    /// **All processes of a job must have the same one**, Java's included: it is stored nowhere, and nobody can tell that
-    /// two processes differ. Each would fire its own items at its own times.
+    /// **All processes of a job must have the same one**, Java instances included. It is not
+    /// stored, so no process can detect that two processes differ. Each would fire its own items at
+    /// its own times.
     ///
     /// # Errors
     /// [`Error::Config`] with the field `default_time_zone` if there is no such zone.
@@ -450,7 +477,7 @@ impl SchedulerBuilder {
         Ok(self)
     }
 
-    /// Sets how long the registration of a job waits for the registry.
+    /// Sets the limit of a job's registration, while the registry does not answer.
     #[must_use]
     pub fn connect_deadline(mut self, deadline: Duration) -> Self {
         self.connect_deadline = deadline;
@@ -471,11 +498,13 @@ impl SchedulerBuilder {
         self
     }
 
-    /// Takes only those of the jobs that are made at run time which have one of these labels, and none without a label; see
-    /// [`offer`](Scheduler::offer). Jobs that are registered by code have none. Called again, it adds to them.
+    /// Accepts only runtime jobs with one of these labels, and none without a label; see
+    /// [`offer`](Scheduler::offer). Jobs that the program registers have no labels. Repeated calls
+    /// add labels.
     ///
     /// # Errors
-    /// [`Error::Name`] if one is blank, longer than 128 bytes, has blanks at its ends, a comma, or control characters.
+    /// [`Error::Name`] if a label is blank, longer than 128 bytes, has blanks at its ends, a comma,
+    /// or control characters.
     pub fn labels(mut self, labels: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let known = self.labels.get_or_insert_default();
         for label in labels {
@@ -484,22 +513,24 @@ impl SchedulerBuilder {
         Ok(self)
     }
 
-    /// Sets how many jobs that are made at run time this process takes at most. Those beyond it are refused, and told, until
-    /// others are removed: who can write to the registry cannot thereby use up this process's memory.
+    /// Sets the maximum number of runtime jobs of this process. Further jobs are reported as
+    /// refused until others are removed. The limit protects the memory of this process from clients
+    /// that can write to the registry.
     #[must_use]
     pub fn max_runtime_jobs(mut self, max: usize) -> Self {
         self.max_runtime_jobs = max;
         self
     }
 
-    /// Says of which jobs this process is told of its own items only, as long as nothing else concerns it.
+    /// Sets the jobs for which this process uses a narrow watch, which covers its own items, while
+    /// no other node concerns it.
     #[must_use]
     pub fn following(mut self, following: Following) -> Self {
         self.following = following;
         self
     }
 
-    /// Adds somebody to be told what happens to all jobs.
+    /// Adds a subscriber of the events of all jobs.
     #[must_use]
     pub fn event_subscriber(mut self, subscriber: impl EventSubscriber) -> Self {
         self.subscribers.push(Arc::new(subscriber));
@@ -513,7 +544,7 @@ impl SchedulerBuilder {
         self
     }
 
-    /// Sets how tasks are started.
+    /// Sets the spawner of tasks.
     #[must_use]
     pub fn spawner(mut self, spawn: Arc<dyn Spawn>) -> Self {
         self.seams.spawn = spawn;
@@ -527,20 +558,21 @@ impl SchedulerBuilder {
         self
     }
 
-    /// Makes the scheduler. Nothing is started and nothing is asked of the registry before the first job.
+    /// Creates the scheduler. It starts no task and sends no request to the registry before the
+    /// first job.
     ///
     /// # Errors
-    /// [`Error::Name`] if the name of the life cannot be used; [`Error::Config`] if this host has no address of the
-    /// interface or network that was asked for.
+    /// [`Error::Name`] if the name of the instance is invalid; [`Error::Config`] if this host has
+    /// no address of the requested interface or network.
     pub fn build(self) -> Result<Scheduler> {
         let server = match self.server {
             Some(server) => server,
             None => address::server(&self.preference)?,
         };
         let abort = CancellationToken::new();
-        let board = Board::new(self.subscribers.clone());
+        let job_states = RuntimeJobStates::new(self.subscribers.clone());
         let inner = Inner {
-            lives: Arc::new(lives(server, self.life)?),
+            incarnations: Arc::new(incarnations(server, self.life)?),
             stable_name: self.stable_name,
             dialect: self.dialect,
             following: self.following,
@@ -552,7 +584,7 @@ impl SchedulerBuilder {
             connect_deadline: self.connect_deadline,
             closing: abort.child_token(),
             abort,
-            runtime: Runtime::new(self.labels, self.max_runtime_jobs, board),
+            runtime: Runtime::new(self.labels, self.max_runtime_jobs, job_states),
             timer: OnceLock::new(),
             jobs: Mutex::default(),
         };
@@ -560,10 +592,10 @@ impl SchedulerBuilder {
     }
 }
 
-fn lives(server: ServerIp, life: Option<String>) -> Result<Lives, InvalidName> {
+fn incarnations(server: ServerIp, life: Option<String>) -> Result<Incarnations, InvalidName> {
     match life {
-        Some(name) => Lives::named(server, name),
-        None => Ok(Lives::of_process(server)),
+        Some(name) => Incarnations::named(server, name),
+        None => Ok(Incarnations::of_process(server)),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Leaving in order: drain, cancel, drop, and report per item what happened.
+//! Orderly shutdown of a job: drain, cancel, drop, and a report per item.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -9,23 +9,25 @@ use tokio::sync::oneshot;
 
 use crate::executor::{FinishedRun, RunNumber, RunningItem};
 
-/// What became of a job when it was shut down.
+/// Result of a job's shutdown.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownReport {
-    /// Which job.
+    /// The job.
     pub job: JobName,
-    /// What ran when the shutdown began, and what was claimed before and started later, by item, and how it ended.
+    /// Runs that were in progress when the shutdown began, and runs that were claimed before and
+    /// started later, by item.
     pub items: Vec<ItemReport>,
-    /// Whether the registry has been told. If not, what the instance owns stays its own until its session ends: close
-    /// the registry centre to hand it over.
+    /// True if the registry has recorded that the instance left. Otherwise the instance keeps its
+    /// items until its session ends: close the registry centre to hand them over.
     pub deregistered: bool,
-    /// How long the shutdown took.
+    /// Duration of the shutdown.
     pub took: Duration,
 }
 
 impl ShutdownReport {
-    /// Returns true if every run ended by itself and the registry has been told.
+    /// Returns true if every run ended by itself and the registry has recorded that the instance
+    /// left.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         let ended = |item: &ItemReport| matches!(item.ending, ItemEnding::Finished(_));
@@ -37,31 +39,31 @@ impl ShutdownReport {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ItemReport {
-    /// Which item.
+    /// The item.
     pub item: ShardingItem,
-    /// For which fire.
+    /// The fire.
     pub fire: FireTime,
-    /// Under which token.
+    /// The fencing token.
     pub token: FencingToken,
-    /// How it ended.
+    /// End of the run.
     pub ending: ItemEnding,
 }
 
-/// How a run ended during a shutdown.
+/// End of a run during a shutdown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ItemEnding {
-    /// By itself, before the deadline.
+    /// The run ended by itself, before the deadline.
     Finished(Outcome),
-    /// In time after its cancellation token had fired at the deadline.
+    /// The run ended within the grace, after its cancellation token had fired at the deadline.
     Cancelled(Outcome),
-    /// Its future was dropped when the grace after the deadline was over.
+    /// The future was dropped after the grace.
     Dropped,
-    /// It did not come to an `await` in time and may still be running. Its token fences it.
+    /// The code did not reach an `await` in time and may still be running. Its token fences it.
     StillRunning,
 }
 
-/// What is done about runs that do not end by themselves.
+/// Steps against runs that do not end by themselves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     CancelRuns,
@@ -80,7 +82,8 @@ pub(crate) struct Shutdown {
 }
 
 impl Shutdown {
-    /// Plans the steps: cancel at the deadline, drop after the grace, and the grace once more for the registry.
+    /// Plans the steps: cancel at the deadline, drop after the grace, and a second grace for the
+    /// registry.
     pub(crate) fn begin<'a>(
         now: Duration,
         deadline: Duration,
@@ -96,12 +99,12 @@ impl Shutdown {
         }
     }
 
-    /// Comes to an earlier end if another caller is in more of a hurry.
-    pub(crate) fn hurry(&mut self, now: Duration, deadline: Duration, grace: Duration) {
+    /// Brings the steps forward if another caller requests an earlier deadline.
+    pub(crate) fn bring_forward(&mut self, now: Duration, deadline: Duration, grace: Duration) {
         let earlier = steps(now, deadline, grace);
         for (at, step) in &mut self.steps {
-            let hurried = earlier.iter().find(|(_, other)| other == step).map(|(at, _)| *at);
-            *at = hurried.map_or(*at, |hurried| hurried.min(*at));
+            let requested = earlier.iter().find(|(_, other)| other == step).map(|(at, _)| *at);
+            *at = requested.map_or(*at, |requested| requested.min(*at));
         }
     }
 
@@ -113,7 +116,7 @@ impl Shutdown {
         self.steps.front().map(|(at, _)| *at)
     }
 
-    /// Returns when the shutdown is over, whatever has not happened by then.
+    /// Returns the time at which the shutdown ends at the latest.
     pub(crate) fn gives_up_at(&self) -> Option<Duration> {
         self.steps.back().map(|(at, _)| *at)
     }
@@ -124,12 +127,13 @@ impl Shutdown {
         Some(step)
     }
 
-    /// Returns what was done last about runs that do not end by themselves.
+    /// Returns the last step taken against runs that do not end by themselves.
     pub(crate) fn last_step(&self) -> Option<Step> {
         self.last_step
     }
 
-    /// Takes a run into the account that has started since the shutdown began: its claim was under way by then.
+    /// Adds a run that started after the beginning of the shutdown, because its claim was in
+    /// progress.
     pub(crate) fn expect(&mut self, number: RunNumber, run: &RunningItem) {
         self.items.insert(number, still_running(run));
     }
@@ -145,7 +149,7 @@ impl Shutdown {
         }
     }
 
-    /// Returns the report, and who waits for it.
+    /// Returns the report, and the callers that wait for it.
     pub(crate) fn end(
         self,
         now: Duration,

@@ -1,4 +1,4 @@
-//! Where a job stands in this process, for people and health checks.
+//! Status of a job in this process, for operators and health checks.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,50 +7,56 @@ use coordination::{FencingToken, JobConfig, JobName, Phase};
 use jiff::{SignedDuration, Timestamp};
 use sharding::{InstanceId, ShardingItem};
 
-/// Where a job stands in this process.
+/// Status of a job in this process.
 ///
-/// `Debug` shows what is not as by default: of the configuration the fields that were set, and nothing that only Java reads.
+/// `Debug` shows only values that differ from the defaults. From the configuration it leaves out
+/// the settings of Java.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct JobStatus {
-    /// Which job.
+    /// The job.
     pub job: JobName,
-    /// Whether this process takes part.
+    /// Phase of this process's participation.
     pub phase: Phase,
-    /// The id of its present life; `None` before the first connection.
+    /// The instance id in the current session; `None` before the first connection.
     pub instance: Option<InstanceId>,
-    /// Whether it is registered.
+    /// True if the instance is registered.
     pub registered: bool,
-    /// Whether it can be given items: it is registered, its server is enabled, and it is not leaving.
+    /// True if the instance can get items: it is registered, its server is enabled, and it does not
+    /// leave.
     pub available: bool,
-    /// Whether runs are held back here.
+    /// True if the instance starts no runs because it is paused.
     pub paused: bool,
-    /// Who leads.
+    /// The leader.
     pub leader: Option<InstanceId>,
-    /// Whether this instance leads.
+    /// True if this instance is the leader.
     pub leads: bool,
-    /// The items that it owns.
+    /// The items that this instance owns.
     pub owned: Vec<ShardingItem>,
-    /// The items that it runs, or has run without the registry knowing yet, with their tokens.
+    /// The items that this instance runs, or whose end is not yet recorded in the registry, with
+    /// their tokens.
     pub running: Vec<(ShardingItem, FencingToken)>,
-    /// What it waits for, if for anything.
+    /// Condition that the job waits for, if any.
     pub waiting_for: Option<&'static str>,
-    /// Since when it has waited for that.
+    /// Time since which it has waited.
     pub waiting_since: Option<Timestamp>,
-    /// How far this process's clock is ahead of the registry's, negative if it is behind; `None` unless that is beyond
-    /// [`max_time_diff`](crate::JobBuilder::max_time_diff). It misses its fires as long as it is.
+    /// How far this process's clock is ahead of the registry's, negative if it is behind. `None`
+    /// unless the difference exceeds [`max_time_diff`](crate::JobBuilder::max_time_diff); beyond it
+    /// the instance misses its fires.
     pub clock_differs_by: Option<SignedDuration>,
-    /// When it fires next; `None` if it runs on request only, or never again.
+    /// Time of the next fire; `None` if the job runs on request only, or the schedule has ended.
     pub next_fire: Option<Timestamp>,
-    /// The zone that its cron expression is meant in: that of the configuration, or else the scheduler's
-    /// [`default_time_zone`](crate::SchedulerBuilder::default_time_zone). `None` if it runs on request only.
+    /// Time zone of the cron expression: that of the configuration, or else the scheduler's
+    /// [`default_time_zone`](crate::SchedulerBuilder::default_time_zone). `None` if the job runs on
+    /// request only.
     pub time_zone: Option<String>,
-    /// The configuration in force; `None` as long as there is no usable one.
+    /// The configuration in force; `None` as long as there is no valid one.
     pub config: Option<Arc<JobConfig>>,
-    /// What is wrong with the stored configuration. The last good one stays in force until it is repaired.
+    /// Error in the stored configuration. The last valid one stays in force until an operator
+    /// repairs it.
     pub config_fault: Option<String>,
-    /// Which error handler has stopped the job here, and what it was told; `None` if none has, or somebody has resumed
-    /// the server since.
+    /// The error handler that has stopped the job on this server, and the failure. `None` if no
+    /// handler has, or an operator has resumed the server since.
     pub stopped: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! One timer for all jobs of a scheduler: hands each job its fire times as they come.
+//! One timer for all jobs of a scheduler: sends each job its fires when they start.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,18 +15,18 @@ use trigger::{Jitter, Schedule, TimerQueue};
 use crate::config_check::{SharedSchedule, Timing};
 use crate::seams::Seams;
 
-/// The longest sleep. The wall clock can be set, and stands still for a machine that is suspended: so often it is
-/// looked at, whatever the schedule says.
+/// Maximum time between two readings of the wall clock. The wall clock can be set, and the
+/// monotonic one stands still while the machine is suspended.
 const LONGEST_SLEEP: Duration = Duration::from_secs(5);
 
-/// Where a timer is told what to do. It ends when the last of these is gone.
+/// Handle of the timer's task. The task ends when the last handle is dropped.
 #[derive(Clone, Debug)]
 pub(crate) struct Timer {
     instructions: mpsc::UnboundedSender<Instruction>,
     next_key: Arc<AtomicU64>,
 }
 
-/// A job's place in the timer; dropping it takes the job out.
+/// Entry of a job in the timer. Dropping it removes the job.
 #[derive(Debug)]
 pub(crate) struct JobTimer {
     key: Key,
@@ -41,17 +41,18 @@ enum Instruction {
     Remove(Key),
 }
 
-/// From when on fires count.
+/// Time from which fires count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Since {
-    /// Those that begin after it: whoever joins before a fire has begun takes part in it.
+    /// Fires that start after the instance has joined: an instance that joins before the start
+    /// takes part.
     Joined(Timestamp),
-    /// Those whose time comes after it: then another configuration has come into force.
+    /// Fires scheduled after the time at which another configuration came into force.
     Changed(Timestamp),
 }
 
 impl Since {
-    /// Returns when another configuration has come into force.
+    /// Returns the time at which another configuration came into force.
     pub(crate) fn changed_at(self) -> Option<Timestamp> {
         match self {
             Self::Joined(_) => None,
@@ -60,7 +61,7 @@ impl Since {
     }
 }
 
-/// When fires begin: at the times of a schedule, or somewhat later.
+/// Start times of fires: the times of a schedule, plus the jitter.
 #[derive(Clone, Debug)]
 pub(crate) struct Pace {
     schedule: SharedSchedule,
@@ -84,8 +85,8 @@ impl Pace {
         }
     }
 
-    /// Returns the last fire that has begun by `now`. `due` has. Fires begin in the order of their times, each before the time
-    /// of the next one.
+    /// Returns the last fire that has started by `now`; `due` has started. Fires start in the order
+    /// of their scheduled times, each before the scheduled time of the next one.
     fn last_begun(&self, due: Timestamp, now: Timestamp) -> Timestamp {
         let last = last_fire(&*self.schedule, due, now);
         if last == due || self.start(last) <= now {
@@ -105,13 +106,13 @@ impl Timer {
             inbox,
             queue: TimerQueue::new(),
             jobs: BTreeMap::new(),
-            looked_at: Timestamp::MIN,
+            last_read: Timestamp::MIN,
         };
         seams.spawn.spawn(Box::pin(wheel.run()));
         Self { instructions, next_key: Arc::default() }
     }
 
-    /// Makes room for a job, whose fires go to `fires`.
+    /// Adds a job, whose fires are sent to `fires`.
     pub(crate) fn place(&self, fires: mpsc::UnboundedSender<FireTime>) -> JobTimer {
         let key = self.next_key.fetch_add(1, Ordering::Relaxed);
         JobTimer { key, instructions: self.instructions.clone(), fires }
@@ -119,43 +120,43 @@ impl Timer {
 }
 
 impl JobTimer {
-    /// Fires at this pace from then on, or not at all. Of fires that have begun already, the latest. One whose time has come by the
-    /// pace before, and that has yet to begin, does so at once.
+    /// Sets the pace of the job, or removes its fires. Of fires that have already started, only the
+    /// latest is sent. A fire of the former pace whose scheduled time has passed starts at once.
     pub(crate) fn fire_by(&self, pace: Option<Pace>, since: Since) {
         let (key, fires) = (self.key, self.fires.clone());
-        self.tell(match pace {
+        self.send(match pace {
             Some(pace) => Instruction::Set { key, pace, since, fires },
             None => Instruction::Remove(key),
         });
     }
 
-    /// The timer is gone only if the runtime is, and then there is nobody left to fire for.
-    fn tell(&self, instruction: Instruction) {
+    /// Sends an instruction. If the timer is gone, the runtime has ended and no fires are needed.
+    fn send(&self, instruction: Instruction) {
         let _ = self.instructions.send(instruction);
     }
 }
 
 impl Drop for JobTimer {
     fn drop(&mut self) {
-        self.tell(Instruction::Remove(self.key));
+        self.send(Instruction::Remove(self.key));
     }
 }
 
-/// The timer's own state, in its task.
+/// State of the timer's task.
 struct Wheel {
     seams: Seams,
     inbox: mpsc::UnboundedReceiver<Instruction>,
     queue: TimerQueue<Key>,
     jobs: BTreeMap<Key, Entry>,
-    /// What the wall clock showed when it was looked at last.
-    looked_at: Timestamp,
+    /// Last reading of the wall clock.
+    last_read: Timestamp,
 }
 
 struct Entry {
     pace: Pace,
     fires: mpsc::UnboundedSender<FireTime>,
     since: Since,
-    /// The next fire, by its time; the queue has its beginning.
+    /// Scheduled time of the next fire; the queue has its start.
     next: Option<Timestamp>,
 }
 
@@ -164,13 +165,14 @@ impl Entry {
         let _ = self.fires.send(FireTime(fire.as_millisecond()));
     }
 
-    /// Returns when the next fire begins.
+    /// Returns the start of the next fire.
     fn start(&self) -> Option<Timestamp> {
         self.next.map(|next| self.pace.start(next))
     }
 
-    /// Finds the next fire anew by a clock that was set back. A change by the clock as it was is not before the time that it shows now.
-    fn look_again(&mut self, now: Timestamp) {
+    /// Computes the next fire after the clock was set back. A change that now lies in the future
+    /// counts as made now.
+    fn recompute_next(&mut self, now: Timestamp) {
         if let Since::Changed(at) = &mut self.since {
             *at = now.min(*at);
         }
@@ -192,15 +194,17 @@ impl Wheel {
                 () = wake => Some(None),
             };
             let Some(instruction) = instruction else { return };
-            // What is due fires by the schedule that it was due by, also if a new one has just come.
+            // Fires that are already due use the schedule by which they are due, even if an
+            // instruction has just arrived.
             self.fire_due();
             if let Some(instruction) = instruction {
-                self.obey(instruction);
+                self.apply(instruction);
             }
         }
     }
 
-    /// Waits until it is time to look again: for the next fire as exactly as the clock can.
+    /// Waits until the start of the next fire, as exactly as the clock can, or for the maximum
+    /// sleep.
     fn wake(&self) -> BoxFuture<'static, ()> {
         let clock = &self.seams.clock;
         let (wall, mono) = (clock.wall(), clock.monotonic());
@@ -213,10 +217,10 @@ impl Wheel {
 
     fn fire_due(&mut self) {
         let now = self.seams.clock.wall();
-        if now < self.looked_at {
-            self.look_again(now);
+        if now < self.last_read {
+            self.recompute_next(now);
         }
-        self.looked_at = now;
+        self.last_read = now;
         while let Some((key, _)) = self.queue.pop_due(now) {
             let Some(entry) = self.jobs.get_mut(&key) else { continue };
             let Some(due) = entry.next else { continue };
@@ -229,18 +233,19 @@ impl Wheel {
         }
     }
 
-    /// The clock was set back: what was next by the clock as it was can be far away by now. Fires that come twice are
-    /// known by their times; whoever has taken note of one does not do so again.
-    fn look_again(&mut self, now: Timestamp) {
+    /// Computes all next fires again, because the clock was set back and they may be far in the
+    /// future now. A fire that is sent twice has the same scheduled time, by which the coordinator
+    /// ignores the second one.
+    fn recompute_next(&mut self, now: Timestamp) {
         for (key, entry) in &mut self.jobs {
-            entry.look_again(now);
+            entry.recompute_next(now);
             if let Some(start) = entry.start() {
                 self.queue.set(*key, start);
             }
         }
     }
 
-    fn obey(&mut self, instruction: Instruction) {
+    fn apply(&mut self, instruction: Instruction) {
         match instruction {
             Instruction::Set { key, pace, since, fires } => {
                 self.remove(key);
@@ -255,21 +260,21 @@ impl Wheel {
         }
     }
 
-    /// Takes a job out. A fire whose time has come, and that has yet to begin, does so now.
+    /// Removes a job. A fire whose scheduled time has passed but that has not started is sent now.
     fn remove(&mut self, key: Key) {
         self.queue.remove(&key);
         let Some(entry) = self.jobs.remove(&key) else { return };
-        if let Some(pending) = entry.next.filter(|next| *next <= self.looked_at) {
+        if let Some(pending) = entry.next.filter(|next| *next <= self.last_read) {
             entry.fire(pending);
         }
     }
 }
 
-/// Returns the last fire time that is not after `now`. `due` is one.
+/// Returns the last fire time that is not after `now`; `due` is a fire time.
 ///
-/// A process that was paused fires once for the latest time it slept through; the ledger of each item shows which
-/// fires lie between that one and the last one before. The search goes back in doubling steps, so that a pause of a
-/// year costs no more than one of a minute.
+/// A process that was paused fires once, for the latest time during the pause. The ledger record of
+/// each item shows the fires between that one and the last one before. The search goes back in
+/// doubling steps, so that a pause of a year costs as much as one of a minute.
 fn last_fire(schedule: &dyn Schedule, due: Timestamp, now: Timestamp) -> Timestamp {
     let mut back = SignedDuration::from_secs(1);
     let mut last = loop {
@@ -288,7 +293,7 @@ fn last_fire(schedule: &dyn Schedule, due: Timestamp, now: Timestamp) -> Timesta
     last
 }
 
-/// Returns how long it is until then; nothing if it is past.
+/// Returns the time from `now` to `then`, or zero if `then` has passed.
 fn until(now: Timestamp, then: Timestamp) -> Duration {
     Duration::try_from(then.duration_since(now)).unwrap_or(Duration::ZERO)
 }
@@ -306,9 +311,9 @@ mod tests {
         let rows = [
             ("in time", "0/10 * * * * ?", "12:00:10Z", "12:00:10Z", "12:00:10Z"),
             ("a little late", "0/10 * * * * ?", "12:00:10Z", "12:00:10.4Z", "12:00:10Z"),
-            ("one slept through", "0/10 * * * * ?", "12:00:10Z", "12:00:20Z", "12:00:20Z"),
-            ("many slept through", "* * * * * ?", "12:00:10Z", "18:31:07.9Z", "18:31:07Z"),
-            ("seldom", "0 0 12 * * ?", "12:00:00Z", "23:59:59Z", "12:00:00Z"),
+            ("one missed", "0/10 * * * * ?", "12:00:10Z", "12:00:20Z", "12:00:20Z"),
+            ("many missed", "* * * * * ?", "12:00:10Z", "18:31:07.9Z", "18:31:07Z"),
+            ("rare", "0 0 12 * * ?", "12:00:00Z", "23:59:59Z", "12:00:00Z"),
             ("irregular", "0 0/7 13,19 * * ?", "13:00:00Z", "19:30:00Z", "19:28:00Z"),
         ];
         for (case, cron, due, now, expected) in rows {
@@ -321,8 +326,9 @@ mod tests {
         format!("2024-02-29T{time}").parse().unwrap()
     }
 
-    /// Fires each minute; those of 12:00 to 12:03 begin so many milliseconds later.
-    fn late() -> (Pace, [Timestamp; 4]) {
+    /// Returns a pace of one fire a minute with jitter, and the start times of the fires of 12:00
+    /// to 12:03.
+    fn with_jitter() -> (Pace, [Timestamp; 4]) {
         let minutes = CronExpression::parse("0 * * * * ?").unwrap();
         let schedule: SharedSchedule = Arc::new(CronSchedule::new(minutes, Zone::utc()));
         let jitter = Jitter::new("job", Duration::from_secs(50)).unwrap();
@@ -335,14 +341,14 @@ mod tests {
     }
 
     #[test]
-    fn with_jitter_a_late_wake_fires_for_the_latest_that_has_begun() {
-        let (pace, starts) = late();
+    fn with_jitter_a_late_wake_fires_for_the_latest_fire_that_has_started() {
+        let (pace, starts) = with_jitter();
         let before = |at: Timestamp| at.saturating_sub(SignedDuration::from_millis(1)).unwrap();
         let rows = [
-            ("as it begins", starts[0], "12:00:00Z"),
-            ("the next one has come, and not begun", on("12:01:00Z"), "12:00:00Z"),
-            ("just before it begins", before(starts[1]), "12:00:00Z"),
-            ("it has", starts[1], "12:01:00Z"),
+            ("at its start", starts[0], "12:00:00Z"),
+            ("the next one is due but not started", on("12:01:00Z"), "12:00:00Z"),
+            ("just before the next one starts", before(starts[1]), "12:00:00Z"),
+            ("the next one has started", starts[1], "12:01:00Z"),
             ("two later, just before it begins", before(starts[3]), "12:02:00Z"),
             ("two later", starts[3], "12:03:00Z"),
         ];
@@ -352,13 +358,13 @@ mod tests {
     }
 
     #[test]
-    fn whoever_joins_takes_part_in_what_has_yet_to_begin_and_a_change_looks_ahead() {
-        let (pace, starts) = late();
+    fn joining_instance_takes_part_in_a_fire_before_its_start_and_a_change_counts_from_its_time() {
+        let (pace, starts) = with_jitter();
         let rows = [
-            ("before it begins", Since::Joined(on("12:00:00.001Z")), "12:00:00Z"),
-            ("as it begins", Since::Joined(starts[0]), "12:01:00Z"),
-            ("changed before it begins", Since::Changed(on("12:00:00.001Z")), "12:01:00Z"),
-            ("changed before its time", Since::Changed(on("11:59:59.999Z")), "12:00:00Z"),
+            ("joined before its start", Since::Joined(on("12:00:00.001Z")), "12:00:00Z"),
+            ("joined at its start", Since::Joined(starts[0]), "12:01:00Z"),
+            ("changed before its start", Since::Changed(on("12:00:00.001Z")), "12:01:00Z"),
+            ("changed before its scheduled time", Since::Changed(on("11:59:59.999Z")), "12:00:00Z"),
         ];
         for (case, since, expected) in rows {
             assert_eq!(pace.first(since), Some(on(expected)), "{case}");
@@ -366,25 +372,25 @@ mod tests {
     }
 
     #[test]
-    fn after_the_clock_was_set_back_nothing_begins_from_before_a_change() {
-        let (pace, starts) = late();
+    fn after_the_clock_was_set_back_no_fire_from_before_a_change_starts() {
+        let (pace, starts) = with_jitter();
         let now = on("12:00:00.001Z");
         assert!(now < starts[0]);
         let rows = [
             ("joined", Since::Joined(on("12:00:00.001Z")), "12:00:00Z"),
-            ("changed by the clock as it is now", Since::Changed(on("12:00:00.001Z")), "12:01:00Z"),
-            ("changed by the clock as it was", Since::Changed(on("12:02:30Z")), "12:01:00Z"),
+            ("changed by the present clock", Since::Changed(on("12:00:00.001Z")), "12:01:00Z"),
+            ("changed by the former clock", Since::Changed(on("12:02:30Z")), "12:01:00Z"),
             ("changed before", Since::Changed(on("11:59:59Z")), "12:00:00Z"),
         ];
         for (case, since, expected) in rows {
             let (fires, _inbox) = mpsc::unbounded_channel();
             let mut entry = Entry { pace: pace.clone(), fires, since, next: None };
-            entry.look_again(now);
+            entry.recompute_next(now);
             assert_eq!(entry.next, Some(on(expected)), "{case}");
         }
     }
 
-    /// Counts how often it is asked.
+    /// A schedule that counts its calls.
     #[derive(Debug)]
     struct Counted {
         schedule: CronSchedule,
@@ -403,7 +409,7 @@ mod tests {
     }
 
     #[test]
-    fn a_year_asleep_costs_no_more_than_a_minute() {
+    fn a_pause_of_a_year_costs_no_more_than_one_of_a_minute() {
         let every_second = CronExpression::parse("* * * * * ?").unwrap();
         let schedule = Counted {
             schedule: CronSchedule::new(every_second, Zone::utc()),

@@ -23,7 +23,7 @@ fn on_request() -> lite::JobConfig {
     JobBuilder::new("job", 1).build().unwrap()
 }
 
-/// Asks for a run and waits until it is recorded.
+/// Requests a run and waits until its end is recorded.
 async fn run_once(handle: &JobHandle) -> (Outcome, u64) {
     let mut events = handle.events();
     within("joining", handle.joined()).await.unwrap();
@@ -34,10 +34,10 @@ async fn run_once(handle: &JobHandle) -> (Outcome, u64) {
     (outcome, token.0)
 }
 
-/// What one attempt saw: its number, its token, and when it began.
+/// One attempt: its number, its token, and the time of its start.
 type Seen = (u32, u64, Duration);
 
-/// Notes each attempt.
+/// Record of the attempts of a job.
 #[derive(Clone, Default)]
 struct Attempts(Arc<Mutex<Vec<Seen>>>);
 
@@ -51,19 +51,19 @@ impl Attempts {
         self.0.lock().iter().map(|seen| seen.0).collect()
     }
 
-    /// The times between the beginnings.
+    /// Returns the times between consecutive starts.
     fn gaps(&self) -> Vec<Duration> {
         self.0.lock().windows(2).map(|pair| pair[1].2 - pair[0].2).collect()
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_whose_time_is_over_is_asked_to_end_and_then_dropped() {
+async fn a_run_is_cancelled_at_its_timeout_and_then_dropped() {
     type Code = fn(ShardingContext) -> lite::Task;
     let rows: [(&str, Code, Outcome, Duration); 3] = [
         ("it hangs", |_| Box::pin(pending()), Outcome::TimedOut, 7 * SECOND),
         (
-            "it ends when it is asked to",
+            "it ends when it is cancelled",
             |context| Box::pin(async move { context.cancelled().await }),
             Outcome::Succeeded,
             5 * SECOND,
@@ -93,7 +93,7 @@ async fn a_run_whose_time_is_over_is_asked_to_end_and_then_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_after_the_time_is_over_is_a_timeout_and_is_recorded_as_one() {
+async fn an_error_after_the_timeout_is_recorded_as_timed_out() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let job = job_fn(|context| async move {
@@ -107,7 +107,7 @@ async fn an_error_after_the_time_is_over_is_a_timeout_and_is_recorded_as_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_timed_out_is_not_taken_over_and_the_next_fire_comes() {
+async fn a_run_that_timed_out_is_not_taken_over_and_the_next_fire_runs() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).failover(true);
@@ -149,7 +149,7 @@ async fn failing(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_failing_item_is_tried_again_under_the_same_token_with_growing_delays() {
+async fn a_failing_item_is_retried_under_the_same_token_with_growing_delays() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let policy = RetryPolicy::new(4).first_delay(2 * SECOND).max_delay(5 * SECOND);
@@ -174,7 +174,7 @@ async fn the_first_success_ends_the_run() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn panics_are_tried_again_only_on_request() {
+async fn panics_are_retried_only_if_the_policy_says_so() {
     let rows = [(false, Outcome::Panicked, 1), (true, Outcome::Succeeded, 2)];
     for (after_panics, expected, n_attempts) in rows {
         let cluster = Cluster::new();
@@ -184,7 +184,7 @@ async fn panics_are_tried_again_only_on_request() {
         let job = job_fn(move |context| {
             count.fetch_add(1, Ordering::SeqCst);
             async move {
-                assert!(context.attempt() > 1, "a bug that is gone the second time");
+                assert!(context.attempt() > 1, "a bug of the first attempt");
                 Ok(())
             }
         });
@@ -196,7 +196,7 @@ async fn panics_are_tried_again_only_on_request() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn every_attempt_has_the_whole_time_and_a_token_of_its_own() {
+async fn every_attempt_has_the_full_timeout_and_a_cancellation_token_of_its_own() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let attempts = Attempts::default();
@@ -220,12 +220,12 @@ async fn every_attempt_has_the_whole_time_and_a_token_of_its_own() {
         .await
         .unwrap();
     assert_eq!(run_once(&handle).await.0, Outcome::Succeeded);
-    // Ten seconds, one of grace, one of delay.
+    // Timeout of 10 s, grace of 1 s, delay of 1 s.
     assert_eq!(attempts.gaps(), [12 * SECOND]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_waits_for_its_next_attempt_leaves_at_once_and_is_interrupted() {
+async fn a_run_between_two_attempts_ends_at_once_at_a_shutdown_and_is_interrupted() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let policy = RetryPolicy::new(2).first_delay(3600 * SECOND).max_delay(3600 * SECOND);
@@ -246,7 +246,7 @@ async fn a_run_that_waits_for_its_next_attempt_leaves_at_once_and_is_interrupted
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_was_cancelled_before_its_time_was_over_is_interrupted() {
+async fn a_run_that_was_cancelled_before_its_timeout_is_interrupted() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let clock = cluster.clock.clone();
@@ -272,7 +272,7 @@ async fn a_run_that_was_cancelled_before_its_time_was_over_is_interrupted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_that_waits_for_its_next_attempt_takes_no_place() {
+async fn an_item_between_two_attempts_takes_no_place() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let (ran, mut runs) = mpsc::unbounded_channel();
@@ -302,7 +302,7 @@ async fn an_item_that_waits_for_its_next_attempt_takes_no_place() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn rules_that_make_no_sense_are_refused_before_anything_is_written() {
+async fn invalid_timeout_and_retry_policy_are_rejected_before_anything_is_written() {
     let rows = [
         ("timeout", Some(Duration::ZERO), None, "0s"),
         ("retry.max_attempts", None, Some(RetryPolicy::new(1)), "1"),
@@ -329,7 +329,7 @@ async fn rules_that_make_no_sense_are_refused_before_anything_is_written() {
 }
 
 #[tokio::test]
-async fn a_closure_that_blocks_runs_on_another_thread_and_sees_that_it_should_end() {
+async fn a_blocking_closure_runs_on_another_thread_and_sees_its_cancellation() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let here = std::thread::current().id();
@@ -349,7 +349,7 @@ async fn a_closure_that_blocks_runs_on_another_thread_and_sees_that_it_should_en
 }
 
 #[tokio::test]
-async fn a_closure_whose_run_is_dropped_sees_it_too() {
+async fn a_blocking_closure_sees_that_its_run_was_dropped() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let (began, mut begins) = mpsc::unbounded_channel();
@@ -371,7 +371,7 @@ async fn a_closure_whose_run_is_dropped_sees_it_too() {
 }
 
 #[tokio::test]
-async fn a_panic_on_the_blocking_pool_is_an_outcome() {
+async fn a_panic_on_the_blocking_pool_is_recorded_as_the_outcome() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let job = blocking_fn(|context| {

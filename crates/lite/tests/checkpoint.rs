@@ -1,4 +1,4 @@
-//! How far an item has come: saved by its run, found by the next one, and never overwritten by one that was fenced.
+//! Checkpoints: saved by a run, loaded by the next one, and never overwritten by a fenced run.
 
 use crate::support;
 
@@ -23,7 +23,7 @@ fn config() -> JobConfig {
     JobBuilder::new("job", 1).failover(true).build().unwrap()
 }
 
-/// Registers a job whose runs hang; hands back the contexts that they were given.
+/// Registers a job whose runs hang, and returns their contexts.
 async fn hanging(
     scheduler: &Scheduler,
     config: JobConfig,
@@ -48,7 +48,7 @@ async fn loaded(context: &ShardingContext) -> Option<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_finds_what_was_saved_last_and_nothing_once_it_was_cleared() {
+async fn load_returns_the_last_saved_checkpoint_and_none_after_clear() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let mut contexts = hanging(&member.scheduler, config()).await;
@@ -74,14 +74,16 @@ struct TakenOver {
 }
 
 async fn taken_over(cluster: &Cluster, saved: &str) -> TakenOver {
-    // Instances come in descending order of their ids, so that the first one gets the only item.
+    // Instances are sorted by their ids in descending order, so that the first one gets the only
+    // item.
     let (one, two) = (cluster.member(2), cluster.member(1));
     let mut of_one = hanging(&one.scheduler, config()).await;
     let mut of_two = hanging(&two.scheduler, config()).await;
     one.scheduler.job("job").unwrap().trigger().await.unwrap();
     let first = next(&mut of_one).await;
     first.checkpoint().save(saved.to_owned()).await.unwrap();
-    // Its connection outlives the process here, so that its code can still try.
+    // The test keeps the connection open after the abort, so that the former code can still try to
+    // write.
     one.scheduler.abort();
     one.center.expire();
     let second = next(&mut of_two).await;
@@ -90,17 +92,17 @@ async fn taken_over(cluster: &Cluster, saved: &str) -> TakenOver {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_takeover_goes_on_where_the_lost_run_had_come_to() {
+async fn a_takeover_loads_the_last_checkpoint_of_the_lost_run() {
     let cluster = Cluster::new();
     let TakenOver { second, .. } = &taken_over(&cluster, "line 3000").await;
     assert_eq!(loaded(second).await.as_deref(), Some("line 3000"));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_was_taken_over_writes_nothing_any_more() {
+async fn a_run_that_was_taken_over_cannot_save() {
     let cluster = Cluster::new();
     let TakenOver { first, second, .. } = &taken_over(&cluster, "old").await;
-    for step in ["before the successor has saved", "after it"] {
+    for step in ["before the next run has saved", "after it"] {
         let error = first.checkpoint().save("stale").await.unwrap_err();
         assert!(matches!(error, CheckpointError::Fenced { token: 1, .. }), "{step}: {error}");
         assert_ne!(loaded(second).await.as_deref(), Some("stale"), "{step}");
@@ -110,7 +112,7 @@ async fn a_run_that_was_taken_over_writes_nothing_any_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_has_ended_writes_nothing_any_more() {
+async fn a_run_that_has_ended_cannot_save() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let (given, mut contexts) = mpsc::unbounded_channel();
@@ -133,7 +135,7 @@ async fn a_run_that_has_ended_writes_nothing_any_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_not_monitored_has_no_checkpoint_to_write() {
+async fn a_job_without_monitoring_cannot_save() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let config = JobBuilder::new("job", 1)
@@ -147,35 +149,35 @@ async fn a_job_that_is_not_monitored_has_no_checkpoint_to_write() {
     assert!(matches!(error, CheckpointError::Unmonitored), "{error}");
 }
 
-/// What happens to the item's record between the reading of it and the write of the checkpoint.
-type Meddle = fn(&str) -> String;
+/// Change of the item's record between its read and the write of the checkpoint.
+type RecordChange = fn(&str) -> String;
 
-/// A registry in which somebody is faster than the first writers of a checkpoint.
+/// A registry in which another client changes the record before the first writes of a checkpoint.
 #[derive(Debug)]
-struct Meddled {
+struct ConcurrentWriter {
     center: MemoryCenter,
     registry: MemoryRegistry,
-    meddle: Mutex<Vec<Meddle>>,
+    changes: Mutex<Vec<RecordChange>>,
 }
 
-impl Meddled {
-    async fn overtake(&self, meddle: Meddle) {
+impl ConcurrentWriter {
+    async fn change_record(&self, change: RecordChange) {
         let layout = Layout::new(&JobName::new("job").unwrap());
         let record = layout.ledger_path(ShardingItem::new(0));
-        let somebody = self.registry.connect();
-        let node = somebody.read(&record).await.unwrap().unwrap();
-        let text = meddle(std::str::from_utf8(&node.data).unwrap());
-        let outcome = somebody.commit(Txn::new().put(record, text)).await.unwrap();
+        let other_client = self.registry.connect();
+        let node = other_client.read(&record).await.unwrap().unwrap();
+        let text = change(std::str::from_utf8(&node.data).unwrap());
+        let outcome = other_client.commit(Txn::new().put(record, text)).await.unwrap();
         assert!(outcome.is_committed());
     }
 }
 
 #[async_trait]
-impl RegistryCenter for Meddled {
+impl RegistryCenter for ConcurrentWriter {
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
-        let meddle = (txn.label() == "checkpoint").then(|| self.meddle.lock().pop()).flatten();
-        if let Some(meddle) = meddle {
-            self.overtake(meddle).await;
+        let change = (txn.label() == "checkpoint").then(|| self.changes.lock().pop()).flatten();
+        if let Some(change) = change {
+            self.change_record(change).await;
         }
         self.center.commit(txn).await
     }
@@ -226,19 +228,20 @@ impl RegistryCenter for Meddled {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_overtaken_between_reading_the_record_and_writing_is_fenced_too() {
-    let taken: Meddle = |record| record.replace(r#""token":1"#, r#""token":2"#);
-    let touched: Meddle = str::to_owned;
-    let rows: [(&str, Vec<Meddle>, bool, Option<&str>); 4] = [
-        ("nobody", vec![], true, Some("mine")),
-        ("the record is touched", vec![touched; 3], true, Some("mine")),
-        ("it is touched again and again", vec![touched; 16], false, None),
+async fn save_is_fenced_if_the_run_is_taken_over_between_reading_the_record_and_writing() {
+    let taken: RecordChange = |record| record.replace(r#""token":1"#, r#""token":2"#);
+    let touched: RecordChange = str::to_owned;
+    let rows: [(&str, Vec<RecordChange>, bool, Option<&str>); 4] = [
+        ("no other writer", vec![], true, Some("mine")),
+        ("the record changes three times", vec![touched; 3], true, Some("mine")),
+        ("the record changes at every attempt", vec![touched; 16], false, None),
         ("the item is taken over", vec![taken], false, None),
     ];
-    for (case, meddle, succeeds, expected) in rows {
+    for (case, changes, succeeds, expected) in rows {
         let cluster = Cluster::new();
         let registry = cluster.registry.clone();
-        let center = Meddled { center: registry.connect(), registry, meddle: Mutex::new(meddle) };
+        let center =
+            ConcurrentWriter { center: registry.connect(), registry, changes: Mutex::new(changes) };
         let scheduler = Scheduler::builder(Arc::new(center)).clock(cluster.clock.clone());
         let scheduler = scheduler.build().unwrap();
         let mut contexts = hanging(&scheduler, config()).await;

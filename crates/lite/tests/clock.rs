@@ -1,4 +1,4 @@
-//! `max_time_diff`: a registry with a clock of its own.
+//! `max_time_diff` with a registry that has a clock of its own.
 
 use crate::support;
 
@@ -17,18 +17,18 @@ use reg_center::{
 
 use support::{Runs, event};
 
-/// A registry in memory whose clock is ahead of ours, or cannot be read.
+/// A registry in memory whose clock is ahead of the instance's, or cannot be read.
 #[derive(Debug)]
 struct WithClock {
     center: MemoryCenter,
     clock: Arc<TokioClock>,
-    /// How far it is ahead; `None` if it does not answer.
+    /// How far its clock is ahead; `None` if the clock cannot be read.
     ahead: Mutex<Option<Duration>>,
-    /// When it begins to answer, counted from noon.
+    /// Time from which it answers, counted from noon.
     answers_from: Duration,
-    /// Whether its replies to writes carry its time, and how old the last one is.
+    /// Age of the last reply that carried its time; `None` if replies carry no time.
     last_reply: Mutex<Option<Duration>>,
-    /// How far it was ahead when it gave that reply, if its clock has been corrected since.
+    /// How far its clock was ahead at that reply, if it was corrected since.
     ahead_then: Mutex<Option<Duration>>,
     asked: AtomicUsize,
 }
@@ -51,8 +51,8 @@ impl WithClock {
     }
 }
 
-/// A job of one item that is particular about the clock.
-fn particular(cron: &str) -> JobConfig {
+/// A job of one item with a `max_time_diff` of its own.
+fn with_own_bound(cron: &str) -> JobConfig {
     JobBuilder::new("job", 1).cron(cron).max_time_diff(Duration::from_secs(2)).build().unwrap()
 }
 
@@ -116,11 +116,11 @@ impl RegistryCenter for WithClock {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fire_is_run_only_if_the_clocks_agree_well_enough() {
+async fn a_fire_runs_only_if_the_clocks_agree_within_the_bound() {
     let center = WithClock::new(Some(Duration::from_secs(2)), Duration::ZERO);
     let scheduler = center.scheduler();
     let runs = Runs::default();
-    let config = particular(support::EVERY_TEN_SECONDS);
+    let config = with_own_bound(support::EVERY_TEN_SECONDS);
     let handle = scheduler.schedule(config, runs.job()).await.unwrap();
     let mut events = handle.events();
     runs.until("a fire with clocks that agree", |seen| seen.len() == 1).await;
@@ -130,12 +130,12 @@ async fn a_fire_is_run_only_if_the_clocks_agree_well_enough() {
         let differs = |event: &JobEvent| {
             matches!(event, JobEvent::Missed { item: None, reason: MissReason::ClockDiffers, .. })
         };
-        event(&mut events, "a refused fire", differs).await;
+        event(&mut events, "a missed fire", differs).await;
         assert_eq!(runs.all().len(), 1, "ahead by {ahead:?}");
     }
 
     *center.ahead.lock() = Some(Duration::ZERO);
-    let seen = runs.until("a fire after the repair", |seen| seen.len() == 2).await;
+    let seen = runs.until("a fire after the clock was corrected", |seen| seen.len() == 2).await;
     assert_eq!(seen[1].at(), 40);
 }
 
@@ -151,21 +151,21 @@ async fn a_clock_that_differs_stops_fires_by_default_and_is_reported_once() {
     let handle = scheduler.schedule(config, runs.job()).await.unwrap();
     let mut events = handle.events();
 
-    let missed = fates(&mut events, 2).await;
+    let missed = results(&mut events, 2).await;
 
     let differs = MissReason::ClockDiffers.to_string();
     assert_eq!(missed, [(10, differs.clone()), (20, differs)]);
     let behind = -SignedDuration::try_from(YEAR).unwrap();
     assert_eq!(handle.status().await.unwrap().clock_differs_by, Some(behind));
     *center.ahead.lock() = Some(Duration::from_secs(60));
-    runs.until("a fire after the repair", |seen| seen.len() == 1).await;
+    runs.until("a fire after the clock was corrected", |seen| seen.len() == 1).await;
     assert_eq!(handle.status().await.unwrap().clock_differs_by, None);
     assert_eq!(center.asked.load(Ordering::Relaxed), 1, "once a minute while the clocks differ");
 }
 
-/// An instance that misses its fires writes nothing that could renew what it knows.
+/// The known time of the registry can be wrong, so the registry is asked before a fire is missed.
 #[tokio::test(start_paused = true)]
-async fn a_clock_that_only_seems_to_differ_stops_no_fire() {
+async fn an_outdated_clock_reading_stops_no_fire() {
     let center = WithClock::new(Some(Duration::ZERO), Duration::ZERO);
     *center.last_reply.lock() = Some(Duration::from_secs(8));
     let scheduler = center.scheduler();
@@ -179,7 +179,7 @@ async fn a_clock_that_only_seems_to_differ_stops_no_fire() {
 
     assert_eq!(seen[1].at(), 20, "no fire was missed");
     assert_eq!(handle.status().await.unwrap().clock_differs_by, None);
-    assert_eq!(center.asked.load(Ordering::Relaxed), 1, "to be sure");
+    assert_eq!(center.asked.load(Ordering::Relaxed), 1, "one request checks the reading");
 }
 
 #[tokio::test(start_paused = true)]
@@ -191,7 +191,7 @@ async fn clocks_that_differ_are_compared_again_after_a_minute() {
     let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
     let handle = scheduler.schedule(config, runs.job()).await.unwrap();
     let mut events = handle.events();
-    fates(&mut events, 2).await;
+    results(&mut events, 2).await;
 
     *center.ahead_then.lock() = Some(YEAR);
     *center.ahead.lock() = Some(Duration::ZERO);
@@ -210,7 +210,7 @@ async fn a_registry_without_a_clock_stops_no_fire_by_default() {
     let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
     let _handle = scheduler.schedule(config, runs.job()).await.unwrap();
     runs.until("a fire", |seen| seen.len() == 1).await;
-    assert_eq!(center.asked.load(Ordering::Relaxed), 0, "a request was added");
+    assert_eq!(center.asked.load(Ordering::Relaxed), 0, "no request is sent");
 }
 
 #[tokio::test(start_paused = true)]
@@ -233,63 +233,65 @@ async fn the_registry_is_asked_only_if_no_reply_carried_its_time_in_the_last_hou
         *center.last_reply.lock() = Some(Duration::from_secs(age));
         let scheduler = center.scheduler();
         let runs = Runs::default();
-        let config = particular(support::EVERY_TEN_SECONDS);
+        let config = with_own_bound(support::EVERY_TEN_SECONDS);
         let _handle = scheduler.schedule(config, runs.job()).await.unwrap();
         runs.until("a fire", |seen| seen.len() == 1).await;
         assert_eq!(center.asked.load(Ordering::Relaxed), n_asked, "{case}");
     }
 }
 
-/// Returns what became of a fire, if an event says so.
-fn fate(event: &JobEvent) -> Option<(i64, String)> {
-    let (fire, fate) = if let JobEvent::Claimed { fire, .. } = event {
+/// Returns the result of a fire, if the event has one: claimed, or the reason why it was missed.
+fn result(event: &JobEvent) -> Option<(i64, String)> {
+    let (fire, result) = if let JobEvent::Claimed { fire, .. } = event {
         (fire, "claimed".to_owned())
     } else if let JobEvent::Missed { fire, reason, .. } = event {
         (fire, reason.to_string())
     } else {
         return None;
     };
-    Some((fire.0 / 1_000 - support::noon().as_second(), fate))
+    Some((fire.0 / 1_000 - support::noon().as_second(), result))
 }
 
-/// Waits until this many fires were missed or claimed, and returns each with what became of it, in order.
-async fn fates(events: &mut JobEvents, n: usize) -> Vec<(i64, String)> {
-    let mut fates = Vec::new();
-    while fates.len() < n {
-        let record = event(events, "the fate of a fire", |event| fate(event).is_some()).await;
-        fates.extend(fate(&record.event));
+/// Waits until this many fires were missed or claimed, and returns them with their results, in
+/// order.
+async fn results(events: &mut JobEvents, n: usize) -> Vec<(i64, String)> {
+    let mut results = Vec::new();
+    while results.len() < n {
+        let has_result = |event: &JobEvent| result(event).is_some();
+        let record = event(events, "the result of a fire", has_result).await;
+        results.extend(result(&record.event));
     }
-    fates
+    results
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fire_that_comes_during_the_check_of_another_makes_neither_vanish() {
+async fn a_fire_during_the_clock_check_of_another_fire_is_not_lost() {
     let ahead = |seconds| Some(Duration::from_secs(seconds));
     let rows = [
         ("the clocks agree", ahead(0), 14, "claimed".to_owned()),
-        ("they do not", ahead(3), 14, MissReason::ClockDiffers.to_string()),
-        ("the registry does not say", None, 14, MissReason::ClockDiffers.to_string()),
+        ("the clocks differ", ahead(3), 14, MissReason::ClockDiffers.to_string()),
+        ("the clock cannot be read", None, 14, MissReason::ClockDiffers.to_string()),
         ("the registry does not answer", ahead(0), 1_000, MissReason::ClockDiffers.to_string()),
     ];
     for (case, ahead, answers_from, expected) in rows {
         let center = WithClock::new(ahead, Duration::from_secs(answers_from));
         let scheduler = center.scheduler();
         let runs = Runs::default();
-        let config = particular("10,13,30 * * * * ?");
+        let config = with_own_bound("10,13,30 * * * * ?");
         let handle = scheduler.schedule(config, runs.job()).await.unwrap();
         let mut events = handle.events();
 
-        let fates = fates(&mut events, 2).await;
+        let results = results(&mut events, 2).await;
 
-        assert_eq!(fates, [(10, expected.clone()), (13, expected)], "{case}");
+        assert_eq!(results, [(10, expected.clone()), (13, expected)], "{case}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fire_whose_check_is_under_way_when_the_job_ends_is_recorded_as_missed() {
+async fn a_fire_whose_clock_check_is_in_progress_when_the_job_ends_is_recorded_as_missed() {
     let center = WithClock::new(Some(Duration::ZERO), Duration::from_secs(1_000));
     let scheduler = center.scheduler();
-    let config = particular("10,12 * * * * ?");
+    let config = with_own_bound("10,12 * * * * ?");
     let handle = scheduler.schedule(config, Runs::default().job()).await.unwrap();
     let mut events = handle.events();
     center.clock.sleep_until(Duration::from_secs(13)).await;
@@ -298,5 +300,5 @@ async fn a_fire_whose_check_is_under_way_when_the_job_ends_is_recorded_as_missed
 
     assert!(report.is_clean(), "{report:?}");
     let leaving = MissReason::Leaving.to_string();
-    assert_eq!(fates(&mut events, 2).await, [(10, leaving.clone()), (12, leaving)]);
+    assert_eq!(results(&mut events, 2).await, [(10, leaving.clone()), (12, leaving)]);
 }

@@ -1,4 +1,4 @@
-//! What is checked, what is stored, and who wins.
+//! Configuration: validation, storage, and precedence of the stored configuration.
 
 use crate::support;
 
@@ -11,14 +11,14 @@ use reg_center::{RegistryCenter, Txn};
 
 use support::{Cluster, Runs, event, every_ten_seconds, path, within};
 
-fn good() -> JobConfig {
+fn valid_config() -> JobConfig {
     every_ten_seconds().build().unwrap()
 }
 
 #[test]
-fn the_builder_names_field_value_and_what_is_valid() {
-    type Spoil = fn(JobBuilder) -> JobBuilder;
-    let rows: [(&str, &str, u32, Spoil, &str, &str, &str); 13] = [
+fn the_builder_error_names_the_field_its_value_and_the_valid_values() {
+    type Change = fn(JobBuilder) -> JobBuilder;
+    let rows: [(&str, &str, u32, Change, &str, &str, &str); 13] = [
         ("empty name", "", 1, |b| b, "job_name", "\"\"", "empty"),
         ("slash in name", "a/b", 1, |b| b, "job_name", "\"a/b\"", "slash"),
         ("no items", "j", 0, |b| b, "sharding_total_count", "0", "1 to 100000"),
@@ -37,7 +37,7 @@ fn the_builder_names_field_value_and_what_is_valid() {
             "0=Beijing",
         ),
         (
-            "failover of what nobody sees",
+            "failover without monitoring",
             "j",
             1,
             |b| b.failover(true).monitor_execution(false),
@@ -73,20 +73,20 @@ fn the_builder_names_field_value_and_what_is_valid() {
             "whole minutes",
         ),
     ];
-    for (case, name, total, spoil, field, value, valid) in rows {
-        let error = spoil(JobBuilder::new(name, total)).build().unwrap_err();
+    for (case, name, total, change, field, value, valid) in rows {
+        let error = change(JobBuilder::new(name, total)).build().unwrap_err();
         assert_eq!((error.field, error.value.as_str()), (field, value), "{case}");
         assert!(error.valid.contains(valid), "{case}: {error}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bad_configuration_is_refused_and_nothing_is_written() {
-    type Spoil = fn(&mut JobConfig);
-    let rows: [(&str, Spoil, &str, &str); 6] = [
+async fn an_invalid_configuration_is_rejected_and_nothing_is_written() {
+    type Change = fn(&mut JobConfig);
+    let rows: [(&str, Change, &str, &str); 6] = [
         ("no items", |c| c.sharding_total_count = 0, "sharding_total_count", "1 to 100000"),
         ("cron", |c| c.cron = Some("x".into()), "cron", "Quartz"),
-        ("never again", |c| c.cron = Some("0 0 0 1 1 ? 2020".into()), "cron", "never"),
+        ("no future fire", |c| c.cron = Some("0 0 0 1 1 ? 2020".into()), "cron", "never"),
         ("zone", |c| c.time_zone = Some("nowhere".into()), "time_zone", "IANA"),
         ("strategy", |c| c.strategy = "RANDOM".into(), "strategy", "ROUND_ROBIN"),
         (
@@ -99,9 +99,9 @@ async fn a_bad_configuration_is_refused_and_nothing_is_written() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let before = cluster.everything();
-    for (case, spoil, field, valid) in rows {
-        let mut config = good();
-        spoil(&mut config);
+    for (case, change, field, valid) in rows {
+        let mut config = valid_config();
+        change(&mut config);
         let error = member.scheduler.schedule(config, Runs::default().job()).await.unwrap_err();
         let fault = error.as_invalid_config().unwrap_or_else(|| panic!("{case}: {error}"));
         assert_eq!(fault.field, field, "{case}");
@@ -109,26 +109,27 @@ async fn a_bad_configuration_is_refused_and_nothing_is_written() {
         assert_eq!(cluster.everything(), before, "{case}");
     }
     let job = Runs::default().job();
-    let error = member.scheduler.schedule(good(), job).max_concurrency(0).await.unwrap_err();
+    let error =
+        member.scheduler.schedule(valid_config(), job).max_concurrency(0).await.unwrap_err();
     assert_eq!(error.as_invalid_config().map(|fault| fault.field), Some("max_concurrency"));
     assert_eq!(cluster.everything(), before);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_name_can_be_taken_once_at_a_time() {
+async fn a_job_name_is_scheduled_only_once_at_a_time() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
-    let handle = member.scheduler.schedule(good(), Runs::default().job()).await.unwrap();
+    let handle = member.scheduler.schedule(valid_config(), Runs::default().job()).await.unwrap();
 
-    let again = member.scheduler.schedule(good(), Runs::default().job()).await;
+    let again = member.scheduler.schedule(valid_config(), Runs::default().job()).await;
     assert!(matches!(again, Err(Error::AlreadyScheduled { .. })));
 
     handle.shutdown(Duration::from_secs(1)).await.unwrap();
-    member.scheduler.schedule(good(), Runs::default().job()).await.unwrap();
+    member.scheduler.schedule(valid_config(), Runs::default().job()).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_stored_configuration_wins_and_the_differences_are_listed() {
+async fn the_stored_configuration_is_in_force_and_the_differences_are_listed() {
     let cluster = Cluster::new();
     let (one, two) = (cluster.member(1), cluster.member(2));
     let first = every_ten_seconds().job_parameter("old").build().unwrap();
@@ -153,10 +154,10 @@ async fn the_stored_configuration_wins_and_the_differences_are_listed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn overwriting_replaces_what_is_ours_and_keeps_the_rest() {
+async fn overwriting_replaces_the_fields_of_this_project_and_keeps_the_others() {
     let cluster = Cluster::new();
     let (one, two) = (cluster.member(1), cluster.member(2));
-    let mut first = good();
+    let mut first = valid_config();
     first.java.job_class = "com.example.Report".to_owned();
     first.unknown = vec![("label".to_owned(), "\"blue\"".to_owned())];
     let _one = one.scheduler.schedule(first, Runs::default().job()).await.unwrap();
@@ -172,14 +173,15 @@ async fn overwriting_replaces_what_is_ours_and_keeps_the_rest() {
     assert_eq!((stored.cron, stored.sharding_total_count), (local.cron, 5));
 }
 
-/// Java fails at properties that it does not know, here or in a later release; whoever put them there has a use for them.
+/// Java fails at properties that it does not know. Other programs may use a stored property that is
+/// unknown here.
 #[tokio::test(start_paused = true)]
-async fn overwriting_what_only_java_reads_keeps_properties_that_nobody_here_knows() {
+async fn overwriting_java_settings_keeps_unknown_properties() {
     let of_2 = |fields| JavaSettings { fields: JavaFields::V2(fields), ..JavaSettings::default() };
     let cluster = Cluster::new();
     let (one, two) = (cluster.member(1), cluster.member(2));
     let later = vec![("later".to_owned(), "1.0".to_owned())];
-    let mut first = good();
+    let mut first = valid_config();
     first.java = of_2(JavaFields2 { other_properties: later.clone(), ..JavaFields2::default() });
     let _one = one.scheduler.schedule(first, Runs::default().job()).await.unwrap();
 
@@ -213,7 +215,8 @@ async fn an_unreadable_stored_configuration_stops_only_its_own_job_until_it_is_r
     assert_eq!(status.phase, Phase::Active);
     assert_eq!(status.waiting_for, Some("a usable configuration"));
     assert!(status.config_fault.unwrap().contains("JSON"));
-    assert_eq!(cluster.stored("broken", &["config"]).as_deref(), Some("{oops"), "left alone");
+    let stored = cluster.stored("broken", &["config"]);
+    assert_eq!(stored.as_deref(), Some("{oops"), "the document is unchanged");
 
     let repaired = coordination::encode_config(&config("broken"));
     operator.commit(Txn::new().put(broken, repaired)).await.unwrap();
@@ -237,24 +240,24 @@ async fn overwriting_repairs_an_unreadable_stored_configuration() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_schedule_that_makes_no_sense_leaves_the_last_good_one_in_force() {
+async fn an_invalid_schedule_leaves_the_last_valid_one_in_force() {
     let cluster = Cluster::new();
     let operator = cluster.registry.connect();
     let member = cluster.member(1);
     let runs = Runs::default();
-    let handle = member.scheduler.schedule(good(), runs.job()).await.unwrap();
+    let handle = member.scheduler.schedule(valid_config(), runs.job()).await.unwrap();
     let mut events = handle.events();
     runs.until("a fire", |seen| seen.len() == 3).await;
 
-    let mut nonsense = good();
-    nonsense.cron = Some("whenever".to_owned());
-    let document = coordination::encode_config(&nonsense);
+    let mut invalid = valid_config();
+    invalid.cron = Some("whenever".to_owned());
+    let document = coordination::encode_config(&invalid);
     operator.commit(Txn::new().put(path("job", &["config"]), document)).await.unwrap();
 
     let rejected = |e: &lite::JobEvent| matches!(e, lite::JobEvent::ConfigRejected { .. });
     event(&mut events, "the rejection", rejected).await;
     assert!(handle.status().await.unwrap().config_fault.unwrap().contains("whenever"));
-    runs.until("a fire by the old schedule", |seen| seen.len() == 6).await;
+    runs.until("a fire of the former schedule", |seen| seen.len() == 6).await;
 }
 
 #[tokio::test(start_paused = true)]
@@ -263,10 +266,10 @@ async fn a_changed_schedule_takes_effect_at_once() {
     let operator = cluster.registry.connect();
     let member = cluster.member(1);
     let runs = Runs::default();
-    let _handle = member.scheduler.schedule(good(), runs.job()).await.unwrap();
+    let _handle = member.scheduler.schedule(valid_config(), runs.job()).await.unwrap();
     runs.until("a fire", |seen| seen.len() == 3).await;
 
-    let mut changed = good();
+    let mut changed = valid_config();
     changed.cron = Some("0/3 * * * * ?".to_owned());
     let document = coordination::encode_config(&changed);
     operator.commit(Txn::new().put(path("job", &["config"]), document)).await.unwrap();
@@ -277,20 +280,21 @@ async fn a_changed_schedule_takes_effect_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_registration_does_not_wait_for_ever_and_says_for_what_it_waited() {
+async fn registration_times_out_with_the_condition_it_waited_for() {
     let cluster = Cluster::new();
     let member = cluster.member_with(1, |b| b.connect_deadline(Duration::from_secs(7)));
     member.center.suspend(Duration::from_secs(60));
 
-    let error = member.scheduler.schedule(good(), Runs::default().job()).await.unwrap_err();
+    let error = member.scheduler.schedule(valid_config(), Runs::default().job()).await.unwrap_err();
 
     let job = JobName::new("job").unwrap();
-    let expected = format!("job {job}: waited 7s for a connection to the registry, in vain");
+    let expected =
+        format!("job {job}: timed out after 7s, waiting for a connection to the registry");
     assert_eq!(error.to_string(), expected);
     assert!(error.is_retryable());
 
-    // The name is free again, and a registration that finds a connection in time succeeds.
-    let registration = member.scheduler.schedule(good(), Runs::default().job());
+    // The name is released, and a registration that connects in time succeeds.
+    let registration = member.scheduler.schedule(valid_config(), Runs::default().job());
     let late = async {
         lite::Clock::sleep_until(&*cluster.clock, Duration::from_secs(10)).await;
         member.center.resume();
@@ -300,7 +304,7 @@ async fn a_registration_does_not_wait_for_ever_and_says_for_what_it_waited() {
 }
 
 #[test]
-fn the_identity_is_checked_too() {
+fn an_invalid_identity_is_rejected() {
     let registry = reg_center::MemoryRegistry::new();
     let builder = || lite::Scheduler::builder(std::sync::Arc::new(registry.connect()));
     assert!(matches!(builder().server_ip("localhost"), Err(Error::Name(_))));
@@ -308,7 +312,7 @@ fn the_identity_is_checked_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_whose_server_comes_up_disabled_has_joined_all_the_same() {
+async fn a_job_on_a_server_that_starts_disabled_joins() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let config = every_ten_seconds().disabled(true).build().unwrap();
@@ -318,36 +322,36 @@ async fn a_job_whose_server_comes_up_disabled_has_joined_all_the_same() {
     handle.joined().await.unwrap();
     handle.joined().await.unwrap();
 
-    assert_eq!(lite::Clock::monotonic(&*cluster.clock), begun, "there was nothing to wait for");
+    assert_eq!(lite::Clock::monotonic(&*cluster.clock), begun, "`joined` does not wait");
     let status = handle.status().await.unwrap();
     assert!(status.registered && !status.available, "{status:?}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn waiting_to_have_joined_has_an_end_and_says_for_what_it_waited() {
+async fn joined_times_out_with_the_condition_it_waited_for() {
     let cluster = Cluster::new();
     let member = cluster.member_with(1, |b| b.connect_deadline(Duration::from_secs(7)));
-    let handle = member.scheduler.schedule(good(), Runs::default().job()).await.unwrap();
+    let handle = member.scheduler.schedule(valid_config(), Runs::default().job()).await.unwrap();
     member.center.suspend(Duration::from_secs(60));
 
     let error = within("an error", handle.joined()).await.unwrap_err();
 
-    let expected = "job job: waited 7s for this instance to be registered; \
-         the job waits for a connection to the registry, in vain";
+    let expected = "job job: timed out after 7s, waiting for this instance to be registered; \
+         the job waits for a connection to the registry";
     assert_eq!(error.to_string(), expected);
     assert!(error.is_retryable());
     member.center.resume();
-    within("joining after all", handle.joined()).await.unwrap();
+    within("joining after the reconnection", handle.joined()).await.unwrap();
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_new_job_is_stored_in_the_dialect_of_the_scheduler_and_others_follow_it() {
+async fn a_new_job_is_stored_in_the_dialect_of_the_scheduler_and_other_instances_use_it() {
     let cluster = Cluster::new();
     let one = cluster.member_with(1, |builder| builder.dialect(Dialect::V3));
     let two = cluster.member(2);
     let (runs, others) = (Runs::default(), Runs::default());
-    let _one = one.scheduler.schedule(good(), runs.job()).await.unwrap();
-    let two = two.scheduler.schedule(good(), others.job()).await.unwrap();
+    let _one = one.scheduler.schedule(valid_config(), runs.job()).await.unwrap();
+    let two = two.scheduler.schedule(valid_config(), others.job()).await.unwrap();
     assert_eq!(two.config_differences(), []);
     within("joining", two.joined()).await.unwrap();
 
@@ -364,13 +368,13 @@ async fn a_new_job_is_stored_in_the_dialect_of_the_scheduler_and_others_follow_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_stored_in_another_dialect_is_refused_and_left_alone() {
+async fn a_job_stored_in_another_dialect_is_refused_and_not_changed() {
     let cluster = Cluster::new();
     let one = cluster.member(1);
     let two = cluster.member_with(2, |builder| builder.dialect(Dialect::V3));
-    let _one = one.scheduler.schedule(good(), Runs::default().job()).await.unwrap();
+    let _one = one.scheduler.schedule(valid_config(), Runs::default().job()).await.unwrap();
     let before = cluster.stored("job", &["config"]);
-    let error = two.scheduler.schedule(good(), Runs::default().job()).await.unwrap_err();
+    let error = two.scheduler.schedule(valid_config(), Runs::default().job()).await.unwrap_err();
     let expected =
         "job job: its stored configuration is of ElasticJob 2.1.5, and 3.x was asked for";
     assert_eq!(error.to_string(), expected);
@@ -378,7 +382,7 @@ async fn a_job_that_is_stored_in_another_dialect_is_refused_and_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn overwriting_in_the_dialect_of_3_x_ends_although_the_class_is_not_in_the_document() {
+async fn overwriting_in_the_dialect_of_3_x_terminates_although_the_document_has_no_class() {
     let cluster = Cluster::new();
     let mut config = every_ten_seconds().overwrite(true).build().unwrap();
     config.java = JavaSettings::of(Dialect::V3);
@@ -391,9 +395,9 @@ async fn overwriting_in_the_dialect_of_3_x_ends_although_the_class_is_not_in_the
     }
 }
 
-/// A Java process finds its class there, and can take the job over.
+/// A Java instance finds its class there, and can take part in the job.
 #[tokio::test(start_paused = true)]
-async fn the_class_of_a_java_job_is_stored_where_its_release_looks_for_it() {
+async fn the_class_of_a_java_job_is_stored_at_the_place_of_its_dialect() {
     let java = "com.example.Report";
     for dialect in [Dialect::V2, Dialect::V3] {
         let cluster = Cluster::new();
@@ -409,7 +413,7 @@ async fn the_class_of_a_java_job_is_stored_where_its_release_looks_for_it() {
         };
         assert_eq!((root.as_deref(), in_document), (Some(expected_root), expected), "{dialect}");
 
-        // Another class loses and is named, unless it overwrites.
+        // A different class is not used and is reported, unless it overwrites.
         let mut other = every_ten_seconds().java_class("com.example.Other").build().unwrap();
         let two = cluster.member_with(2, |builder| builder.dialect(dialect));
         let handle = two.scheduler.schedule(other.clone(), Runs::default().job()).await.unwrap();
@@ -429,7 +433,7 @@ async fn the_class_of_a_java_job_is_stored_where_its_release_looks_for_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_status_is_shown_on_one_line_without_what_only_java_reads() {
+async fn debug_of_a_status_is_one_line_without_java_settings() {
     let registry = lite::MemoryRegistry::new();
     let scheduler = lite::Scheduler::builder(&registry).server_ip("10.0.0.1").unwrap();
     let scheduler = scheduler.build().unwrap();
@@ -447,9 +451,9 @@ async fn a_status_is_shown_on_one_line_without_what_only_java_reads() {
     }
 }
 
-/// A strategy of the program's own is checked before anything is written.
+/// The assignment of a custom strategy is checked before anything is written.
 #[tokio::test(start_paused = true)]
-async fn a_strategy_that_leaves_items_out_changes_nothing_and_is_reported() {
+async fn an_incomplete_assignment_of_a_strategy_changes_nothing_and_is_reported() {
     #[derive(Debug)]
     struct Half;
     impl lite::ShardingStrategy for Half {
@@ -467,10 +471,10 @@ async fn a_strategy_that_leaves_items_out_changes_nothing_and_is_reported() {
     let builder = lite::Scheduler::builder(&registry).strategies(strategies);
     let scheduler = builder.server_ip("10.0.0.1").unwrap().build().unwrap();
     let config = JobBuilder::new("job", 4).strategy("HALF").build().unwrap();
-    let (said, mut faults) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut faults) = tokio::sync::mpsc::unbounded_channel();
     let subscriber = move |record: &lite::JobRecord| {
         if let lite::JobEvent::StrategyFailed { reason } = &record.event {
-            let _ = said.send(reason.clone());
+            let _ = sender.send(reason.clone());
         }
     };
     let registration = scheduler.schedule(config, Runs::default().job());

@@ -1,4 +1,4 @@
-//! What the code of a job is told: when its run begins, and while it goes on.
+//! The context of a run: its values at the start, and its updates.
 
 use crate::support;
 
@@ -15,7 +15,7 @@ use tokio::sync::mpsc;
 
 use support::{Cluster, Member, within};
 
-/// A job whose runs never end by themselves, and the contexts that they were given.
+/// A job whose runs never end by themselves, and the contexts of its runs.
 struct Held {
     member: Member,
     handle: JobHandle,
@@ -54,7 +54,7 @@ async fn the_context_is_written_as_elasticjob_writes_it() {
             r#""jobParameter":"x\u003d1\u0026y","shardingItem":0,"shardingParameter":"A B"}"#,
         ),
         (
-            "what HTML and JSON take amiss, and what they do not",
+            "characters with and without escapes in HTML and JSON",
             "<'\"\\>\n\u{1}\u{2028}作业/\u{7f}",
             "0=北京",
             "\"jobParameter\":\"\\u003c\\u0027\\\"\\\\\\u003e\\n\\u0001\\u2028作业/\u{7f}\",\"shardingItem\":0,\"shardingParameter\":\"北京\"}",
@@ -73,7 +73,7 @@ async fn the_context_is_written_as_elasticjob_writes_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_request_tells_its_runs_comes_beside_what_the_configuration_tells_all() {
+async fn the_request_parameter_is_passed_beside_the_job_parameter() {
     let cluster = Cluster::new();
     let config = JobBuilder::new("job", 1).job_parameter("all").build().unwrap();
     let member = cluster.member(1);
@@ -89,21 +89,21 @@ async fn what_a_request_tells_its_runs_comes_beside_what_the_configuration_tells
     handle.trigger_with(RequestParameter::new("2024-02 & <3").unwrap()).await.unwrap();
     handle.trigger().await.unwrap();
 
-    let mut told = Vec::new();
+    let mut seen = Vec::new();
     for _ in 0..4 {
         let context = within("an attempt", contexts.recv()).await.unwrap();
         assert_eq!(context.job_parameter(), "all");
-        told.push((context.attempt(), context.request_parameter().map(str::to_owned)));
+        seen.push((context.attempt(), context.request_parameter().map(str::to_owned)));
         let json = context.to_java_json();
         let tail = r#""shardingItem":0,"requestParameter":"2024-02 \u0026 \u003c3"}"#;
         assert_eq!(json.ends_with(tail), context.request_parameter().is_some(), "{json}");
         assert!(json.ends_with(tail) || json.ends_with(r#""shardingItem":0}"#), "{json}");
     }
     let february = Some("2024-02 & <3".to_owned());
-    assert_eq!(told, [(1, february.clone()), (2, february), (1, None), (2, None)]);
+    assert_eq!(seen, [(1, february.clone()), (2, february), (1, None), (2, None)]);
 }
 
-/// Something after which runs should come to an end.
+/// An action after which runs should wind down.
 type Cause = for<'a> fn(&'a Cluster, &'a Held) -> BoxFuture<'a, Option<Scheduler>>;
 
 async fn put(cluster: &Cluster, path: NodePath, data: &str) {
@@ -117,7 +117,7 @@ async fn put(cluster: &Cluster, path: NodePath, data: &str) {
 
 #[tokio::test(start_paused = true)]
 #[expect(clippy::disallowed_methods, reason = "the shutdown waits in a task of the test")]
-async fn a_run_is_told_when_it_should_come_to_an_end() {
+async fn a_run_should_wind_down_after_each_of_these_causes() {
     let rows: [(&str, Cause); 5] = [
         ("the instance is paused", |_, held| {
             Box::pin(async {
@@ -146,7 +146,8 @@ async fn a_run_is_told_when_it_should_come_to_an_end() {
         }),
         ("the item is to move", |cluster, held| {
             Box::pin(async {
-                // Instances come in descending order of their ids, and the first one gets the only item.
+                // Instances are sorted by their ids in descending order, and the first one gets the
+                // only item.
                 let other = cluster.member(2);
                 let config = held.handle.status().await.unwrap().config.unwrap();
                 let job = job_fn(|_| async { Ok(()) });
@@ -171,7 +172,7 @@ async fn a_run_is_told_when_it_should_come_to_an_end() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_may_stay_after_all_is_told_so_too() {
+async fn a_run_that_may_stay_again_should_no_longer_wind_down() {
     let cluster = Cluster::new();
     let mut held = held(&cluster, JobBuilder::new("job", 1).build().unwrap()).await;
     let context = held.next().await;
@@ -182,7 +183,7 @@ async fn a_run_that_may_stay_after_all_is_told_so_too() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_keeps_its_configuration_and_can_see_the_one_in_force() {
+async fn a_run_keeps_its_configuration_and_can_read_the_one_in_force() {
     let cluster = Cluster::new();
     let config = JobBuilder::new("job", 1).build().unwrap();
     let mut held = held(&cluster, config.clone()).await;
@@ -190,7 +191,7 @@ async fn a_run_keeps_its_configuration_and_can_see_the_one_in_force() {
 
     cluster.configure(&JobConfig { description: "changed".into(), ..config }).await;
 
-    // The handle's answer comes after what the registry has told.
+    // The status is answered after the changes from the registry that precede it.
     let changed = async {
         loop {
             let status = held.handle.status().await.unwrap();

@@ -1,4 +1,4 @@
-//! In which dialect a job's nodes are written, and what shows it.
+//! The dialect of a job's nodes, and the nodes that show it.
 
 use crate::support;
 
@@ -9,7 +9,7 @@ use reg_center::{Lifetime, RegistryCenter, Txn};
 
 use support::{Cluster, Runs, every_ten_seconds, path, within};
 
-/// What somebody has stored below the root of a job: path and data.
+/// Stored nodes below the root of a job: path and data.
 type Stored<'a> = &'a [(&'a [&'a str], &'a str)];
 
 async fn store(cluster: &Cluster, nodes: Stored<'_>) {
@@ -33,7 +33,7 @@ const CLASS: (&[&str], &str) = (&[], "com.example.Report");
 const ENABLED: (&[&str], &str) = (&["servers", "10.0.0.9"], "ENABLED");
 const OF_2: (&[&str], &str) = (&["servers", "10.0.0.9"], "");
 
-/// Java instances of the other release would fail at every reading.
+/// With the wrong dialect, Java instances would fail at every read.
 #[tokio::test(start_paused = true)]
 async fn a_job_without_a_readable_configuration_is_written_in_the_dialect_of_its_nodes() {
     const CONFIG: &[&str] = &["config"];
@@ -63,7 +63,7 @@ async fn a_job_without_a_readable_configuration_is_written_in_the_dialect_of_its
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_registered_instance_of_3_x_shows_the_dialect_of_a_job_that_has_lost_its_configuration() {
+async fn a_registered_instance_of_3_x_shows_the_dialect_of_a_job_without_configuration() {
     let cluster = Cluster::new();
     let one = cluster.member_with(1, |builder| builder.dialect(Dialect::V3));
     let config = every_ten_seconds().build().unwrap();
@@ -78,11 +78,11 @@ async fn a_registered_instance_of_3_x_shows_the_dialect_of_a_job_that_has_lost_i
     assert!(cluster.stored("job", &["config"]).unwrap().starts_with(YAML));
 }
 
-/// Before, the process spoke 2.1.5 until it was started again, and refused what the operator had repaired.
+/// The process must not use 2.1.5 until its restart and refuse the repaired document.
 #[tokio::test(start_paused = true)]
-async fn a_damaged_document_of_3_x_is_waited_for_and_taken_up_when_it_is_repaired() {
+async fn a_damaged_document_of_3_x_is_used_after_its_repair() {
     let rows: [(&str, Stored<'_>); 2] = [
-        ("by what it looks like", &[(&["config"], "cron: [\n")]),
+        ("by the form of the document", &[(&["config"], "cron: [\n")]),
         ("by the class", &[CLASS, (&["config"], "")]),
     ];
     for (case, nodes) in rows {
@@ -103,7 +103,7 @@ async fn a_damaged_document_of_3_x_is_waited_for_and_taken_up_when_it_is_repaire
 }
 
 #[tokio::test(start_paused = true)]
-async fn nodes_of_another_dialect_than_the_one_asked_for_are_named_and_left_alone() {
+async fn nodes_of_another_dialect_than_the_requested_one_are_reported_and_not_changed() {
     let rows: [(&str, Stored<'_>, Dialect, &str); 3] = [
         (
             "a class",
@@ -135,9 +135,9 @@ async fn nodes_of_another_dialect_than_the_one_asked_for_are_named_and_left_alon
     }
 }
 
-/// What a damaged document looks like is no more than a guess.
+/// The form of a damaged document is only a guess.
 #[tokio::test(start_paused = true)]
-async fn what_was_asked_for_counts_more_than_what_a_damaged_document_looks_like() {
+async fn the_requested_dialect_precedes_the_form_of_a_damaged_document() {
     let rows = [("{oops", Dialect::V3, YAML), ("oops", Dialect::V2, "{")];
     for (document, wanted, beginning) in rows {
         let cluster = Cluster::new();

@@ -1,4 +1,4 @@
-//! The dump port, asked over TCP as the Java client asks.
+//! The dump port over TCP, with the requests of the Java client.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use reg_center::MemoryRegistry;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-async fn ask(address: SocketAddr, request: &str) -> String {
+async fn request(address: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
@@ -28,23 +28,23 @@ async fn scheduler() -> Scheduler {
 }
 
 #[tokio::test]
-async fn both_dialects_requests_are_answered_with_the_masked_nodes() {
+async fn requests_of_both_dialects_are_answered_with_the_masked_nodes() {
     let scheduler = scheduler().await;
     let options = DumpOptions::on_port(0).job("report");
     let listener = scheduler.listen_for_dumps(options).await.unwrap();
-    for request in ["dump@report\n", "dump\n", "DUMP\r\n"] {
-        let dump = ask(listener.local_addr(), request).await;
+    for line in ["dump@report\n", "dump\n", "DUMP\r\n"] {
+        let dump = request(listener.local_addr(), line).await;
         let lines: Vec<&str> = dump.lines().collect();
-        for line in ["/report/instances/ip1@-@4123 | RUST", "/report/servers/ip1 | "] {
-            assert!(lines.contains(&line), "{request:?}: {line:?} is missing in\n{dump}");
+        for node in ["/report/instances/ip1@-@4123 | RUST", "/report/servers/ip1 | "] {
+            assert!(lines.contains(&node), "{line:?}: {node:?} is missing in\n{dump}");
         }
-        assert!(!dump.contains("10.0.0.7"), "{request:?}: {dump}");
+        assert!(!dump.contains("10.0.0.7"), "{line:?}: {dump}");
     }
     scheduler.abort();
 }
 
 #[tokio::test]
-async fn what_cannot_be_answered_says_why() {
+async fn an_invalid_request_is_answered_with_the_reason() {
     let scheduler = scheduler().await;
     let listener = scheduler.listen_for_dumps(DumpOptions::on_port(0)).await.unwrap();
     let rows = [
@@ -52,21 +52,21 @@ async fn what_cannot_be_answered_says_why() {
         ("dump\n", "error: the request is `dump`, and no job was chosen"),
         ("dump@other\n", "error: the registry has no job other"),
     ];
-    for (request, expected) in rows {
-        let answer = ask(listener.local_addr(), request).await;
-        assert!(answer.starts_with(expected), "{request:?}: {answer:?}");
+    for (line, expected) in rows {
+        let answer = request(listener.local_addr(), line).await;
+        assert!(answer.starts_with(expected), "{line:?}: {answer:?}");
         assert_eq!(answer.matches('\n').count(), 1, "one line: {answer:?}");
     }
     scheduler.abort();
 }
 
 #[tokio::test]
-async fn a_silent_client_makes_way_for_a_request() {
+async fn a_silent_client_is_disconnected_when_another_connection_arrives() {
     let scheduler = scheduler().await;
     let options = DumpOptions::on_port(0).max_connections(1).deadline(Duration::from_secs(3600));
     let listener = scheduler.listen_for_dumps(options).await.unwrap();
     let mut silent = TcpStream::connect(listener.local_addr()).await.unwrap();
-    let dump = ask(listener.local_addr(), "dump@report\n").await;
+    let dump = request(listener.local_addr(), "dump@report\n").await;
     assert!(dump.contains("/report/config | "), "{dump:?}");
     let mut nothing = Vec::new();
     silent.read_to_end(&mut nothing).await.unwrap();
@@ -86,7 +86,7 @@ async fn a_silent_client_is_disconnected_at_the_deadline() {
     scheduler.abort();
 }
 
-/// Held feeds deliver no snapshot, like a registry without a connection.
+/// Held feeds deliver no snapshot, as a registry without a connection.
 #[tokio::test]
 async fn a_job_that_cannot_be_read_in_time_is_answered_with_an_error() {
     let registry = Arc::new(MemoryRegistry::new().connect());
@@ -95,7 +95,7 @@ async fn a_job_that_cannot_be_read_in_time_is_answered_with_an_error() {
     registry.hold_feeds();
     let options = DumpOptions::on_port(0).deadline(Duration::from_millis(400));
     let listener = scheduler.listen_for_dumps(options).await.unwrap();
-    let answer = ask(listener.local_addr(), "dump@report\n").await;
+    let answer = request(listener.local_addr(), "dump@report\n").await;
     assert_eq!(answer, "error: the registry did not deliver job report within 300ms\n");
     scheduler.abort();
 }
@@ -108,7 +108,7 @@ async fn a_port_is_closed_with_its_listener() {
     let mut waiting = TcpStream::connect(address).await.unwrap();
     drop(listener);
     let mut nothing = Vec::new();
-    // It may be closed before or after it was accepted.
+    // The connection may be closed before or after it was accepted.
     let _ = waiting.read_to_end(&mut nothing).await;
     assert_eq!(nothing, b"");
     let again = scheduler.listen_for_dumps(DumpOptions::at(address)).await.unwrap();
@@ -117,7 +117,7 @@ async fn a_port_is_closed_with_its_listener() {
 }
 
 #[tokio::test]
-async fn options_that_cannot_be_used_are_named() {
+async fn an_invalid_option_is_named_in_the_error() {
     let scheduler = scheduler().await;
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = taken.local_addr().unwrap();

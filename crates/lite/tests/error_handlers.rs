@@ -1,4 +1,4 @@
-//! Error handlers: who is told of what, and what becomes of the job.
+//! Error handlers: the failures that they receive, and their effect on the job.
 
 use crate::support;
 
@@ -26,13 +26,13 @@ use support::{Cluster, Member, Runs, event, settled, within};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Hands on what it is told, and reacts.
-struct Telling(mpsc::UnboundedSender<RunFailure>, Reaction);
+/// Sends each failure to the test, and returns a fixed reaction.
+struct Forwarding(mpsc::UnboundedSender<RunFailure>, Reaction);
 
 #[async_trait]
-impl ErrorHandler for Telling {
+impl ErrorHandler for Forwarding {
     fn name(&self) -> &str {
-        "TELLING"
+        "FORWARDING"
     }
 
     async fn handle(&self, failure: &RunFailure) -> Result<Reaction, JobError> {
@@ -41,12 +41,12 @@ impl ErrorHandler for Telling {
     }
 }
 
-fn telling(reaction: Reaction) -> (Telling, mpsc::UnboundedReceiver<RunFailure>) {
+fn forwarding(reaction: Reaction) -> (Forwarding, mpsc::UnboundedReceiver<RunFailure>) {
     let (sender, failures) = mpsc::unbounded_channel();
-    (Telling(sender, reaction), failures)
+    (Forwarding(sender, reaction), failures)
 }
 
-/// A job whose items each end in another way; 3 succeeds.
+/// A job whose items fail, panic and hang; item 3 succeeds.
 fn every_outcome() -> impl lite::Job {
     job_fn(|context: ShardingContext| async move {
         match context.item().index() {
@@ -73,11 +73,11 @@ fn choosing(handler: &str, properties: &[(&str, &str)]) -> JobConfig {
 }
 
 #[tokio::test(start_paused = true)]
-async fn handlers_are_told_of_runs_that_fail_in_any_way_and_of_no_others() {
+async fn handlers_receive_runs_that_fail_panic_or_time_out_and_no_others() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let ((first, mut failures), (second, mut again)) =
-        (telling(Reaction::GoOn), telling(Reaction::GoOn));
+        (forwarding(Reaction::GoOn), forwarding(Reaction::GoOn));
     let handle = member
         .scheduler
         .schedule(JobBuilder::new("job", 4).build().unwrap(), every_outcome())
@@ -98,7 +98,7 @@ async fn handlers_are_told_of_runs_that_fail_in_any_way_and_of_no_others() {
         seen.push((item, failure.outcome(), failure.attempts, failure.error().to_owned()));
     }
     seen.sort_unstable();
-    let late = "not done after 1s: it did not end when it was asked to, and was dropped";
+    let late = "not finished after 1s: it ignored its cancellation, and its future was dropped";
     let expected = [
         (0, Outcome::Failed, 2, "the disk is full".to_owned()),
         (1, Outcome::Panicked, 1, "a bug".to_owned()),
@@ -107,14 +107,14 @@ async fn handlers_are_told_of_runs_that_fail_in_any_way_and_of_no_others() {
     assert_eq!(seen, expected);
     let report = within("the shutdown", handle.shutdown(SECOND)).await.unwrap();
     assert!(report.deregistered);
-    assert!(failures.recv().await.is_none(), "the item that succeeded is no failure");
+    assert!(failures.recv().await.is_none(), "the handler receives no successful run");
 }
 
 #[tokio::test(start_paused = true)]
-async fn runs_that_are_cancelled_are_nobodys_fault() {
+async fn handlers_do_not_receive_cancelled_runs() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
-    let (handler, mut failures) = telling(Reaction::GoOn);
+    let (handler, mut failures) = forwarding(Reaction::GoOn);
     let job = job_fn(|context: ShardingContext| async move {
         context.cancelled().await;
         Err("not finished".into())
@@ -129,13 +129,13 @@ async fn runs_that_are_cancelled_are_nobodys_fault() {
     assert!(failures.recv().await.is_none());
 }
 
-/// Fails after each run.
-struct Forgetful;
+/// A listener that fails after each run.
+struct FailingListener;
 
 #[async_trait]
-impl JobListener for Forgetful {
+impl JobListener for FailingListener {
     fn name(&self) -> &str {
-        "forgetful"
+        "failing-listener"
     }
 
     async fn after(&self, _: &ShardingContext, _: &RunEnd) -> Result<(), JobError> {
@@ -144,33 +144,33 @@ impl JobListener for Forgetful {
 }
 
 #[tokio::test(start_paused = true)]
-async fn handlers_are_told_of_listeners_that_fail_after_a_run() {
+async fn handlers_receive_failures_of_listeners_after_a_run() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
-    let (handler, mut failures) = telling(Reaction::GoOn);
+    let (handler, mut failures) = forwarding(Reaction::GoOn);
     let handle = member
         .scheduler
         .schedule(JobBuilder::new("job", 1).build().unwrap(), job_fn(|_| async { Ok(()) }))
-        .listener(Forgetful)
+        .listener(FailingListener)
         .error_handler(handler)
         .await
         .unwrap();
     within("joining", handle.joined()).await.unwrap();
     handle.trigger().await.unwrap();
     let failure = within("a failure", failures.recv()).await.unwrap();
-    let (listener, outcome) = ("forgetful".to_owned(), Outcome::Failed);
+    let (listener, outcome) = ("failing-listener".to_owned(), Outcome::Failed);
     let failed_in = FailedIn::After { listener, outcome, error: "no lamp".to_owned() };
     assert_eq!((failure.run.outcome, &failure.failed_in), (Outcome::Succeeded, &failed_in));
     let text = failure.to_string();
     assert!(
-        text.contains("listener forgetful failed after item 0 for the fire of 2024-"),
+        text.contains("listener failing-listener failed after item 0 for the fire of 2024-"),
         "{text}"
     );
     assert!(text.ends_with("no lamp"), "{text}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn log_logs_and_ignore_does_not() {
+async fn log_writes_an_error_and_ignore_does_not() {
     let rows: [(&str, JobConfig, usize); 4] = [
         ("nothing", JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap(), 1),
         ("LOG", choosing("LOG", &[]), 1),
@@ -195,7 +195,7 @@ async fn log_logs_and_ignore_does_not() {
     }
 }
 
-/// Does not do what it should.
+/// A handler with a defect.
 enum Broken {
     Hangs,
     Fails,
@@ -224,11 +224,11 @@ impl ErrorHandler for Broken {
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_waits_for_a_handler_and_no_failure_is_lost_with_it() {
+async fn runs_do_not_wait_for_a_handler_and_its_failures_are_logged() {
     let rows = [
-        (Broken::Hangs, "not done after 25s"),
+        (Broken::Hangs, "the handler took longer than 25s"),
         (Broken::Fails, "no mail today"),
-        (Broken::Panics, "it panicked: another bug"),
+        (Broken::Panics, "the handler panicked: another bug"),
         (Broken::PanicsAtOnce, "another bug"),
     ];
     for (handler, error) in rows {
@@ -251,18 +251,18 @@ async fn nothing_waits_for_a_handler_and_no_failure_is_lost_with_it() {
         cluster.pass(30 * SECOND).await;
         member.scheduler.abort();
         let text = log.text();
-        let said = text.lines().any(|line| {
+        let is_logged = text.lines().any(|line| {
             line.contains("error handler failed")
                 && line.contains("handler=\"broken\"")
                 && line.contains(error)
         });
-        assert!(said, "{error}: {text}");
+        assert!(is_logged, "{error}: {text}");
         assert!(text.contains("item failed"), "{error}: {text}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_finds_no_place_is_logged() {
+async fn failures_beyond_the_queue_limit_are_logged() {
     let (log, _guard) = Log::listen_at(Level::WARN);
     let cluster = Cluster::new();
     let member = cluster.member(1);
@@ -280,20 +280,21 @@ async fn what_finds_no_place_is_logged() {
     }
     member.scheduler.abort();
     let text = log.text();
-    let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
-    assert_eq!(count("1024 failures wait for it"), 55 * 20 - 1_024, "{text}");
+    let count = |part: &str| text.lines().filter(|line| line.contains(part)).count();
+    let n_rejected = count("1024 failures already wait for the handler");
+    assert_eq!(n_rejected, 55 * 20 - 1_024, "{text}");
     assert_eq!(count("item failed"), 55 * 20 - 1_024);
 }
 
 /// Waits until the job has missed a fire because it is paused.
 async fn missed_while_paused(events: &mut lite::JobEvents) {
-    let is_it =
+    let is_missed =
         |event: &JobEvent| matches!(event, JobEvent::Missed { reason: MissReason::Paused, .. });
-    event(events, "a fire that is missed", is_it).await;
+    event(events, "a fire that is missed", is_missed).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn throw_stops_the_job_here_until_the_server_is_resumed() {
+async fn throw_stops_the_job_on_this_server_until_the_server_is_resumed() {
     type Chosen = fn(&Member, JobConfig, Runs) -> lite::Registration;
     fn job(runs: Runs) -> impl lite::Job {
         job_fn(move |context: ShardingContext| {
@@ -309,8 +310,8 @@ async fn throw_stops_the_job_here_until_the_server_is_resumed() {
         ("given", choosing("LOG", &[]), |member, config, runs| {
             member.scheduler.schedule(config, job(runs)).error_handler(StopOnErrors)
         }),
-        ("the user's", choosing("LOG", &[]), |member, config, runs| {
-            let (handler, failures) = telling(Reaction::StopJob);
+        ("of the program", choosing("LOG", &[]), |member, config, runs| {
+            let (handler, failures) = forwarding(Reaction::StopJob);
             Box::leak(Box::new(failures));
             member.scheduler.schedule(config, job(runs)).error_handler(handler)
         }),
@@ -338,7 +339,7 @@ async fn throw_stops_the_job_here_until_the_server_is_resumed() {
             |(_, data): &&(String, Vec<u8>)| String::from_utf8_lossy(data).contains("s3cret");
         let with_secret: Vec<_> = everything.iter().filter(secret).map(|(path, _)| path).collect();
         let only_in_the_record = with_secret.iter().all(|path| path.contains("/ledger/"));
-        assert!(only_in_the_record, "{case}: the words of the job are elsewhere: {with_secret:?}");
+        assert!(only_in_the_record, "{case}: the error text is in other nodes: {with_secret:?}");
 
         set_server(&cluster, ServerState::Enabled).await;
         runs.until("a run after the resumption", |seen| seen.len() > 1).await;
@@ -355,7 +356,7 @@ async fn set_server(cluster: &Cluster, state: ServerState) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_was_stopped_is_still_stopped_after_a_restart() {
+async fn a_stopped_job_is_still_stopped_after_a_restart() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
     let member = cluster.member(1);
     let job = |runs: &Runs| {
@@ -379,7 +380,7 @@ async fn a_job_that_was_stopped_is_still_stopped_after_a_restart() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_of_the_program_outlasts_the_stop() {
+async fn a_pause_by_the_program_outlasts_the_stop() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
     let member = cluster.member(1);
     let noted = runs.clone();
@@ -398,32 +399,32 @@ async fn a_pause_of_the_program_outlasts_the_stop() {
     let status = handle.status().await.unwrap();
     assert_eq!((status.paused, status.stopped), (true, None));
     handle.resume().await.unwrap();
-    runs.until("a run after both", |seen| seen.len() == 2).await;
+    runs.until("a run after both resumptions", |seen| seen.len() == 2).await;
 }
 
-/// A type whose handlers tell what they are told, and which has one property.
-struct TellingType(mpsc::UnboundedSender<RunFailure>);
+/// A type with one property, whose handlers forward failures to the test.
+struct ForwardingType(mpsc::UnboundedSender<RunFailure>);
 
-impl ErrorHandlerType for TellingType {
+impl ErrorHandlerType for ForwardingType {
     fn name(&self) -> &str {
-        "com.acme.Telling"
+        "com.acme.Forwarding"
     }
 
     fn make(&self, settings: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
-        match settings.properties.get("telling.to").map(String::as_str) {
-            None | Some("us") => Ok(Arc::new(Telling(self.0.clone(), Reaction::GoOn))),
-            Some(other) => Err(InvalidConfig::new("telling.to", format!("{other:?}"), "us")),
+        match settings.properties.get("forwarding.to").map(String::as_str) {
+            None | Some("us") => Ok(Arc::new(Forwarding(self.0.clone(), Reaction::GoOn))),
+            Some(other) => Err(InvalidConfig::new("forwarding.to", format!("{other:?}"), "us")),
         }
     }
 }
 
-fn member_with_telling(cluster: &Cluster) -> (Member, mpsc::UnboundedReceiver<RunFailure>) {
+fn member_with_forwarding(cluster: &Cluster) -> (Member, mpsc::UnboundedReceiver<RunFailure>) {
     let (sender, failures) = mpsc::unbounded_channel();
-    let types = ErrorHandlers::default().with(TellingType(sender));
+    let types = ErrorHandlers::default().with(ForwardingType(sender));
     (cluster.member_with(1, |builder| builder.error_handlers(types)), failures)
 }
 
-/// Stores the first configuration of a job, as somebody else does.
+/// Stores the first configuration of a job, as another client.
 async fn store(cluster: &Cluster, config: &JobConfig) {
     let path = support::path("job", &["config"]);
     let txn = Txn::new().create(path, encode_config(config), Lifetime::Persistent);
@@ -431,14 +432,14 @@ async fn store(cluster: &Cluster, config: &JobConfig) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_choice_that_cannot_be_made_is_refused_and_nothing_is_written() {
+async fn an_invalid_handler_choice_is_rejected_and_nothing_is_written() {
     let rows = [
-        (choosing("EMIAL", &[]), "error_handler", "one of IGNORE, LOG, THROW, com.acme.Telling"),
-        (choosing("com.acme.Telling", &[("telling.to", "them")]), "telling.to", "us"),
+        (choosing("EMIAL", &[]), "error_handler", "one of IGNORE, LOG, THROW, com.acme.Forwarding"),
+        (choosing("com.acme.Forwarding", &[("forwarding.to", "them")]), "forwarding.to", "us"),
     ];
     for (config, field, valid) in rows {
         let cluster = Cluster::new();
-        let (member, _failures) = member_with_telling(&cluster);
+        let (member, _failures) = member_with_forwarding(&cluster);
         let before = cluster.everything();
         let error = member.scheduler.schedule(config.clone(), failing()).await.unwrap_err();
         let fault = error.as_invalid_config().unwrap();
@@ -446,7 +447,7 @@ async fn a_choice_that_cannot_be_made_is_refused_and_nothing_is_written() {
         assert!(fault.valid.starts_with(valid), "{fault}");
         assert_eq!(cluster.everything(), before);
 
-        // What is stored wins, and is no better.
+        // The stored configuration is in force, and its choice is checked too.
         store(&cluster, &config).await;
         let local = JobBuilder::new("job", 1).build().unwrap();
         let error = member.scheduler.schedule(local.clone(), failing()).await.unwrap_err();
@@ -456,7 +457,7 @@ async fn a_choice_that_cannot_be_made_is_refused_and_nothing_is_written() {
     }
 }
 
-/// A type that has a bug.
+/// A type that panics.
 struct Panicking;
 
 impl ErrorHandlerType for Panicking {
@@ -470,7 +471,7 @@ impl ErrorHandlerType for Panicking {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_type_that_panics_is_a_choice_that_cannot_be_made_and_the_job_goes_on() {
+async fn a_type_that_panics_is_rejected_and_the_job_goes_on() {
     let cluster = Cluster::new();
     let types = || ErrorHandlers::default().with(Panicking);
     let member = cluster.member_with(1, |builder| builder.error_handlers(types()));
@@ -488,10 +489,10 @@ async fn a_type_that_panics_is_a_choice_that_cannot_be_made_and_the_job_goes_on(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_choice_that_cannot_be_made_leaves_the_former_one_in_force() {
+async fn a_later_invalid_choice_leaves_the_former_handler_in_force() {
     let cluster = Cluster::new();
-    let (member, mut failures) = member_with_telling(&cluster);
-    let chosen = choosing("com.acme.Telling", &[("telling.to", "us")]);
+    let (member, mut failures) = member_with_forwarding(&cluster);
+    let chosen = choosing("com.acme.Forwarding", &[("forwarding.to", "us")]);
     let handle = member.scheduler.schedule(chosen, failing()).await.unwrap();
     let mut events = handle.events();
     within("a failure", failures.recv()).await.unwrap();
@@ -515,11 +516,11 @@ async fn a_later_choice_that_cannot_be_made_leaves_the_former_one_in_force() {
     while failures.try_recv().is_ok() {}
     settled(&mut events, Outcome::Failed).await;
     settled(&mut events, Outcome::Failed).await;
-    assert!(failures.try_recv().is_err(), "the handler is another one now");
+    assert!(failures.try_recv().is_err(), "the former handler receives no more failures");
 }
 
 #[tokio::test(start_paused = true)]
-async fn classes_of_2_1_5_are_types_where_the_worker_has_them() {
+async fn classes_of_2_1_5_are_used_if_the_process_has_a_type_of_their_name() {
     let of_class = |class: &str| {
         let exception_handler = class.to_owned();
         let fields = JavaFields2 { exception_handler, ..JavaFields2::default() };
@@ -527,45 +528,46 @@ async fn classes_of_2_1_5_are_types_where_the_worker_has_them() {
         let job = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).java_settings(java);
         job.build().unwrap()
     };
-    for (class, told, warned) in
-        [("com.acme.Telling", true, false), ("com.acme.Other", false, true)]
+    for (class, is_known, warned) in
+        [("com.acme.Forwarding", true, false), ("com.acme.Other", false, true)]
     {
         let (log, _guard) = Log::listen();
         let cluster = Cluster::new();
-        let (member, mut failures) = member_with_telling(&cluster);
+        let (member, mut failures) = member_with_forwarding(&cluster);
         let handle = member.scheduler.schedule(of_class(class), failing()).await.unwrap();
         settled(&mut handle.events(), Outcome::Failed).await;
         handle.shutdown(SECOND).await.unwrap();
-        assert_eq!(failures.try_recv().is_ok(), told, "{class}");
+        assert_eq!(failures.try_recv().is_ok(), is_known, "{class}");
         let text = log.text();
         assert_eq!(text.contains("no error handler of this class"), warned, "{text}");
-        assert_eq!(text.contains("item failed"), !told, "{text}");
+        assert_eq!(text.contains("item failed"), !is_known, "{text}");
     }
 }
 
-/// Takes its time, also to close.
+/// A handler whose calls take three seconds, `close` included.
 struct Slow(Arc<TokioClock>, Arc<Mutex<Vec<&'static str>>>);
 
 impl Slow {
-    async fn takes(&self, what: &'static str) {
+    async fn call(&self, name: &'static str) {
         self.0.sleep_until(self.0.monotonic() + 3 * SECOND).await;
-        self.1.lock().push(what);
+        self.1.lock().push(name);
     }
 }
 
 #[async_trait]
 impl ErrorHandler for Slow {
     async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
-        self.takes("told").await;
+        self.call("handled").await;
         Ok(Reaction::GoOn)
     }
 
     async fn close(&self) {
-        self.takes("closed").await;
+        self.call("closed").await;
     }
 }
 
-/// Returns what a slow handler had done when a shutdown with this deadline was over, and how long that took.
+/// Returns the finished calls of a slow handler at the end of a shutdown with this deadline, and
+/// the duration of the shutdown.
 async fn shut_down_within(deadline: Duration) -> (Vec<&'static str>, Duration) {
     let cluster = Cluster::new();
     let member = cluster.member(1);
@@ -587,9 +589,9 @@ async fn shut_down_within(deadline: Duration) -> (Vec<&'static str>, Duration) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_waits_for_the_handlers_as_long_as_it_may() {
+async fn a_shutdown_waits_for_the_handlers_up_to_its_deadline() {
     let (done, took) = shut_down_within(10 * SECOND).await;
-    assert_eq!(done, ["told", "closed"]);
+    assert_eq!(done, ["handled", "closed"]);
     assert!(took >= 6 * SECOND && took < 7 * SECOND, "{took:?}");
     let (done, took) = shut_down_within(Duration::ZERO).await;
     assert_eq!(done, Vec::<&str>::new());
@@ -597,7 +599,7 @@ async fn a_shutdown_waits_for_the_handlers_as_long_as_it_may() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_handlers_have_not_dealt_with_when_a_shutdown_is_over_is_logged_and_nobody_goes_on() {
+async fn failures_left_at_the_end_of_a_shutdown_are_logged_and_not_handled() {
     let (log, _guard) = Log::listen_at(Level::WARN);
     let cluster = Cluster::new();
     let member = cluster.member(1);
@@ -614,30 +616,31 @@ async fn what_handlers_have_not_dealt_with_when_a_shutdown_is_over_is_logged_and
     }
     within("the shutdown", handle.shutdown(2 * SECOND)).await.unwrap();
     cluster.pass(60 * SECOND).await;
-    assert_eq!(*done.lock(), ["told"], "the second was under way when the shutdown was over");
+    assert_eq!(*done.lock(), ["handled"], "the second call was in progress at the end");
     let text = log.text();
-    let given_up = |line: &&str| line.contains("the job has ended here before it was done");
+    let given_up =
+        |line: &&str| line.contains("the job ended in this process before the handler was done");
     assert_eq!(text.lines().filter(given_up).count(), 2, "{text}");
     assert_eq!(text.lines().filter(|line| line.contains("item failed")).count(), 2, "{text}");
 }
 
-/// An error whose text has a bug.
+/// An error whose text panics.
 #[derive(Debug)]
-struct Unspeakable;
+struct PanickingText;
 
-impl std::fmt::Display for Unspeakable {
+impl std::fmt::Display for PanickingText {
     fn fmt(&self, _: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         panic!("a bug in a text")
     }
 }
 
-impl std::error::Error for Unspeakable {}
+impl std::error::Error for PanickingText {}
 
-/// Has a bug in its name, and stops the job.
-struct Nameless;
+/// A handler whose name panics, and that stops the job.
+struct PanickingName;
 
 #[async_trait]
-impl ErrorHandler for Nameless {
+impl ErrorHandler for PanickingName {
     fn name(&self) -> &str {
         panic!("a bug in a name")
     }
@@ -656,7 +659,7 @@ async fn a_handler_whose_name_panics_can_stop_the_job() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
-    let registration = member.scheduler.schedule(config, failing()).error_handler(Nameless);
+    let registration = member.scheduler.schedule(config, failing()).error_handler(PanickingName);
     let handle = registration.await.unwrap();
     let mut events = handle.events();
     let stop = event(&mut events, "the stop", |e| matches!(e, JobEvent::Stopped { .. })).await;
@@ -664,45 +667,45 @@ async fn a_handler_whose_name_panics_can_stop_the_job() {
     assert!(reason.starts_with("error handler whose name panics: item 0 failed"), "{reason}");
 }
 
-/// Fails with an error whose text panics.
-struct Speechless;
+/// A handler that fails with an error whose text panics.
+struct FailsWithPanickingText;
 
 #[async_trait]
-impl ErrorHandler for Speechless {
+impl ErrorHandler for FailsWithPanickingText {
     fn name(&self) -> &str {
         "speechless"
     }
 
     async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
-        Err(Unspeakable.into())
+        Err(PanickingText.into())
     }
 }
 
 #[async_trait]
-impl JobListener for Speechless {
+impl JobListener for FailsWithPanickingText {
     fn name(&self) -> &str {
         panic!("a bug in a name")
     }
 
     async fn after(&self, _: &ShardingContext, _: &RunEnd) -> Result<(), JobError> {
-        Err(Unspeakable.into())
+        Err(PanickingText.into())
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_error_whose_text_panics_is_a_failure_like_any_other() {
+async fn an_error_whose_text_panics_is_handled_as_any_other() {
     let (log, _guard) = Log::listen_at(Level::WARN);
     let cluster = Cluster::new();
     let member = cluster.member(1);
-    let job = job_fn(|_| async { Err(Unspeakable.into()) });
+    let job = job_fn(|_| async { Err(PanickingText.into()) });
     let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
-    let (telling, mut failures) = telling(Reaction::GoOn);
+    let (forwarding, mut failures) = forwarding(Reaction::GoOn);
     let handle = member
         .scheduler
         .schedule(config, job)
-        .listener(Speechless)
-        .error_handler(Speechless)
-        .error_handler(telling)
+        .listener(FailsWithPanickingText)
+        .error_handler(FailsWithPanickingText)
+        .error_handler(forwarding)
         .await
         .unwrap();
     let mut events = handle.events();
@@ -716,7 +719,7 @@ async fn an_error_whose_text_panics_is_a_failure_like_any_other() {
     assert!(log.text().contains("a bug in a text"), "{}", log.text());
 }
 
-/// Makes handlers that count how often they are made and closed, if it can.
+/// A type that counts how often its handlers are made and closed, and that can be broken.
 #[derive(Clone, Default)]
 struct Counting {
     made: Arc<AtomicU32>,
@@ -742,7 +745,7 @@ impl ErrorHandlerType for Counting {
     fn make(&self, settings: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
         assert!(settings.properties.keys().all(|name| self.reads(name)), "{settings:?}");
         if self.is_broken.load(Ordering::SeqCst) {
-            return Err(InvalidConfig::new("counting.secret", "missing", "there"));
+            return Err(InvalidConfig::new("counting.secret", "missing", "an existing secret"));
         }
         self.made.fetch_add(1, Ordering::SeqCst);
         Ok(Arc::new(Counted(self.clone())))
@@ -772,7 +775,7 @@ async fn in_force(cluster: &Cluster, handle: &JobHandle, config: &JobConfig) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_is_made_anew_for_its_own_properties_and_not_for_those_of_others() {
+async fn a_handler_is_made_again_only_if_a_property_that_its_type_reads_changes() {
     let cluster = Cluster::new();
     let counting = Counting::default();
     let types = ErrorHandlers::default().with(counting.clone());
@@ -795,12 +798,12 @@ async fn a_handler_is_made_anew_for_its_own_properties_and_not_for_those_of_othe
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_later_choice_that_cannot_be_made_is_tried_again_ever_more_rarely() {
+async fn a_later_choice_that_cannot_be_made_is_retried_with_growing_delays() {
     let cluster = Cluster::new();
     let counting = Counting::default();
     let types = ErrorHandlers::default().with(counting.clone());
     let member = cluster.member_with(1, |builder| builder.error_handlers(types));
-    // Nothing else happens to this job.
+    // The job has no schedule, so that no other event wakes it.
     let of = |handler: &str| {
         let java = choosing(handler, &[]).java;
         JobBuilder::new("job", 1).java_settings(java).build().unwrap()

@@ -1,4 +1,4 @@
-//! What happens when code, sessions and processes fail.
+//! Failures of code, sessions and processes.
 
 use crate::support;
 
@@ -15,7 +15,7 @@ use tokio::sync::{Notify, mpsc};
 use support::{Cluster, Member, Runs, balanced, event, every_ten_seconds, settled, within};
 
 #[tokio::test(start_paused = true)]
-async fn items_that_fail_or_panic_do_not_stop_the_others_nor_the_next_fire() {
+async fn items_that_fail_or_panic_affect_neither_other_items_nor_the_next_fire() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
@@ -49,7 +49,7 @@ async fn items_that_fail_or_panic_do_not_stop_the_others_nor_the_next_fire() {
     assert_eq!(outcomes, expected.map(|row| [row; 2]).concat());
 }
 
-/// Hands on what it is told about the ends of runs.
+/// Forwards the ends of runs to the test.
 struct Ends(mpsc::UnboundedSender<RunReport>);
 
 impl EventSubscriber for Ends {
@@ -61,7 +61,7 @@ impl EventSubscriber for Ends {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_reported_with_its_times_and_what_its_code_said() {
+async fn a_run_report_has_the_times_and_the_error_of_the_run() {
     let cluster = Cluster::new();
     let (ends, mut reports) = mpsc::unbounded_channel();
     let member = cluster.member_with(1, |builder| builder.event_subscriber(Ends(ends)));
@@ -77,7 +77,7 @@ async fn a_run_is_reported_with_its_times_and_what_its_code_said() {
             }
         }
     });
-    // Without monitoring no event tells of the beginning of a run.
+    // Without monitoring no event has the start of a run.
     for (n, monitored) in [(1, true), (2, false)] {
         let config = lite::JobBuilder::new(format!("job{n}"), 3).monitor_execution(monitored);
         let handle = member.scheduler.schedule(config.build().unwrap(), job.clone());
@@ -93,10 +93,10 @@ async fn a_run_is_reported_with_its_times_and_what_its_code_said() {
             seen.push((report.item.index(), report.outcome, report.cause));
         }
         seen.sort_unstable();
-        let said = |text: &str| Some(text.to_owned());
+        let cause = |text: &str| Some(text.to_owned());
         let expected = [
-            (0, Outcome::Failed, said("the disk is full")),
-            (1, Outcome::Panicked, said("a bug")),
+            (0, Outcome::Failed, cause("the disk is full")),
+            (1, Outcome::Panicked, cause("a bug")),
             (2, Outcome::Succeeded, None),
         ];
         assert_eq!(seen, expected);
@@ -104,7 +104,7 @@ async fn a_run_is_reported_with_its_times_and_what_its_code_said() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_panic_before_the_first_await_is_an_outcome_too() {
+async fn a_panic_before_the_first_await_is_recorded_as_the_outcome() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let job = job_fn(|context| {
@@ -119,7 +119,7 @@ async fn a_panic_before_the_first_await_is_an_outcome_too() {
     }
 }
 
-/// Two members with one item each, of which the code hangs on member 1 and finishes on member 2.
+/// Two members with one item each. The code hangs on member 1 and finishes on member 2.
 struct HungOnOne {
     one: Member,
     two: Member,
@@ -129,10 +129,10 @@ struct HungOnOne {
     dropped: mpsc::UnboundedReceiver<()>,
 }
 
-/// Says so when it is dropped.
-struct Bomb(mpsc::UnboundedSender<()>);
+/// Notifies the test when it is dropped.
+struct DropNotice(mpsc::UnboundedSender<()>);
 
-impl Drop for Bomb {
+impl Drop for DropNotice {
     fn drop(&mut self) {
         let _ = self.0.send(());
     }
@@ -146,13 +146,13 @@ async fn hung_on_one(cluster: &Cluster) -> HungOnOne {
         .failover(true)
         .build()
         .unwrap();
-    let (bombs, dropped) = mpsc::unbounded_channel();
+    let (notices, dropped) = mpsc::unbounded_channel();
     let noted = runs.clone();
     let hangs = job_fn(move |context| {
         noted.note(&context);
-        let bomb = Bomb(bombs.clone());
+        let notice = DropNotice(notices.clone());
         async move {
-            let _bomb = bomb;
+            let _notice = notice;
             pending().await
         }
     });
@@ -176,11 +176,11 @@ async fn the_unfinished_item_of_a_crashed_process_is_taken_over() {
     let is_takeover = |run: &support::Seen| run.source == "FAILOVER";
     let seen = runs.until("a takeover", |seen| seen.iter().any(is_takeover)).await;
     let takeover = seen.iter().find(|run| is_takeover(run)).unwrap();
-    assert_eq!((takeover.item, takeover.fire), (lost.item, lost.fire), "the same work");
+    assert_eq!((takeover.item, takeover.fire), (lost.item, lost.fire), "the same item and fire");
     assert_eq!(takeover.instance, "10.0.0.2@-@2");
     assert!(takeover.token > lost.token);
     within("the end of the lost run", dropped.recv()).await;
-    // From the next fire on the survivor has both items.
+    // From the next fire on the remaining instance owns both items.
     settled(&mut events, Outcome::Succeeded).await;
     balanced(&cluster, &[&on_two], 2).await;
     let next = takeover.fire + Duration::from_secs(10);
@@ -189,14 +189,14 @@ async fn the_unfinished_item_of_a_crashed_process_is_taken_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_stopped_when_its_session_can_no_longer_be_relied_upon() {
+async fn a_run_is_stopped_when_the_lease_of_its_session_ends() {
     let cluster = Cluster::new();
     let mut hung = hung_on_one(&cluster).await;
     hung.runs.until("both items", |seen| seen.len() >= 2).await;
     let before = cluster.clock.clone();
     let suspended_at = lite::Clock::monotonic(&*before);
 
-    // The connection is gone and the session certainly lives for four seconds more.
+    // The connection is suspended, and the lease of the session lasts four more seconds.
     hung.one.center.suspend(Duration::from_secs(4));
     within("the run being stopped", hung.dropped.recv()).await;
 
@@ -206,7 +206,7 @@ async fn a_run_is_stopped_when_its_session_can_no_longer_be_relied_upon() {
     let status = hung.on_one.status().await.unwrap();
     assert_eq!(status.waiting_for, Some("a connection to the registry"));
 
-    // The session was still alive: the same life goes on, and the run is somebody's again.
+    // The session still exists, so the instance keeps its id, and the run is taken over.
     hung.one.center.resume();
     let takeover = |seen: &[support::Seen]| seen.iter().any(|run| run.source == "FAILOVER");
     hung.runs.until("a takeover", takeover).await;
@@ -215,7 +215,7 @@ async fn a_run_is_stopped_when_its_session_can_no_longer_be_relied_upon() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_short_interruption_of_the_connection_stops_nothing() {
+async fn a_connection_loss_shorter_than_the_lease_stops_no_run() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let (go, runs) = (Arc::new(Notify::new()), Runs::default());
@@ -235,8 +235,8 @@ async fn a_short_interruption_of_the_connection_stops_nothing() {
 
     member.center.suspend(Duration::from_secs(60));
     go.notify_one();
-    // The end of the run cannot be recorded without a connection: it is when there is one again.
-    // News of the session goes before requests.
+    // The end of the run is recorded after the reconnection. The status is answered after the
+    // session's change, because that is more urgent.
     let status = handle.status().await.unwrap();
     assert_eq!(status.waiting_for, Some("a connection to the registry"));
     member.center.resume();
@@ -246,7 +246,7 @@ async fn a_short_interruption_of_the_connection_stops_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_a_lost_session_the_instance_is_another_one() {
+async fn after_a_lost_session_the_instance_has_another_id() {
     let cluster = Cluster::new();
     let mut hung = hung_on_one(&cluster).await;
     hung.runs.until("both items", |seen| seen.len() >= 2).await;
@@ -262,13 +262,13 @@ async fn after_a_lost_session_the_instance_is_another_one() {
     assert!(instance.as_str().starts_with("10.0.0.1@-@1-"), "{instance}");
     assert_eq!(cluster.stored("job", &["instances", "10.0.0.1@-@1"]), None);
     assert!(cluster.stored("job", &["instances", instance.as_str()]).is_some());
-    // What the first life left unfinished is finished by the other instance, or by this one in its new life.
+    // Another instance, or this one in its new session, takes over the run of the lost session.
     let takeover = |seen: &[support::Seen]| seen.iter().any(|run| run.source == "FAILOVER");
     hung.runs.until("a takeover", takeover).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_answer_to_a_write_runs_nothing_twice() {
+async fn a_write_with_a_lost_reply_runs_nothing_twice() {
     let rows = [WriteFault::LoseReply, WriteFault::LoseRequest];
     for fault in rows {
         let cluster = Cluster::new();
@@ -288,7 +288,7 @@ async fn a_lost_answer_to_a_write_runs_nothing_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_ends_when_its_registry_centre_is_closed_under_it() {
+async fn a_job_ends_when_its_registry_centre_is_closed() {
     let cluster = Cluster::new();
     let mut hung = hung_on_one(&cluster).await;
     hung.runs.until("both items", |seen| seen.len() >= 2).await;
@@ -297,7 +297,7 @@ async fn a_job_ends_when_its_registry_centre_is_closed_under_it() {
     hung.one.center.close().await.unwrap();
 
     within("the run being stopped", hung.dropped.recv()).await;
-    within("the end of the record", async { while events.next().await.is_some() {} }).await;
+    within("the end of the events", async { while events.next().await.is_some() {} }).await;
     assert!(hung.on_one.has_ended());
     assert!(matches!(hung.on_one.pause().await, Err(lite::Error::Stopped { .. })));
     drop((hung.two, hung.on_two));

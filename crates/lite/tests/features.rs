@@ -1,4 +1,5 @@
-//! What a job can ask for beyond its schedule: catching up, fixed items, callbacks once per cluster, requests.
+//! Features beyond the schedule: catch-up, static sharding, once-per-cluster callbacks, manual
+//! requests.
 
 use crate::support;
 
@@ -11,13 +12,13 @@ use tokio::sync::mpsc;
 
 use support::{Cluster, Runs, balanced, event, every_ten_seconds, noon, within};
 
-/// What the runs of an item were for, in seconds after noon, with their sources.
+/// Returns the fires of an item's runs, in seconds after noon, with their sources.
 fn fires(seen: &[support::Seen], item: u32) -> Vec<(i64, &'static str)> {
     seen.iter().filter(|run| run.item == item).map(|run| (run.at(), run.source)).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn after_an_outage_each_missed_fire_is_run_by_itself_within_the_window() {
+async fn after_an_outage_each_missed_fire_within_the_window_is_run_by_itself() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
@@ -29,11 +30,11 @@ async fn after_an_outage_each_missed_fire_is_run_by_itself_within_the_window() {
     runs.until("two fires", |seen| seen.len() == 2).await;
     within("leaving", handle.shutdown(Duration::from_secs(1))).await.unwrap();
 
-    // Nobody is there for the fires of 30 to 80 seconds.
+    // No instance exists for the fires of 30 to 80 seconds.
     cluster.pass(Duration::from_secs(62)).await;
     let next = cluster.member(2);
     next.scheduler.schedule(config, runs.job()).await.unwrap();
-    let seen = runs.until("catching up", |seen| seen.len() == 7).await;
+    let seen = runs.until("the catch-up", |seen| seen.len() == 7).await;
 
     let expected = [
         (10, "NORMAL"),
@@ -48,7 +49,7 @@ async fn after_an_outage_each_missed_fire_is_run_by_itself_within_the_window() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fires_that_passed_with_nobody_there_are_told() {
+async fn fires_during_which_no_instance_existed_are_reported_as_a_gap() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
@@ -62,13 +63,13 @@ async fn fires_that_passed_with_nobody_there_are_told() {
     let handle = next.scheduler.schedule(config, runs.job()).await.unwrap();
     let mut events = handle.events();
     let gap = event(&mut events, "a gap", |event| matches!(event, JobEvent::Gap { .. })).await;
-    let JobEvent::Gap { gap, .. } = gap.event else { unreachable!("it was matched") };
+    let JobEvent::Gap { gap, .. } = gap.event else { unreachable!("the event was matched") };
     let at = |seconds: i64| noon().as_millisecond() + seconds * 1_000;
     assert_eq!((gap.first.0, gap.until.0, gap.count), (at(20), at(50), Some(3)));
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_instance_with_a_stable_name_comes_back_to_its_items() {
+async fn an_instance_with_a_stable_name_returns_to_its_items() {
     let cluster = Cluster::new();
     let named = |n: u8, name: &str| {
         let name = name.to_owned();
@@ -82,7 +83,7 @@ async fn an_instance_with_a_stable_name_comes_back_to_its_items() {
     within("the first", on_one.joined()).await.unwrap();
     let on_two = two.scheduler.schedule(config.clone(), runs.job()).await.unwrap();
     within("the second", on_two.joined()).await.unwrap();
-    // The number of items deals them out anew; from here on they stay.
+    // The new number of items reshards; from here on the items stay.
     let more = JobBuilder::new("job", 6).cron(support::EVERY_TEN_SECONDS).static_sharding(true);
     cluster.configure(&more.build().unwrap()).await;
     balanced(&cluster, &[&on_one, &on_two], 6).await;
@@ -90,7 +91,7 @@ async fn an_instance_with_a_stable_name_comes_back_to_its_items() {
 
     two.center.close().await.unwrap();
     cluster.pass(Duration::from_secs(30)).await;
-    assert_eq!(cluster.owners("job", 6), before, "the items wait");
+    assert_eq!(cluster.owners("job", 6), before, "the items keep their owner");
     let back = named(3, "right");
     let on_back = back.scheduler.schedule(config, runs.job()).await.unwrap();
     balanced(&cluster, &[&on_one, &on_back], 6).await;
@@ -99,39 +100,39 @@ async fn an_instance_with_a_stable_name_comes_back_to_its_items() {
     assert_eq!(cluster.owners("job", 6), expected);
 }
 
-/// Tells what it is called for, and by whom.
-struct Told(u8, mpsc::UnboundedSender<(u8, &'static str, i64)>);
+/// Forwards each callback to the test, with the number of its member.
+struct ForwardingOnce(u8, mpsc::UnboundedSender<(u8, &'static str, i64)>);
 
 #[async_trait]
-impl OnceListener for Told {
+impl OnceListener for ForwardingOnce {
     async fn started(&self, context: OnceContext) {
-        self.tell("started", &context);
+        self.forward("started", &context);
     }
 
     async fn completed(&self, context: OnceContext) {
-        self.tell("completed", &context);
-        panic!("a callback's panic is its own");
+        self.forward("completed", &context);
+        panic!("a panic of a callback has no effect");
     }
 }
 
-impl Told {
-    fn tell(&self, stage: &'static str, context: &OnceContext) {
+impl ForwardingOnce {
+    fn forward(&self, stage: &'static str, context: &OnceContext) {
         let at = context.fire_time().duration_since(noon()).as_secs();
         self.1.send((self.0, stage, at)).unwrap();
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn callbacks_come_once_per_cluster_and_fire_in_order() {
+async fn callbacks_are_called_once_per_cluster_and_fire_in_order() {
     let cluster = Cluster::new();
     let members = [cluster.member(1), cluster.member(2), cluster.member(3)];
     let runs = Runs::default();
     let config = JobBuilder::new("job", 6).cron(support::EVERY_TEN_SECONDS).build().unwrap();
-    let (told, mut calls) = mpsc::unbounded_channel();
+    let (sender, mut calls) = mpsc::unbounded_channel();
     let mut handles = Vec::new();
     for (n, member) in (1..).zip(&members) {
         let registration = member.scheduler.schedule(config.clone(), runs.job());
-        let registration = registration.once_per_cluster(Told(n, told.clone()));
+        let registration = registration.once_per_cluster(ForwardingOnce(n, sender.clone()));
         handles.push(registration.await.unwrap());
     }
     balanced(&cluster, &handles.iter().collect::<Vec<_>>(), 6).await;
@@ -149,7 +150,7 @@ async fn callbacks_come_once_per_cluster_and_fire_in_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_asked_for_while_an_item_runs_is_run_afterwards() {
+async fn requests_during_a_run_are_run_afterwards() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
@@ -172,14 +173,14 @@ async fn what_is_asked_for_while_an_item_runs_is_run_afterwards() {
     }
     let seen = runs.until("three runs", |seen| seen.len() == 3).await;
     cluster.pass(Duration::from_secs(20)).await;
-    assert_eq!(runs.all().len(), 3, "each request once");
+    assert_eq!(runs.all().len(), 3, "one run per request");
     let (tokens, sources): (Vec<_>, Vec<_>) =
         seen.iter().map(|run| (run.token, run.source)).unzip();
     assert_eq!((tokens, sources), (vec![1, 2, 3], vec!["MANUAL"; 3]));
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_one_off_job_runs_once_for_each_request_on_all_instances_and_never_by_itself() {
+async fn a_job_without_schedule_runs_once_per_request_on_all_instances_and_never_by_itself() {
     let cluster = Cluster::new();
     let members = [cluster.member(1), cluster.member(2)];
     let runs = Runs::default();
@@ -192,7 +193,7 @@ async fn a_one_off_job_runs_once_for_each_request_on_all_instances_and_never_by_
     }
     balanced(&cluster, &handles.iter().collect::<Vec<_>>(), 4).await;
     cluster.pass(Duration::from_secs(3_600)).await;
-    assert_eq!(runs.all(), [], "nobody has asked");
+    assert_eq!(runs.all(), [], "there is no request");
     assert_eq!(handles[0].status().await.unwrap().next_fire, None);
 
     for asked in 1..=2 {
@@ -204,8 +205,8 @@ async fn a_one_off_job_runs_once_for_each_request_on_all_instances_and_never_by_
         assert_eq!(of_request, [0, 1, 2, 3].map(|item| (item, "MANUAL")), "request {asked}");
         let instances: std::collections::BTreeSet<_> =
             seen.iter().map(|run| run.instance.as_str()).collect();
-        assert_eq!(instances.len(), 2, "both had a share: {instances:?}");
+        assert_eq!(instances.len(), 2, "both instances ran items: {instances:?}");
         cluster.pass(Duration::from_secs(3_600)).await;
-        assert_eq!(runs.all().len(), 4 * asked, "no more than was asked for");
+        assert_eq!(runs.all().len(), 4 * asked, "one run per item and request");
     }
 }

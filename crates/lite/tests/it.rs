@@ -1,4 +1,5 @@
-//! All tests from outside, as one program: each of many would be linked with everything.
+//! All integration tests in one program, because each further program would have to link
+//! everything.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod attempts;

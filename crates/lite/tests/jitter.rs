@@ -1,4 +1,4 @@
-//! Fires that begin somewhat later than their times: when, on whom, and what they are known by.
+//! Jitter: fires that start later than their scheduled times.
 
 use crate::support;
 
@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 use support::log::Log;
 use support::{Cluster, Member, Runs, balanced, noon, within};
 
-/// The delays of `job` and `other` below 30 s, for the fires of 12:00, 12:01 and 12:02, in milliseconds: they never change.
+/// Delays of `job` and `other` with a bound of 30 s, for the fires of 12:00, 12:01 and 12:02, in
+/// milliseconds. They must never change.
 const OF_JOB: [i64; 3] = [2_153, 1_175, 17_076];
 const OF_OTHER: [i64; 3] = [2_361, 719, 11_656];
 
@@ -19,7 +20,8 @@ fn each_minute(name: &str, items: u32) -> JobBuilder {
     JobBuilder::new(name, items).cron("0 * * * * ?").jitter(Duration::from_secs(30))
 }
 
-/// Runs of one item: the fire in seconds after noon, and when it began, in milliseconds after noon.
+/// Runs of one item: the scheduled fire time in seconds after noon, and the start in milliseconds
+/// after noon.
 type Begun = Arc<Mutex<Vec<(i64, i64)>>>;
 
 async fn schedule(cluster: &Cluster, scheduler: &Scheduler, config: JobBuilder) -> Begun {
@@ -36,7 +38,7 @@ async fn schedule(cluster: &Cluster, scheduler: &Scheduler, config: JobBuilder) 
     begun
 }
 
-/// Lets this much time pass, counted from noon.
+/// Advances the clock to this time after noon.
 async fn until(cluster: &Cluster, after_noon: Duration) {
     let passed = Duration::try_from(cluster.clock.wall().duration_since(noon())).unwrap();
     cluster.pass(after_noon.checked_sub(passed).unwrap()).await;
@@ -47,7 +49,7 @@ fn seconds(seconds: u64) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn jobs_with_the_same_times_begin_apart_and_each_fire_keeps_its_time() {
+async fn jobs_with_the_same_schedule_start_apart_and_fires_keep_their_scheduled_times() {
     let cluster = Cluster::new();
     let Member { scheduler, .. } = cluster.member(1);
     let job = schedule(&cluster, &scheduler, each_minute("job", 1)).await;
@@ -65,7 +67,7 @@ async fn jobs_with_the_same_times_begin_apart_and_each_fire_keeps_its_time() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_joins_between_the_time_of_a_fire_and_its_beginning_takes_part_in_it() {
+async fn an_instance_that_joins_between_a_scheduled_fire_time_and_its_start_takes_part() {
     let cluster = Cluster::new();
     let members = [cluster.member(1), cluster.member(2)];
     let runs = Runs::default();
@@ -86,7 +88,7 @@ async fn whoever_joins_between_the_time_of_a_fire_and_its_beginning_takes_part_i
 }
 
 #[tokio::test(start_paused = true)]
-async fn under_another_configuration_a_fire_whose_time_has_come_begins_at_once() {
+async fn a_configuration_change_starts_a_fire_whose_scheduled_time_has_passed() {
     let cluster = Cluster::new();
     let Member { scheduler, .. } = cluster.member(1);
     let job = schedule(&cluster, &scheduler, each_minute("job", 1)).await;
@@ -100,7 +102,7 @@ async fn under_another_configuration_a_fire_whose_time_has_come_begins_at_once()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fire_that_begins_at_once_is_followed_by_no_gap() {
+async fn a_fire_started_by_a_configuration_change_is_followed_by_no_gap() {
     let cluster = Cluster::new();
     let Member { scheduler, .. } = cluster.member(1);
     let runs = Runs::default();
@@ -109,7 +111,8 @@ async fn a_fire_that_begins_at_once_is_followed_by_no_gap() {
     let mut events = handle.events();
     until(&cluster, seconds(125)).await;
 
-    // The fire of 120 s begins now. Those of 123 s and before are of a time at which this schedule was not in force.
+    // The fire of 120 s starts now. Fires up to 123 s precede the change, so the new schedule does
+    // not run them.
     cluster.configure(&JobBuilder::new("job", 1).cron("0/3 * * * * ?").build().unwrap()).await;
     let seen = runs.until("fires of the other schedule", |seen| seen.len() >= 6).await;
     within("leaving", handle.shutdown(seconds(1))).await.unwrap();
@@ -117,13 +120,13 @@ async fn a_fire_that_begins_at_once_is_followed_by_no_gap() {
     let fires: Vec<i64> = seen.iter().map(support::Seen::at).collect();
     assert_eq!(fires[..6], [0, 60, 120, 126, 129, 132]);
     while let Some(record) = events.next().await {
-        let told = matches!(record.event, JobEvent::Gap { .. } | JobEvent::Missed { .. });
-        assert!(!told, "{record}");
+        let is_reported = matches!(record.event, JobEvent::Gap { .. } | JobEvent::Missed { .. });
+        assert!(!is_reported, "{record}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_comes_back_with_another_configuration_begins_no_fire_from_before_it() {
+async fn an_instance_that_returns_with_another_configuration_starts_no_fire_from_before_it() {
     for by_this_process in [true, false] {
         let cluster = Cluster::new();
         let first = cluster.member(1);
@@ -134,7 +137,8 @@ async fn whoever_comes_back_with_another_configuration_begins_no_fire_from_befor
         until(&cluster, seconds(62)).await;
         within("leaving", handle.shutdown(seconds(1))).await.unwrap();
 
-        // By this configuration the fire of 60 s would begin at 61.175 s, and that of 120 s at 137.076 s.
+        // By this configuration the fire of 60 s starts at 61.175 s, and that of 120 s at 137.076
+        // s.
         let config = each_minute("job", 1).overwrite(by_this_process).build().unwrap();
         if !by_this_process {
             cluster.configure(&config).await;
@@ -145,14 +149,14 @@ async fn whoever_comes_back_with_another_configuration_begins_no_fire_from_befor
         within("joining", handle.joined()).await.unwrap();
         until(&cluster, seconds(170)).await;
         let fires: Vec<i64> = runs.all().iter().map(support::Seen::at).collect();
-        // Who has not written the configuration does not know since when it is in force.
+        // A process that has not written the configuration does not know when it came into force.
         let expected: &[i64] = if by_this_process { &[] } else { &[120] };
         assert_eq!(fires, expected, "written by this process: {by_this_process}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_stored_bound_that_is_too_long_is_told() {
+async fn a_stored_jitter_above_the_interval_is_logged() {
     let (log, _guard) = Log::listen_at(tracing::Level::WARN);
     let cluster = Cluster::new();
     let Member { scheduler, .. } = cluster.member(1);
@@ -167,11 +171,11 @@ async fn a_stored_bound_that_is_too_long_is_told() {
     let text = log.text();
     assert!(text.contains("jitter is 90s; valid is less than the 1m from the fire"), "{text}");
     let fires: Vec<i64> = runs.all().iter().map(support::Seen::at).collect();
-    assert_eq!(fires[..4], [0, 60, 120, 180], "fires begin in time nevertheless");
+    assert_eq!(fires[..4], [0, 60, 120, 180], "every fire is run");
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_missed_because_it_begins_later() {
+async fn jitter_causes_no_gap_and_no_missed_fire() {
     let cluster = Cluster::new();
     let Member { scheduler, .. } = cluster.member(1);
     let runs = Runs::default();
@@ -190,13 +194,13 @@ async fn nothing_is_missed_because_it_begins_later() {
         assert_eq!(fires(item), [0, 60, 120, 180, 240].map(|at| (at, "NORMAL")), "item {item}");
     }
     while let Some(record) = events.next().await {
-        let told = matches!(record.event, JobEvent::Gap { .. } | JobEvent::Missed { .. });
-        assert!(!told, "{record}");
+        let is_reported = matches!(record.event, JobEvent::Gap { .. } | JobEvent::Missed { .. });
+        assert!(!is_reported, "{record}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_bound_that_is_not_below_the_interval_is_refused() {
+async fn a_jitter_that_is_not_below_the_interval_is_rejected() {
     let cluster = Cluster::new();
     let Member { scheduler, .. } = cluster.member(1);
     let job = || job_fn(|_| async { Ok(()) });

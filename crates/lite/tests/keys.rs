@@ -1,4 +1,4 @@
-//! Keys of a configuration that no other test is about.
+//! Configuration keys that have no other test.
 
 use crate::support;
 
@@ -14,22 +14,22 @@ use reg_center::MemoryRegistry;
 
 use support::{Cluster, Runs, every_ten_seconds, within};
 
-/// A clock that notes for how long somebody waits, and until when somebody waits exactly.
+/// A clock that records the durations of sleeps and the times of alarms.
 #[derive(Debug)]
-struct NotingClock {
+struct RecordingClock {
     clock: Arc<dyn Clock>,
     waits: Mutex<Vec<Duration>>,
     alarms: Mutex<BTreeSet<Timestamp>>,
 }
 
-impl NotingClock {
+impl RecordingClock {
     fn of(cluster: &Cluster) -> Arc<Self> {
         let clock = cluster.clock.clone();
         Arc::new(Self { clock, waits: Mutex::default(), alarms: Mutex::default() })
     }
 }
 
-impl Clock for NotingClock {
+impl Clock for RecordingClock {
     fn wall(&self) -> Timestamp {
         self.clock.wall()
     }
@@ -50,11 +50,11 @@ impl Clock for NotingClock {
 }
 
 #[tokio::test(start_paused = true)]
-async fn fires_begin_by_alarms() {
+async fn fires_start_by_alarms() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
-    let clock = NotingClock::of(&cluster);
-    let noting = clock.clone();
-    let member = cluster.member_with(1, |builder| builder.clock(noting));
+    let clock = RecordingClock::of(&cluster);
+    let recording = clock.clone();
+    let member = cluster.member_with(1, |builder| builder.clock(recording));
     let config = every_ten_seconds().build().unwrap();
     member.scheduler.schedule(config, runs.job()).await.unwrap();
     let seen = runs.until("fires", |seen| seen.len() >= 9).await;
@@ -63,12 +63,12 @@ async fn fires_begin_by_alarms() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn everything_is_looked_at_again_after_the_reconcile_interval_and_never_if_that_is_zero() {
+async fn the_reconcile_interval_is_the_longest_wait_and_zero_turns_reconciling_off() {
     for minutes in [0, 7] {
         let cluster = Cluster::new();
-        let clock = NotingClock::of(&cluster);
-        let noting = clock.clone();
-        let member = cluster.member_with(1, |builder| builder.clock(noting));
+        let clock = RecordingClock::of(&cluster);
+        let recording = clock.clone();
+        let member = cluster.member_with(1, |builder| builder.clock(recording));
         let interval = Duration::from_secs(60 * minutes);
         let config = JobBuilder::new("job", 1).reconcile_interval(interval).build().unwrap();
         let runs = Runs::default();
@@ -77,18 +77,18 @@ async fn everything_is_looked_at_again_after_the_reconcile_interval_and_never_if
         cluster.pass(Duration::from_secs(3600)).await;
         let a_minute = Duration::from_secs(60);
         let waits: Vec<Duration> = clock.waits.lock().clone();
-        // What is shorter is about something that happened, and the deadline of waiting to have joined is one of those.
+        // Shorter waits follow an event, such as the deadline of `joined`.
         let long: Vec<Duration> = waits.into_iter().filter(|wait| *wait > a_minute).collect();
         let whole = long.iter().filter(|wait| **wait == interval).count();
         match minutes {
-            0 => assert_eq!(long, [], "nobody looks"),
+            0 => assert_eq!(long, [], "there is no wait for reconciling"),
             _ => assert!(whole >= 8 && long.iter().all(|wait| *wait <= interval), "{long:?}"),
         }
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_not_monitored_runs_and_writes_nothing_for_it() {
+async fn a_job_without_monitoring_writes_nothing_for_its_runs() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
     let member = cluster.member(1);
     let config = every_ten_seconds().monitor_execution(false).build().unwrap();
@@ -101,7 +101,7 @@ async fn a_job_that_is_not_monitored_runs_and_writes_nothing_for_it() {
 }
 
 #[test]
-fn an_interface_that_this_host_has_not_is_told_with_those_that_it_has() {
+fn the_error_of_a_missing_interface_lists_those_of_this_host() {
     let builder = || Scheduler::builder(Arc::new(MemoryRegistry::new().connect()));
     let error = builder().network_interface("no such interface").build().unwrap_err();
     let Error::Config(error) = error else { panic!("{error}") };
@@ -109,7 +109,7 @@ fn an_interface_that_this_host_has_not_is_told_with_those_that_it_has() {
     assert!(error.valid.contains("127.0.0.1"), "{error}");
     let error = builder().network("10.0.0.0/64").unwrap_err();
     assert!(matches!(error, Error::Config(error) if error.field == "network"));
-    // Who names the address itself is asked for nothing else.
+    // A given address makes the interface irrelevant.
     let named = builder().network_interface("no such interface").server_ip("10.0.0.7").unwrap();
     assert_eq!(named.build().unwrap().server_ip().as_str(), "10.0.0.7");
     let loopback = builder().network("127.0.0.0/8").unwrap().build().unwrap();

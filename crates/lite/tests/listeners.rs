@@ -19,7 +19,7 @@ use support::{Cluster, event, settled, within};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// What was called, in order.
+/// Calls of the listeners and the code, in order.
 #[derive(Clone, Default)]
 struct Calls(Arc<Mutex<Vec<String>>>);
 
@@ -33,7 +33,7 @@ impl Calls {
     }
 }
 
-/// What a callback does when it has noted that it was called.
+/// Action of a callback after it has recorded its call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Does {
     Nothing,
@@ -43,7 +43,7 @@ enum Does {
 }
 
 impl Does {
-    async fn it(self) -> Result<(), JobError> {
+    async fn run(self) -> Result<(), JobError> {
         match self {
             Self::Nothing => Ok(()),
             Self::Fails => Err("no lamp".into()),
@@ -53,34 +53,34 @@ impl Does {
     }
 }
 
-struct Noting {
+struct RecordingListener {
     name: &'static str,
     calls: Calls,
     before: Does,
     after: Does,
 }
 
-impl Noting {
+impl RecordingListener {
     fn new(name: &'static str, calls: &Calls) -> Self {
         Self { name, calls: calls.clone(), before: Does::Nothing, after: Does::Nothing }
     }
 }
 
 #[async_trait]
-impl JobListener for Noting {
+impl JobListener for RecordingListener {
     fn name(&self) -> &str {
         self.name
     }
 
     async fn before(&self, _: &ShardingContext) -> Result<(), JobError> {
         self.calls.note(format!("{}.before", self.name));
-        self.before.it().await
+        self.before.run().await
     }
 
     async fn after(&self, _: &ShardingContext, end: &RunEnd) -> Result<(), JobError> {
         let RunEnd { outcome, attempts, .. } = end;
         self.calls.note(format!("{}.after {outcome} {attempts}", self.name));
-        self.after.it().await
+        self.after.run().await
     }
 }
 
@@ -88,7 +88,7 @@ fn on_request(items: u32) -> lite::JobConfig {
     JobBuilder::new("job", items).build().unwrap()
 }
 
-/// Asks for a run and waits until it is recorded.
+/// Requests a run and waits until its end is recorded.
 async fn run_once(handle: &JobHandle) -> Outcome {
     let mut events = handle.events();
     within("joining", handle.joined()).await.unwrap();
@@ -100,7 +100,7 @@ async fn run_once(handle: &JobHandle) -> Outcome {
 }
 
 #[tokio::test(start_paused = true)]
-async fn listeners_are_called_once_around_all_attempts_the_first_one_outermost() {
+async fn listeners_are_called_once_around_all_attempts_with_the_first_one_outermost() {
     let (cluster, calls) = (Cluster::new(), Calls::default());
     let member = cluster.member(1);
     let noted = calls.clone();
@@ -111,8 +111,8 @@ async fn listeners_are_called_once_around_all_attempts_the_first_one_outermost()
     let handle = member
         .scheduler
         .schedule(on_request(1), job)
-        .listener(Noting::new("a", &calls))
-        .listener(Noting::new("b", &calls))
+        .listener(RecordingListener::new("a", &calls))
+        .listener(RecordingListener::new("b", &calls))
         .retry(RetryPolicy::new(5))
         .await
         .unwrap();
@@ -130,11 +130,11 @@ async fn listeners_are_called_once_around_all_attempts_the_first_one_outermost()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_fails_before_the_run_ends_it_and_the_next_fire_comes() {
+async fn a_listener_that_fails_before_the_run_ends_it_and_the_next_fire_runs() {
     let rows = [
         (Does::Fails, Outcome::Failed, "listener b: no lamp"),
         (Does::Panics, Outcome::Panicked, "listener b: a bug"),
-        (Does::Hangs, Outcome::TimedOut, "listener b: not done after 5s"),
+        (Does::Hangs, Outcome::TimedOut, "listener b: the listener took longer than 5s"),
     ];
     for (before, outcome, cause) in rows {
         let (cluster, calls, causes) = (Cluster::new(), Calls::default(), Calls::default());
@@ -148,9 +148,9 @@ async fn a_listener_that_fails_before_the_run_ends_it_and_the_next_fire_comes() 
         let handle = member
             .scheduler
             .schedule(config, job)
-            .listener(Noting::new("a", &calls))
-            .listener(Noting { before, ..Noting::new("b", &calls) })
-            .listener(Noting::new("c", &calls))
+            .listener(RecordingListener::new("a", &calls))
+            .listener(RecordingListener { before, ..RecordingListener::new("b", &calls) })
+            .listener(RecordingListener::new("c", &calls))
             .listener_timeout(5 * SECOND)
             .retry(RetryPolicy::new(3))
             .event_subscriber(Causes(causes.clone()))
@@ -165,7 +165,7 @@ async fn a_listener_that_fails_before_the_run_ends_it_and_the_next_fire_comes() 
     }
 }
 
-/// Notes what the ends of runs say.
+/// Records the causes of run reports.
 struct Causes(Calls);
 
 impl lite::EventSubscriber for Causes {
@@ -177,15 +177,15 @@ impl lite::EventSubscriber for Causes {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listener_that_fails_after_the_run_changes_nothing_about_it() {
+async fn a_listener_that_fails_after_the_run_does_not_change_its_outcome() {
     for after in [Does::Fails, Does::Panics, Does::Hangs] {
         let (cluster, calls) = (Cluster::new(), Calls::default());
         let member = cluster.member(1);
         let handle = member
             .scheduler
             .schedule(on_request(1), job_fn(|_| async { Ok(()) }))
-            .listener(Noting::new("a", &calls))
-            .listener(Noting { after, ..Noting::new("b", &calls) })
+            .listener(RecordingListener::new("a", &calls))
+            .listener(RecordingListener { after, ..RecordingListener::new("b", &calls) })
             .listener_timeout(5 * SECOND)
             .await
             .unwrap();
@@ -200,11 +200,11 @@ async fn a_listener_that_fails_after_the_run_changes_nothing_about_it() {
     }
 }
 
-/// Waits before a run until it is cancelled.
-struct Patient(Arc<Notify>, Calls);
+/// A listener whose `before` waits until the run is cancelled.
+struct WaitsForCancellation(Arc<Notify>, Calls);
 
 #[async_trait]
-impl JobListener for Patient {
+impl JobListener for WaitsForCancellation {
     async fn before(&self, context: &ShardingContext) -> Result<(), JobError> {
         self.0.notify_one();
         context.cancelled().await;
@@ -229,7 +229,7 @@ async fn a_run_that_is_cancelled_before_its_code_is_called_is_interrupted() {
     let handle = member
         .scheduler
         .schedule(on_request(1), job)
-        .listener(Patient(begun.clone(), calls.clone()))
+        .listener(WaitsForCancellation(begun.clone(), calls.clone()))
         .await
         .unwrap();
     within("joining", handle.joined()).await.unwrap();
@@ -241,14 +241,14 @@ async fn a_run_that_is_cancelled_before_its_code_is_called_is_interrupted() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_is_dropped_takes_its_listeners_along() {
+async fn listeners_are_dropped_together_with_their_run() {
     let (cluster, calls) = (Cluster::new(), Calls::default());
     let member = cluster.member(1);
     let handle = member
         .scheduler
         .schedule(on_request(1), job_fn(|_| async { Ok(()) }))
-        .listener(Noting::new("a", &calls))
-        .listener(Noting { before: Does::Hangs, ..Noting::new("b", &calls) })
+        .listener(RecordingListener::new("a", &calls))
+        .listener(RecordingListener { before: Does::Hangs, ..RecordingListener::new("b", &calls) })
         .listener_timeout(Duration::from_secs(3600))
         .shutdown_grace(2 * SECOND)
         .await
@@ -265,14 +265,14 @@ async fn a_run_that_is_dropped_takes_its_listeners_along() {
 }
 
 /// Counts the runs between `before` and `after`.
-struct Inside {
+struct ConcurrencyProbe {
     now: Arc<AtomicU32>,
     most: Arc<AtomicU32>,
     clock: Arc<TokioClock>,
 }
 
 #[async_trait]
-impl JobListener for Inside {
+impl JobListener for ConcurrencyProbe {
     async fn before(&self, _: &ShardingContext) -> Result<(), JobError> {
         let now = self.now.fetch_add(1, Ordering::SeqCst) + 1;
         self.most.fetch_max(now, Ordering::SeqCst);
@@ -288,13 +288,16 @@ impl JobListener for Inside {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_has_its_place_while_its_listeners_are_called() {
+async fn a_run_keeps_its_place_while_its_listeners_are_called() {
     for (max, expected) in [(1, 1), (3, 3), (9, 5)] {
         let cluster = Cluster::new();
         let member = cluster.member(1);
         let most = Arc::new(AtomicU32::new(0));
-        let listener =
-            Inside { now: Arc::default(), most: most.clone(), clock: cluster.clock.clone() };
+        let listener = ConcurrencyProbe {
+            now: Arc::default(),
+            most: most.clone(),
+            clock: cluster.clock.clone(),
+        };
         let handle = member
             .scheduler
             .schedule(on_request(5), job_fn(|_| async { Ok(()) }))
@@ -313,7 +316,7 @@ async fn a_run_has_its_place_while_its_listeners_are_called() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn limits_of_no_time_are_refused() {
+async fn timeouts_of_zero_are_rejected() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let registration = || member.scheduler.schedule(on_request(1), job_fn(|_| async { Ok(()) }));

@@ -1,4 +1,4 @@
-//! When and where items run while nothing goes wrong.
+//! Schedules and assignment without failures.
 
 use crate::support;
 
@@ -12,7 +12,7 @@ use tokio::sync::{Barrier, Semaphore};
 use support::{Cluster, Runs, balanced, event, every_ten_seconds, settled, within};
 
 #[tokio::test(start_paused = true)]
-async fn every_item_runs_once_per_fire_whoever_owns_it() {
+async fn every_item_runs_once_per_fire_on_its_owner() {
     let cluster = Cluster::new();
     let members = [cluster.member(1), cluster.member(2), cluster.member(3)];
     let runs = Runs::default();
@@ -43,7 +43,7 @@ async fn every_item_runs_once_per_fire_whoever_owns_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_told_what_it_is_for() {
+async fn the_context_of_a_run_has_its_job_item_fire_and_token() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let config = JobBuilder::new("report", 2)
@@ -52,15 +52,15 @@ async fn a_run_is_told_what_it_is_for() {
         .job_parameter("monthly")
         .build()
         .unwrap();
-    let (told, mut facts) = tokio::sync::mpsc::unbounded_channel();
+    let (sender, mut contexts) = tokio::sync::mpsc::unbounded_channel();
     let job = job_fn(move |context| {
-        let told = told.clone();
-        async move { Ok(told.send(context)?) }
+        let sender = sender.clone();
+        async move { Ok(sender.send(context)?) }
     });
     let _handle = member.scheduler.schedule(config, job).await.unwrap();
 
-    let first = within("a run", facts.recv()).await.unwrap();
-    let second = within("a run", facts.recv()).await.unwrap();
+    let first = within("a run", contexts.recv()).await.unwrap();
+    let second = within("a run", contexts.recv()).await.unwrap();
 
     let context = if first.item().index() == 1 { first } else { second };
     assert_eq!(context.job_name().as_str(), "report");
@@ -75,9 +75,10 @@ async fn a_run_is_told_what_it_is_for() {
     assert!(!context.is_cancelled());
 }
 
-/// In this zone midnight is half an hour after noon in UTC, when the test begins, and 1 March a Friday.
+/// In this zone midnight is half an hour after noon in UTC, when the test begins, and 1 March is a
+/// Friday.
 #[tokio::test(start_paused = true)]
-async fn on_an_excluded_day_of_the_zone_there_are_no_fires_and_nothing_is_missed() {
+async fn an_excluded_day_has_no_fires_and_none_is_missed() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
@@ -103,16 +104,16 @@ async fn on_an_excluded_day_of_the_zone_there_are_no_fires_and_nothing_is_missed
     assert_eq!(fires, expected);
     within("leaving", handle.shutdown(Duration::from_secs(1))).await.unwrap();
     while let Some(record) = events.next().await {
-        let told = matches!(
+        let is_reported = matches!(
             record.event,
             JobEvent::Gap { .. } | JobEvent::Missed { .. } | JobEvent::MisfireNoted { .. }
         );
-        assert!(!told, "{record}");
+        assert!(!is_reported, "{record}");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn cron_is_meant_in_the_time_zone_of_the_job() {
+async fn cron_is_evaluated_in_the_time_zone_of_the_job() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
@@ -138,7 +139,7 @@ async fn a_job_without_cron_runs_on_request_only() {
     assert_eq!(one.status().await.unwrap().next_fire, None);
     assert_eq!(runs.all(), []);
 
-    // One request, wherever it is made, runs all items on all instances.
+    // A request to any instance runs all items on all instances.
     two.trigger().await.unwrap();
 
     let seen = runs.until("all items", |seen| seen.len() >= 4).await;
@@ -149,7 +150,7 @@ async fn a_job_without_cron_runs_on_request_only() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_paused_job_starts_nothing_here_and_says_what_it_missed() {
+async fn a_paused_instance_starts_nothing_and_records_missed_fires() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
@@ -164,7 +165,7 @@ async fn a_paused_job_starts_nothing_here_and_says_what_it_missed() {
         |event: &JobEvent| matches!(event, JobEvent::Missed { reason: MissReason::Paused, .. });
     event(&mut events, "a missed fire", missed).await;
     event(&mut events, "another missed fire", missed).await;
-    assert_eq!(runs.all().len(), 3, "nothing has run meanwhile");
+    assert_eq!(runs.all().len(), 3, "no item has run during the pause");
 
     handle.resume().await.unwrap();
     let seen = runs.until("a fire after the pause", |seen| seen.len() == 6).await;
@@ -172,12 +173,12 @@ async fn a_paused_job_starts_nothing_here_and_says_what_it_missed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_more_items_run_at_a_time_than_allowed() {
+async fn max_concurrency_limits_the_items_that_run_at_a_time() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let (running, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (now, max) = (Arc::clone(&running), Arc::clone(&most));
-    // Two at a time can pass this gate, and only two at a time: with fewer the test would stand still.
+    // Two runs pass this barrier together. With a lower concurrency the test would hang.
     let gate = Arc::new(Barrier::new(2));
     let job = job_fn(move |_| {
         let (now, max, gate) = (Arc::clone(&now), Arc::clone(&max), Arc::clone(&gate));
@@ -220,10 +221,10 @@ async fn fires_that_met_a_running_item_are_run_once_afterwards() {
     let config = JobBuilder::new("job", 1).cron(support::EVERY_TEN_SECONDS).build().unwrap();
     let handle = member.scheduler.schedule(config, job).await.unwrap();
     let mut events = handle.events();
-    // The run of 12:00:10 is still going at 12:00:20 and 12:00:30.
+    // The run of 12:00:10 is in progress at 12:00:20 and 12:00:30.
     for waiting in [1, 2] {
-        let noted = |event: &JobEvent| matches!(event, JobEvent::MisfireNoted { waiting: range, .. } if range.count == waiting);
-        event(&mut events, "a misfire", noted).await;
+        let is_noted = |event: &JobEvent| matches!(event, JobEvent::MisfireNoted { waiting: range, .. } if range.count == waiting);
+        event(&mut events, "a misfire", is_noted).await;
     }
 
     gate.add_permits(2);
@@ -233,19 +234,19 @@ async fn fires_that_met_a_running_item_are_run_once_afterwards() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn jobs_of_one_scheduler_do_not_disturb_each_other() {
+async fn jobs_of_one_scheduler_are_independent() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
-    let (often, seldom) = (Runs::default(), Runs::default());
+    let (often, rarely) = (Runs::default(), Runs::default());
     let config = |name, cron| JobBuilder::new(name, 1).cron(cron).build().unwrap();
     let schedule = |config, runs: &Runs| member.scheduler.schedule(config, runs.job());
     let first = schedule(config("often", "0/10 * * * * ?"), &often).await.unwrap();
-    let _second = schedule(config("seldom", "0/30 * * * * ?"), &seldom).await.unwrap();
+    let _second = schedule(config("rarely", "0/30 * * * * ?"), &rarely).await.unwrap();
     often.until("three fires", |seen| seen.len() == 3).await;
-    seldom.until("one fire", |seen| seen.len() == 1).await;
+    rarely.until("one fire", |seen| seen.len() == 1).await;
 
     first.shutdown(Duration::from_secs(1)).await.unwrap();
-    seldom.until("another fire", |seen| seen.len() == 2).await;
+    rarely.until("another fire", |seen| seen.len() == 2).await;
 
     assert_eq!(often.all().len(), 3, "a job that has left does not fire");
     assert_eq!(member.scheduler.jobs().len(), 2);
@@ -253,19 +254,19 @@ async fn jobs_of_one_scheduler_do_not_disturb_each_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_fire_that_comes_while_the_job_is_still_joining_is_run_late() {
+async fn a_fire_during_the_joining_of_the_job_runs_late() {
     type Fault = fn(&reg_center::MemoryCenter);
     let none: Fault = |_| {};
     let cut: Fault = |center| center.suspend(Duration::from_secs(60));
     let rows: [(&str, Fault, Fault, Fault); 2] = [
         ("no connection since the registration", none, cut, |center| center.resume()),
-        // Without a snapshot nobody knows by which schedule the job fires.
+        // Without a snapshot the schedule of the job is unknown.
         ("no snapshot", |center| center.hold_feeds(), none, |center| center.release_feeds()),
     ];
     for (case, before, after, repair) in rows {
         let cluster = Cluster::new();
         let config = every_ten_seconds().build().unwrap();
-        // The items are older than the fire: somebody had them and has left.
+        // The assignment precedes the fire: another instance owned the items and has left.
         let first = cluster.member(1);
         let handle = first.scheduler.schedule(config.clone(), Runs::default().job()).await.unwrap();
         balanced(&cluster, &[&handle], 3).await;

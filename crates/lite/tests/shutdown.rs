@@ -1,4 +1,4 @@
-//! Leaving: draining, deadlines, reports.
+//! Shutdown: draining, deadlines, reports.
 
 use crate::support;
 
@@ -57,14 +57,14 @@ where
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_graceful_shutdown_lets_items_finish_and_hands_nothing_over() {
+async fn a_graceful_shutdown_lets_items_finish_and_leaves_no_orphaned_run() {
     let cluster = Cluster::new();
     let Waiting { member, handle, runs, go } = waiting(&cluster).await;
 
     let begun = cluster.clock.monotonic();
     let shutdown = handle.shutdown(Duration::from_secs(60));
     tokio::pin!(shutdown);
-    // Requests are answered in order: when the second has its answer, the first has been noticed, and waits.
+    // Requests are answered in order: when the status is answered, the shutdown has begun.
     let status = tokio::select! {
         biased;
         _ = &mut shutdown => panic!("the items have not finished"),
@@ -83,11 +83,11 @@ async fn a_graceful_shutdown_lets_items_finish_and_hands_nothing_over() {
     assert!(handle.has_ended());
     assert_eq!(cluster.stored("job", &["instances", "10.0.0.1@-@1"]), None, "deregistered");
 
-    // Who comes next finds nothing to take over.
-    let successor = cluster.member(2);
+    // The next instance finds no run to take over.
+    let next_member = cluster.member(2);
     let later = Runs::default();
     let config = every_ten_seconds().build().unwrap();
-    let _handle = successor.scheduler.schedule(config, later.job()).await.unwrap();
+    let _handle = next_member.scheduler.schedule(config, later.job()).await.unwrap();
     let seen = later.until("the next fire", |seen| seen.len() >= 3).await;
     assert!(seen.iter().all(|run| run.source == "NORMAL"), "{seen:?}");
     assert_eq!(runs.all().len(), 3);
@@ -95,7 +95,7 @@ async fn a_graceful_shutdown_lets_items_finish_and_hands_nothing_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_that_heeds_its_token_ends_at_the_deadline() {
+async fn an_item_that_observes_its_cancellation_ends_at_the_deadline() {
     let cluster = Cluster::new();
     let (_member, handle, _runs) = running(&cluster, |context| async move {
         context.cancelled().await;
@@ -113,7 +113,7 @@ async fn an_item_that_heeds_its_token_ends_at_the_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_that_does_not_is_dropped_after_the_grace() {
+async fn an_item_that_ignores_its_cancellation_is_dropped_after_the_grace() {
     let cluster = Cluster::new();
     let (_member, handle, _runs) = running(&cluster, |_| pending()).await;
 
@@ -121,12 +121,12 @@ async fn an_item_that_does_not_is_dropped_after_the_grace() {
 
     assert_eq!(report.items.len(), 3);
     assert!(report.items.iter().all(|item| item.ending == ItemEnding::Dropped), "{report:?}");
-    assert!(report.deregistered, "its leaving is recorded all the same");
+    assert!(report.deregistered, "the instance is deregistered all the same");
     assert_eq!(report.took.as_secs(), 6, "deadline and grace");
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_cut_short_is_taken_over() {
+async fn a_run_cut_short_by_a_shutdown_is_taken_over() {
     let cluster = Cluster::new();
     let (_member, handle, _runs) = running(&cluster, |_| pending()).await;
     let other = cluster.member(2);
@@ -147,7 +147,7 @@ async fn what_was_cut_short_is_taken_over() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_was_claimed_before_the_shutdown_and_starts_later_is_in_the_report() {
+async fn a_run_claimed_before_the_shutdown_and_started_later_is_in_the_report() {
     let rows = [
         ("it starts before the deadline", 1_000, 5_000),
         ("it starts after the deadline and is cancelled at once", 5_500, 5_500),
@@ -157,7 +157,8 @@ async fn a_run_that_was_claimed_before_the_shutdown_and_starts_later_is_in_the_r
         let member = cluster.member(1);
         let (runs, go) = (Runs::default(), Arc::new(Notify::new()));
         let (noted, wait) = (runs.clone(), Arc::clone(&go));
-        // Item 0 waits for `go`; item 1 ends at once in its first fire, and in its second when it is told to.
+        // Item 0 waits for `go`. Item 1 ends at once in its first fire, and at its cancellation in
+        // its second.
         let job = job_fn(move |context: ShardingContext| {
             noted.note(&context);
             let wait = Arc::clone(&wait);
@@ -177,12 +178,12 @@ async fn a_run_that_was_claimed_before_the_shutdown_and_starts_later_is_in_the_r
         let handle = member.scheduler.schedule(config.build().unwrap(), job).await.unwrap();
         settled(&mut handle.events(), Outcome::Succeeded).await;
 
-        // The claim of the second fire arrives, its answer does not, and the feed says nothing yet.
+        // The claim of the second fire is committed, but its reply is lost, and the feed is held.
         member.center.hold_feeds();
         member.center.fail_next_write(WriteFault::LoseReply);
         let is_claimed = || cluster.stored("job", &["sharding", "1", "running"]).is_some();
         cluster.until("job", "the second claim", is_claimed).await;
-        assert_eq!(runs.all().len(), 2, "{case}: nobody here knows of the claim");
+        assert_eq!(runs.all().len(), 2, "{case}: the instance does not know of its claim");
         let start = cluster.clock.monotonic() + Duration::from_millis(starts_after);
         let meanwhile = async {
             cluster.clock.sleep_until(start).await;
@@ -203,7 +204,7 @@ async fn a_run_that_was_claimed_before_the_shutdown_and_starts_later_is_in_the_r
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_ends_also_if_the_registry_does_not_answer() {
+async fn a_shutdown_ends_even_if_the_registry_does_not_answer() {
     let cluster = Cluster::new();
     let (member, handle, _runs) = running(&cluster, |_| pending()).await;
 
@@ -215,22 +216,22 @@ async fn a_shutdown_ends_also_if_the_registry_does_not_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_shutdown_can_be_in_more_of_a_hurry() {
+async fn a_second_shutdown_can_shorten_the_deadline() {
     let cluster = Cluster::new();
     let (_member, handle, _runs) = running(&cluster, |_| pending()).await;
 
-    let patient = handle.shutdown(Duration::from_secs(3600));
-    let hasty = handle.shutdown(Duration::from_secs(2));
-    let (patient, hasty) = within("both", async { tokio::join!(patient, hasty) }).await;
+    let slow = handle.shutdown(Duration::from_secs(3600));
+    let fast = handle.shutdown(Duration::from_secs(2));
+    let (slow, fast) = within("both shutdowns", async { tokio::join!(slow, fast) }).await;
 
-    let (patient, hasty) = (patient.unwrap(), hasty.unwrap());
-    assert_eq!(patient, hasty);
-    assert_eq!(patient.took.as_secs(), 3);
-    assert_eq!(handle.shutdown(Duration::ZERO).await.unwrap(), patient, "and it is remembered");
+    let (slow, fast) = (slow.unwrap(), fast.unwrap());
+    assert_eq!(slow, fast);
+    assert_eq!(slow.took.as_secs(), 3);
+    assert_eq!(handle.shutdown(Duration::ZERO).await.unwrap(), slow, "the report is kept");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_scheduler_shuts_all_its_jobs_down_and_takes_no_more() {
+async fn a_scheduler_shuts_all_its_jobs_down_and_accepts_no_more() {
     let cluster = Cluster::new();
     let member = cluster.member(1);
     let runs = Runs::default();
@@ -240,7 +241,7 @@ async fn a_scheduler_shuts_all_its_jobs_down_and_takes_no_more() {
         balanced(&cluster, &[&handle], 2).await;
     }
 
-    let reports = within("it", member.scheduler.shutdown(Duration::from_secs(5))).await;
+    let reports = within("the shutdown", member.scheduler.shutdown(Duration::from_secs(5))).await;
 
     let names: Vec<_> = reports.iter().map(|report| report.job.as_str()).collect();
     assert_eq!(names, ["a", "b"]);
@@ -250,26 +251,26 @@ async fn a_scheduler_shuts_all_its_jobs_down_and_takes_no_more() {
     assert!(matches!(late, Err(lite::Error::Stopped { .. })));
 }
 
-/// Looks whether a job has ended, at the moment at which it is woken.
-struct Looking(JobHandle, AtomicBool);
+/// A waker that records whether the job has ended when it is woken.
+struct EndProbe(JobHandle, AtomicBool);
 
-impl Wake for Looking {
+impl Wake for EndProbe {
     fn wake(self: Arc<Self>) {
         self.1.store(self.0.has_ended(), Ordering::SeqCst);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_is_told_of_the_end_of_a_job_finds_it_ended() {
+async fn the_job_has_ended_before_a_shutdown_returns() {
     let cluster = Cluster::new();
     let Waiting { handle, go, .. } = waiting(&cluster).await;
-    let looking = Arc::new(Looking(handle.clone(), AtomicBool::new(false)));
+    let probe = Arc::new(EndProbe(handle.clone(), AtomicBool::new(false)));
     let mut shutdown = pin!(handle.shutdown(Duration::from_secs(30)));
-    let waker = Waker::from(Arc::clone(&looking));
+    let waker = Waker::from(Arc::clone(&probe));
     assert!(shutdown.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
     go.notify_waiters();
     let mut events = handle.events();
     within("the end", async { while events.next().await.is_some() {} }).await;
-    assert!(looking.1.load(Ordering::SeqCst), "it was told of the end before it was there");
+    assert!(probe.1.load(Ordering::SeqCst), "the caller was woken before the job had ended");
     assert!(shutdown.await.unwrap().is_clean());
 }

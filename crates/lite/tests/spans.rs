@@ -1,4 +1,4 @@
-//! The span of a run tells which run it is and how it ended.
+//! The span of a run has the identity and the outcome of the run.
 
 use crate::support;
 
@@ -13,7 +13,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 use support::{Cluster, every_ten_seconds, settled};
 
-/// What is written about spans that have ended, one line each.
+/// Log lines about closed spans.
 #[derive(Clone, Default)]
 struct Ended(Arc<Mutex<Vec<u8>>>);
 
@@ -37,7 +37,7 @@ impl<'a> MakeWriter<'a> for Ended {
 }
 
 impl Ended {
-    /// Returns the lines about runs that have ended.
+    /// Returns the lines about closed spans of runs.
     fn runs(&self) -> Vec<String> {
         let text = String::from_utf8(self.0.lock().clone()).unwrap();
         let is_of_run = |line: &&str| line.contains(" item{") && line.contains(": close ");
@@ -54,7 +54,7 @@ async fn by_item(context: ShardingContext) -> Result<(), JobError> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_span_of_a_run_names_the_run_and_how_it_ended() {
+async fn the_span_of_a_run_has_the_run_and_its_outcome() {
     let ended = Ended::default();
     let subscriber = tracing_subscriber::fmt()
         .with_ansi(false)
@@ -76,7 +76,7 @@ async fn the_span_of_a_run_names_the_run_and_how_it_ended() {
     for (item, ending) in [
         (0, "outcome=\"succeeded\"}"),
         (1, "outcome=\"failed\" cause=\"the disk is full\"}"),
-        (2, "outcome=\"timed_out\" cause=\"not done after 2s: it did not end"),
+        (2, "outcome=\"timed_out\" cause=\"not finished after 2s: it ignored its cancellation"),
     ] {
         let known = format!(" item{{job=job instance=10.0.0.1@-@1 item={item} {fire}");
         let run = runs.iter().find(|run| run.contains(&known));

@@ -1,4 +1,4 @@
-//! A job that an error handler stops, while the registry does not answer as it should.
+//! A stop by an error handler while writes or replies of the registry are lost.
 
 use crate::support;
 
@@ -20,13 +20,13 @@ use support::{Cluster, Member, Runs, event, settled, within};
 
 const SECOND: Duration = Duration::from_secs(1);
 
-/// Stops the job when it is told to.
-struct OnCue(Arc<Notify>);
+/// An error handler that stops the job when the test notifies it.
+struct StopOnNotice(Arc<Notify>);
 
 #[async_trait]
-impl ErrorHandler for OnCue {
+impl ErrorHandler for StopOnNotice {
     fn name(&self) -> &str {
-        "on cue"
+        "stop-on-notice"
     }
 
     async fn handle(&self, _: &RunFailure) -> Result<Reaction, JobError> {
@@ -52,14 +52,14 @@ fn failing_once(runs: &Runs, at_first: impl Fn() + Send + Sync + 'static) -> imp
     })
 }
 
-/// Registers a job whose first run fails, and whose handler stops it on cue.
-async fn stopped_on_cue(member: &Member, runs: &Runs) -> (JobHandle, Arc<Notify>) {
-    let cue = Arc::new(Notify::new());
+/// Registers a job whose first run fails, and whose handler stops it on notice.
+async fn stopped_on_notice(member: &Member, runs: &Runs) -> (JobHandle, Arc<Notify>) {
+    let notice = Arc::new(Notify::new());
     let job = failing_once(runs, || {});
     let registration = member.scheduler.schedule(config(), job);
-    let handle = registration.error_handler(OnCue(cue.clone())).await.unwrap();
+    let handle = registration.error_handler(StopOnNotice(notice.clone())).await.unwrap();
     settled(&mut handle.events(), Outcome::Failed).await;
-    (handle, cue)
+    (handle, notice)
 }
 
 fn is_paused(cluster: &Cluster) -> bool {
@@ -82,11 +82,11 @@ async fn stopped(events: &mut lite::JobEvents) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_and_its_resumption_that_nobody_here_saw_let_the_job_go_on() {
+async fn the_job_goes_on_if_the_view_has_missed_both_the_pause_and_the_resumption() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
     let member = cluster.member(1);
     let center = member.center.clone();
-    // From the failure on, this process does not hear what happens in the registry.
+    // From the failure on, this process receives no changes from the registry.
     let job = failing_once(&runs, move || center.hold_feeds());
     let registration = member.scheduler.schedule(config(), job);
     let handle = registration.error_handler(StopOnErrors).await.unwrap();
@@ -100,13 +100,13 @@ async fn a_pause_and_its_resumption_that_nobody_here_saw_let_the_job_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_pause_whose_answer_is_lost_is_not_written_over_a_resumption() {
+async fn a_pause_whose_reply_is_lost_is_not_written_over_a_resumption() {
     let (log, _guard) = Log::listen_at(tracing::Level::WARN);
     let (cluster, runs) = (Cluster::new(), Runs::default());
     let member = cluster.member(1);
-    let (handle, cue) = stopped_on_cue(&member, &runs).await;
+    let (handle, notice) = stopped_on_notice(&member, &runs).await;
     member.center.fail_next_write(WriteFault::LoseReply);
-    cue.notify_one();
+    notice.notify_one();
     until_paused(&cluster).await;
     resume_server(&cluster).await;
     runs.until("a run after the resumption", |seen| seen.len() > 1).await;
@@ -115,17 +115,17 @@ async fn a_pause_whose_answer_is_lost_is_not_written_over_a_resumption() {
     let audit = cluster.stored("job", &["coordination", "audit"]).unwrap();
     assert_eq!(audit.matches("stop-").count(), 1, "{audit}");
     let text = log.text();
-    assert_eq!(text.matches("asking again").count(), 1, "it is told once: {text}");
+    assert_eq!(text.matches("retrying each second").count(), 1, "logged once: {text}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_program_does_not_resume_what_is_not_yet_paused_in_the_registry() {
+async fn a_program_cannot_resume_a_stopped_job_before_the_pause_is_in_the_registry() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
     let member = cluster.member(1);
-    let (handle, cue) = stopped_on_cue(&member, &runs).await;
+    let (handle, notice) = stopped_on_notice(&member, &runs).await;
     let mut events = handle.events();
     member.center.fail_next_write(WriteFault::LoseRequest);
-    cue.notify_one();
+    notice.notify_one();
     stopped(&mut events).await;
     handle.resume().await.unwrap();
     let status = handle.status().await.unwrap();
@@ -142,11 +142,11 @@ async fn a_program_does_not_resume_what_is_not_yet_paused_in_the_registry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_stopped_while_it_leaves_is_paused_in_the_registry() {
+async fn a_job_stopped_while_it_leaves_is_paused_in_the_registry() {
     for fault in [None, Some(WriteFault::LoseRequest)] {
         let (cluster, runs) = (Cluster::new(), Runs::default());
         let member = cluster.member(1);
-        let (handle, cue) = stopped_on_cue(&member, &runs).await;
+        let (handle, notice) = stopped_on_notice(&member, &runs).await;
         let instance = handle.status().await.unwrap().instance.unwrap().to_string();
         let has_left = || cluster.stored("job", &["instances", &instance]).is_none();
         let decision = async {
@@ -154,7 +154,7 @@ async fn a_job_that_is_stopped_while_it_leaves_is_paused_in_the_registry() {
             if let Some(fault) = fault {
                 member.center.fail_next_write(fault);
             }
-            cue.notify_one();
+            notice.notify_one();
         };
         let both = async { tokio::join!(handle.shutdown(10 * SECOND), decision) };
         let (report, ()) = within("the shutdown", both).await;
@@ -165,18 +165,18 @@ async fn a_job_that_is_stopped_while_it_leaves_is_paused_in_the_registry() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shutdown_does_not_wait_for_ever_for_a_pause_that_cannot_be_written() {
+async fn a_shutdown_waits_for_a_pause_that_cannot_be_written_only_until_its_limit() {
     let (log, _guard) = Log::listen_at(tracing::Level::WARN);
     let (cluster, runs) = (Cluster::new(), Runs::default());
     let member = cluster.member(1);
-    let (handle, cue) = stopped_on_cue(&member, &runs).await;
+    let (handle, notice) = stopped_on_notice(&member, &runs).await;
     let instance = handle.status().await.unwrap().instance.unwrap().to_string();
     let began = lite::Clock::monotonic(&*cluster.clock);
     let has_left = || cluster.stored("job", &["instances", &instance]).is_none();
     let decision = async {
         cluster.until("job", "the instance to leave", has_left).await;
         member.center.suspend(Duration::from_secs(3_600));
-        cue.notify_one();
+        notice.notify_one();
     };
     let both = async { tokio::join!(handle.shutdown(3 * SECOND), decision) };
     let (report, ()) = within("the shutdown", both).await;

@@ -1,4 +1,4 @@
-//! In which zone a cron expression is meant.
+//! Time zones of cron expressions.
 
 use crate::support;
 
@@ -8,7 +8,8 @@ use lite::{Dialect, Error, JobBuilder, JobEvent, Scheduler, SchedulerBuilder};
 
 use support::{Cluster, Runs, Seen, event, noon, within};
 
-/// Shanghai is eight hours before UTC all year: half past eight in the evening there is half past noon here.
+/// Half past eight in the evening. In Shanghai, eight hours ahead of UTC all year, it is 12:30 in
+/// UTC.
 const EVENING: &str = "0 30 20 * * ?";
 const HALF_AN_HOUR: i64 = 1_800;
 const HOUR: i64 = 3_600;
@@ -21,7 +22,7 @@ fn fires(seen: &[Seen]) -> Vec<(i64, &'static str)> {
     seen.iter().map(|run| (run.at(), run.source)).collect()
 }
 
-/// A stored configuration of Java 2.1.5, and most of 3.x, names no zone.
+/// Stored configurations of Java 2.1.5, and most of 3.x, name no zone.
 #[tokio::test(start_paused = true)]
 async fn a_configuration_without_a_zone_fires_in_the_default_zone() {
     let (near, nearer) = (Some("GMT+00:05"), Some("GMT+00:20"));
@@ -55,7 +56,7 @@ async fn a_configuration_without_a_zone_fires_in_the_default_zone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_missed_is_caught_up_with_in_the_default_zone() {
+async fn missed_fires_are_caught_up_in_the_default_zone() {
     let cluster = Cluster::new();
     let member = cluster.member_with(1, shanghai);
     let runs = Runs::default();
@@ -66,7 +67,8 @@ async fn what_was_missed_is_caught_up_with_in_the_default_zone() {
     cluster.pass(an_hour).await;
     within("leaving", handle.shutdown(Duration::from_secs(1))).await.unwrap();
 
-    // Nobody is there for half past nine and half past ten. In UTC the first fire is still to come.
+    // No instance exists for the fires of 21:30 and 22:30. In UTC the first fire would still be in
+    // the future.
     cluster.pass(2 * an_hour).await;
     let next = cluster.member_with(2, shanghai);
     next.scheduler.schedule(config, runs.job()).await.unwrap();
@@ -81,7 +83,7 @@ async fn what_was_missed_is_caught_up_with_in_the_default_zone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_zone_that_is_taken_out_of_the_configuration_gives_way_to_the_default() {
+async fn the_default_zone_applies_after_the_zone_is_removed_from_the_configuration() {
     let cluster = Cluster::new();
     let member = cluster.member_with(1, shanghai);
     let runs = Runs::default();
@@ -109,21 +111,21 @@ async fn a_job_without_cron_has_no_zone() {
 }
 
 #[test]
-fn a_default_zone_that_there_is_not_is_refused_with_what_would_be_valid() {
+fn an_unknown_default_zone_is_rejected_with_the_valid_forms() {
     let registry = reg_center::MemoryRegistry::new();
     for name in ["Mars/Base", "", "GMT+25", "Shanghai"] {
         let builder = Scheduler::builder(std::sync::Arc::new(registry.connect()));
         let Err(Error::Config(fault)) = builder.default_time_zone(name) else {
-            panic!("{name:?} is no zone");
+            panic!("{name:?} was accepted");
         };
         assert_eq!((fault.field, fault.value), ("default_time_zone", format!("{name:?}")));
         assert!(fault.valid.contains("IANA"), "{}", fault.valid);
     }
 }
 
-/// Java would take it for GMT.
+/// Java would treat the unknown zone as GMT.
 #[tokio::test(start_paused = true)]
-async fn a_stored_zone_that_there_is_not_leaves_the_last_good_schedule_in_force() {
+async fn an_unknown_stored_zone_leaves_the_last_valid_schedule_in_force() {
     let cluster = Cluster::new();
     let member = cluster.member_with(1, shanghai);
     let runs = Runs::default();
@@ -142,9 +144,9 @@ async fn a_stored_zone_that_there_is_not_leaves_the_last_good_schedule_in_force(
     assert_eq!(fires(&runs.all()), [(HALF_AN_HOUR, "NORMAL")]);
 }
 
-/// Java instances of 3.x fail at such a zone, those of 2.1.5 at a job without cron: at each reading, until it is repaired.
+/// Java instances of 3.x fail at every read of such a zone, those of 2.1.5 at a job without cron.
 #[tokio::test(start_paused = true)]
-async fn what_the_java_instances_of_a_job_could_not_read_is_not_written() {
+async fn a_configuration_that_java_instances_cannot_read_is_not_written() {
     const CLASS: &str = "com.example.Report";
     let zoned = || JobBuilder::new("job", 1).cron(EVENING).time_zone("Asia/Shanghai");
     let on_request = || JobBuilder::new("job", 1);
@@ -173,20 +175,21 @@ async fn what_the_java_instances_of_a_job_could_not_read_is_not_written() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn overwriting_a_job_of_java_is_refused_with_what_java_could_not_read() {
-    let good = || JobBuilder::new("job", 1).cron(EVENING);
+async fn overwriting_a_java_job_with_a_configuration_that_java_cannot_read_is_rejected() {
+    let valid = || JobBuilder::new("job", 1).cron(EVENING);
     let rows = [
-        (Dialect::V3, good().time_zone("Asia/Shanghai"), "time_zone"),
+        (Dialect::V3, valid().time_zone("Asia/Shanghai"), "time_zone"),
         (Dialect::V2, JobBuilder::new("job", 1), "cron"),
     ];
     for (dialect, local, field) in rows {
         let cluster = Cluster::new();
         let one = cluster.member_with(1, |builder| builder.dialect(dialect));
-        let of_java = good().java_class("com.example.Report").build().unwrap();
+        let of_java = valid().java_class("com.example.Report").build().unwrap();
         let _one = one.scheduler.schedule(of_java, Runs::default().job()).await.unwrap();
         let before = cluster.stored("job", &["config"]);
 
-        // Without `overwrite` the stored one stays in force, and the other is no danger.
+        // Without `overwrite` the stored configuration stays in force, so the local one is
+        // accepted.
         let two = cluster.member(2);
         let stored_wins = local.clone().build().unwrap();
         let two = two.scheduler.schedule(stored_wins, Runs::default().job()).await.unwrap();

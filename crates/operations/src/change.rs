@@ -1,4 +1,4 @@
-//! What a change says about itself: who and why before it, what was done and what was left alone after it.
+//! Author and reason of a change, and the report of its effects.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::{Error, Result};
 
-/// Who makes a change, and why. Both are recorded with it.
+/// Author and reason of a change. Both are recorded with it.
 ///
 /// # Examples
 /// ```
@@ -25,28 +25,29 @@ pub struct By {
 }
 
 impl By {
-    /// Names who makes a change, and why.
+    /// Creates the author and the reason of a change.
     ///
     /// # Errors
-    /// [`Error::Unsaid`] if one of them is blank, longer than [`AuditRecord::MAX_TEXT_BYTES`], or has control characters.
+    /// [`Error::Unsaid`] if one of them is blank, longer than [`AuditRecord::MAX_TEXT_BYTES`], or
+    /// has control characters.
     pub fn new(who: impl Into<String>, why: impl Into<String>) -> Result<Self> {
-        Ok(Self { who: said("who", who.into())?, why: said("why", why.into())? })
+        Ok(Self { who: validated("who", who.into())?, why: validated("why", why.into())? })
     }
 
-    /// Returns who makes the change.
+    /// Returns the author.
     #[must_use]
     pub fn who(&self) -> &str {
         &self.who
     }
 
-    /// Returns why.
+    /// Returns the reason.
     #[must_use]
     pub fn why(&self) -> &str {
         &self.why
     }
 }
 
-fn said(field: &'static str, text: String) -> Result<String> {
+fn validated(field: &'static str, text: String) -> Result<String> {
     let max = AuditRecord::MAX_TEXT_BYTES;
     let found = match () {
         () if text.trim().is_empty() => "blank".to_owned(),
@@ -63,39 +64,39 @@ impl fmt::Display for By {
     }
 }
 
-/// What a change has done.
+/// Effects of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Report {
-    /// What was done, to whom.
+    /// Changes made, with their targets.
     pub done: Vec<Entry>,
-    /// What was left alone, and why.
+    /// Targets left alone, with the reason.
     pub left: Vec<Entry>,
-    /// What could not be done, with the error.
+    /// Changes that failed, with the error.
     pub failed: Vec<Entry>,
-    /// The error of each entry of `failed`, in the same order, for whoever decides by its kind.
+    /// The error of each entry of `failed`, in the same order, for callers that decide by its kind.
     #[serde(skip)]
     pub causes: Vec<Error>,
-    /// The changes as they were recorded: one for each job that was changed.
+    /// Audit records as stored: one for each changed job.
     pub records: Vec<Recorded>,
 }
 
-/// One thing that was done, left alone, or could not be done.
+/// One target of a change, and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Entry {
-    /// In which job.
+    /// Job name.
     pub job: String,
-    /// What: a server, an instance, an item, or the configuration.
+    /// Target: a server, an instance, an item, or the configuration.
     pub target: String,
-    /// What was done to it, or why not.
+    /// Change made to the target, or why none was made.
     pub what: String,
-    /// It was left alone because that is as wanted: it is so already, or it is disabled, and a run of all was asked for.
+    /// True if the target already is as wanted, or is a disabled item in a request for all items.
     pub as_wanted: bool,
 }
 
-/// A change as it was recorded.
+/// A stored audit record, with its job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Recorded {
-    /// In which job.
+    /// Job name.
     pub job: String,
     /// The record.
     #[serde(flatten)]
@@ -103,7 +104,7 @@ pub struct Recorded {
 }
 
 impl Report {
-    /// Adds another report, for instance of the next of several changes: each list behind its own.
+    /// Appends the lists of another report, such as that of the next change.
     pub fn extend(&mut self, other: Self) {
         self.done.extend(other.done);
         self.left.extend(other.left);
@@ -112,7 +113,7 @@ impl Report {
         self.records.extend(other.records);
     }
 
-    /// Adds what could not be done: in which job, what, and why.
+    /// Adds a failed target, with its error.
     pub fn fail(&mut self, job: &str, target: &str, error: Error) {
         let what = error.to_string();
         let (job, target) = (job.to_owned(), target.to_owned());
@@ -120,7 +121,7 @@ impl Report {
         self.causes.push(error);
     }
 
-    /// Adds what was not tried, because the registry had not answered before.
+    /// Adds a target that was not tried, because the registry did not answer an earlier change.
     pub fn skip(&mut self, job: &str, target: &str) {
         let what = "not tried, as the registry did not answer".to_owned();
         let (job, target) = (job.to_owned(), target.to_owned());
@@ -135,7 +136,7 @@ impl Report {
 }
 
 impl fmt::Display for Report {
-    /// One line for each entry.
+    /// Writes one line for each entry.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let rows = [("done", &self.done), ("left alone", &self.left), ("failed", &self.failed)];
         for (word, entries) in rows {
@@ -147,13 +148,13 @@ impl fmt::Display for Report {
     }
 }
 
-/// What is to be changed in a job, decided from one snapshot.
+/// Planned change of one job, based on one snapshot.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Planned {
     pub(crate) steps: Vec<OperatorStep>,
     pub(crate) done: Vec<(String, String)>,
     pub(crate) left: Vec<(String, String)>,
-    /// What was left alone because it is as wanted already.
+    /// Targets left alone because they are as wanted.
     pub(crate) kept: Vec<(String, String)>,
 }
 
@@ -172,12 +173,12 @@ impl Planned {
         self.left.push((target.to_string(), why.into()));
     }
 
-    /// Leaves alone what is as wanted already.
+    /// Leaves a target alone because it is as wanted.
     pub(crate) fn keep(&mut self, target: impl ToString, why: impl Into<String>) {
         self.kept.push((target.to_string(), why.into()));
     }
 
-    /// Returns what is changed, for people, bounded.
+    /// Returns the changed targets for the audit record, shortened to its limit.
     pub(crate) fn target(&self) -> String {
         let mut text = String::new();
         for (target, _) in &self.done {

@@ -1,79 +1,79 @@
-//! What can go wrong between an operator and a namespace. In one line each: what, and what to do.
+//! Errors of operator actions. Each text is one line: the failure, and what to do.
 
 use std::time::Duration;
 
 use coordination::{InvalidConfig, InvalidName, JobName};
 use reg_center::Revision;
 
-/// Why an operation has no regular answer. Unless [`is_unknown`](Self::is_unknown), or the job is removed already
-/// ([`Remains`](Self::Remains)), nothing was changed.
+/// Error of an operator action. Unless [`is_unknown`](Self::is_unknown), or the job is already
+/// removed ([`Remains`](Self::Remains)), nothing was changed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// The registry did not answer, or refused.
+    /// The registry did not answer, or rejected the request.
     #[error("{act}: {source}")]
     Registry {
-        /// What was attempted.
+        /// The attempted action.
         act: String,
-        /// What the registry said.
+        /// Error of the registry.
         source: reg_center::Error,
     },
-    /// It took too long.
-    #[error("waited {waited:?} for {what}, in vain")]
+    /// A deadline has passed.
+    #[error("{what} did not finish within {waited:?}")]
     Deadline {
-        /// What was waited for.
+        /// The action that did not finish.
         what: String,
-        /// How long.
+        /// Time limit.
         waited: Duration,
     },
-    /// There is more than shall be read.
-    #[error("{what} has more than {max}; raise the bound of the reader if that is meant")]
+    /// A job or namespace exceeds a limit of the reader.
+    #[error("{what} has more than {max}; raise the limit of the reader if this size is expected")]
     TooMuch {
-        /// What was read.
+        /// The job or namespace that was read.
         what: String,
-        /// How much is read at most, with its unit.
+        /// The limit, with its unit.
         max: String,
     },
     /// The registry has no such job.
     #[error("the registry has no job {job}")]
     NoSuchJob {
-        /// Which.
+        /// Job name.
         job: JobName,
     },
-    /// The registry has a job of this name, or something is left of one.
-    #[error("the registry has job {job} already: {found}; remove it, or take another name")]
+    /// The registry has a job of this name, or nodes of a removed one.
+    #[error("the registry already has job {job}: {found}; remove it, or choose another name")]
     JobExists {
-        /// Which.
+        /// Job name.
         job: JobName,
-        /// What there is.
+        /// Description of the nodes that exist.
         found: String,
     },
     /// The job has no such server, instance or item.
     #[error("job {job} has no {what} {name}; it has {known}")]
     NoSuch {
-        /// Which job.
+        /// Job name.
         job: JobName,
         /// `server`, `instance` or `item`.
         what: &'static str,
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// What there is.
+        /// The names that exist.
         known: String,
     },
-    /// A name cannot be used.
+    /// A name is not valid.
     #[error(transparent)]
     Name(#[from] InvalidName),
     /// Neither a job nor a server was named.
     #[error("neither a job nor a server is named; valid is a job, the ip of a server, or both")]
     NothingNamed,
-    /// Who makes a change, or why, is missing or too long.
+    /// The author or the reason of a change is blank or not valid.
     #[error("{field} is {found}; valid is a text of 1 to {max} bytes without control characters")]
     Unsaid {
         /// `who` or `why`.
         field: &'static str,
-        /// What was given.
+        /// The given text, or its fault.
         found: String,
-        /// The longest that it may be.
+        /// Maximum length, in bytes.
         max: usize,
     },
     /// A configuration is not valid.
@@ -82,25 +82,25 @@ pub enum Error {
     /// The stored configuration cannot be read.
     #[error("the configuration of job {job} cannot be used: {reason}")]
     Unreadable {
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// What is wrong with it.
+        /// Why it cannot be read.
         reason: String,
     },
-    /// There is a configuration where one was to be stored.
-    #[error("job {job} has a configuration already")]
+    /// A configuration exists where a new one was to be stored.
+    #[error("job {job} already has a configuration")]
     AlreadyThere {
-        /// Which job.
+        /// Job name.
         job: JobName,
     },
-    /// Somebody else has changed the configuration meanwhile.
+    /// Another client has changed the configuration since it was read.
     #[error(
-        "the configuration of job {job} is of revision {found}, not {expected}; read it again and repeat the change"
+        "the configuration of job {job} has revision {found}, not {expected}; read it again and repeat the change"
     )]
     StaleConfig {
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// The revision that the change was made for.
+        /// The revision that the change is based on.
         expected: Revision,
         /// The revision that is stored.
         found: Revision,
@@ -108,74 +108,74 @@ pub enum Error {
     /// A removal was not confirmed.
     #[error("removing job {job} is confirmed by {valid:?} or its name, not by {given:?}")]
     NotConfirmed {
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// What was given.
+        /// The given confirmation.
         given: String,
-        /// What its preview returns now.
+        /// The confirmation of its present preview.
         valid: String,
     },
-    /// Instances of the job live.
+    /// Instances of the job are alive.
     #[error(
-        "instances of job {job} live: {}; shut them down first, or force the removal",
+        "instances of job {job} are alive: {}; shut them down first, or force the removal",
         .instances.join(", ")
     )]
     StillLives {
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// Who.
+        /// The live instances.
         instances: Vec<String>,
     },
-    /// The job changes faster than the change could be made.
-    #[error("job {job} has changed in each of {attempts} attempts; nothing was done")]
+    /// The job changed during each attempt.
+    #[error("job {job} changed during each of {attempts} attempts; nothing was done")]
     Contended {
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// How often it was tried.
+        /// Number of attempts.
         attempts: usize,
     },
-    /// The change may have happened; look before you repeat it.
+    /// The outcome of the change is unknown; read the job before the change is repeated.
     #[error(
-        "nobody can tell whether {act} of job {job} has happened ({cause}); look before it is repeated"
+        "the outcome of {act} of job {job} is unknown ({cause}); check the job before you repeat it"
     )]
     Unknown {
-        /// What was attempted.
+        /// The attempted action.
         act: &'static str,
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// What the registry said.
+        /// Error of the registry.
         cause: String,
     },
-    /// The job is removed, and is no job any more; some of its nodes are still there.
-    #[error("job {job} is removed, but nodes are left of it ({cause}); repeat the removal")]
+    /// The job is removed, but some of its nodes are left.
+    #[error("job {job} is removed, but some of its nodes are left ({cause}); repeat the removal")]
     Remains {
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// Why they are left.
+        /// Why nodes are left.
         cause: String,
     },
-    /// What the runs of a request are to be told is too much for one request.
+    /// The parameter of a request is too long for its number of items.
     #[error(
-        "parameter is a text of {bytes} bytes for {items} items of job {job}; valid are {max} bytes for all items together: a shorter text, or fewer items at a time"
+        "parameter is a text of {bytes} bytes for {items} items of job {job}; valid are up to {max} bytes for all items together: use a shorter text, or fewer items at a time"
     )]
     TooMuchToTell {
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// How many bytes each run is to be told.
+        /// Length of the parameter, in bytes.
         bytes: usize,
-        /// How many items were asked for.
+        /// Number of requested items.
         items: usize,
-        /// How many bytes all of them may be told together.
+        /// Limit for all items together, in bytes.
         max: usize,
     },
-    /// The wire formats have no place for it.
+    /// The wire formats cannot express the request.
     #[error("{what} is not possible for job {job}: {why}")]
     NotSupported {
-        /// What was asked for.
+        /// The request.
         what: &'static str,
-        /// Which job.
+        /// Job name.
         job: JobName,
-        /// What it would take.
+        /// Why the job cannot support it.
         why: String,
     },
 }
@@ -192,7 +192,7 @@ impl Error {
         matches!(self, Self::Unknown { .. })
     }
 
-    /// Returns true if the registry has not answered, so that whoever asks it for something else waits in vain, too.
+    /// Returns true if the registry has not answered, so that further requests would fail as well.
     #[must_use]
     pub fn is_unanswered(&self) -> bool {
         if let Self::Registry { source, .. } = self {
@@ -202,7 +202,7 @@ impl Error {
         matches!(self, Self::Deadline { .. } | Self::Unknown { .. })
     }
 
-    /// After a change was sent and not answered, what goes wrong at the next look leaves open whether it has happened.
+    /// Turns an error after an unanswered commit into [`Error::Unknown`].
     pub(crate) fn or_unknown(self, is_in_doubt: bool, act: &'static str, job: &JobName) -> Self {
         match is_in_doubt {
             true => Self::Unknown { act, job: job.clone(), cause: self.to_string() },
@@ -211,5 +211,5 @@ impl Error {
     }
 }
 
-/// The result of an operation.
+/// Result of an operator action.
 pub type Result<T, E = Error> = std::result::Result<T, E>;

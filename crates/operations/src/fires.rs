@@ -1,19 +1,20 @@
-//! When a job fires next.
+//! Next and last fires of a job.
 
 use coordination::{InvalidConfig, JobConfig};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::schedule_of;
 
-/// The most fires that are computed at a time.
+/// Maximum number of fires that one call computes.
 pub const MAX_FIRES: usize = 1_000;
 
-/// Returns the next fires of a job after a moment, in ascending order: `n` of them, at most [`MAX_FIRES`]; fewer if the
-/// schedule ends, none for a job that runs on request only. There are none on excluded days.
-/// With jitter each begins somewhat later; these are their times all the same.
+/// Returns the next `n` scheduled fire times of a job after a moment, in ascending order.
+///
+/// At most [`MAX_FIRES`] are returned; fewer if the schedule ends, and none for a job that runs on
+/// request only. Excluded days have no fires. Jitter does not change scheduled fire times.
 ///
 /// # Errors
-/// [`InvalidConfig`] names what is wrong with the schedule.
+/// [`InvalidConfig`] names the fault of the schedule.
 ///
 /// # Examples
 /// ```
@@ -42,12 +43,14 @@ pub fn next_fires(
     Ok(all.take(n.min(MAX_FIRES)).collect())
 }
 
-/// How far the last fire is searched for: an expression without a year fires at least once in eight.
+/// Limit of the search for the last fire: every cron expression without a year fires within it.
 const FURTHEST: SignedDuration = SignedDuration::from_hours(24 * 366 * 8);
 
-/// Returns the last fire of a job until `now`; `None` if there was none in the last years, or its schedule cannot be used.
+/// Returns the last fire of a job until `now`.
 ///
-/// The search goes back in doubling steps, so that it takes few steps however seldom the job fires.
+/// Returns `None` if there was none in the last eight years, or the schedule is not valid.
+///
+/// The search goes back in doubling steps, so that rare fires take few steps as well.
 pub(crate) fn last_fire(config: &JobConfig, now: Timestamp) -> Option<Timestamp> {
     let schedule = schedule_of(config).ok()??;
     let until_now = |from: Timestamp| schedule.next_after(from).filter(|fire| *fire <= now);
@@ -65,7 +68,7 @@ mod last_fire_tests {
     use super::*;
 
     #[test]
-    fn the_last_fire_is_found_however_seldom_there_is_one() {
+    fn last_fire_is_found_for_frequent_and_rare_schedules() {
         let rows = [
             ("each second", "* * * * * ?", Some("2024-03-15T12:00:07Z")),
             ("each minute", "0 * * * * ?", Some("2024-03-15T12:00:00Z")),

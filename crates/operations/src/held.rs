@@ -1,11 +1,11 @@
-//! Servers on which an operator lets nothing start, with the last recorded change of each. Pure.
+//! Paused and disabled servers, with the last recorded change of each. Pure functions.
 
 use coordination::{ServerIp, ServerState, server_of};
 use jiff::Timestamp;
 
 use crate::JobSnapshot;
 
-/// The servers on which instances live, by what operators want of them.
+/// Servers with live instances, by their state.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct LiveServers {
     pub(crate) enabled: Vec<ServerIp>,
@@ -34,13 +34,13 @@ impl LiveServers {
         self.enabled.len() + self.paused.len() + self.disabled.len()
     }
 
-    /// Returns true if no instance may start anything, and a pause is a reason for that.
+    /// Returns true if no server is enabled and at least one is paused.
     pub(crate) fn is_paused(&self) -> bool {
         self.enabled.is_empty() && !self.paused.is_empty()
     }
 }
 
-/// Returns the state of a server that is not enabled, with the last recorded change of it.
+/// Returns the state of a paused or disabled server, with the last recorded change of it.
 pub(crate) fn held_back(job: &JobSnapshot, ip: &ServerIp) -> Option<String> {
     let target = format!("server {ip}");
     match job.view().server_state(ip) {
@@ -56,7 +56,7 @@ fn in_brackets(text: Option<String>) -> String {
     text.map_or_else(String::new, |text| format!(" ({text})"))
 }
 
-/// Returns the last recorded change of a server or an item: what was done, by whom, when and why.
+/// Returns the last recorded change of a server or an item: action, author, time and reason.
 pub(crate) fn last_change(job: &JobSnapshot, target: &str) -> Option<String> {
     let is_about = |targets: &str| targets.split(", ").any(|one| one == target);
     let last = job.audit().rev().find(|record| is_about(&record.target))?;

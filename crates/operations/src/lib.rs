@@ -39,7 +39,7 @@ pub use transfer::{
 pub use validate::{schedule_of, validate};
 pub use why::{WhyNot, why_item_not_running, why_not_running};
 
-/// The programs on the page about jobs that are made at run time, so that they compile and run.
+/// Compiles and runs the programs of the page about jobs created at run time.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/runtime-jobs.md")]
 struct RuntimeJobs;

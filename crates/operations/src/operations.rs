@@ -1,4 +1,4 @@
-//! The operator's hand: reads jobs, and changes them by guarded transactions.
+//! Reads jobs, and changes them by guarded transactions.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,18 +13,19 @@ use crate::change::{Planned, Recorded};
 use crate::reader::Reader;
 use crate::{By, Error, JobSnapshot, Namespace, ReadBounds, Report, Result};
 
-/// How often a change is decided anew when the job has changed meanwhile.
+/// Number of attempts if the job changes while a change is planned.
 pub(crate) const ATTEMPTS: usize = 8;
 
-/// Reads and changes the jobs of one namespace: that of the registry centre.
+/// Reads and changes the jobs of one namespace, which the registry client selects.
 ///
-/// Every change is decided from a snapshot, and written by one transaction for each job that fails if what it was
-/// decided by has changed; then it is decided anew, up to eight times. It also writes who made it, and why, unless
-/// [`without_stored_audit`](Self::without_stored_audit) says not to.
+/// Every change is planned from a snapshot. One transaction for each job writes it, guarded by the
+/// versions that the plan depends on. If the transaction conflicts, the change is planned again, up
+/// to eight times. The transaction also writes the author and the reason, unless
+/// [`without_stored_audit`](Self::without_stored_audit) is set.
 ///
 /// # Cancel safety
-/// Reads can be dropped at any time. If the future of a change is dropped nobody knows whether the change has happened:
-/// read the job again.
+/// Reads can be dropped at any time. If the future of a change is dropped, the outcome of the
+/// change is unknown: read the job again.
 ///
 /// # Examples
 /// ```
@@ -56,7 +57,7 @@ impl fmt::Debug for Operations {
 }
 
 impl Operations {
-    /// Operates the jobs of a registry centre.
+    /// Creates the operator actions for the namespace of a registry client.
     #[must_use]
     pub fn new(registry: Arc<dyn RegistryCenter>) -> Self {
         Self {
@@ -67,29 +68,31 @@ impl Operations {
         }
     }
 
-    /// Sets how much is read, and for how long.
+    /// Sets the limits of a read, in size and time.
     #[must_use]
     pub fn bounds(mut self, bounds: ReadBounds) -> Self {
         self.reader.bounds = bounds;
         self
     }
 
-    /// Sets the strategies that configurations may name and plans are made by. Default: those of `sharding`.
+    /// Sets the strategies that configurations may name and plans use. Default: those of
+    /// `sharding`.
     #[must_use]
     pub fn strategies(mut self, strategies: StrategyRegistry) -> Self {
         self.strategies = strategies;
         self
     }
 
-    /// Sets what tells the time. Default: the clock of the system.
+    /// Sets the wall clock. Default: the system clock.
     #[must_use]
     pub fn wall_clock(mut self, wall: fn() -> Timestamp) -> Self {
         self.wall = wall;
         self
     }
 
-    /// Writes no record of changes into the registry. They are still returned and traced. A change whose outcome the
-    /// registry does not tell is then not looked up, and is [`Error::Unknown`].
+    /// Stores no audit records in the registry. They are still returned and traced.
+    ///
+    /// A change without an answer cannot be resolved then, and is [`Error::Unknown`].
     #[must_use]
     pub fn without_stored_audit(mut self) -> Self {
         self.stores_audit = false;
@@ -104,8 +107,11 @@ impl Operations {
         (self.wall)()
     }
 
-    /// Returns the present without a request: the registry's time if the reply to a write of this session carried it, else
-    /// that of [`wall_clock`](Self::wall_clock).
+    /// Returns the present time without a request.
+    ///
+    /// It is the registry's time if a reply to a write of this session carried it, otherwise that
+    /// of
+    /// [`wall_clock`](Self::wall_clock).
     #[must_use]
     pub fn present(&self) -> Timestamp {
         let own = self.now();
@@ -114,11 +120,13 @@ impl Operations {
         time.and_then(Result::ok).unwrap_or(own)
     }
 
-    /// Returns the registry's time, or [`present`](Self::present) if the registry has no clock or does not tell its time.
+    /// Returns the registry's time, or [`present`](Self::present) if the registry gives no time.
     ///
-    /// If no reply to a write has carried the time yet, it touches the node of ElasticJob's clock check in the job of the
-    /// snapshot. The registry refuses this write to a user that may only read. Nothing is written for a job without a
-    /// configuration. Call it before a repair that depends on the time; a diagnosis alone takes [`present`](Self::present).
+    /// If no reply to a write has carried the time yet, this writes the node of ElasticJob's clock
+    /// check in the job of the snapshot. The registry rejects the write of a read-only user.
+    /// Nothing
+    /// is written for a job without a configuration. Call it before a repair that depends on the
+    /// time; [`present`](Self::present) is enough for a diagnosis.
     pub async fn registry_now(&self, job: Option<&JobSnapshot>) -> Timestamp {
         let job = job.filter(|job| job.has_config());
         if let Some(job) = job.filter(|_| self.registry().clock_reading().is_none()) {
@@ -127,7 +135,7 @@ impl Operations {
                 Ok(None) => {}
                 Ok(Some(time)) => return Timestamp::try_from(time).unwrap_or_else(|_| self.now()),
                 Err(error) => {
-                    tracing::debug!(%error, "the registry's time is not known; the own clock is taken");
+                    tracing::debug!(%error, "cannot read the registry's time; using the local clock");
                 }
             }
         }
@@ -138,24 +146,25 @@ impl Operations {
         &*self.reader.registry
     }
 
-    /// Reads a job as it stands at one moment.
+    /// Reads a job as of one moment.
     ///
     /// # Errors
-    /// [`Error::NoSuchJob`], [`Error::TooMuch`], [`Error::Deadline`], or what the registry says.
+    /// [`Error::NoSuchJob`], [`Error::TooMuch`], [`Error::Deadline`], or a registry error.
     pub async fn job(&self, job: &JobName) -> Result<JobSnapshot> {
         self.reader.job(job).await
     }
 
-    /// Reads all jobs, each as it stands at one moment. One that cannot be read is shown as unread, with the reason.
+    /// Reads all jobs, each as of one moment. A job that cannot be read is listed as unread, with
+    /// the reason.
     ///
     /// # Errors
-    /// [`Error::TooMuch`] if there are too many, [`Error::Deadline`], or what the registry says, if their list cannot be
-    /// read.
+    /// [`Error::TooMuch`] if there are too many jobs, [`Error::Deadline`], or a registry error if
+    /// the list of jobs cannot be read.
     pub async fn namespace(&self) -> Result<Namespace> {
         self.reader.namespace().await
     }
 
-    /// Decides a change from a snapshot and writes it, until it was written or nothing is to be done.
+    /// Plans a change from a snapshot and writes it; plans again after a conflict.
     pub(crate) async fn change(
         &self,
         job: &JobName,
@@ -163,10 +172,10 @@ impl Operations {
         by: &By,
         plan: impl Fn(&JobSnapshot, &str) -> Result<Planned>,
     ) -> Result<Report> {
-        self.change_or_make(job, Absence::IsError, act, by, plan).await
+        self.change_or_create(job, Absence::IsError, act, by, plan).await
     }
 
-    /// Reads a job that is about to be changed, or made.
+    /// Reads a job that is to be changed or created.
     async fn job_or_nothing(&self, job: &JobName, absence: Absence) -> Result<JobSnapshot> {
         match (self.job(job).await, absence) {
             (Err(Error::NoSuchJob { .. }), Absence::IsEmpty) => {
@@ -176,8 +185,8 @@ impl Operations {
         }
     }
 
-    /// As [`change`](Self::change), also of a job of which there is no node yet.
-    pub(crate) async fn change_or_make(
+    /// Changes a job like [`change`](Self::change), or creates it if it has no node.
+    pub(crate) async fn change_or_create(
         &self,
         job: &JobName,
         absence: Absence,
@@ -191,7 +200,7 @@ impl Operations {
             let snapshot = self.job_or_nothing(job, absence).await;
             let snapshot = snapshot.map_err(|error| error.or_unknown(sent.is_some(), act, job))?;
             if let Some((planned, record)) = sent.take_if(|_| snapshot.has_recorded(&id)) {
-                return Ok(told(job, planned, record));
+                return Ok(trace_and_report(job, planned, record));
             }
             let mut planned = plan(&snapshot, &id)?;
             if planned.steps.is_empty() {
@@ -210,9 +219,10 @@ impl Operations {
             }
             let txn = snapshot.view().layout().change(&planned.steps).labelled("operator");
             match self.commit(txn).await {
-                Ok(TxnOutcome::Committed(_)) => return Ok(told(job, planned, record)),
+                Ok(TxnOutcome::Committed(_)) => return Ok(trace_and_report(job, planned, record)),
                 Ok(TxnOutcome::Conflict(_)) => {}
-                // The record, which only one of them can write, tells whether this one has happened.
+                // Only this change writes the record with this id, so the next read shows whether
+                // the transaction committed.
                 Err(error) if error.is_unknown() && self.stores_audit => {
                     sent = Some((planned, record));
                 }
@@ -234,13 +244,15 @@ impl Operations {
         }
     }
 
-    /// A commit is never dropped half-way: its outcome would be unknown.
+    /// Commits a transaction. Callers must not drop the future: the outcome would be unknown.
     pub(crate) async fn commit(&self, txn: Txn) -> reg_center::Result<TxnOutcome> {
         self.registry().commit(txn).await
     }
 
-    /// Changes the jobs of a scope. One that fails does not keep the others from being changed, unless the registry does
-    /// not answer: then the rest is not tried.
+    /// Changes the jobs of a scope, one after the other.
+    ///
+    /// A job that fails does not stop the others. If the registry does not answer, the remaining
+    /// jobs are not tried.
     pub(crate) async fn change_all(
         &self,
         scope: &Scope,
@@ -260,7 +272,7 @@ impl Operations {
             };
             match changed {
                 Ok(changed) => report.extend(changed),
-                // It went while the others were changed.
+                // The job was removed after the names were read.
                 Err(Error::NoSuchJob { .. }) => {}
                 Err(error) => {
                     let is_over = error.is_unanswered();
@@ -275,16 +287,16 @@ impl Operations {
     }
 }
 
-/// What it means for a change that there is no node of its job.
+/// Effect of a missing job on a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Absence {
-    /// There is nothing to change.
+    /// The change fails.
     IsError,
-    /// It is to be made.
+    /// The change creates the job.
     IsEmpty,
 }
 
-/// A name that no other change has.
+/// Returns an id that no other change has.
 pub(crate) fn unique_id(now: Timestamp) -> String {
     let mut chance = [0; 8];
     getrandom::fill(&mut chance).expect("the operating system has random numbers");
@@ -297,18 +309,18 @@ fn audited(snapshot: &JobSnapshot, record: &AuditRecord) -> OperatorStep {
     OperatorStep::SetAudit { log, expect }
 }
 
-/// Reports a change that has happened, and tells whoever listens.
-pub(crate) fn told(job: &JobName, planned: Planned, record: AuditRecord) -> Report {
+/// Traces a committed change, and returns its report.
+pub(crate) fn trace_and_report(job: &JobName, planned: Planned, record: AuditRecord) -> Report {
     trace(job, &record);
     planned.report(job, Some(record))
 }
 
 pub(crate) fn trace(job: &JobName, record: &AuditRecord) {
     let AuditRecord { id, who, why, act, target, .. } = record;
-    tracing::info!(%job, act, target, who, why, id, "an operator has changed a job");
+    tracing::info!(%job, act, target, who, why, id, "an operator changed a job");
 }
 
-/// Reports a change that only the caller and the trace tell of.
+/// Traces a change whose record is not stored, and returns its record.
 pub(crate) fn recorded(job: &JobName, record: AuditRecord) -> Recorded {
     trace(job, &record);
     Recorded { job: job.to_string(), record }

@@ -1,4 +1,4 @@
-//! What if: which items would move if instances joined or left, servers changed, or the configuration did.
+//! Preview of the moves of items if instances, servers or the configuration changed.
 
 use std::collections::BTreeSet;
 
@@ -8,10 +8,10 @@ use sharding::{Assignment, InstanceId, StrategyRegistry};
 
 use crate::JobSnapshot;
 
-/// A change that has not been made.
+/// Hypothetical change of a job.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct WhatIf {
-    /// Instances that would join. Their servers are taken for enabled.
+    /// Instances that would join. Their servers count as enabled.
     pub join: Vec<InstanceId>,
     /// Instances that would leave.
     pub leave: Vec<InstanceId>,
@@ -19,43 +19,44 @@ pub struct WhatIf {
     pub disable: Vec<ServerIp>,
     /// Servers that would be enabled.
     pub enable: Vec<ServerIp>,
-    /// How many items there would be.
+    /// New number of items.
     pub total_count: Option<u32>,
-    /// Which strategy would assign them.
+    /// New strategy.
     pub strategy: Option<String>,
 }
 
-/// An item that would move.
+/// An item that would get another owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct PlannedMove {
-    /// Which item.
+    /// Item number.
     pub item: u32,
-    /// To whom it belongs.
+    /// Present owner.
     pub from: Option<String>,
-    /// To whom it would.
+    /// Next owner.
     pub to: Option<String>,
-    /// It runs at the moment, and would move when it has ended.
+    /// True if the item runs now, so that it would move when the run has ended.
     pub waits: bool,
 }
 
-/// What would come of a change.
+/// Effect of a hypothetical change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct MovePlan {
     /// The items that would move.
     pub moves: Vec<PlannedMove>,
-    /// The instances that items would be given to, in the order in which strategies see them.
+    /// Instances that would be available, in the order in which strategies see them.
     pub members: Vec<String>,
-    /// Nobody would be available: items stay where they are, and nobody runs them.
+    /// True if no instance would be available: items keep their owners, and none of them runs.
     pub nobody: bool,
-    /// A Java instance leads, and assigns by its own code: the formulas are the same, and it moves everything at once.
+    /// True if a Java instance leads. It assigns by the same formulas, but moves all items at once.
     pub java_leads: bool,
 }
 
-/// Returns which items would move, by the code by which a leader of ours decides. `now_ms` is the wall time in milliseconds
-/// since 1970 UTC, which one strategy looks at.
+/// Returns the items that would move, computed by the code of a Rust leader.
+///
+/// `now_ms` is the wall time in milliseconds since 1970 UTC, which one strategy depends on.
 ///
 /// # Errors
-/// What is wrong with the configuration, the strategy or its answer.
+/// A text about the fault of the configuration, the strategy or its result.
 pub fn plan_moves(
     job: &JobSnapshot,
     what_if: &WhatIf,
@@ -74,8 +75,8 @@ pub fn plan_moves(
     let mut members = members(job, what_if);
     sharding::sort_descending(&mut members);
     let before = Assignment::from_owners(job.items().into_iter().map(|i| job.owner(i).cloned()));
-    let nobody = members.is_empty();
-    let after = match nobody {
+    let has_no_members = members.is_empty();
+    let after = match has_no_members {
         true => before.clone(),
         false => job.view().assignment_for(&members, &config, strategies, now_ms)?,
     };
@@ -89,7 +90,7 @@ pub fn plan_moves(
     Ok(MovePlan {
         moves: moves.collect(),
         members: members.iter().map(ToString::to_string).collect(),
-        nobody,
+        nobody: has_no_members,
         java_leads: job.view().leader().is_some_and(|leader| job.is_java(leader) != Some(false)),
     })
 }

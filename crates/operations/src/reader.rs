@@ -1,4 +1,6 @@
-//! Reading a namespace, bounded in number and time. What could not be read is told, and never taken for absent.
+//! Reads a namespace, within limits of number and time.
+//!
+//! A node that could not be read is reported, and never taken for absent.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,18 +12,18 @@ use tokio::time::Instant;
 
 use crate::{Error, JobSnapshot, Result};
 
-/// How much is read, and for how long.
+/// Limits of a read, in size and time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadBounds {
-    /// How long reading one job, or the list of jobs, may take. Default 30 s.
+    /// Deadline of one read of a job, or of the list of jobs. Default: 30 s.
     pub deadline: Duration,
-    /// How many nodes a job may have. Default 1 000 000.
+    /// Maximum number of nodes of a job. Default: 1 000 000.
     pub max_nodes: usize,
-    /// How many bytes the paths and data of a job may have. Default 256 MiB.
+    /// Maximum size of the paths and data of a job, in bytes. Default: 256 MiB.
     pub max_bytes: usize,
-    /// How many jobs a namespace may have. Default 10 000.
+    /// Maximum number of jobs of a namespace. Default: 10 000.
     pub max_jobs: usize,
-    /// How many jobs are read at a time, at least 1. Default 8.
+    /// Number of jobs read at the same time, at least 1. Default: 8.
     pub at_a_time: usize,
 }
 
@@ -37,18 +39,18 @@ impl Default for ReadBounds {
     }
 }
 
-/// A namespace. Each job is shown as it stood at one moment; different jobs at different ones.
+/// A namespace. Each job is read as of one moment, but different jobs as of different moments.
 #[derive(Clone, Debug, Default)]
 pub struct Namespace {
-    /// What was read, in the order of the names. What has no configuration is no job; see
-    /// [`JobSnapshot::has_config`].
+    /// Jobs that were read, in the order of their names. Nodes without a configuration are no job;
+    /// see [`JobSnapshot::has_config`].
     pub jobs: Vec<JobSnapshot>,
-    /// What is there and could not be read: its name, and why.
+    /// Jobs that could not be read: name and error.
     pub unread: Vec<(String, Error)>,
 }
 
 impl Namespace {
-    /// Returns the jobs: what has a configuration.
+    /// Returns the jobs that have a configuration.
     pub fn configured(&self) -> impl Iterator<Item = &JobSnapshot> + Clone {
         self.jobs.iter().filter(|job| job.has_config())
     }
@@ -60,7 +62,7 @@ impl Namespace {
     }
 }
 
-/// How long to wait before asking a registry again that has just said that it cannot answer.
+/// Delay between a retryable error of the registry and the next attempt.
 pub(crate) const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
 /// Reads jobs of one registry.
@@ -74,8 +76,8 @@ impl Reader {
     pub(crate) async fn names(&self) -> Result<Vec<String>> {
         let root = NodePath::root();
         let read = || self.registry.children(&root);
-        let mut names = self.asking("listing the jobs", read).await?.unwrap_or_default();
-        // No job, but the list of those that were made from templates.
+        let mut names = self.retrying("listing the jobs", read).await?.unwrap_or_default();
+        // This node is the list of jobs from templates, and no job.
         names.retain(|name| name != RUNTIME_INDEX);
         match names.len() > self.bounds.max_jobs {
             true => {
@@ -100,7 +102,7 @@ impl Reader {
         for (name, read) in all {
             match read {
                 Ok(job) => namespace.jobs.push(job),
-                // It went while the others were read.
+                // The job was removed after the names were read.
                 Err(Error::NoSuchJob { .. }) => {}
                 Err(error) => namespace.unread.push((name, error)),
             }
@@ -110,17 +112,17 @@ impl Reader {
 
     /// Reads one node.
     pub(crate) async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
-        self.asking(&format!("reading {path}"), || self.registry.read(path)).await
+        self.retrying(&format!("reading {path}"), || self.registry.read(path)).await
     }
 
-    /// Reads a job as it stands at one moment, not before everything that was committed before the call.
+    /// Reads a job as of one moment, which is not before the call.
     pub(crate) async fn job(&self, job: &JobName) -> Result<JobSnapshot> {
         let act = format!("reading job {job}");
-        self.asking(&act, || self.registry.sync()).await?;
+        self.retrying(&act, || self.registry.sync()).await?;
         let root = Layout::new(job).root();
-        // Tells at once what a feed would only wait for: that the registry refuses.
-        let there = self.asking(&act, || self.registry.read(&root)).await?;
-        if there.is_none() {
+        // A plain read reports an error at once, while a feed would only wait.
+        let found = self.retrying(&act, || self.registry.read(&root)).await?;
+        if found.is_none() {
             return Err(Error::NoSuchJob { job: job.clone() });
         }
         let nodes = self.within(&act, self.nodes(job, &root)).await??;
@@ -153,14 +155,15 @@ impl Reader {
                         return Err(too_much(format!("{} bytes", self.bounds.max_bytes)));
                     }
                 }
-                // Nothing changes before the snapshot is whole.
+                // A feed has no changes between `Init` and `Ready`.
                 Some(Change::Put(_) | Change::Gone { .. }) => {}
             }
         }
     }
 
-    /// Asks until the registry answers, or refuses for good, or the time is up.
-    pub(crate) async fn asking<T, F>(&self, act: &str, ask: impl Fn() -> F) -> Result<T>
+    /// Repeats a request until the registry answers, the error is not retryable, or the deadline
+    /// passes.
+    pub(crate) async fn retrying<T, F>(&self, act: &str, ask: impl Fn() -> F) -> Result<T>
     where
         F: Future<Output = reg_center::Result<T>>,
     {

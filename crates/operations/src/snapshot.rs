@@ -1,4 +1,4 @@
-//! One job as it stood at one moment: everything that the pure parts of this crate look at.
+//! One job as of one moment, which the pure parts of this crate work on.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::validate;
 
-/// One job as it stood at one moment of the registry. What the snapshot does not show was not there.
+/// One job as of one moment of the registry. A node that the snapshot lacks did not exist then.
 ///
 /// # Examples
 /// ```
@@ -32,7 +32,7 @@ pub struct JobSnapshot {
 }
 
 impl JobSnapshot {
-    /// Makes a snapshot of a job's nodes, its root among them.
+    /// Builds a snapshot from a job's nodes, including its root.
     #[must_use]
     pub fn of_nodes(job: &JobName, nodes: Vec<Node>) -> Self {
         let layout = Layout::new(job);
@@ -54,20 +54,21 @@ impl JobSnapshot {
         &self.job
     }
 
-    /// Returns true if there is a node of the job at all.
+    /// Returns true if the job has any node.
     #[must_use]
     pub fn exists(&self) -> bool {
         !self.nodes.is_empty()
     }
 
-    /// Returns true if a configuration is stored, whether or not it can be used. What has none is no job, but what is left
-    /// of one, or something else.
+    /// Returns true if a configuration is stored, whether or not it can be read.
+    ///
+    /// Without one, the nodes are leftovers of a removed job, or belong to another application.
     #[must_use]
     pub fn has_config(&self) -> bool {
         *self.view.config_state() != ConfigState::Absent
     }
 
-    /// Returns in which dialect the job's nodes are.
+    /// Returns the dialect of the job's nodes.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         self.view.layout().dialect()
@@ -85,7 +86,7 @@ impl JobSnapshot {
         self.view.config().map(|config| &**config)
     }
 
-    /// Returns what is wrong with the stored configuration.
+    /// Returns why the stored configuration cannot be read.
     #[must_use]
     pub fn config_fault(&self) -> Option<&str> {
         match self.view.config_state() {
@@ -94,20 +95,21 @@ impl JobSnapshot {
         }
     }
 
-    /// Returns the revision of the stored configuration, which a change of it has to name.
+    /// Returns the revision of the stored configuration, which an update has to name.
     #[must_use]
     pub fn config_revision(&self) -> Option<Revision> {
         self.node(&NodeKind::Config).map(|node| node.stat.modified)
     }
 
-    /// Returns the template that the job was made from, or what is wrong with its record; `None` for a job that the code of
-    /// its instances has registered.
+    /// Returns the template that the job was created from, or why its record cannot be read.
+    ///
+    /// Returns `None` for a job that the code of its instances has registered.
     #[must_use]
     pub fn template(&self) -> Option<Result<TemplateRecord, String>> {
         self.node(&NodeKind::Template).map(|node| decode_template(&node.data))
     }
 
-    /// Returns a node.
+    /// Returns the node of this kind.
     #[must_use]
     pub fn node(&self, kind: &NodeKind) -> Option<&Node> {
         self.nodes.get(&self.view.layout().path(kind))
@@ -130,7 +132,7 @@ impl JobSnapshot {
         log.into_iter().flat_map(|log| log.value.records())
     }
 
-    /// Returns the log of changes with its version; what cannot be read is begun anew.
+    /// Returns the audit log with its version; an unreadable log is replaced by an empty one.
     pub(crate) fn audit_log(&self) -> (AuditLog, Option<reg_center::Version>) {
         let version = self.node(&NodeKind::Audit).map(|node| node.stat.version);
         let log = self.audit.as_ref().ok().and_then(Option::as_ref);
@@ -143,32 +145,37 @@ impl JobSnapshot {
         self.view.instances().cloned().collect()
     }
 
-    /// Returns the registered instances of a server. Addresses are compared as a whole.
+    /// Returns the registered instances of a server. Addresses have to be equal, not share a
+    /// prefix.
     pub fn instances_on<'a>(&'a self, ip: &'a ServerIp) -> impl Iterator<Item = &'a InstanceId> {
         self.view.instances().filter(move |id| server_of(id).as_ref() == Some(ip))
     }
 
-    /// Returns whether a registered instance is a Java instance; `None` while an operator's wish in its node, in 2.1.5,
-    /// hides whose it is.
+    /// Returns whether a registered instance is a Java instance.
+    ///
+    /// Returns `None` while a manual request in the node of the instance, in 2.1.5, hides its kind.
     #[must_use]
     pub fn is_java(&self, id: &InstanceId) -> Option<bool> {
         let hidden = self.dialect() == Dialect::V2 && self.view.is_triggered(id);
         (!hidden).then(|| self.view.is_foreign(id))
     }
 
-    /// Returns true unless all registered instances are certainly ours.
+    /// Returns true unless all registered instances are known to be Rust instances.
     #[must_use]
     pub fn may_have_java(&self) -> bool {
         self.view.instances().any(|id| self.is_java(id) != Some(false))
     }
 
-    /// Returns the instances that can be given items, in ascending order.
+    /// Returns the available instances in ascending order.
     #[must_use]
     pub fn available(&self) -> Vec<InstanceId> {
         self.view.instances().filter(|id| self.view.is_available(id)).cloned().collect()
     }
 
-    /// Returns the job's items: as many as the configuration in force says; without one, those of which anything is known.
+    /// Returns the job's items.
+    ///
+    /// Their number comes from the configuration in force. Without one, the items with any node are
+    /// returned.
     #[must_use]
     pub fn items(&self) -> Vec<ShardingItem> {
         match self.config() {
@@ -177,20 +184,22 @@ impl JobSnapshot {
         }
     }
 
-    /// Returns who owns an item.
+    /// Returns the owner of an item.
     #[must_use]
     pub fn owner(&self, item: ShardingItem) -> Option<&InstanceId> {
         self.view.item(item).owner.as_ref().map(|owner| &owner.value)
     }
 
-    /// Returns who runs an item: who its record says, else who its mark says, else, as marks of 2.1.5 name nobody, its
-    /// owner.
+    /// Returns the instance that runs an item.
+    ///
+    /// It is the holder of the record, otherwise the instance that the mark names. Marks of 2.1.5
+    /// name no instance; then it is the owner.
     #[must_use]
     pub fn runner(&self, item: ShardingItem) -> Option<&InstanceId> {
         runner(self.view.item(item))
     }
 
-    /// Returns true if an item runs: its record or its mark says so.
+    /// Returns true if the record or the mark of an item shows a run.
     #[must_use]
     pub fn is_running(&self, item: ShardingItem) -> bool {
         let shown = self.view.item(item);
@@ -198,8 +207,9 @@ impl JobSnapshot {
         recorded || shown.running
     }
 
-    /// Returns the registered instance that marks an item as running although the item's record shows no run. Java instances
-    /// write no records, so their marks do not count.
+    /// Returns the Rust instance that marks an item as running although its record shows no run.
+    ///
+    /// Java instances write no records, so their marks do not count.
     #[must_use]
     pub fn marked_only(&self, item: ShardingItem) -> Option<&InstanceId> {
         let shown = self.view.item(item);
@@ -209,7 +219,8 @@ impl JobSnapshot {
         is_known.then_some(marker)
     }
 
-    /// Returns which instance has made the mark of an item's run: the mark names it, or goes with its session.
+    /// Returns the instance that wrote the mark of a run: the mark names it, or its session owns
+    /// it.
     fn marker<'a>(&'a self, shown: &'a ItemView) -> Option<&'a InstanceId> {
         let in_session = |id: &&InstanceId| {
             let node = self.node(&NodeKind::Instance((*id).clone()));
@@ -219,7 +230,7 @@ impl JobSnapshot {
     }
 }
 
-/// Returns who runs an item; see [`JobSnapshot::runner`].
+/// Returns the instance that runs an item; see [`JobSnapshot::runner`].
 pub(crate) fn runner(shown: &ItemView) -> Option<&InstanceId> {
     let record = shown.ledger.as_ref().and_then(|ledger| ledger.value.running());
     let of_mark = || {

@@ -1,6 +1,8 @@
-//! The statistics of ElasticJob's lifecycle API, computed from snapshots: pure, and without the original's wrong answers.
+//! Statistics as in ElasticJob's lifecycle API, computed from snapshots by pure functions.
 //!
-//! Fields have the names of the original in JSON; those that it does not have come after them.
+//! JSON fields have the names of the original. Additional fields come after them. Known wrong
+//! answers
+//! of the original are corrected.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,28 +13,29 @@ use sharding::ShardingItem;
 use crate::JobSnapshot;
 use crate::held::LiveServers;
 
-/// How a job is doing. `docs/operations.md` has the words of the Java original for each.
+/// State of a job. `docs/operations.md` lists the corresponding states of the Java original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum JobState {
-    /// Every item belongs to an instance that lives, and no item's last run failed.
+    /// Every item has a live owner, and no item's last run failed.
     Ok,
-    /// The last run of an item failed, panicked or took too long.
+    /// The last run of an item failed, panicked or timed out.
     Failing,
-    /// An item belongs to no instance that lives: items are to be assigned anew.
+    /// An item has no live owner, so that the leader is about to reshard.
     Resharding,
-    /// Instances live, and every server of theirs is paused, or disabled where another one is paused.
+    /// Instances are alive, no server of theirs is enabled, and at least one is paused.
     Paused,
-    /// Instances live, and every server of theirs is disabled.
+    /// Instances are alive, and all of their servers are disabled.
     Disabled,
-    /// No instance lives.
+    /// No instance is alive.
     NoInstance,
-    /// No instance lives, and one was lost in a run: that run is unfinished.
+    /// No instance is alive, and at least one run is unfinished.
     Crashed,
 }
 
 impl JobState {
-    /// Returns the word: `OK`, `FAILING`, `RESHARDING`, `PAUSED`, `DISABLED`, `NO_INSTANCE`, `CRASHED`.
+    /// Returns the text: `OK`, `FAILING`, `RESHARDING`, `PAUSED`, `DISABLED`, `NO_INSTANCE` or
+    /// `CRASHED`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -47,130 +50,132 @@ impl JobState {
     }
 }
 
-/// A job on one line.
+/// Summary of a job, for one line of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct JobBrief {
-    /// Its name.
+    /// Job name.
     pub job_name: String,
-    /// How it is doing.
+    /// State of the job.
     pub status: JobState,
-    /// How many items' last runs failed, panicked or took too long.
+    /// Number of items whose last run failed, panicked or timed out.
     pub failing_items: usize,
-    /// How many of the servers on which instances live are paused.
+    /// Number of paused servers with live instances.
     pub paused_servers: usize,
-    /// On how many servers instances live.
+    /// Number of servers with live instances.
     pub live_servers: usize,
-    /// What it is for; `None` without a usable configuration, as with all that comes out of it.
+    /// Description; `None` without a readable configuration, like all fields that come from it.
     pub description: Option<String>,
-    /// When it fires; `None` also for a job that runs on request only.
+    /// Cron expression; also `None` for a job that runs on request only.
     pub cron: Option<String>,
-    /// How many instances live.
+    /// Number of live instances.
     pub instance_count: usize,
-    /// How many items it has.
+    /// Number of items.
     pub sharding_total_count: Option<u32>,
-    /// In which dialect its nodes are: `2.1.5` or `3.x`.
+    /// Dialect of the job's nodes: `2.1.5` or `3.x`.
     pub dialect: &'static str,
-    /// What is wrong with its configuration.
+    /// Why the configuration cannot be read.
     pub config_fault: Option<String>,
-    /// The template that it was made from; `None` for a job that the code of its instances has registered.
+    /// Template that the job was created from; `None` if the code of its instances registered it.
     pub template: Option<String>,
-    /// Its label, by which processes choose whether they take it.
+    /// Label of the job, by which processes choose whether they join it.
     pub label: Option<String>,
 }
 
-/// A server on one line.
+/// Summary of a server, for one line of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerBrief {
-    /// Its address.
+    /// IP address.
     pub server_ip: String,
-    /// The instances that live on it.
+    /// Live instances on the server.
     pub instances: BTreeSet<String>,
-    /// The jobs that know it.
+    /// Names of the jobs that know the server.
     pub job_names: BTreeSet<String>,
-    /// How many instances live on it.
+    /// Number of live instances on the server.
     pub instances_num: usize,
-    /// How many jobs know it.
+    /// Number of jobs that know the server.
     pub jobs_num: usize,
-    /// For how many of them it is disabled.
+    /// Number of those jobs for which the server is disabled.
     pub disabled_jobs_num: usize,
-    /// For how many of them it is paused.
+    /// Number of those jobs for which the server is paused.
     pub paused_jobs_num: usize,
 }
 
-/// A job as one server has it.
+/// State of a job on one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ServerJob {
-    /// The job's name.
+    /// Job name.
     pub job_name: String,
-    /// `DISABLED`, or `OK`.
+    /// `DISABLED` or `OK`.
     pub status: JobState,
-    /// How many of the job's instances live on the server.
+    /// Number of live instances of the job on the server.
     pub instance_count: usize,
-    /// The server is paused for the job.
+    /// True if the server is paused for the job.
     pub paused: bool,
 }
 
-/// How an item is doing. `docs/operations.md` has the words of the Java original for each.
+/// State of an item. `docs/operations.md` lists the corresponding states of the Java original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ItemState {
-    /// An operator wants it not to run.
+    /// An operator has disabled the item.
     Disabled,
-    /// It runs.
+    /// The item runs.
     Running,
-    /// It belongs to no instance that lives.
+    /// The item has no live owner.
     Unowned,
-    /// It waits for its next fire.
+    /// The item waits for its next fire.
     Pending,
 }
 
-/// An item on one line.
+/// Summary of an item, for one line of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ItemBrief {
-    /// Which item.
+    /// Item number.
     pub item: u32,
-    /// The address of its owner, living or not; `None` if it has none.
+    /// IP address of the owner, live or not; `None` if the item has no owner.
     pub server_ip: Option<String>,
-    /// Its owner's whole id.
+    /// Instance id of the owner.
     pub instance_id: Option<String>,
-    /// How it is doing. One that is disabled is shown so even while it runs.
+    /// State of the item. A disabled item is shown as disabled even while it runs.
     pub status: ItemState,
-    /// Somebody has taken it over, and runs it.
+    /// True if another instance has taken over the item and runs it.
     pub failover: bool,
-    /// It runs, disabled or not.
+    /// True if the item runs, disabled or not.
     pub running: bool,
-    /// Which instance runs it, as far as that shows; `None` while it does not run.
+    /// Instance that runs the item, if known; `None` while it does not run.
     pub runs_on: Option<String>,
-    /// Why it runs: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`; `None` while no record shows a run.
+    /// Source of the run: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`; `None` without a recorded
+    /// run.
     pub source: Option<&'static str>,
-    /// An operator's request to run it waits in its record.
+    /// True if a manual request waits in the record.
     pub requested: bool,
-    /// Its last holder is gone, and it waits for somebody to take it over.
+    /// True if the last holder is gone and the run waits for a takeover.
     pub orphaned: bool,
-    /// To whom it moves as soon as its run has ended.
+    /// Next owner, once the run has ended.
     pub moves_to: Option<String>,
-    /// The token of its last claim by an instance of ours.
+    /// Fencing token of the last claim by a Rust instance.
     pub token: Option<u64>,
-    /// The fire that it runs for, or the last scheduled one that was claimed, in milliseconds since 1970 UTC.
+    /// Scheduled fire time of the run, or of the last claimed run, in milliseconds since 1970 UTC.
     pub fire_ms: Option<i64>,
-    /// When its present run began, or its last one if none goes on, by its holder's clock.
+    /// Start of the present or last run by its holder's clock, in milliseconds since 1970 UTC.
     pub began_ms: Option<i64>,
-    /// When its last run ended; `None` while it runs.
+    /// End of the last run, in milliseconds since 1970 UTC; `None` while the item runs.
     pub ended_ms: Option<i64>,
-    /// How the last run that has ended did so. While the item runs, that is the run before.
+    /// Outcome of the last run that has ended. While the item runs, that of the run before.
     pub outcome: Option<&'static str>,
-    /// Why the last run that did not succeed failed: one line of at most 256 bytes; `None` once a run has succeeded.
+    /// Reason of the last failure: one line of at most 256 bytes; `None` once a run has succeeded.
     pub failure: Option<String>,
 }
 
-/// Returns how a job is doing.
+/// Returns the state of a job.
 ///
-/// Unlike the original: only items that the job has count, each of them has to have an owner, and servers count whose
-/// instances live, so that neither leftovers of a smaller job nor dead servers change the answer.
+/// Unlike the original, only items that the job has count, and each of them needs an owner. Only
+/// servers with live instances count. So leftovers of a smaller job and dead servers do not change
+/// the state.
 #[must_use]
 pub fn job_state(job: &JobSnapshot) -> JobState {
     let items = job.items();
@@ -190,13 +195,13 @@ pub fn job_state(job: &JobSnapshot) -> JobState {
     }
 }
 
-/// Returns true if a run of an item was begun and has no end: its record or a mark shows it.
+/// Returns true if the record or a mark of an item shows a run that has not ended.
 fn is_unfinished(job: &JobSnapshot, item: ShardingItem) -> bool {
     let shown = job.view().item(item);
     shown.queued || shown.is_busy()
 }
 
-/// Returns the items whose last run failed, panicked or took too long, in ascending order.
+/// Returns the items whose last run failed, panicked or timed out, in ascending order.
 pub(crate) fn failing_items(job: &JobSnapshot) -> Vec<ShardingItem> {
     let has_failed = |item: &ShardingItem| {
         let record = job.view().item(*item).ledger.as_ref();
@@ -208,12 +213,12 @@ pub(crate) fn failing_items(job: &JobSnapshot) -> Vec<ShardingItem> {
     job.items().into_iter().filter(has_failed).collect()
 }
 
-/// Returns true if an item belongs to an instance that lives.
+/// Returns true if an item has a live owner.
 pub(crate) fn is_owned(job: &JobSnapshot, item: ShardingItem) -> bool {
     job.owner(item).is_some_and(|owner| job.view().is_registered(owner))
 }
 
-/// Returns a job on one line.
+/// Returns the summary of a job.
 #[must_use]
 pub fn job_brief(job: &JobSnapshot) -> JobBrief {
     let config = job.config();
@@ -238,7 +243,7 @@ pub fn job_brief(job: &JobSnapshot) -> JobBrief {
     }
 }
 
-/// Returns all jobs, sorted by name. What has no configuration is no job.
+/// Returns the summaries of all jobs, sorted by name. Nodes without a configuration are no job.
 pub fn job_briefs<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> Vec<JobBrief> {
     let configured = jobs.into_iter().filter(|job| job.has_config());
     let mut briefs: Vec<_> = configured.map(job_brief).collect();
@@ -246,7 +251,7 @@ pub fn job_briefs<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> Vec<Jo
     briefs
 }
 
-/// Returns all servers that a job knows, or that an instance lives on, sorted by address as text.
+/// Returns all servers that a job knows or that have a live instance, sorted by address as text.
 pub fn server_briefs<'a>(jobs: impl IntoIterator<Item = &'a JobSnapshot>) -> Vec<ServerBrief> {
     let mut servers: BTreeMap<ServerIp, ServerBrief> = BTreeMap::new();
     for job in jobs.into_iter().filter(|job| job.has_config()) {
@@ -312,7 +317,7 @@ pub fn item_briefs(job: &JobSnapshot) -> Vec<ItemBrief> {
     job.items().into_iter().map(|item| item_brief(job, item)).collect()
 }
 
-/// Returns an item on one line.
+/// Returns the summary of an item.
 #[must_use]
 pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
     let shown = job.view().item(item);

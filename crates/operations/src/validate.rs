@@ -1,4 +1,4 @@
-//! What must be true of a configuration before it is written.
+//! Checks of a configuration before it is written.
 
 use std::time::Duration;
 
@@ -7,10 +7,10 @@ use jiff::Timestamp;
 use sharding::StrategyRegistry;
 use trigger::{CronExpression, CronSchedule, ExcludedDays, Jitter, Zone};
 
-/// Returns the schedule that a configuration describes; `None` for a job that runs on request only.
+/// Returns the schedule of a configuration; `None` for a job that runs on request only.
 ///
 /// # Errors
-/// [`InvalidConfig`] names the field, its value and what would be valid.
+/// [`InvalidConfig`] names the field, its value and the valid values.
 ///
 /// # Examples
 /// ```
@@ -44,15 +44,17 @@ pub fn schedule_of(config: &JobConfig) -> Result<Option<CronSchedule>, InvalidCo
     Ok(Some(schedule.with_excluded_days(days)))
 }
 
-/// What a view checks of a stored configuration: its schedule.
+/// Checks the schedule of a stored configuration, for a view.
 pub(crate) fn readable_schedule(config: &JobConfig) -> Result<(), InvalidConfig> {
     schedule_of(config).map(drop)
 }
 
-/// Checks a configuration before it is written. A strategy that is stored already may be one that only the instances know.
+/// Checks a configuration before it is written.
+///
+/// A strategy that is already stored may be one that only the instances know, so it passes.
 ///
 /// # Errors
-/// [`InvalidConfig`] names the field, its value and what would be valid.
+/// [`InvalidConfig`] names the field, its value and the valid values.
 pub fn validate(
     config: &JobConfig,
     stored: Option<&JobConfig>,
@@ -80,7 +82,8 @@ pub fn validate(
         let days =
             config.excluded_days.iter().map(|days| format!(", excluded_days being {days:?}"));
         let days: String = days.collect();
-        let valid = format!("an expression that fires after {now}; this one never does{days}");
+        let valid =
+            format!("an expression that fires after {now}; this one never fires after that{days}");
         let cron = config.cron.as_deref().unwrap_or_default();
         return Err(InvalidConfig::new("cron", format!("{cron:?}"), valid));
     }

@@ -1,4 +1,4 @@
-//! Waiting for a job to get somewhere.
+//! Waits until a job reaches a state.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use coordination::{JobView, Layout};
 use crate::{Error, Operations, Result, validate};
 
 impl Operations {
-    /// Follows a job until it is as wanted; returns whether that was before the deadline.
+    /// Follows a job until `wanted` holds; returns false if the deadline passes first.
     pub(crate) async fn watch_until(
         &self,
         layout: Layout,
@@ -24,7 +24,7 @@ impl Operations {
                         reg_center::Error::Closed,
                     ));
                 };
-                // What cannot be read is shown as absent here; the wait goes on.
+                // A node that cannot be read counts as absent, and the wait continues.
                 let _ = view.apply(change);
                 while let Some(change) = feed.try_next() {
                     let _ = view.apply(change);

@@ -1,4 +1,4 @@
-//! Why a job, or an item, is not running: the reasons in the order in which to look at them. Pure.
+//! Explains why a job or an item does not run: the most important reason first. Pure functions.
 
 use std::fmt;
 
@@ -12,145 +12,148 @@ use crate::held::{self, LiveServers, last_change, moment};
 use crate::statistics::{failing_items, item_brief};
 use crate::{JobSnapshot, next_fires};
 
-/// A reason why a job, or an item of it, is not running. The first of several is the one to look at first.
+/// Reason why a job or an item of it does not run. The first of several should be checked first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "reason", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WhyNot {
-    /// There is no configuration: it is no job (any more).
+    /// The job has no configuration.
     NoConfig,
-    /// The configuration cannot be used. Instances that have seen an earlier one go on with that.
+    /// The configuration cannot be read. Instances keep the last readable one.
     BadConfig {
-        /// What is wrong with it.
+        /// Why it cannot be read.
         fault: String,
     },
-    /// It runs on request only.
+    /// The job has no schedule.
     OnRequestOnly,
-    /// Its schedule has come to its end.
+    /// The schedule has no further fire.
     NeverAgain,
-    /// No instance lives.
+    /// No instance is alive.
     NobodyLives,
-    /// No instance lives, and the job was made from a template: no process that offers it, and takes its label, is there.
+    /// The job was created from a template, and no live process offers it and accepts the label.
     NobodyTakesIt {
-        /// The template, or what is wrong with its record.
+        /// The template, or why its record cannot be read.
         template: String,
-        /// The label, if it has one.
+        /// The label, if the job has one.
         label: Option<String>,
     },
-    /// Instances live, and none of them can be given items.
+    /// Instances are alive, but none is available.
     NobodyAvailable {
-        /// The servers that they are on, with what operators want of each, and the last that was said about it.
+        /// The servers of the instances: state, and last recorded change.
         servers: Vec<String>,
     },
-    /// Servers are paused: their instances keep their items and start nothing.
+    /// Servers are paused: their instances keep their items but start nothing.
     Paused {
-        /// The paused servers on which instances live, with the last recorded change of each.
+        /// Paused servers with live instances: state, and last recorded change.
         servers: Vec<String>,
-        /// Instances live on no other server, so that nothing of the job starts.
+        /// True if no other server has live instances, so that no item of the job starts.
         all: bool,
     },
-    /// Nobody leads, so that nobody assigns items.
+    /// No instance leads, so items are not assigned.
     NobodyLeads,
-    /// Items are about to be assigned anew; Java instances start nothing until that is done.
+    /// Resharding is requested; Java instances start nothing until it is done.
     Resharding,
-    /// The item is none of the job's.
+    /// The job has no such item.
     NoSuchItem,
     /// An operator has disabled the item.
     ItemDisabled {
-        /// The last that was said about it.
+        /// Last recorded change of the item.
         said: Option<String>,
     },
-    /// The item belongs to nobody.
+    /// The item has no owner.
     NoOwner,
-    /// The item belongs to an instance that is gone.
+    /// The owner of the item is gone.
     OwnerGone {
-        /// Who that is.
+        /// Instance id of the owner.
         owner: String,
     },
-    /// The server of the item's owner is disabled or paused.
+    /// The server of the owner is disabled or paused.
     OwnerHeldBack {
-        /// Who that is.
+        /// Instance id of the owner.
         owner: String,
-        /// What operators want of its server, and the last that was said about it.
+        /// The server: state, and last recorded change.
         server: String,
     },
-    /// The item runs already, and starts nothing beside that.
+    /// The item already runs, and runs once at a time.
     Runs {
-        /// Who runs it, as far as it shows.
+        /// Instance that runs the item, if known.
         holder: Option<String>,
-        /// Since when, by its holder's clock, in milliseconds since 1970 UTC.
+        /// Start of the run by its holder's clock, in milliseconds since 1970 UTC.
         since_ms: Option<i64>,
     },
-    /// An instance marks the item as running, and the item's record shows no run: nothing starts it while the mark exists.
+    /// An instance marks the item as running, but its record shows no run. No instance starts it.
     MarkedOnly {
-        /// Which instance has made the mark.
+        /// Instance that wrote the mark.
         holder: String,
     },
-    /// The item's last holder is gone, and it waits for somebody to take it over.
+    /// The holder of the last run is gone, and the run waits for a takeover.
     Orphaned {
-        /// Who that was.
+        /// Instance id of the lost holder, if known.
         holder: Option<String>,
     },
-    /// The item's record cannot be read: nothing is done with it until it is repaired.
+    /// The item's record cannot be read; no instance runs the item until it is repaired.
     BadRecord,
-    /// The item's record has settled a fire of the future, by an instance with a wrong clock: no fire before that one starts.
+    /// An instance with a wrong clock has settled a future fire: no earlier fire starts.
     FutureFire {
-        /// The job.
+        /// Job name.
         job: String,
-        /// Which item.
+        /// Item number.
         item: u32,
-        /// That fire, in milliseconds since 1970 UTC.
+        /// The settled fire, in milliseconds since 1970 UTC.
         fire_ms: i64,
     },
-    /// The item waits for its owner's run to end, to move to somebody else.
+    /// The item is pending: it gets its next owner when the run has ended.
     Moves {
-        /// To whom.
+        /// Instance id of the next owner.
         to: String,
     },
-    /// Items run, and failed in their last run.
+    /// Items whose last run failed.
     Failing {
-        /// Which items.
+        /// Item numbers.
         items: Vec<u32>,
-        /// How many items were looked at: all of the job, or one.
+        /// Number of examined items: all of the job, or one.
         of: usize,
-        /// Why the run that ended last failed, if its record says so.
+        /// Reason of the latest failure, if a record has one.
         failure: Option<String>,
     },
-    /// There is no reason: it waits for its next fire. Never beside a reason.
+    /// No reason prevents runs; the job waits for its next fire. Never listed with a reason.
     WaitsForFire {
-        /// When that is, in milliseconds since 1970 UTC.
+        /// Scheduled fire time, in milliseconds since 1970 UTC.
         at_ms: i64,
     },
-    /// When its schedule fires next, whether or not the reasons before this let it run.
+    /// Next scheduled fire time, whether or not the reasons before this one prevent the run.
     NextFire {
-        /// In milliseconds since 1970 UTC.
+        /// Scheduled fire time, in milliseconds since 1970 UTC.
         at_ms: i64,
     },
 }
 
 impl fmt::Display for WhyNot {
-    /// One sentence for people.
+    /// Writes one sentence.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let somebody = |id: &Option<String>| id.clone().unwrap_or_else(|| "somebody".to_owned());
+        let holder_name =
+            |id: &Option<String>| id.clone().unwrap_or_else(|| "an instance".to_owned());
         match self {
-            Self::NoConfig => f.write_str("there is no configuration: it is no job (any more)"),
+            Self::NoConfig => {
+                f.write_str("the registry has nodes of the job, but no configuration")
+            }
             Self::BadConfig { fault } => write!(f, "the configuration cannot be used: {fault}"),
-            Self::OnRequestOnly => f.write_str("it has no schedule and runs on request only"),
-            Self::NeverAgain => f.write_str("its schedule does not fire any more"),
-            Self::NobodyLives => f.write_str("no instance lives"),
+            Self::OnRequestOnly => f.write_str("the job has no schedule and runs on request only"),
+            Self::NeverAgain => f.write_str("the schedule has no further fire"),
+            Self::NobodyLives => f.write_str("no instance is alive"),
             Self::NobodyTakesIt { template, label: None } => {
-                write!(f, "no process is there that offers its template, {template}")
+                write!(f, "no live process offers the job's template, {template}")
             }
             Self::NobodyTakesIt { template, label: Some(label) } => write!(
                 f,
-                "no process is there that offers its template, {template}, and takes its label, {label}"
+                "no live process offers the job's template, {template}, and accepts its label, {label}"
             ),
             Self::NobodyAvailable { servers } => {
-                write!(f, "no instance can be given items: {}", servers.join("; "))
+                write!(f, "no instance is available: {}", servers.join("; "))
             }
             Self::Paused { servers, all: true } => write!(
                 f,
-                "every server is paused, and nothing starts until one is resumed: {}",
+                "all servers are paused, and no item starts until one is resumed: {}",
                 servers.join("; ")
             ),
             Self::Paused { servers, all: false } => write!(
@@ -158,38 +161,47 @@ impl fmt::Display for WhyNot {
                 "some servers are paused, and their items do not start until they are resumed: {}",
                 servers.join("; ")
             ),
-            Self::NobodyLeads => f.write_str("nobody leads, so that nobody assigns items"),
+            Self::NobodyLeads => f.write_str("no instance leads, so items are not assigned"),
             Self::Resharding => f.write_str(
-                "items are about to be assigned anew, and Java instances start nothing meanwhile",
+                "resharding is requested, and Java instances start nothing until it is done",
             ),
             Self::NoSuchItem => f.write_str("the job has no such item"),
             Self::ItemDisabled { said: None } => f.write_str("the item is disabled"),
             Self::ItemDisabled { said: Some(said) } => write!(f, "the item is disabled ({said})"),
-            Self::NoOwner => f.write_str("the item belongs to nobody"),
-            Self::OwnerGone { owner } => write!(f, "the item belongs to {owner}, which is gone"),
+            Self::NoOwner => f.write_str("the item has no owner"),
+            Self::OwnerGone { owner } => write!(f, "the owner of the item, {owner}, is gone"),
             Self::OwnerHeldBack { owner, server } => {
-                write!(f, "the item belongs to {owner}, and {server}")
+                write!(f, "the owner of the item is {owner}, and {server}")
             }
-            Self::Runs { holder, since_ms: None } => write!(f, "{} runs it", somebody(holder)),
+            Self::Runs { holder, since_ms: None } => {
+                write!(f, "{} runs the item", holder_name(holder))
+            }
             Self::Runs { holder, since_ms: Some(since) } => {
-                write!(f, "{} has run it since {}", somebody(holder), moment(*since))
+                write!(
+                    f,
+                    "{} has been running the item since {}",
+                    holder_name(holder),
+                    moment(*since)
+                )
             }
             Self::MarkedOnly { holder } => write!(
                 f,
-                "{holder} marks it as running, and its record shows no run: nothing starts it until the mark is gone; \
-                 if it stays, run `doctor`"
+                "{holder} marks the item as running, but its record shows no run: no instance starts it while the mark exists; \
+                 if the mark stays, run `ejob doctor`"
             ),
             Self::Orphaned { holder } => {
-                write!(f, "{} is gone, and nobody has taken its run over yet", somebody(holder))
+                write!(f, "{} is gone, and its run waits for a takeover", holder_name(holder))
             }
-            Self::BadRecord => f.write_str("the item's record cannot be read"),
+            Self::BadRecord => {
+                f.write_str("the item's record cannot be read, so no instance runs it")
+            }
             Self::FutureFire { job, item, fire_ms } => write!(
                 f,
-                "the record of item {item} says that the fire of {} was run, which lies in the future: no fire before \
-                 that one starts; repair it with `ejob doctor {job} --fix --apply --why TEXT`",
+                "the record of item {item} has settled the fire of {}, which lies in the future: no earlier fire starts; \
+                 repair it with `ejob doctor {job} --fix --apply --why TEXT`",
                 moment(*fire_ms)
             ),
-            Self::Moves { to } => write!(f, "it moves to {to} as soon as it can"),
+            Self::Moves { to } => write!(f, "the item moves to {to} as soon as it can"),
             Self::Failing { items, of, failure } => {
                 let failed = match of {
                     1 => "the last run failed".to_owned(),
@@ -202,14 +214,16 @@ impl fmt::Display for WhyNot {
                 }
             }
             Self::WaitsForFire { at_ms } => {
-                write!(f, "nothing stands in its way; it fires next at {}", moment(*at_ms))
+                write!(f, "no problem found; the next fire is at {}", moment(*at_ms))
             }
-            Self::NextFire { at_ms } => write!(f, "its schedule fires next at {}", moment(*at_ms)),
+            Self::NextFire { at_ms } => write!(f, "the next fire is at {}", moment(*at_ms)),
         }
     }
 }
 
-/// Returns why a job is not running, the first reason first, then when its schedule fires next. Never empty.
+/// Returns why a job does not run, the most important reason first, then its next fire.
+///
+/// The result is never empty.
 ///
 /// # Examples
 /// ```
@@ -229,13 +243,13 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     }
     reasons.extend(of_members(job));
     reasons.extend(of_paused(job));
-    let future = future_fires(job, now).take(MOST_ITEMS);
+    let future = future_fires(job, now).take(MAX_ITEMS);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
     with_schedule(reasons, job, now)
 }
 
-/// Returns why an item is not running: what holds for the job, and what holds for the item alone. Never empty.
+/// Returns why an item does not run: reasons of the job and of the item. Never empty.
 #[must_use]
 pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot> {
     let mut reasons = of_config(job);
@@ -255,14 +269,14 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     with_schedule(reasons, job, after.unwrap_or(now))
 }
 
-/// How many items of a job are named that wait for the same kind of reason.
-const MOST_ITEMS: usize = 8;
+/// Maximum number of items named for the same kind of reason.
+const MAX_ITEMS: usize = 8;
 
 fn future_fire(job: &JobSnapshot, item: ShardingItem, fire: FireTime) -> WhyNot {
     WhyNot::FutureFire { job: job.job().to_string(), item: item.index(), fire_ms: fire.0 }
 }
 
-/// Returns the failure of items with the reason that was recorded last; `None` if no item is failing.
+/// Returns the failing items with the latest reason; `None` if no item is failing.
 fn failing(job: &JobSnapshot, items: Vec<ShardingItem>, of: usize) -> Option<WhyNot> {
     let last =
         items.iter().map(|item| item_brief(job, *item)).max_by_key(|brief| brief.ended_ms)?;
@@ -281,7 +295,7 @@ fn of_config(job: &JobSnapshot) -> Vec<WhyNot> {
 fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
     let view = job.view();
     if view.instances().next().is_none() {
-        return vec![nobody(job)];
+        return vec![without_instances(job)];
     }
     let mut reasons = Vec::new();
     if job.available().is_empty() {
@@ -301,8 +315,8 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
     reasons
 }
 
-/// Returns what there is to say about a job without instances.
-fn nobody(job: &JobSnapshot) -> WhyNot {
+/// Returns the reason for a job without instances.
+fn without_instances(job: &JobSnapshot) -> WhyNot {
     match job.template() {
         None => WhyNot::NobodyLives,
         Some(Err(fault)) => {
@@ -315,9 +329,9 @@ fn nobody(job: &JobSnapshot) -> WhyNot {
     }
 }
 
-/// Returns what holds the server of an instance back, with the last recorded change of it.
+/// Returns why the server of an instance starts nothing, with its last recorded change.
 fn held_back(job: &JobSnapshot, id: &InstanceId) -> Option<String> {
-    let Some(ip) = server_of(id) else { return Some(format!("{id} is no id of an instance")) };
+    let Some(ip) = server_of(id) else { return Some(format!("{id} is not a valid instance id")) };
     held::held_back(job, &ip)
 }
 
@@ -369,7 +383,7 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
     reasons
 }
 
-/// Adds when the schedule fires next. Only where nothing else is said, nothing stands in its way.
+/// Adds the next fire. `WaitsForFire` requires that there is no other reason.
 fn with_schedule(mut reasons: Vec<WhyNot>, job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     let Some(config) = job.config() else { return reasons };
     if config.cron.is_none() {

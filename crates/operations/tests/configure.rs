@@ -1,4 +1,4 @@
-//! Configurations under the revision that was read, and removing a job.
+//! Updates under the revision that was read, and the removal of a job.
 
 use crate::support;
 
@@ -11,7 +11,7 @@ use reg_center::memory::WriteFault;
 use support::{World, by, ip, job, on_request, shared_by, within};
 
 #[tokio::test(start_paused = true)]
-async fn a_changed_configuration_is_followed_and_a_stale_revision_changes_nothing() {
+async fn update_conflicts_when_revision_is_stale() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let operations = world.operations();
@@ -22,9 +22,9 @@ async fn a_changed_configuration_is_followed_and_a_stale_revision_changes_nothin
     let updated = operations.update_config(&wanted, stored.revision, &by()).await.unwrap();
     let changes: Vec<_> = updated.changes.iter().map(ToString::to_string).collect();
     assert_eq!(changes, ["sharding_total_count: 4 -> 6"]);
-    let is_followed =
+    let has_six_items =
         |job: &operations::JobSnapshot| job.items().len() == 6 && shared_by(job, &[1]);
-    world.until("six items", is_followed).await;
+    world.until("six items", has_six_items).await;
 
     let before = world.stored("/job/config");
     let late = JobConfig { job_parameter: "late".into(), ..config };
@@ -37,7 +37,7 @@ async fn a_changed_configuration_is_followed_and_a_stale_revision_changes_nothin
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_configuration_with_a_wrong_value_names_it_and_changes_nothing() {
+async fn invalid_configuration_is_rejected_with_the_field() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let operations = world.operations();
@@ -67,7 +67,7 @@ async fn a_configuration_with_a_wrong_value_names_it_and_changes_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_document_that_cannot_be_read_is_shown_and_can_be_repaired() {
+async fn unreadable_document_is_shown_and_can_be_replaced() {
     let world = World::new();
     world.write(&[("/job/config", "{\"jobName\":\"job\"")], &[]).await;
     let operations = world.operations();
@@ -84,7 +84,7 @@ async fn a_document_that_cannot_be_read_is_shown_and_can_be_repaired() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_is_removed_only_if_that_is_confirmed_and_nobody_lives_or_it_is_forced() {
+async fn removal_needs_confirmation_and_no_live_instance_unless_forced() {
     let world = World::new();
     let member = world.member(1, on_request()).await;
     let operations = world.operations();
@@ -98,20 +98,23 @@ async fn a_job_is_removed_only_if_that_is_confirmed_and_nobody_lives_or_it_is_fo
     assert!(matches!(error, Error::NotConfirmed { .. }), "{error}");
     let error = remove("job", Removal::UnlessAlive).await.unwrap_err();
     assert!(matches!(error, Error::StillLives { .. }), "{error}");
-    assert!(shared_by(&world.until("nothing to be lost", |job| shared_by(job, &[1])).await, &[1]));
+    assert!(shared_by(
+        &world.until("the job to be unchanged", |job| shared_by(job, &[1])).await,
+        &[1]
+    ));
 
     let report = remove(&preview.confirmation, Removal::EvenIfAlive).await.unwrap();
-    assert_eq!(report.done[0].what, "removed; told to leave: 10.0.0.1@-@1");
+    assert_eq!(report.done[0].what, "removed; asked to leave: 10.0.0.1@-@1");
     assert_eq!(report.records[0].record.who, "anna");
     assert_eq!(world.stored("/job"), None);
     within("leaving", member.handle.shutdown(Duration::from_secs(60))).await.unwrap();
-    assert_eq!(world.stored("/job"), None, "nothing has come back");
+    assert_eq!(world.stored("/job"), None, "the job was not recreated");
     let error = remove("job", Removal::EvenIfAlive).await.unwrap_err();
     assert_eq!(error, Error::NoSuchJob { job: job() });
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_removal_whose_outcome_is_lost_is_finished_or_repeated() {
+async fn removal_with_unknown_outcome_is_completed() {
     for fault in [WriteFault::LoseReply, WriteFault::LoseRequest] {
         let world = World::new();
         let member = world.member(1, on_request()).await;
@@ -129,7 +132,7 @@ async fn a_removal_whose_outcome_is_lost_is_finished_or_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_preview_does_not_confirm_the_removal_of_a_job_that_was_changed_since() {
+async fn preview_does_not_confirm_removal_after_a_change() {
     let world = World::new();
     world
         .write(&[("/job/config", &coordination::encode_config(&JobConfig::new(job(), 2)))], &[])
@@ -149,7 +152,7 @@ async fn a_preview_does_not_confirm_the_removal_of_a_job_that_was_changed_since(
 }
 
 #[test]
-fn what_may_be_a_secret_is_compared_and_not_shown() {
+fn secret_fields_are_compared_but_masked() {
     let with = |password: &str| {
         let mut config = JobConfig::new(job(), 2);
         let mut java = coordination::JavaFields3::default();

@@ -1,4 +1,4 @@
-//! The diagnosis: nothing where nothing is wrong, each known leftover of Java's, and fixes that harm nobody.
+//! Diagnosis: healthy jobs have no findings, each known Java leftover is found, fixes are guarded.
 
 use crate::support;
 
@@ -15,7 +15,7 @@ use sharding::ShardingItem;
 
 use support::{World, by, every_ten_seconds, items, job, noon, on_request, shared_by, within};
 
-const LIVES: &str = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
+const JAVA_INSTANCE: &str = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
 
 fn config(dialect: Dialect, failover: bool) -> String {
     let mut config = JobConfig::new(job(), 2);
@@ -28,7 +28,7 @@ fn codes(findings: &[Finding]) -> Vec<Code> {
     findings.iter().map(|finding| finding.code).collect()
 }
 
-/// A job of two items of a Java instance of 3.x that lives and leads, and what else is there.
+/// Creates a job of two items with a live, leading Java instance of 3.x, and adds the nodes `more`.
 async fn java_3(failover: bool, more: &[(&str, &str)]) -> (World, reg_center::MemoryCenter) {
     let world = World::new();
     let config = config(Dialect::V3, failover);
@@ -39,14 +39,16 @@ async fn java_3(failover: bool, more: &[(&str, &str)]) -> (World, reg_center::Me
         ("/job/sharding/1/instance", "10.0.0.1@-@7"),
     ];
     let all: Vec<_> = base.iter().chain(more).copied().collect();
-    let marks =
-        [("/job/instances/10.0.0.1@-@7", LIVES), ("/job/leader/election/instance", "10.0.0.1@-@7")];
+    let marks = [
+        ("/job/instances/10.0.0.1@-@7", JAVA_INSTANCE),
+        ("/job/leader/election/instance", "10.0.0.1@-@7"),
+    ];
     let session = world.write(&all, &marks).await;
     (world, session)
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_found_in_a_healthy_job_of_either_dialect_and_language() {
+async fn healthy_job_has_no_findings() {
     for dialect in [Dialect::V2, Dialect::V3] {
         let world = World::new();
         let _members = [
@@ -62,12 +64,12 @@ async fn nothing_is_found_in_a_healthy_job_of_either_dialect_and_language() {
 }
 
 #[tokio::test]
-async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
+async fn each_known_leftover_is_found_at_its_node() {
     type Row<'a> = (&'a str, bool, &'a [(&'a str, &'a str)], Code, Option<&'a str>, Severity, bool);
     let gone = "10.0.0.2@-@9";
     let rows: [Row<'_>; 12] = [
         (
-            "a run of nobody",
+            "a run mark of a lost instance",
             true,
             &[("/job/sharding/0/running", gone)],
             Code::RunOfNobody,
@@ -76,7 +78,7 @@ async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
             true,
         ),
         (
-            "a takeover of nobody",
+            "a takeover mark of a lost instance",
             true,
             &[("/job/sharding/0/failovering", gone)],
             Code::TakeoverOfNobody,
@@ -112,7 +114,7 @@ async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
             false,
         ),
         (
-            "a wish of nobody's",
+            "a manual request of a lost instance",
             false,
             &[("/job/trigger/10.0.0.2@-@9", "")],
             Code::TriggerOfNobody,
@@ -139,7 +141,7 @@ async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
             true,
         ),
         (
-            "an item by a wrong name",
+            "an item with an invalid name",
             false,
             &[("/job/sharding/x", "")],
             Code::StrayNode,
@@ -148,7 +150,7 @@ async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
             false,
         ),
         (
-            "1.x",
+            "a node of 1.x",
             false,
             &[("/job/execution/0/completed", "")],
             Code::Version1,
@@ -157,7 +159,7 @@ async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
             false,
         ),
         (
-            "processing of no session",
+            "a resharding flag without a session",
             false,
             &[("/job/leader/sharding/processing", "")],
             Code::Processing,
@@ -190,7 +192,7 @@ async fn each_known_leftover_is_found_at_its_node_with_its_fault() {
 }
 
 #[tokio::test]
-async fn fixes_remove_what_they_say_and_the_next_diagnosis_finds_it_no_more() {
+async fn fixed_findings_do_not_recur() {
     let more = [
         ("/job/sharding/0/running", "10.0.0.2@-@9"),
         ("/job/leader/failover/items/7", ""),
@@ -219,30 +221,33 @@ async fn fixes_remove_what_they_say_and_the_next_diagnosis_finds_it_no_more() {
 }
 
 #[tokio::test]
-async fn a_fix_is_void_when_its_node_has_changed_or_who_was_gone_is_back() {
+async fn fix_is_void_when_node_changed_or_instance_returned() {
     let (world, session) = java_3(true, &[("/job/sharding/0/running", "10.0.0.2@-@9")]).await;
     let operations = world.operations();
     let findings = diagnose(&world.now(), None, noon());
     let run = findings.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
     let back = NodePath::parse("/job/instances/10.0.0.2@-@9").unwrap();
-    session.commit(Txn::new().create(back.clone(), LIVES, Lifetime::Ephemeral)).await.unwrap();
+    session
+        .commit(Txn::new().create(back.clone(), JAVA_INSTANCE, Lifetime::Ephemeral))
+        .await
+        .unwrap();
     let report = operations.fix(run, &by()).await.unwrap();
-    let why = "it does not hold any more: go on only if instances/10.0.0.2@-@9 is absent";
+    let why = "a precondition no longer holds: go on only if instances/10.0.0.2@-@9 is absent";
     assert_eq!((report.has_changed(), report.left[0].what.as_str()), (false, why));
 
     session.commit(Txn::new().delete(back)).await.unwrap();
     let mark = NodePath::parse("/job/sharding/0/running").unwrap();
-    // Deleted and created: the version is the same one as before.
+    // Delete and create: the version is the same as before, but the node is another one.
     session.commit(Txn::new().delete(mark.clone())).await.unwrap();
     session.commit(Txn::new().create(mark, "10.0.0.2@-@9", Lifetime::Persistent)).await.unwrap();
     let report = operations.fix(run, &by()).await.unwrap();
-    let why = "it has changed since it was found: examine the job again";
+    let why = "the node has changed since the diagnosis: examine the job again";
     assert_eq!((report.has_changed(), report.left[0].what.as_str()), (false, why));
     assert!(world.stored("/job/sharding/0/running").is_some());
 }
 
 #[tokio::test]
-async fn a_ghost_is_sealed_and_then_removed_and_a_living_instance_in_its_place_stays() {
+async fn ghost_fix_never_removes_a_live_instance() {
     let world = World::new();
     let config = config(Dialect::V2, false);
     let ghost = "/job/instances/10.0.0.9@-@9";
@@ -261,7 +266,7 @@ async fn a_ghost_is_sealed_and_then_removed_and_a_living_instance_in_its_place_s
     session.commit(Txn::new().delete(path.clone())).await.unwrap();
     session.commit(Txn::new().create(path, "", Lifetime::Ephemeral)).await.unwrap();
     assert!(!operations.fix(&removal, &by()).await.unwrap().has_changed());
-    assert!(world.stored(ghost).is_some(), "whoever lives stays");
+    assert!(world.stored(ghost).is_some(), "the live instance stays");
     session.close().await.unwrap();
 
     let ghost_again = [(ghost, "")];
@@ -273,7 +278,7 @@ async fn a_ghost_is_sealed_and_then_removed_and_a_living_instance_in_its_place_s
 }
 
 #[tokio::test]
-async fn what_stands_still_between_two_looks_is_told_as_stuck() {
+async fn fault_in_both_snapshots_is_reported_as_stuck() {
     let (world, session) = java_3(false, &[("/job/leader/sharding/necessary", "")]).await;
     let owner = NodePath::parse("/job/sharding/1/instance").unwrap();
     session.commit(Txn::new().delete(owner)).await.unwrap();
@@ -288,7 +293,7 @@ async fn what_stands_still_between_two_looks_is_told_as_stuck() {
 }
 
 #[tokio::test]
-async fn a_mark_that_a_living_java_instance_has_left_behind_shows_once_it_runs_a_later_fire() {
+async fn stale_java_mark_is_found_once_its_instance_runs_a_later_fire() {
     let holder = "10.0.0.1@-@7";
     let (world, session) = java_3(false, &[]).await;
     let mark = |item: u32| NodePath::parse(&format!("/job/sharding/{item}/running")).unwrap();
@@ -311,7 +316,7 @@ async fn a_mark_that_a_living_java_instance_has_left_behind_shows_once_it_runs_a
 }
 
 #[tokio::test]
-async fn a_mark_that_is_older_than_the_instance_it_names_is_told_and_not_touched() {
+async fn mark_older_than_its_instance_is_reported_without_fix() {
     let world = World::new();
     let config = config(Dialect::V3, true);
     let holder = "10.0.0.1@-@1";
@@ -330,12 +335,12 @@ async fn a_mark_that_is_older_than_the_instance_it_names_is_told_and_not_touched
     assert_eq!((findings[0].fault, findings[0].fix.is_none()), (Some("A4"), true));
 }
 
-/// What Java has left behind at an item of ours.
+/// Leftovers of a Java instance at an item of a Rust instance.
 const LEFT: [(&str, &str); 2] =
     [("/job/leader/failover/items/9", ""), ("/job/sharding/2/running", "10.0.0.2@-@9")];
 
 #[tokio::test(start_paused = true)]
-async fn what_ours_mend_by_themselves_has_no_fix_and_is_mended() {
+async fn leftovers_that_rust_instances_clean_up_have_no_fix() {
     let world = World::new();
     let config = every_ten_seconds().failover(true);
     let member = world.member_in(1, config, Dialect::V3).await;
@@ -349,7 +354,7 @@ async fn what_ours_mend_by_themselves_has_no_fix_and_is_mended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nothing_fires_ours_set_the_item_free_at_once() {
+async fn stale_mark_does_not_block_a_manual_request() {
     let world = World::new();
     let config = on_request().failover(true);
     let _member = world.member_in(1, config, Dialect::V3).await;
@@ -362,9 +367,11 @@ async fn where_nothing_fires_ours_set_the_item_free_at_once() {
     assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded", reason: None })].into());
 }
 
-/// The record is put back while the item runs: the mark stays as long as the run does, and a look later confirms it.
+/// The record is reset while the item runs: the mark stays until the run ends, and a second
+/// diagnosis
+/// confirms the finding.
 #[tokio::test(start_paused = true)]
-async fn a_mark_without_a_run_in_the_record_is_found_and_confirmed_by_a_second_look() {
+async fn mark_without_recorded_run_is_found_and_confirmed() {
     for dialect in [Dialect::V2, Dialect::V3] {
         let world = World::new();
         let _member = world.member_in(1, on_request().failover(true), dialect).await;
@@ -400,12 +407,12 @@ async fn a_mark_without_a_run_in_the_record_is_found_and_confirmed_by_a_second_l
         let asked = operations.trigger(&job(), Some(&items(&[2])), &by()).await.unwrap();
         let outcome = operations.outcome(&asked.request.unwrap(), support::DEADLINE).await;
         let expected = ItemRun::Ended { outcome: "succeeded", reason: None };
-        assert_eq!(outcome.unwrap(), [(2, expected)].into(), "{dialect}: it runs again");
+        assert_eq!(outcome.unwrap(), [(2, expected)].into(), "{dialect}: the item runs again");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn paused_servers_and_failing_items_are_found() {
+async fn paused_servers_and_failing_items_are_reported() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     world.until("all assigned", |job| shared_by(job, &[1])).await;
@@ -430,12 +437,12 @@ async fn paused_servers_and_failing_items_are_found() {
     operations.pause(&operations::Scope::of_job(job()), &by()).await.unwrap();
     let found = diagnose(&world.now(), None, noon());
     assert_eq!((codes(&found), found[0].severity), (vec![Code::HeldBack], Severity::Info));
-    let text = "nothing of the job starts: server 10.0.0.1 is paused (pause by anna at 2024-02-29T";
+    let text = "no item of the job starts: server 10.0.0.1 is paused (pause by anna at 2024-02-29T";
     assert!(found[0].text.starts_with(text), "{}", found[0].text);
 }
 
 #[tokio::test]
-async fn a_namespace_is_examined_job_by_job_and_what_cannot_be_read_is_told() {
+async fn diagnosis_of_a_namespace_reports_unreadable_jobs() {
     let (world, _session) = java_3(false, &[]).await;
     world
         .write(&[("/left/servers/10.0.0.1", ""), ("/a@-@b", ""), ("/bad/config", "cron")], &[])
@@ -455,7 +462,7 @@ async fn a_namespace_is_examined_job_by_job_and_what_cannot_be_read_is_told() {
 }
 
 #[test]
-fn every_code_is_in_the_table_of_the_docs() {
+fn docs_list_every_finding_code() {
     let page = include_str!("../../../docs/operations.md");
     for code in Code::ALL {
         assert!(page.contains(&format!("| `{code}` |")), "{code} has no row in docs/operations.md");
@@ -464,7 +471,9 @@ fn every_code_is_in_the_table_of_the_docs() {
 
 const FUTURE: &str = "2025-02-28T12:00:00Z";
 
-/// Runs all items of a job that fires every ten seconds, and makes the record of item 0 say that it ran in a year.
+/// Runs all items of a job that fires every ten seconds, and sets the last fire of item 0 to one in
+/// a
+/// year.
 async fn run_ahead(world: &World) -> support::Member {
     let member = world.member(1, every_ten_seconds()).await;
     world.until_seen("all items to run", |seen| seen.len() == 4).await;
@@ -479,13 +488,13 @@ async fn run_ahead(world: &World) -> support::Member {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_with_a_fire_of_the_future_is_found_explained_and_set_back() {
+async fn future_fire_in_a_record_is_reported_and_repaired() {
     let world = World::new();
     let _member = run_ahead(&world).await;
     world.pass(Duration::from_secs(25)).await;
     let item = ShardingItem::new(0);
     let ran = |seen: &[support::Seen]| seen.iter().filter(|(item, ..)| *item == 0).count();
-    assert_eq!(ran(&world.seen()), 1, "the item runs no fire before that of the future");
+    assert_eq!(ran(&world.seen()), 1, "the item runs no fire before the future one");
     let (job, now) = (world.now(), world.time());
 
     let findings = diagnose(&job, None, now);
@@ -496,7 +505,10 @@ async fn a_record_with_a_fire_of_the_future_is_found_explained_and_set_back() {
     let why: Vec<_> =
         why_item_not_running(&job, item, now).iter().map(ToString::to_string).collect();
     assert!(why[0].contains(FUTURE) && why[0].contains("ejob doctor job --fix"), "{why:?}");
-    assert!(why[1].contains("2025-02-28T12:00:10Z"), "it fires next after that: {why:?}");
+    assert!(
+        why[1].contains("2025-02-28T12:00:10Z"),
+        "the next fire is after the future one: {why:?}"
+    );
     assert!(why_not_running(&job, now)[0].to_string().contains(FUTURE));
     let token =
         |job: &operations::JobSnapshot| job.view().item(item).ledger.as_ref().unwrap().value.token;
@@ -514,7 +526,7 @@ async fn a_record_with_a_fire_of_the_future_is_found_explained_and_set_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_record_with_a_fire_of_the_future_is_not_set_back_under_a_run() {
+async fn future_fire_has_no_fix_while_the_item_runs() {
     let world = World::new();
     let member = run_ahead(&world).await;
     world.hold(&[0]);
@@ -523,11 +535,11 @@ async fn a_record_with_a_fire_of_the_future_is_not_set_back_under_a_run() {
     let job = world.until("item 0 to run", running).await;
     let findings = diagnose(&job, None, world.time());
     let found = findings.iter().find(|finding| finding.code == Code::FutureFire).unwrap();
-    assert!(found.fix.is_none() && found.text.contains("when its run has ended"), "{found}");
+    assert!(found.fix.is_none() && found.text.contains("once its run has ended"), "{found}");
 }
 
 #[tokio::test(start_paused = true)]
-async fn no_fire_is_of_the_future_where_clocks_are_not_compared_or_within_the_bound() {
+async fn future_fire_within_the_time_difference_is_no_finding() {
     for (case, field, after) in [
         ("not compared", "\"maxTimeDiff\":\"off\",", Duration::ZERO),
         ("at the bound", "", Duration::from_secs(60)),

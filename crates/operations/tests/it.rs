@@ -1,4 +1,4 @@
-//! All tests from outside that need no server, as one program.
+//! Integration tests that need no server, as one program.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod configure;

@@ -1,4 +1,4 @@
-//! What operators do, and what running instances make of it.
+//! Operator actions, and the reactions of running instances.
 
 use crate::support;
 
@@ -12,12 +12,12 @@ use sharding::ShardingItem;
 
 use support::{World, by, every_ten_seconds, ip, items, job, on_request, shared_by, within};
 
-fn whats(entries: &[operations::Entry]) -> Vec<(&str, &str)> {
+fn targets_and_texts(entries: &[operations::Entry]) -> Vec<(&str, &str)> {
     entries.iter().map(|entry| (entry.target.as_str(), entry.what.as_str())).collect()
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_disabled_server_loses_its_items_and_gets_some_back_when_it_is_enabled() {
+async fn disabled_server_loses_its_items_until_enabled() {
     let world = World::new();
     let _members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
     world.until("both to share", |job| shared_by(job, &[1, 2])).await;
@@ -25,23 +25,23 @@ async fn a_disabled_server_loses_its_items_and_gets_some_back_when_it_is_enabled
     let scope = Scope::of_both(job(), ip(1));
 
     let report = operations.disable(&scope, &by()).await.unwrap();
-    assert_eq!(whats(&report.done), [("server 10.0.0.1", "disabled; it was enabled")]);
-    let after = world.until("the other to have all", |job| shared_by(job, &[2])).await;
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.1", "disabled; it was enabled")]);
+    let after = world.until("the other to own all items", |job| shared_by(job, &[2])).await;
     assert_eq!(job_state(&after), JobState::Ok);
     let again = operations.disable(&scope, &by()).await.unwrap();
-    assert_eq!(whats(&again.left), [("server 10.0.0.1", "it is disabled already")]);
+    assert_eq!(targets_and_texts(&again.left), [("server 10.0.0.1", "it is disabled already")]);
     assert!(!again.has_changed() && again.records.is_empty());
     let resumed = operations.resume(&scope, &by()).await.unwrap();
-    assert_eq!(whats(&resumed.left), [("server 10.0.0.1", "it is disabled")]);
+    assert_eq!(targets_and_texts(&resumed.left), [("server 10.0.0.1", "it is disabled")]);
 
     operations.enable(&scope, &by()).await.unwrap();
     let after = world.until("both to share again", |job| shared_by(job, &[1, 2])).await;
-    let told: Vec<_> = after.audit().map(|r| (&*r.who, &*r.why, &*r.act, &*r.target)).collect();
+    let recorded: Vec<_> = after.audit().map(|r| (&*r.who, &*r.why, &*r.act, &*r.target)).collect();
     let expected = [
         ("anna", "release 12", "disable", "server 10.0.0.1"),
         ("anna", "release 12", "enable", "server 10.0.0.1"),
     ];
-    assert_eq!(told, expected, "only what was changed is recorded");
+    assert_eq!(recorded, expected, "only changes are recorded");
 }
 
 #[tokio::test(start_paused = true)]
@@ -67,11 +67,11 @@ async fn a_scope_names_a_job_or_a_server_or_both() {
     assert_eq!(world.stored("/other/servers/10.0.0.10").as_deref(), Some(""), "no prefix");
 
     let report = operations.disable(&Scope::of_job(other().job_name), &by()).await.unwrap();
-    assert_eq!(whats(&report.done), [("server 10.0.0.10", "disabled; it was enabled")]);
+    assert_eq!(targets_and_texts(&report.done), [("server 10.0.0.10", "disabled; it was enabled")]);
     let unknown = Scope::of_both(job(), ip(9));
     let report = operations.disable(&unknown, &by()).await.unwrap();
     let why = "the job does not know it; it has 10.0.0.1";
-    assert_eq!(whats(&report.left), [("server 10.0.0.9", why)]);
+    assert_eq!(targets_and_texts(&report.left), [("server 10.0.0.9", why)]);
     let nowhere = Scope::of_job(JobName::new("nowhere").unwrap());
     let error = operations.disable(&nowhere, &by()).await.unwrap_err();
     assert_eq!(error.to_string(), "the registry has no job nowhere");
@@ -82,7 +82,7 @@ fn other() -> coordination::JobConfig {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_paused_server_keeps_its_items_and_starts_nothing_until_it_is_resumed() {
+async fn paused_server_keeps_its_items_and_starts_nothing() {
     let world = World::new();
     let _member = world.member(1, every_ten_seconds()).await;
     let operations = world.operations();
@@ -98,14 +98,14 @@ async fn a_paused_server_keeps_its_items_and_starts_nothing_until_it_is_resumed(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_triggered_job_runs_and_its_outcome_is_learnt() {
+async fn manual_request_returns_the_outcome_of_each_item() {
     let world = World::new();
     let _members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
     world.until("both to share", |job| shared_by(job, &[1, 2])).await;
     let operations = world.operations();
 
     let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
-    assert_eq!(whats(&triggered.report.done), [("all items", "asked to run now")]);
+    assert_eq!(targets_and_texts(&triggered.report.done), [("all items", "asked to run now")]);
     let request = triggered.request.unwrap();
     let outcome = operations.outcome(&request, support::DEADLINE).await.unwrap();
     let ended = ItemRun::Ended { outcome: "succeeded", reason: None };
@@ -117,7 +117,7 @@ async fn a_triggered_job_runs_and_its_outcome_is_learnt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn some_items_are_triggered_and_what_has_not_ended_is_told_at_the_deadline() {
+async fn unfinished_runs_are_returned_at_the_deadline() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let operations = world.operations();
@@ -125,7 +125,7 @@ async fn some_items_are_triggered_and_what_has_not_ended_is_told_at_the_deadline
     world.hold(&[1]);
 
     let triggered = operations.trigger(&job(), Some(&items(&[1, 2, 3])), &by()).await.unwrap();
-    assert_eq!(whats(&triggered.report.left), [("item 3", "it is disabled")]);
+    assert_eq!(targets_and_texts(&triggered.report.left), [("item 3", "it is disabled")]);
     let request = triggered.request.unwrap();
     let so_far = operations.outcome(&request, Duration::from_secs(30)).await.unwrap();
     let running = ItemRun::Running { holder: "10.0.0.1@-@1".into() };
@@ -140,20 +140,21 @@ async fn some_items_are_triggered_and_what_has_not_ended_is_told_at_the_deadline
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_is_told_what_its_request_says_and_requests_that_say_different_things_stay_two() {
+async fn requests_with_different_parameters_are_not_merged() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let operations = world.operations();
-    let told = |text: &str| RequestParameter::new(text).unwrap();
+    let parameter = |text: &str| RequestParameter::new(text).unwrap();
     world.hold(&[0]);
     let (all, some) = (None, items(&[0]));
-    let first = operations.trigger_with(&job(), all, &told("february"), &by()).await.unwrap();
+    let first = operations.trigger_with(&job(), all, &parameter("february"), &by()).await.unwrap();
     let what = "asked to run now, with a parameter";
-    assert_eq!(whats(&first.report.done), [("all items", what)]);
+    assert_eq!(targets_and_texts(&first.report.done), [("all items", what)]);
     world.until_seen("the first runs", |seen| seen.len() == 4).await;
     let record = || world.stored("/job/ledger/0").unwrap();
     assert!(record().contains(r#""source":"MANUAL","parameter":"february""#), "{}", record());
-    let second = operations.trigger_with(&job(), Some(&some), &told("march"), &by()).await.unwrap();
+    let second =
+        operations.trigger_with(&job(), Some(&some), &parameter("march"), &by()).await.unwrap();
     let waits = |_: &operations::JobSnapshot| record().contains(r#""parameter":"march"}"#);
     world.until("the second request to wait in the record", waits).await;
     assert!(record().contains("february"), "{}", record());
@@ -168,7 +169,7 @@ async fn a_run_is_told_what_its_request_says_and_requests_that_say_different_thi
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_that_is_disabled_after_it_was_asked_for_is_dropped() {
+async fn request_for_an_item_is_dropped_when_it_is_disabled() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let operations = world.operations();
@@ -181,7 +182,7 @@ async fn an_item_that_is_disabled_after_it_was_asked_for_is_dropped() {
         let record = job.view().item(ShardingItem::new(0)).ledger.as_ref();
         record.is_some_and(|record| record.value.disabled)
     };
-    world.until("the record to say so", is_noted).await;
+    world.until("the record to be disabled", is_noted).await;
     world.hold(&[]);
 
     let first = operations.outcome(&first.request.unwrap(), support::DEADLINE).await.unwrap();
@@ -192,7 +193,7 @@ async fn an_item_that_is_disabled_after_it_was_asked_for_is_dropped() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_nobody_runs_or_that_is_not_monitored_says_what_cannot_be_asked() {
+async fn requests_are_limited_without_monitoring_or_instances() {
     let world = World::new();
     let member = world.member(1, on_request().monitor_execution(false)).await;
     let operations = world.operations();
@@ -200,20 +201,20 @@ async fn a_job_that_nobody_runs_or_that_is_not_monitored_says_what_cannot_be_ask
     assert!(matches!(error, Error::NotSupported { .. }), "{error}");
     let february = RequestParameter::new("february").unwrap();
     let error = operations.trigger_with(&job(), None, &february, &by()).await.unwrap_err();
-    let expected = "a run that is told something is not possible for job job: without monitoring items have no records to wait in";
+    let expected = "a run with a parameter is not possible for job job: without monitoring items have no records to wait in";
     assert_eq!(error.to_string(), expected);
     let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
-    assert_eq!(triggered.request, None, "nobody records what comes of it");
+    assert_eq!(triggered.request, None, "no record shows the outcome");
     world.until_seen("all items", |seen| seen.len() == 4).await;
 
     within("leaving", member.handle.shutdown(Duration::from_secs(1))).await.unwrap();
     let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
-    let why = "no instance lives: nobody would run it";
-    assert_eq!(whats(&triggered.report.left), [("job", why)]);
+    let why = "no instance is alive to run it";
+    assert_eq!(targets_and_texts(&triggered.report.left), [("job", why)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_shut_down_instance_leaves_and_a_removed_server_is_forgotten() {
+async fn shutdown_instance_leaves_and_removed_server_is_deleted() {
     let world = World::new();
     let members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
     world.until("both to share", |job| shared_by(job, &[1, 2])).await;
@@ -225,8 +226,8 @@ async fn a_shut_down_instance_leaves_and_a_removed_server_is_forgotten() {
     assert_eq!(error.to_string(), expected);
     let scope = Scope::of_both(job(), ip(1));
     operations.shut_down(&scope, &by()).await.unwrap();
-    world.until("the other to have all", |job| shared_by(job, &[2])).await;
-    // Waits for the end that the operator has asked for, and asks for nothing itself.
+    world.until("the other to own all items", |job| shared_by(job, &[2])).await;
+    // Waits for the end that the operator has requested, without a request of its own.
     within("the end", members[0].handle.shutdown(Duration::from_secs(60))).await.unwrap();
     assert!(members[0].handle.has_ended());
     assert!(world.now().node(&NodeKind::Server(ip(1))).is_some(), "the server stays");
@@ -234,13 +235,13 @@ async fn a_shut_down_instance_leaves_and_a_removed_server_is_forgotten() {
     let report = operations.remove_servers(&Scope::of_job(job()), &by()).await.unwrap();
     let expected =
         [("server 10.0.0.1", "removed"), ("server 10.0.0.2", "removed; shut down: 10.0.0.2@-@2")];
-    assert_eq!(whats(&report.done), expected);
-    let after = world.until("nobody", |job| job.instances().is_empty()).await;
+    assert_eq!(targets_and_texts(&report.done), expected);
+    let after = world.until("no instance", |job| job.instances().is_empty()).await;
     assert_eq!(after.view().servers().count(), 0);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_drain_waits_for_runs_and_tells_what_is_left_at_its_deadline() {
+async fn drain_waits_for_runs_and_lists_the_rest_at_its_deadline() {
     let world = World::new();
     let _members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
     let both = world.until("both to share", |job| shared_by(job, &[1, 2])).await;
@@ -268,9 +269,9 @@ async fn a_drain_waits_for_runs_and_tells_what_is_left_at_its_deadline() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_all_items_together_are_told_is_bounded() {
+async fn parameter_size_is_bounded_over_all_items() {
     let world = World::new();
-    // As many as can be told a parameter of the longest kind, and one more.
+    // The highest number of items for a parameter of maximum length, and one more.
     let most = (16 << 20) / coordination::MAX_REQUEST_PARAMETER_BYTES;
     let config = lite::JobBuilder::new("job", u32::try_from(most).unwrap() + 1);
     let _member = world.member(1, config).await;
@@ -280,20 +281,20 @@ async fn what_all_items_together_are_told_is_bounded() {
     let error = operations.trigger_with(&job(), None, &longest, &by()).await.unwrap_err();
     assert_eq!(
         error.to_string(),
-        "parameter is a text of 4096 bytes for 4097 items of job job; valid are 16777216 bytes for all items together: a shorter text, or fewer items at a time"
+        "parameter is a text of 4096 bytes for 4097 items of job job; valid are up to 16777216 bytes for all items together: use a shorter text, or fewer items at a time"
     );
-    assert_eq!(world.now().audit().count(), 0, "something was asked for");
+    assert_eq!(world.now().audit().count(), 0, "nothing was requested");
     let some = (0..u32::try_from(most).unwrap()).collect::<Vec<_>>();
     world.hold(&some);
-    let told = operations.trigger_with(&job(), Some(&items(&some)), &longest, &by()).await;
-    assert!(told.unwrap().report.has_changed());
+    let requested = operations.trigger_with(&job(), Some(&items(&some)), &longest, &by()).await;
+    assert!(requested.unwrap().report.has_changed());
     let short = coordination::RequestParameter::new("x").unwrap();
-    let told = operations.trigger_with(&job(), None, &short, &by()).await;
-    assert!(told.unwrap().report.has_changed());
+    let requested = operations.trigger_with(&job(), None, &short, &by()).await;
+    assert!(requested.unwrap().report.has_changed());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_of_all_leaves_disabled_items_out_as_it_is_meant() {
+async fn request_for_all_items_skips_disabled_ones() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let operations = world.operations();
@@ -307,7 +308,7 @@ async fn a_run_of_all_leaves_disabled_items_out_as_it_is_meant() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_lost_reply_or_request_changes_nothing_twice() {
+async fn lost_reply_never_repeats_a_change() {
     for fault in [WriteFault::LoseReply, WriteFault::LoseRequest] {
         let world = World::new();
         let _member = world.member(1, on_request()).await;
@@ -328,7 +329,7 @@ async fn a_lost_reply_or_request_changes_nothing_twice() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_the_registry_does_not_tell_is_never_taken_for_absent() {
+async fn unreachable_registry_is_an_error_not_an_absence() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let center = std::sync::Arc::new(world.registry.connect());
@@ -342,7 +343,7 @@ async fn what_the_registry_does_not_tell_is_never_taken_for_absent() {
     assert!(matches!(operations.namespace().await.unwrap_err(), Error::Registry { .. }));
 }
 
-/// A job with a Java instance that lives and one of ours, of either dialect.
+/// Creates a job with a live Java instance and a Rust instance, in either dialect.
 async fn mixed(dialect: Dialect, data: &str) -> (World, support::Member, MemoryCenter) {
     let world = World::new();
     let member = world.member_in(1, on_request(), dialect).await;
@@ -356,39 +357,40 @@ async fn mixed(dialect: Dialect, data: &str) -> (World, support::Member, MemoryC
 const YAML: &str = "jobInstanceId: 10.0.0.2@-@9\nserverIp: 10.0.0.2\n";
 
 #[tokio::test(start_paused = true)]
-async fn with_java_every_instance_is_asked_as_java_does_and_only_if_it_lives() {
+async fn with_java_each_live_instance_is_triggered_in_its_dialect() {
     let rows = [
         (Dialect::V2, "", "/job/instances/10.0.0.2@-@9", "TRIGGER"),
         (Dialect::V3, YAML, "/job/trigger/10.0.0.2@-@9", ""),
     ];
     for (dialect, data, node, expected) in rows {
-        let (world, _ours, java) = mixed(dialect, data).await;
+        let (world, _rust, java) = mixed(dialect, data).await;
         let operations = world.operations();
         let error = operations.trigger(&job(), Some(&items(&[0])), &by()).await.unwrap_err();
         assert!(matches!(error, Error::NotSupported { .. }), "{dialect}: {error}");
 
         let triggered = operations.trigger(&job(), None, &by()).await.unwrap();
         assert_eq!(triggered.request, None);
-        let targets: Vec<_> = whats(&triggered.report.done).into_iter().map(|(to, _)| to).collect();
+        let targets: Vec<_> =
+            targets_and_texts(&triggered.report.done).into_iter().map(|(to, _)| to).collect();
         assert_eq!(targets, ["instance 10.0.0.1@-@1", "instance 10.0.0.2@-@9"], "{dialect}");
         assert_eq!(world.stored(node).as_deref(), Some(expected), "{dialect}");
         let again = operations.trigger(&job(), None, &by()).await.unwrap().report;
-        let waits = ("instance 10.0.0.2@-@9", "it has been asked already and has yet to notice");
-        assert!(whats(&again.left).contains(&waits), "{dialect}: {again}");
+        let waits = ("instance 10.0.0.2@-@9", "it has an earlier request that it has not seen yet");
+        assert!(targets_and_texts(&again.left).contains(&waits), "{dialect}: {again}");
 
         java.close().await.unwrap();
         let report = operations.trigger(&job(), None, &by()).await.unwrap().report;
         assert!(!report.to_string().contains("10.0.0.2"), "{dialect}: {report}");
         let ghost = world.stored("/job/instances/10.0.0.2@-@9");
-        assert_eq!(ghost, None, "{dialect}: nobody is made of a request");
+        assert_eq!(ghost, None, "{dialect}: a request creates no instance node");
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn servers_are_written_in_the_words_of_the_dialect_and_pauses_say_what_java_makes_of_them() {
+async fn server_states_are_written_in_the_dialect_of_the_job() {
     let rows = [(Dialect::V2, "", ""), (Dialect::V3, YAML, "ENABLED")];
     for (dialect, data, enabled) in rows {
-        let (world, _ours, _java) = mixed(dialect, data).await;
+        let (world, _rust, _java) = mixed(dialect, data).await;
         let operations = world.operations();
         let scope = Scope::of_both(job(), ip(2));
         let stored = || world.stored("/job/servers/10.0.0.2");
@@ -402,9 +404,9 @@ async fn servers_are_written_in_the_words_of_the_dialect_and_pauses_say_what_jav
     }
 }
 
-/// The request waits in the records until the servers are resumed, and says so.
+/// The request waits in the records until the servers are resumed, and the report says so.
 #[tokio::test(start_paused = true)]
-async fn a_request_for_a_paused_job_says_what_it_waits_for() {
+async fn request_for_a_paused_job_reports_what_it_waits_for() {
     let world = World::new();
     let _members = [world.member(1, on_request()).await, world.member(2, on_request()).await];
     world.until("both to share", |job| support::shared_by(job, &[1, 2])).await;
@@ -439,7 +441,7 @@ async fn a_request_for_a_paused_job_says_what_it_waits_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn items_that_have_failed_are_run_again_and_no_others() {
+async fn rerun_requests_only_failed_items() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     world.fail(&[2]);
@@ -453,7 +455,7 @@ async fn items_that_have_failed_are_run_again_and_no_others() {
 
     world.fail(&[]);
     let again = operations.rerun_failed(&job(), &by()).await.unwrap();
-    assert_eq!(whats(&again.report.done), [("item 2", "asked to run now")]);
+    assert_eq!(targets_and_texts(&again.report.done), [("item 2", "asked to run now")]);
     let outcome = operations.outcome(&again.request.unwrap(), support::DEADLINE).await.unwrap();
     assert_eq!(outcome, [(2, ItemRun::Ended { outcome: "succeeded", reason: None })].into());
     assert_eq!(item_briefs(&world.now())[2].failure, None);
@@ -462,7 +464,7 @@ async fn items_that_have_failed_are_run_again_and_no_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn operators_at_the_same_time_lose_no_change_and_no_record() {
+async fn concurrent_changes_are_all_recorded() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     let each = async |item: u32| {

@@ -1,4 +1,4 @@
-//! What is told of a change when the registry goes while it is made: that nobody knows, what was done, and what was not tried.
+//! Errors of a change during which the registry becomes unreachable.
 
 use crate::support;
 
@@ -27,14 +27,14 @@ async fn world(jobs: &[&str]) -> World {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_change_after_which_the_registry_goes_may_have_happened() {
+async fn unanswered_change_has_an_unknown_outcome() {
     for then in [Then::ReplyLostAndAway, Then::RequestLostAndAway] {
         let world = world(&["job"]).await;
         let changed = operations(&world, then.clone(), 1);
         let error = changed.disable(&Scope::of_both(job(), ip(1)), &by()).await.unwrap_err();
         assert!(error.is_unknown(), "{then:?}: {error}");
         let text = error.to_string();
-        assert!(text.starts_with("nobody can tell whether disable of job job"), "{text}");
+        assert!(text.starts_with("the outcome of disable of job job is unknown"), "{text}");
 
         let record = TemplateRecord { template: TemplateName::new("report").unwrap(), label: None };
         let config = JobConfig::new(JobName::new("new").unwrap(), 2);
@@ -54,7 +54,7 @@ async fn a_change_after_which_the_registry_goes_may_have_happened() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_registry_that_was_away_before_anything_was_sent_leaves_nothing_open() {
+async fn unreachable_registry_before_the_commit_is_no_unknown_outcome() {
     let world = world(&["job", "other"]).await;
     let operations = operations(&world, Then::Away, 1);
     operations.disable(&Scope::of_both(job(), ip(1)), &by()).await.unwrap();
@@ -64,10 +64,10 @@ async fn a_registry_that_was_away_before_anything_was_sent_leaves_nothing_open()
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_a_job_that_is_removed_and_not_gone_it_is_told_that_nodes_are_left() {
+async fn incomplete_removal_reports_remaining_nodes() {
     let rows = [
         (Then::Away, "no connection to the registry"),
-        (Then::Disturbed("/job/left"), "somebody has written to it in each of 20 passes"),
+        (Then::Disturbed("/job/left"), "another client wrote to it during each of 20 passes"),
     ];
     for (then, cause) in rows {
         let world = world(&["job"]).await;
@@ -84,7 +84,7 @@ async fn of_a_job_that_is_removed_and_not_gone_it_is_told_that_nodes_are_left() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn once_the_registry_is_away_the_other_jobs_of_a_server_are_not_tried() {
+async fn unreachable_registry_stops_a_change_of_all_jobs() {
     let rows = [(Then::Away, 1, Some("b")), (Then::ReplyLostAndAway, 0, Some("a"))];
     for (then, done, failed) in rows {
         let world = world(&["a", "b", "c", "d"]).await;
@@ -104,7 +104,7 @@ async fn once_the_registry_is_away_the_other_jobs_of_a_server_are_not_tried() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_of_version_1_is_not_removed_and_nothing_of_it_is_touched() {
+async fn removal_of_a_version_1_job_is_rejected() {
     let world = World::new();
     let nodes = [("/job/config", ""), ("/job/config/shardingTotalCount", "3")];
     world.write(&nodes, &[]).await;

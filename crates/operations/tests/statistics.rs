@@ -1,4 +1,4 @@
-//! The statistics of the Java lifecycle API, where the original answers wrongly or not at all.
+//! The statistics of the Java lifecycle API, where the original is wrong or has no answer.
 
 use crate::support;
 
@@ -11,7 +11,7 @@ use serde_json::json;
 
 use support::{World, ip, job};
 
-/// Records of items, as instances write them.
+/// Item records as instances write them.
 const RUNS: &str =
     r#"{"state":"running","holder":"10.0.0.1@-@7","fire":2,"source":"NORMAL","token":1}"#;
 const FAILED: &str = r#"{"state":"idle","token":1,"outcome":"failed","failure":"disk full"}"#;
@@ -26,7 +26,7 @@ fn config(dialect: Dialect, total: u32) -> String {
     encode_config(&config)
 }
 
-/// A job of two items that the nodes given stand beside, and what state it is in.
+/// Returns the state of a job of two items with further nodes.
 async fn state(persistent: &[(&str, &str)], ephemeral: &[(&str, &str)]) -> JobState {
     let world = World::new();
     let config = config(Dialect::V2, 2);
@@ -36,7 +36,7 @@ async fn state(persistent: &[(&str, &str)], ephemeral: &[(&str, &str)]) -> JobSt
 }
 
 #[tokio::test]
-async fn a_job_is_in_the_state_that_its_nodes_say_and_leftovers_do_not_count() {
+async fn job_state_follows_the_nodes_and_ignores_leftovers() {
     let one = ("/job/instances/10.0.0.1@-@7", "");
     let owned = [
         ("/job/sharding/0/instance", "10.0.0.1@-@7"),
@@ -48,8 +48,8 @@ async fn a_job_is_in_the_state_that_its_nodes_say_and_leftovers_do_not_count() {
         owned.iter().chain(more).copied().collect()
     };
     let rows: [(&str, Nodes<'_>, Nodes<'_>, JobState); 13] = [
-        ("as it shall be", with(&[enabled]), vec![one], JobState::Ok),
-        ("no instance lives", with(&[enabled]), vec![], JobState::NoInstance),
+        ("healthy", with(&[enabled]), vec![one], JobState::Ok),
+        ("no live instance", with(&[enabled]), vec![], JobState::NoInstance),
         (
             "an instance was lost in a run",
             with(&[enabled, ("/job/ledger/0", RUNS)]),
@@ -85,7 +85,7 @@ async fn a_job_is_in_the_state_that_its_nodes_say_and_leftovers_do_not_count() {
             vec![one],
             JobState::Resharding,
         ),
-        ("nothing is assigned", vec![enabled], vec![one], JobState::Resharding),
+        ("no item is assigned", vec![enabled], vec![one], JobState::Resharding),
     ];
     for (case, persistent, ephemeral, expected) in rows {
         assert_eq!(state(&persistent, &ephemeral).await, expected, "{case}");
@@ -93,7 +93,7 @@ async fn a_job_is_in_the_state_that_its_nodes_say_and_leftovers_do_not_count() {
 }
 
 #[tokio::test]
-async fn items_of_instances_that_are_gone_are_shown_and_not_failed_at() {
+async fn items_of_lost_instances_are_shown() {
     for (dialect, data) in [(Dialect::V2, ""), (Dialect::V3, YAML)] {
         let world = World::new();
         let nodes = [
@@ -133,7 +133,7 @@ async fn items_of_instances_that_are_gone_are_shown_and_not_failed_at() {
 
 /// A taken-over run is distinguished from the last run that has ended.
 #[tokio::test]
-async fn an_item_that_runs_elsewhere_shows_who_runs_it_and_since_when() {
+async fn item_brief_shows_the_holder_of_a_takeover() {
     let world = World::new();
     let record = r#"{"state":"running","holder":"10.0.0.2@-@8","fire":4,"source":"FAILOVER","token":3,"outcome":"failed","failure":"disk full","began":9}"#;
     let nodes = [
@@ -153,7 +153,7 @@ async fn an_item_that_runs_elsewhere_shows_who_runs_it_and_since_when() {
 }
 
 #[tokio::test]
-async fn jobs_and_servers_are_counted_once_and_what_is_no_job_is_not() {
+async fn jobs_and_servers_are_counted_once() {
     let world = World::new();
     let other = encode_config(&JobConfig::new(JobName::new("other").unwrap(), 1));
     let nodes = [
@@ -202,7 +202,7 @@ async fn jobs_and_servers_are_counted_once_and_what_is_no_job_is_not() {
 }
 
 #[tokio::test]
-async fn a_namespace_with_more_than_shall_be_read_says_so() {
+async fn reads_beyond_the_limits_are_reported() {
     let world = World::new();
     world.write(&[("/job/config", &config(Dialect::V2, 1)), ("/a@-@b/config", "")], &[]).await;
     let bounds =
@@ -211,6 +211,6 @@ async fn a_namespace_with_more_than_shall_be_read_says_so() {
     assert!(error.to_string().starts_with("job job has more than 1 nodes"), "{error}");
     let namespace = world.operations().bounds(bounds(1, 9)).namespace().await.unwrap();
     let unread: Vec<_> = namespace.unread.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(unread, ["a@-@b", "job"], "what could not be read is not left out");
+    assert_eq!(unread, ["a@-@b", "job"], "unreadable jobs are listed");
     assert!(world.operations().bounds(bounds(9, 1)).namespace().await.is_err());
 }

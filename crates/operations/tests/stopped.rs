@@ -1,4 +1,4 @@
-//! A job that its own error handler has stopped: who asks why it does not run is told, and who resumes the server resumes it.
+//! A job that its own error handler has stopped: the reason is shown, and `resume` restarts it.
 
 use crate::support;
 
@@ -10,7 +10,7 @@ use sharding::ShardingItem;
 use support::{World, by, every_ten_seconds, ip, job, noon};
 
 #[tokio::test(start_paused = true)]
-async fn why_names_the_handler_and_the_run_and_a_resumption_goes_on() {
+async fn stopped_job_names_its_error_handler_and_can_be_resumed() {
     let world = World::new();
     world.fail(&[0, 1, 2, 3]);
     let error_handler = Some("THROW".to_owned());
@@ -30,7 +30,7 @@ async fn why_names_the_handler_and_the_run_and_a_resumption_goes_on() {
     let who = "server 10.0.0.1 is paused (pause by 10.0.0.1@-@1 at 2024-02-29T12:00:10Z: error handler THROW: item ";
     assert!(server.starts_with(who), "{server}");
     assert!(server.ends_with("failed for the fire of 2024-02-29T12:00:10Z)"), "{server}");
-    assert!(!server.contains("it shall fail"), "what the job's code says stays there: {server}");
+    assert!(!server.contains("it shall fail"), "texts of the job's code are not stored: {server}");
     let status = member.handle.status().await.unwrap();
     assert!(server.contains(&status.stopped.unwrap()), "{server}");
 

@@ -1,4 +1,4 @@
-//! Jobs that are made from templates, and removed again, while processes offer them.
+//! Jobs created from templates and removed again, while processes offer the templates.
 
 use crate::support;
 
@@ -36,7 +36,7 @@ async fn offering(world: &World, n: u8) -> (Scheduler, Arc<MemoryCenter>) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_is_made_shown_run_and_removed_in_both_dialects() {
+async fn job_from_a_template_is_created_run_and_removed() {
     for dialect in [Dialect::V2, Dialect::V3] {
         let world = World::new();
         let operations = world.operations();
@@ -44,7 +44,7 @@ async fn a_job_is_made_shown_run_and_removed_in_both_dialects() {
         config.java = JavaSettings::of(dialect);
         let report_of = report(Some("eu"));
         let done = operations.create_job(&report_of, &config, &by()).await.unwrap();
-        assert_eq!(done.done[0].what, "made from the template report, label eu");
+        assert_eq!(done.done[0].what, "created from the template report, label eu");
         assert_eq!(operations.config(&job()).await.unwrap().config, Ok(config), "{dialect}");
         let snapshot = operations.job(&job()).await.unwrap();
         let signed: Vec<_> = snapshot.audit().map(|r| (&*r.who, &*r.act)).collect();
@@ -61,22 +61,24 @@ async fn a_job_is_made_shown_run_and_removed_in_both_dialects() {
 
         let (_scheduler, _) = offering(&world, 1).await;
         let joined = |job: &operations::JobSnapshot| support::shared_by(job, &[1]);
-        world.until("the job to be joined", joined).await;
+        world.until("the process to join the job", joined).await;
         let namespace = operations.namespace().await.unwrap();
         assert!(namespace.unread.is_empty(), "{:?}", namespace.unread);
-        assert_eq!(job_briefs(&namespace.jobs).len(), 1, "the list is no job");
+        assert_eq!(job_briefs(&namespace.jobs).len(), 1, "the list of jobs is not a job");
         let removed =
             operations.remove_job(&job(), "job", Removal::EvenIfAlive, &by()).await.unwrap();
-        assert_eq!(removed.done[0].what, "removed; told to leave: 10.0.0.1@-@1");
+        assert_eq!(removed.done[0].what, "removed; asked to leave: 10.0.0.1@-@1");
         assert_eq!(world.stored("/job"), None, "{dialect}");
         assert_eq!(world.stored(&format!("/{RUNTIME_INDEX}/job")), None, "{dialect}");
         operations.create_job(&report(None), &JobConfig::new(job(), 3), &by()).await.unwrap();
-        world.until("the new one to be joined", |job| job.items().len() == 3 && joined(job)).await;
+        world
+            .until("the process to join the new job", |job| job.items().len() == 3 && joined(job))
+            .await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_there_is_not_made_and_nothing_is_changed() {
+async fn creation_is_rejected_when_nodes_exist() {
     let world = World::new();
     let operations = world.operations();
     let _member = world.member(1, on_request()).await;
@@ -90,7 +92,7 @@ async fn what_is_there_is_not_made_and_nothing_is_changed() {
     let other = JobConfig::new(JobName::new("other").unwrap(), 1);
     operations.create_job(&report(None), &other, &by()).await.unwrap();
     let error = operations.create_job(&report(None), &other, &by()).await.unwrap_err();
-    assert!(error.to_string().contains("made from the template report"), "{error}");
+    assert!(error.to_string().contains("created from the template report"), "{error}");
     world.write(&[("/left/ledger/0", "")], &[]).await;
     let left = JobConfig::new(JobName::new("left").unwrap(), 1);
     let error = operations.create_job(&report(None), &left, &by()).await.unwrap_err();
@@ -98,7 +100,7 @@ async fn what_is_there_is_not_made_and_nothing_is_changed() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_configuration_that_cannot_be_used_is_not_stored() {
+async fn creation_rejects_an_invalid_configuration() {
     let world = World::new();
     let operations = world.operations();
     type Change = fn(&mut JobConfig);
@@ -120,7 +122,7 @@ async fn a_configuration_that_cannot_be_used_is_not_stored() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_creation_whose_outcome_is_lost_has_happened_once() {
+async fn creation_with_a_lost_reply_happens_once() {
     for fault in [WriteFault::LoseReply, WriteFault::LoseRequest] {
         for stores_audit in [true, false] {
             let world = World::new();
@@ -131,10 +133,10 @@ async fn a_creation_whose_outcome_is_lost_has_happened_once() {
             }
             center.fail_next_write(fault);
             let made = operations.create_job(&report(None), &config(), &by()).await;
-            let is_told = stores_audit || matches!(fault, WriteFault::LoseRequest);
+            let is_resolved = stores_audit || matches!(fault, WriteFault::LoseRequest);
             match made {
-                Ok(report) => assert!(is_told && report.has_changed(), "{fault:?}"),
-                Err(error) => assert!(!is_told && error.is_unknown(), "{fault:?}: {error}"),
+                Ok(report) => assert!(is_resolved && report.has_changed(), "{fault:?}"),
+                Err(error) => assert!(!is_resolved && error.is_unknown(), "{fault:?}: {error}"),
             }
             assert!(world.stored("/job/config").is_some(), "{fault:?}");
         }
@@ -142,7 +144,7 @@ async fn a_creation_whose_outcome_is_lost_has_happened_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_that_make_a_job_at_the_same_time_one_does() {
+async fn only_one_of_two_concurrent_creations_succeeds() {
     let world = World::new();
     let (one, two) = (world.operations(), world.operations());
     let (record, config, by) = (report(None), config(), by());
@@ -153,25 +155,25 @@ async fn of_two_that_make_a_job_at_the_same_time_one_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_entry_that_java_has_left_behind_is_replaced() {
+async fn stale_index_entry_is_replaced() {
     let world = World::new();
     let operations = world.operations();
     let entry = Layout::new(&job()).index_path();
     world.write(&[(entry.as_str(), r#"{"template":"old"}"#)], &[]).await;
     let (scheduler, _) = offering(&world, 1).await;
     operations.create_job(&report(None), &config(), &by()).await.unwrap();
-    world.until("the job to be joined", |job| support::shared_by(job, &[1])).await;
+    world.until("the process to join the job", |job| support::shared_by(job, &[1])).await;
     assert_eq!(world.stored(entry.as_str()).unwrap(), r#"{"template":"report"}"#);
     within("leaving", scheduler.shutdown(Duration::from_secs(60))).await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn all_jobs_of_a_server_are_changed_and_the_list_is_none_of_them() {
+async fn change_of_all_jobs_skips_the_index() {
     let world = World::new();
     let operations = world.operations();
     operations.create_job(&report(None), &config(), &by()).await.unwrap();
     let (_scheduler, center) = offering(&world, 1).await;
-    world.until("the job to be joined", |job| support::shared_by(job, &[1])).await;
+    world.until("the process to join the job", |job| support::shared_by(job, &[1])).await;
     let scope = operations::Scope::of_server(support::ip(1));
     let report = operations.disable(&scope, &by()).await.unwrap();
     assert!(report.failed.is_empty(), "{report}");

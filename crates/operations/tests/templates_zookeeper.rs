@@ -1,4 +1,5 @@
-//! Jobs that are made from templates on a real ZooKeeper: found, joined, left, made anew, and found again after a restart.
+//! Jobs created from templates on a real ZooKeeper: joined, left, created again after removal, and
+//! joined by a process that was cut off.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a test on a real server has a real deadline")]
 
@@ -36,32 +37,34 @@ async fn offering(address: &str, namespace: &str, n: u8) -> Scheduler {
     scheduler
 }
 
-/// A namespace as its operator sees it.
-struct Seat {
+/// A namespace from the operator's side.
+struct Operator {
     center: Arc<ZookeeperCenter>,
     operations: Operations,
     dialect: Dialect,
 }
 
-impl Seat {
+impl Operator {
     async fn create(&self, job: &str, total: u32) -> JobName {
         let name = JobName::new(job).unwrap();
         let mut config = JobConfig::new(name.clone(), total);
         config.java = JavaSettings::of(self.dialect);
         let template = TemplateName::new("report").unwrap();
         let record = TemplateRecord { template, label: None };
-        let by = By::new("anna", "a look round").unwrap();
-        within("making the job", self.operations.create_job(&record, &config, &by)).await.unwrap();
+        let by = By::new("anna", "test").unwrap();
+        within("creating the job", self.operations.create_job(&record, &config, &by))
+            .await
+            .unwrap();
         name
     }
 
     async fn remove(&self, job: &JobName) {
-        let by = By::new("anna", "a look round").unwrap();
+        let by = By::new("anna", "test").unwrap();
         let removal = self.operations.remove_job(job, job.as_str(), Removal::EvenIfAlive, &by);
         within("removing the job", removal).await.unwrap();
     }
 
-    /// Waits until these addresses, and only they, share a job, each of its items with an owner that lives.
+    /// Waits until live instances at these addresses, and at no others, own the items of a job.
     async fn shared(&self, job: &JobName, members: &[u8]) {
         let mut changes = self.center.watch(&Layout::new(job).root());
         let is_shared = |job: &JobSnapshot| {
@@ -86,60 +89,60 @@ impl Seat {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_is_made_joined_left_and_found_again_in_both_dialects() {
+async fn processes_join_and_leave_jobs_created_from_templates() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let address = server.connect_string();
     for (namespace, dialect) in [("/made-2", Dialect::V2), ("/made-3", Dialect::V3)] {
         let center = connect(&address, namespace).await;
         let operations = Operations::new(center.clone());
-        let seat = Seat { center, operations, dialect };
+        let operator = Operator { center, operations, dialect };
         let one = offering(&address, namespace, 1).await;
         let two = offering(&address, namespace, 2).await;
-        let job = seat.create("report-eu", 4).await;
-        seat.shared(&job, &[1, 2]).await;
-        let brief = job_brief(&seat.operations.job(&job).await.unwrap());
+        let job = operator.create("report-eu", 4).await;
+        operator.shared(&job, &[1, 2]).await;
+        let brief = job_brief(&operator.operations.job(&job).await.unwrap());
         assert_eq!(brief.template.as_deref(), Some("report"), "{dialect}");
 
-        seat.remove(&job).await;
-        seat.create("report-eu", 6).await;
-        seat.shared(&job, &[1, 2]).await;
-        assert_eq!(seat.operations.job(&job).await.unwrap().items().len(), 6, "{dialect}");
+        operator.remove(&job).await;
+        operator.create("report-eu", 6).await;
+        operator.shared(&job, &[1, 2]).await;
+        assert_eq!(operator.operations.job(&job).await.unwrap().items().len(), 6, "{dialect}");
         for scheduler in [one, two] {
             within("leaving", scheduler.shutdown(PATIENCE)).await;
         }
         let three = offering(&address, namespace, 3).await;
-        seat.shared(&job, &[3]).await;
+        operator.shared(&job, &[3]).await;
         within("leaving", three.shutdown(PATIENCE)).await;
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_process_that_was_cut_off_takes_up_what_it_has_missed() {
+async fn disconnected_process_catches_up_with_created_and_removed_jobs() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     let cable = proxy::Proxy::start(server.address()).await.unwrap();
     let center = connect(&server.connect_string(), "/cut").await;
     let operations = Operations::new(center.clone());
-    let seat = Seat { center, operations, dialect: Dialect::V2 };
+    let operator = Operator { center, operations, dialect: Dialect::V2 };
     let one = offering(&cable.connect_string(), "/cut", 1).await;
     let two = offering(&server.connect_string(), "/cut", 2).await;
-    let (kept, removed) = (seat.create("kept", 4).await, seat.create("removed", 4).await);
+    let (kept, removed) = (operator.create("kept", 4).await, operator.create("removed", 4).await);
     for job in [&kept, &removed] {
-        seat.shared(job, &[1, 2]).await;
+        operator.shared(job, &[1, 2]).await;
     }
     cable.set(proxy::Mode::BlackHole).await.unwrap();
-    seat.remove(&removed).await;
-    let made = seat.create("made", 4).await;
-    seat.shared(&made, &[2]).await;
+    operator.remove(&removed).await;
+    let made = operator.create("made", 4).await;
+    operator.shared(&made, &[2]).await;
     cable.set(proxy::Mode::Pass).await.unwrap();
     for job in [&kept, &made] {
-        seat.shared(job, &[1, 2]).await;
+        operator.shared(job, &[1, 2]).await;
     }
     let gone = async {
         while one.job("removed").is_some() {
             tokio::task::yield_now().await;
         }
     };
-    within("the removed job to be left", gone).await;
+    within("leaving the removed job", gone).await;
     for scheduler in [one, two] {
         within("leaving", scheduler.shutdown(PATIENCE)).await;
     }

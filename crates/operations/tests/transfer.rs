@@ -1,4 +1,4 @@
-//! Configurations from one namespace to another.
+//! Export of configurations, and their import into another namespace.
 
 use crate::support;
 
@@ -32,14 +32,18 @@ fn node(path: &str, data: &str) -> Node {
 }
 
 #[test]
-fn an_export_that_cannot_be_read_is_refused_as_a_whole() {
+fn damaged_export_is_rejected_as_a_whole() {
     let good = Export::of([&config("a", Dialect::V2), &config("b", Dialect::V3)]);
     assert_eq!(good.importable().unwrap().len(), 2);
     type Damage = fn(&mut Export);
     let rows: [(&str, Damage, &str); 7] = [
         ("format", |e| e.format = "x".into(), "format is \"x\"; valid is \"ejob-export\""),
         ("version", |e| e.version = 2, "version is 2; this program reads version 1"),
-        ("twice", |e| e.jobs[1].job = "a".into(), "job \"a\" is there twice; valid is once"),
+        (
+            "twice",
+            |e| e.jobs[1].job = "a".into(),
+            "job \"a\" occurs twice; each job may occur once",
+        ),
         ("name", |e| e.jobs[0].job = "a/b".into(), "job name \"a/b\" is not valid"),
         ("of another", |e| e.jobs[0].job = "c".into(), "it is of job \"a\""),
         ("dialect", |e| e.jobs[0].dialect = "3.x".into(), "it is of ElasticJob 2.1.5, not \"3.x\""),
@@ -58,15 +62,15 @@ fn an_export_that_cannot_be_read_is_refused_as_a_whole() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_exported_is_imported_elsewhere_with_nothing_lost() {
-    let (there, here) = (World::new(), World::new());
+async fn export_and_import_keep_the_documents() {
+    let (source, target) = (World::new(), World::new());
     let mut java_2 = config("two", Dialect::V2);
     java_2.cron = Some("0 0 9 * * ?".into());
     java_2.java.job_class = "com.acme.Two".into();
     java_2.unknown = vec![("later".into(), "{\"a\":[1,null]}".into())];
     let document = encode_config(&java_2);
     let document_3 = encode_config(&config("three", Dialect::V3));
-    there
+    source
         .write(
             &[
                 ("/two/config", document.as_str()),
@@ -78,11 +82,11 @@ async fn what_was_exported_is_imported_elsewhere_with_nothing_lost() {
             &[],
         )
         .await;
-    let (export, left_out) = export(&there.operations().namespace().await.unwrap().jobs);
+    let (export, left_out) = export(&source.operations().namespace().await.unwrap().jobs);
     let names: Vec<&str> = export.jobs.iter().map(|job| &*job.job).collect();
     assert_eq!((names, left_out.len(), &*left_out[0].0), (vec!["three", "two"], 1, "bad"));
 
-    let operations = here.operations();
+    let operations = target.operations();
     let strategies = StrategyRegistry::default();
     let jobs = export.importable().unwrap();
     let plan = async |overwrite| {
@@ -93,18 +97,18 @@ async fn what_was_exported_is_imported_elsewhere_with_nothing_lost() {
         assert_eq!(step.act, ImportAct::Create, "{step}");
         let report = operations.import(&step, &by()).await.unwrap();
         assert_eq!(report.records.len(), 1, "{report}");
-        // Who decides at the same time writes it once.
+        // A concurrent import of the same step must not write the configuration twice.
         let again = operations.import(&step, &by()).await;
         assert!(matches!(again, Err(Error::AlreadyThere { .. })), "{again:?}");
     }
-    assert_eq!(here.stored("/two/config").unwrap(), document);
-    assert_eq!(here.stored("/three/config").unwrap(), document_3);
-    assert_eq!(here.stored("/three").unwrap(), "com.acme.Three");
+    assert_eq!(target.stored("/two/config").unwrap(), document);
+    assert_eq!(target.stored("/three/config").unwrap(), document_3);
+    assert_eq!(target.stored("/three").unwrap(), "com.acme.Three");
     assert!(plan(false).await.iter().all(|step| step.act == ImportAct::Same));
 }
 
 #[tokio::test(start_paused = true)]
-async fn nothing_is_overwritten_unless_it_is_said_and_nothing_that_has_changed_since() {
+async fn import_replaces_only_on_request_and_only_the_planned_revision() {
     let world = World::new();
     let stored = config("job", Dialect::V2);
     let document = encode_config(&stored);
@@ -130,7 +134,7 @@ async fn nothing_is_overwritten_unless_it_is_said_and_nothing_that_has_changed_s
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_class_in_the_root_of_a_job_of_3_stays_when_its_configuration_is_replaced() {
+async fn import_keeps_the_stored_java_class() {
     let world = World::new();
     let stored = config("job", Dialect::V3);
     let document = encode_config(&stored);
@@ -148,7 +152,7 @@ async fn the_class_in_the_root_of_a_job_of_3_stays_when_its_configuration_is_rep
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_could_not_run_here_is_refused_with_the_reason() {
+async fn import_rejects_configurations_that_cannot_run() {
     let world = World::new();
     let document = encode_config(&config("job", Dialect::V2));
     let nodes =
@@ -171,11 +175,15 @@ async fn what_could_not_run_here_is_refused_with_the_reason() {
         ("strategy", with("a", Dialect::V2, |c| c.strategy = "x".into()), "strategy is \"x\""),
         ("dialect", with("job", Dialect::V3, |_| ()), "dialect is 3.x; valid is 2.1.5"),
         (
-            "dialect of what is left",
+            "dialect of leftover nodes",
             with("old", Dialect::V2, |_| ()),
             "dialect is 2.1.5; valid is 3.x",
         ),
-        ("damaged", with("bad", Dialect::V2, |_| ()), "what is there cannot be used, and stays"),
+        (
+            "damaged",
+            with("bad", Dialect::V2, |_| ()),
+            "the stored configuration cannot be used, and stays",
+        ),
     ];
     for (case, config, part) in rows {
         let step = &plan_import(&[config.into()], &namespace, false, &strategies, noon())[0];
@@ -185,7 +193,7 @@ async fn what_could_not_run_here_is_refused_with_the_reason() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_configuration_that_a_java_instance_would_fail_at_is_refused() {
+async fn import_rejects_configurations_that_java_cannot_read() {
     let world = World::new();
     let mut stored = config("job", Dialect::V2);
     stored.cron = Some("0 0 9 * * ?".into());
@@ -215,19 +223,19 @@ fn report(label: Option<&str>) -> TemplateRecord {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_was_made_from_a_template_is_made_from_it_elsewhere() {
-    let (there, here) = (World::new(), World::new());
+async fn export_and_import_keep_the_template() {
+    let (source, target) = (World::new(), World::new());
     let template = report(Some("eu"));
     for dialect in [Dialect::V2, Dialect::V3] {
         let name = format!("made-{}", dialect.as_str());
         let config = config(&name, dialect);
-        there.operations().create_job(&template, &config, &by()).await.unwrap();
+        source.operations().create_job(&template, &config, &by()).await.unwrap();
     }
-    let (export, left_out) = export(&there.operations().namespace().await.unwrap().jobs);
+    let (export, left_out) = export(&source.operations().namespace().await.unwrap().jobs);
     assert!(left_out.is_empty(), "{left_out:?}");
     let written = serde_json::to_string(&export).unwrap();
     let export: Export = serde_json::from_str(&written).unwrap();
-    let (jobs, operations) = (export.importable().unwrap(), here.operations());
+    let (jobs, operations) = (export.importable().unwrap(), target.operations());
     let strategies = StrategyRegistry::default();
     let plan = async || {
         let namespace = operations.namespace().await.unwrap();
@@ -247,7 +255,7 @@ async fn a_job_that_was_made_from_a_template_is_made_from_it_elsewhere() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_is_there_is_never_given_another_template() {
+async fn import_never_changes_the_template_of_a_job() {
     let world = World::new();
     let document = encode_config(&config("coded", Dialect::V2));
     world.write(&[("/coded/config", &*document), ("/left/ledger/0", "")], &[]).await;
@@ -256,9 +264,9 @@ async fn a_job_that_is_there_is_never_given_another_template() {
     operations.create_job(&report(None), &made, &by()).await.unwrap();
     let namespace = operations.namespace().await.unwrap();
     let rows = [
-        ("made", "the job that is there was made from the template report, not made from the"),
-        ("coded", "the job that is there was registered by the code of its instances, not made"),
-        ("left", "there are nodes without a configuration, not made from"),
+        ("made", "the job was created from the template report, not created from the"),
+        ("coded", "the job was registered by the code of its instances, not created"),
+        ("left", "the registry has nodes without a configuration, not created from"),
     ];
     let strategies = StrategyRegistry::default();
     for (name, part) in rows {
@@ -266,7 +274,10 @@ async fn a_job_that_is_there_is_never_given_another_template() {
         let wanted = Importable { config, template: Some(report(Some("us"))) };
         let step = &plan_import(&[wanted], &namespace, true, &strategies, noon())[0];
         let ImportAct::Refused { reason } = &step.act else { panic!("{name}: {step}") };
-        assert!(reason.contains(part) && reason.ends_with("remove that first"), "{name}: {reason}");
+        assert!(
+            reason.contains(part) && reason.ends_with("remove the job first"),
+            "{name}: {reason}"
+        );
     }
     let left = JobSnapshot::of_nodes(
         &JobName::new("bad").unwrap(),
@@ -277,11 +288,11 @@ async fn a_job_that_is_there_is_never_given_another_template() {
     );
     let (export, left_out) = export([&left]);
     assert!(export.jobs.is_empty(), "{export:?}");
-    let why = "the template that it was made from cannot be read: ";
+    let why = "the template of the job cannot be read: ";
     assert!(left_out[0].1.starts_with(why), "{left_out:?}");
 }
 
-/// What a running 1.0.5 has of a job, as its dump shows.
+/// Nodes of a job of a running 1.0.5, from its dump.
 const VERSION_1: [(&str, &str); 19] = [
     ("config", ""),
     ("config/jobClass", "com.acme.Report"),
@@ -304,7 +315,7 @@ const VERSION_1: [(&str, &str); 19] = [
     ("execution/0/lastBeginTime", "1795220300050"),
 ];
 
-/// Converts the job with other or further nodes; a node with `-` is left out.
+/// Converts the job with changed or additional nodes; a node with the data `-` is removed.
 fn converted(changes: &[(&str, &str)], dialect: Dialect) -> Option<Result<Converted, String>> {
     let is_changed = |name: &str| changes.iter().any(|(changed, _)| *changed == name);
     let nodes = VERSION_1.iter().filter(|(name, _)| !is_changed(name));
@@ -314,7 +325,7 @@ fn converted(changes: &[(&str, &str)], dialect: Dialect) -> Option<Result<Conver
 }
 
 #[test]
-fn a_job_of_version_1_becomes_a_configuration_of_either_dialect() {
+fn version_1_job_is_converted_to_either_dialect() {
     for dialect in [Dialect::V2, Dialect::V3] {
         let Converted { config, notes } = converted(&[], dialect).unwrap().unwrap();
         assert_eq!(config.java.dialect(), dialect);
@@ -331,13 +342,13 @@ fn a_job_of_version_1_becomes_a_configuration_of_either_dialect() {
         assert_eq!(config.java.job_class, "com.acme.Report");
         assert_eq!(notes.len(), 2, "{notes:?}");
         assert!(notes[0].contains("config/jobType is missing, as before 1.1.0"), "{notes:?}");
-        assert!(notes[1].contains("has to be written anew"), "{notes:?}");
+        assert!(notes[1].contains("has to be ported"), "{notes:?}");
         assert!(config.check().and_then(|()| config.check_for_java()).is_ok());
     }
 }
 
 #[test]
-fn what_version_1_had_otherwise_is_translated_or_told() {
+fn version_1_settings_are_converted_or_noted() {
     type Shown = fn(&JobConfig) -> String;
     let strategy: Shown = |c| c.strategy.clone();
     let class: Shown = |c| c.java.job_class.clone();
@@ -378,7 +389,7 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
             v2,
             strategy,
             "",
-            Some("the strategy a.B is not known here"),
+            Some("the strategy a.B is unknown"),
         ),
         (
             "script, 2.1.5",
@@ -420,7 +431,7 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
             "{\"streaming.process\": \"false\"}",
             None,
         ),
-        ("port, 3.x", &[("config/monitorPort", "9888")], v3, kind, "{}", Some("monitorPort 9888")),
+        ("port, 3.x", &[("config/monitorPort", "9888")], v3, kind, "{}", Some("pass 9888")),
         (
             "counter",
             &[("config/fetchDataCount", "9")],
@@ -429,29 +440,22 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
             "simple",
             Some("fetchDataCount is 9"),
         ),
+        ("unknown", &[("config/later", "9")], v2, kind, "simple", Some("config/later is unknown")),
         (
-            "unknown",
-            &[("config/later", "9")],
-            v2,
-            kind,
-            "simple",
-            Some("config/later is not known here"),
-        ),
-        (
-            "server held back",
+            "paused server",
             &[("servers/10.0.0.1/stoped", "")],
             v2,
             kind,
             "simple",
-            Some("server 10.0.0.1 is paused there"),
+            Some("server 10.0.0.1 is paused in 1.x"),
         ),
         (
-            "server that was shut down",
+            "shut down server",
             &[("servers/10.0.0.1/shutdown", "")],
             v2,
             kind,
             "simple",
-            Some("server 10.0.0.1 is shut down there"),
+            Some("server 10.0.0.1 is shut down in 1.x"),
         ),
         (
             "no schedule",
@@ -468,7 +472,7 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
             v2,
             kind,
             "simple",
-            Some("the offsets of 1 items stay there"),
+            Some("the offsets of 1 items are not imported"),
         ),
         (
             "failover without effect",
@@ -476,7 +480,7 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
             v2,
             |c| c.failover.to_string(),
             "false",
-            Some("failover was without effect"),
+            Some("failover had no effect"),
         ),
     ];
     for (case, changes, dialect, shown, expected, note) in rows {
@@ -493,7 +497,7 @@ fn what_version_1_had_otherwise_is_translated_or_told() {
 }
 
 #[test]
-fn what_is_no_job_of_version_1_is_left_and_what_is_damaged_is_named() {
+fn conversion_rejects_damaged_fields_and_later_jobs() {
     let rows = [
         (
             "count",

@@ -1,4 +1,4 @@
-//! What would move, when it fires, and why it does not run: pure functions over what real schedulers have written.
+//! Planned moves, next fires, and reasons why a job does not run, for nodes of real schedulers.
 
 use crate::support;
 
@@ -13,7 +13,7 @@ fn plan(job: &operations::JobSnapshot, what_if: &WhatIf) -> MovePlan {
     plan_moves(job, what_if, &StrategyRegistry::default(), 0).unwrap()
 }
 
-/// Returns who would own which item after a plan.
+/// Returns the owner of each item after a plan.
 fn owners(job: &operations::JobSnapshot, plan: &MovePlan) -> Vec<Option<String>> {
     let mut owners: Vec<_> =
         job.items().into_iter().map(|item| job.owner(item).map(ToString::to_string)).collect();
@@ -25,11 +25,11 @@ fn owners(job: &operations::JobSnapshot, plan: &MovePlan) -> Vec<Option<String>>
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_plan_says_is_what_the_leader_then_does() {
+async fn plan_matches_the_decision_of_the_leader() {
     let world = World::new();
     let one = world.member(1, on_request()).await;
-    let before = world.until("the first to have all", |job| shared_by(job, &[1])).await;
-    assert!(plan(&before, &WhatIf::default()).moves.is_empty(), "nothing changes by itself");
+    let before = world.until("the first to own all items", |job| shared_by(job, &[1])).await;
+    assert!(plan(&before, &WhatIf::default()).moves.is_empty(), "no change, no moves");
 
     let join = WhatIf { join: vec![InstanceId::new("10.0.0.2@-@2")], ..WhatIf::default() };
     let planned = plan(&before, &join);
@@ -42,10 +42,10 @@ async fn what_a_plan_says_is_what_the_leader_then_does() {
     let planned = plan(&after, &leave);
     assert_eq!((disable.moves.len(), planned.moves.len()), (2, 2));
     within("leaving", one.handle.shutdown(support::DEADLINE)).await.unwrap();
-    let last = world.until("the second to have all", |job| shared_by(job, &[2])).await;
+    let last = world.until("the second to own all items", |job| shared_by(job, &[2])).await;
     assert_eq!(owners(&after, &planned), owners(&last, &plan(&last, &WhatIf::default())));
-    let nobody = plan(&last, &WhatIf { disable: vec![ip(2)], ..WhatIf::default() });
-    assert!(nobody.nobody && nobody.moves.is_empty());
+    let empty = plan(&last, &WhatIf { disable: vec![ip(2)], ..WhatIf::default() });
+    assert!(empty.nobody && empty.moves.is_empty());
 
     let more = WhatIf { total_count: Some(6), ..WhatIf::default() };
     let added: Vec<_> = plan(&last, &more).moves.iter().map(|planned| planned.item).collect();
@@ -56,7 +56,7 @@ async fn what_a_plan_says_is_what_the_leader_then_does() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_that_runs_is_said_to_wait() {
+async fn running_item_is_planned_to_move_later() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     world.hold(&[2]);
@@ -74,7 +74,7 @@ async fn an_item_that_runs_is_said_to_wait() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_reasons_why_nothing_runs_come_in_the_order_in_which_to_look() {
+async fn reasons_are_ordered_by_importance() {
     let world = World::new();
     let member = world.member(1, every_ten_seconds()).await;
     let now = world.until("all assigned", |job| shared_by(job, &[1])).await;
@@ -115,9 +115,9 @@ async fn the_reasons_why_nothing_runs_come_in_the_order_in_which_to_look() {
     assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NobodyLives, next]);
 }
 
-/// Some instances go on while others are paused.
+/// Instances of other servers go on.
 #[tokio::test(start_paused = true)]
-async fn a_pause_of_one_server_is_a_reason_and_says_that_the_others_go_on() {
+async fn pause_of_one_server_is_a_reason_beside_running_servers() {
     let world = World::new();
     let _members =
         [world.member(1, every_ten_seconds()).await, world.member(2, every_ten_seconds()).await];
@@ -135,7 +135,7 @@ async fn a_pause_of_one_server_is_a_reason_and_says_that_the_others_go_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn failures_of_the_last_runs_are_a_reason_and_something_stands_in_the_way() {
+async fn failures_of_the_last_runs_are_a_reason() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     world.fail(&[1, 2]);
@@ -157,7 +157,7 @@ async fn failures_of_the_last_runs_are_a_reason_and_something_stands_in_the_way(
     assert_eq!(item(&now, 2)[0].to_string(), "the last run failed: it shall fail");
     assert_eq!(item(&now, 0), [WhyNot::OnRequestOnly]);
 
-    // With a schedule, a failing job does not read as one that is in order.
+    // With a schedule, a failing job must not be shown as healthy.
     let config = every_ten_seconds().build().unwrap();
     let revision = world.operations().config(&job()).await.unwrap().revision;
     world.operations().update_config(&config, revision, &by()).await.unwrap();
@@ -170,7 +170,7 @@ async fn failures_of_the_last_runs_are_a_reason_and_something_stands_in_the_way(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_run_that_goes_on_is_named_with_its_holder() {
+async fn running_item_is_a_reason_with_its_holder() {
     let world = World::new();
     let _member = world.member(1, on_request()).await;
     world.hold(&[0]);
@@ -185,9 +185,9 @@ async fn a_run_that_goes_on_is_named_with_its_holder() {
 }
 
 #[test]
-fn the_next_fires_are_those_of_the_schedule_up_to_a_bound() {
+fn next_fires_are_bounded() {
     let mut config = coordination::JobConfig::new(job(), 1);
-    assert_eq!(next_fires(&config, noon(), 3).unwrap(), [], "it runs on request only");
+    assert_eq!(next_fires(&config, noon(), 3).unwrap(), [], "the job runs on request only");
     config.cron = Some("0/10 * * * * ?".into());
     let fires = next_fires(&config, noon(), 3).unwrap();
     let after: Vec<_> = fires.iter().map(|fire| fire.duration_since(noon()).as_secs()).collect();

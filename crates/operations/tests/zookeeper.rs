@@ -1,4 +1,4 @@
-//! One job on a real ZooKeeper, from the operator's seat: what is asked of the registry there works as it does in memory.
+//! Operator actions on one job of a real ZooKeeper, from the first read to the removal.
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a test on a real server has a real deadline")]
 
@@ -37,7 +37,7 @@ async fn join(server: &Server, namespace: &str, n: u8, dialect: Dialect) -> (Sch
     (scheduler, handle)
 }
 
-/// Waits until a job is as wanted.
+/// Waits until the job satisfies `wanted`.
 async fn until(
     center: &ZookeeperCenter,
     operations: &Operations,
@@ -55,11 +55,11 @@ async fn until(
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_job_is_operated_from_its_first_look_to_its_removal_in_both_dialects() {
+async fn operator_actions_work_in_both_dialects() {
     let server = Server::start().expect("a ZooKeeper server is needed");
     for (namespace, dialect) in [("/operated-2", Dialect::V2), ("/operated-3", Dialect::V3)] {
         let job = JobName::new("job").unwrap();
-        let by = By::new("anna", "a look round").unwrap();
+        let by = By::new("anna", "test").unwrap();
         let center = connect(&server, namespace).await;
         let operations = Operations::new(center.clone());
         assert!(operations.namespace().await.unwrap().jobs.is_empty(), "{dialect}");
@@ -86,12 +86,12 @@ async fn a_job_is_operated_from_its_first_look_to_its_removal_in_both_dialects()
         assert!(drained.complete, "{dialect}: {drained:?}");
         operations.enable(&Scope::of_server(ip), &by).await.unwrap();
 
-        // In 2.1.5 marks go with their sessions, and ours take away at once what does not.
+        // In 2.1.5 marks are ephemeral, and Rust instances remove persistent ones at once.
         if dialect == Dialect::V3 {
             for handle in [one, two] {
                 within("leaving", handle.shutdown(PATIENCE)).await.unwrap();
             }
-            mend(&center, &operations, &job, &by).await;
+            fix_leftover(&center, &operations, &job, &by).await;
         }
 
         let preview = operations.preview_removal(&job).await.unwrap();
@@ -101,8 +101,8 @@ async fn a_job_is_operated_from_its_first_look_to_its_removal_in_both_dialects()
     }
 }
 
-/// Mends what Java leaves behind and nobody mends while nobody of ours is there.
-async fn mend(center: &ZookeeperCenter, operations: &Operations, job: &JobName, by: &By) {
+/// Fixes a leftover of a Java instance, which stays while no Rust instance is alive.
+async fn fix_leftover(center: &ZookeeperCenter, operations: &Operations, job: &JobName, by: &By) {
     let left = NodePath::parse("/job/sharding/2/running").unwrap();
     let mark = Txn::new().create(left.clone(), "10.0.0.9@-@9", Lifetime::Persistent);
     assert!(center.commit(mark).await.unwrap().is_committed());

@@ -1,4 +1,5 @@
-//! A client for the requests of one job or handler: timeouts, redirects within one origin, and TLS by the certificates of the operating system.
+//! HTTP client for the requests of one job or handler: timeouts, redirects within one origin, and
+//! TLS with the certificates of the operating system.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,25 +11,26 @@ use rustls_platform_verifier::BuilderVerifierExt as _;
 
 use crate::Invalid;
 
-/// How long a client waits, and how far it follows.
+/// Limits of a client: timeouts and the number of redirects.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// How long a connection may take to be made, more than zero.
+    /// Time for establishing a connection, more than zero.
     pub connect_timeout: Duration,
-    /// How long the server may be silent, more than zero.
+    /// Time that the server may stay silent, more than zero.
     pub read_timeout: Duration,
-    /// How many redirects are followed. One to another scheme, host or port never is.
+    /// Maximum number of redirects. A redirect to another scheme, host or port is never followed.
     pub max_redirects: usize,
 }
 
-/// Makes a client for requests to the host of a URL.
+/// Builds a client for requests to the host of a URL.
 ///
 /// # Errors
-/// [`Invalid`] with the field `http.url` if there are no certificates, or the client cannot be made.
+/// [`Invalid`] with the field `http.url` if the operating system has no certificates, or if the
+/// client cannot be built.
 pub fn http_client(url: &Url, limits: Limits) -> Result<Client, Invalid> {
     let Limits { connect_timeout, read_timeout, max_redirects } = limits;
     let unusable = |error: &dyn std::fmt::Display| {
-        Invalid::new("http.url", "a URL for which no client can be made", error.to_string())
+        Invalid::new("http.url", "a URL for which no client can be built", error.to_string())
     };
     let tls = tls(url).map_err(|error| unusable(&error))?;
     Client::builder()
@@ -64,7 +66,8 @@ fn builder() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, rustls::Error
     ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()
 }
 
-/// Without TLS no certificates are needed, and a host that has none is none the worse.
+/// Returns the TLS configuration for a URL. Plain HTTP gets no certificates, so that it also works
+/// on a host without any.
 fn tls(url: &Url) -> Result<ClientConfig, rustls::Error> {
     match url.scheme() {
         "https" => Ok(builder()?.with_platform_verifier()?.with_no_client_auth()),

@@ -1,8 +1,8 @@
-//! What is wrong with a definition.
+//! The error for an invalid field of a definition.
 
 use std::fmt;
 
-/// A value of a definition that cannot be used.
+/// An invalid value of a field in a definition.
 ///
 /// # Examples
 /// ```
@@ -15,16 +15,17 @@ use std::fmt;
 #[error("{field} is {value}; valid is {valid}")]
 #[non_exhaustive]
 pub struct Invalid {
-    /// Which field.
+    /// Name of the field.
     pub field: String,
-    /// What it is. Never a secret.
+    /// Value of the field. Never a secret.
     pub value: String,
-    /// What would be valid.
+    /// Description of the valid values.
     pub valid: String,
 }
 
 impl Invalid {
-    /// Names a field, its value, which must be no secret, and what would be valid.
+    /// Creates the error from a field, its value and the valid values. `value` must not be a
+    /// secret.
     pub fn new(
         field: impl Into<String>,
         value: impl fmt::Display,

@@ -1,5 +1,5 @@
-//! Whom a worker may talk to, and with which secrets, when a definition from the registry says so: nobody and none, unless its
-//! own file or program does.
+//! Hosts and secrets that definitions from the registry may use on a worker. By default there are
+//! none: the worker's own file or program lists them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,10 +9,11 @@ use crate::{Invalid, SecretText};
 
 /// The hosts and secrets that a definition from the registry may use on this worker.
 ///
-/// Whoever can write the registry can write definitions. Without this list every definition could have the worker send any of its
-/// secrets to any host. The default permits nothing.
+/// Every user with write access to the registry can write definitions. Without this list, a
+/// definition could make the worker send any of its secrets to any host. The default permits
+/// nothing.
 ///
-/// A host that gets one secret need not be trusted with another: name the host with the secret.
+/// A secret can be limited to a host, so that no other permitted host can receive it.
 ///
 /// # Examples
 /// ```
@@ -25,46 +26,53 @@ use crate::{Invalid, SecretText};
 ///     .secret("${file:/run/secrets/mail} for smtp://mail.example.com:465")?;
 /// assert!(permissions.permits_origin(mail));
 /// assert!(permissions.permits_secret_at("${file:/run/secrets/mail}", mail));
-/// assert!(!permissions.permits_secret_at("${file:/run/secrets/mail}", "https://hooks.example.com"));
+/// let hooks = "https://hooks.example.com";
+/// assert!(!permissions.permits_secret_at("${file:/run/secrets/mail}", hooks));
 /// # Ok::<(), outbound::Invalid>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Permissions {
     origins: BTreeSet<String>,
-    /// By their references, with the hosts that they are for; `None` for all that are permitted.
+    /// Permitted hosts by the reference of the secret; `None` is all of `origins`.
     secrets: BTreeMap<String, Option<BTreeSet<String>>>,
 }
 
 impl Permissions {
-    /// Permits nothing.
+    /// Returns the list that permits nothing.
     #[must_use]
     pub fn nothing() -> Self {
         Self::default()
     }
 
-    /// Permits to talk to a host, with its scheme, and its port unless that is the usual one: `https://api.example.com`,
-    /// `http://127.0.0.1:8080`. For mail the scheme is `smtp`, and the port is always named: `smtp://mail.example.com:465`.
+    /// Permits connections to a host, given as an origin: `https://api.example.com`,
+    /// `http://127.0.0.1:8080`.
+    ///
+    /// For mail the scheme is `smtp`, and the port is required: `smtp://mail.example.com:465`.
     ///
     /// # Errors
-    /// [`Invalid`] if it is anything else.
+    /// [`Invalid`] if `origin` is not an origin of the scheme `http`, `https` or `smtp`.
     pub fn host(mut self, origin: &str) -> Result<Self, Invalid> {
         self.origins.insert(read_origin("allow.hosts", origin)?);
         Ok(self)
     }
 
-    /// Permits the use of a secret, by its reference: `${env:NAME}` or `${file:/absolute/path}`. With ` for ` and a host behind it, in
-    /// the words of [`host`](Self::host), it is for that host alone; several such entries are for several hosts. Without, it is for all
-    /// hosts that are permitted. The host itself must be permitted in any case.
+    /// Permits the use of a secret, given by its reference: `${env:NAME}` or
+    /// `${file:/absolute/path}`.
+    ///
+    /// If ` for ` and an origin follow, as in [`host`](Self::host), the secret is permitted for
+    /// that host alone. Several such entries permit several hosts. Without an origin the secret is
+    /// permitted for all permitted hosts. In any case the host itself must be permitted as well.
     ///
     /// # Errors
-    /// [`Invalid`] if it is anything but one reference, with a host or without.
+    /// [`Invalid`] if `entry` is not a single reference, with or without a host.
     pub fn secret(mut self, entry: &str) -> Result<Self, Invalid> {
         let (reference, host) = match entry.split_once(" for ") {
             Some((reference, host)) => (reference, Some(host)),
             None => (entry, None),
         };
         if !SecretText::is_reference(reference) {
-            let valid = "one reference, ${env:NAME} or ${file:/absolute/path}, or one for a host: ${env:NAME} for https://api.example.com";
+            let valid = "one reference, ${env:NAME} or ${file:/absolute/path}, or one for a host: \
+                ${env:NAME} for https://api.example.com";
             return Err(Invalid::new("allow.secrets", "something else", valid));
         }
         let host = host.map(|host| read_origin("allow.secrets", host)).transpose()?;
@@ -77,14 +85,15 @@ impl Permissions {
         Ok(self)
     }
 
-    /// Returns true if a definition from the registry may have this worker talk to a host.
+    /// Returns true if a definition from the registry may make this worker connect to a host.
     #[must_use]
     pub fn permits_origin(&self, origin: &str) -> bool {
         self.origins.contains(origin)
     }
 
-    /// Returns true if a definition from the registry may use a secret in talking to a host, which may have to be permitted
-    /// besides.
+    /// Returns true if a definition from the registry may send a secret to a host.
+    ///
+    /// It does not check the host itself: see [`permits_origin`](Self::permits_origin).
     #[must_use]
     pub fn permits_secret_at(&self, reference: &str, origin: &str) -> bool {
         match self.secrets.get(reference) {
@@ -94,7 +103,7 @@ impl Permissions {
         }
     }
 
-    /// Returns true if a definition from the registry may use a secret in talking to any host at all.
+    /// Returns true if a definition from the registry may send a secret to at least one host.
     #[must_use]
     pub fn permits_secret(&self, reference: &str) -> bool {
         self.secrets.contains_key(reference)
@@ -106,7 +115,7 @@ impl Permissions {
     }
 }
 
-/// Reads a host with its scheme, as it stands in a list.
+/// Parses the origin of a list entry.
 fn read_origin(field: &str, origin: &str) -> Result<String, Invalid> {
     let known = Url::parse(origin).ok().and_then(|url| origin_of(&url));
     known.ok_or_else(|| {
@@ -120,12 +129,13 @@ fn read_origin(field: &str, origin: &str) -> Result<String, Invalid> {
     })
 }
 
-/// Returns the origin that a URL consists of, if there is nothing else in it.
+/// Returns the origin of a URL that has no user, path, query or fragment; otherwise `None`.
 fn origin_of(url: &Url) -> Option<String> {
-    let bare = matches!(url.path(), "/" | "") && url.query().is_none() && url.fragment().is_none();
-    let nobody = url.username().is_empty() && url.password().is_none();
+    let is_bare =
+        matches!(url.path(), "/" | "") && url.query().is_none() && url.fragment().is_none();
+    let without_user = url.username().is_empty() && url.password().is_none();
     match url.scheme() {
-        _ if !(bare && nobody) => None,
+        _ if !(is_bare && without_user) => None,
         "http" | "https" => Some(url.origin().ascii_serialization()),
         "smtp" => Some(format!("smtp://{}:{}", url.host_str()?.to_ascii_lowercase(), url.port()?)),
         _ => None,
@@ -137,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn entries_that_would_permit_something_else_are_refused() {
+    fn ambiguous_entries_are_rejected() {
         let hosts = [
             "api.example.com",
             "https://h/path",
@@ -174,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_permitted_is_what_was_named() {
+    fn only_listed_hosts_and_secrets_are_permitted() {
         let list = Permissions::nothing().host("https://API.example.com").unwrap();
         let list = list.host("smtp://Mail.example.com:25").unwrap();
         let list = list.secret("${env:A}").unwrap().secret("${file:/b}").unwrap();
@@ -197,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_is_for_a_host_is_for_no_other() {
+    fn secret_for_a_host_is_permitted_for_that_host_alone() {
         let one = ["${env:A} for https://One.example.com"];
         let two = ["${env:A} for https://one.example.com", "${env:A} for smtp://two:25"];
         let all = ["${env:A} for https://one.example.com", "${env:A}"];
@@ -216,7 +226,10 @@ mod tests {
             let found = hosts.map(|host| list.permits_secret_at("${env:A}", host));
             assert_eq!(found, expected, "{entries:?}");
             assert_eq!(list.permits_secret("${env:A}"), !entries.is_empty(), "{entries:?}");
-            assert!(!list.permits_origin("https://one.example.com"), "that is asked for besides");
+            assert!(
+                !list.permits_origin("https://one.example.com"),
+                "a secret must not permit its host"
+            );
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Texts that may refer to secrets, and what they come to: never shown, not even by `Debug`.
+//! Texts that may refer to secrets. Neither the text nor the resolved secret is ever shown, not
+//! even by `Debug`.
 
 use std::env::VarError;
 use std::fmt;
@@ -9,14 +10,16 @@ use secrecy::{ExposeSecret as _, SecretString};
 
 use crate::Invalid;
 
-/// More than any secret has; a larger file is the wrong one.
+/// Maximum size of a secret file, in bytes. A larger file is surely the wrong one.
 const MAX_FILE_BYTES: u64 = 64 * 1024;
 
-/// A text of a definition in which `${env:NAME}` stands for a variable of this process's environment, and `${file:/path}`
-/// for what a file holds, without the line break at its end. `$${` stands for `${` itself.
+/// A text of a definition that may refer to secrets.
 ///
-/// References are looked up each time that the text is needed, so that a file can be replaced while the worker runs.
-/// Neither `Debug` nor any error shows the text or what it comes to; errors name the reference.
+/// `${env:NAME}` stands for a variable of this process's environment. `${file:/path}` stands for
+/// the content of a file without the line break at its end. `$${` stands for `${` itself.
+///
+/// References are resolved at each use, so that a file can be replaced while the worker runs.
+/// Neither `Debug` nor any error shows the text or the resolved secret; errors name the reference.
 ///
 /// # Examples
 /// ```
@@ -40,32 +43,32 @@ enum Part {
     File(String),
 }
 
-/// A reference that leads nowhere.
+/// A reference that cannot be resolved.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SecretError {
-    /// There is no such variable.
-    #[error("${{env:{name}}}: the environment has no variable of this name, or it is no UTF-8")]
+    /// The environment has no such variable, or its value is not UTF-8.
+    #[error("${{env:{name}}}: the environment has no variable of this name, or it is not UTF-8")]
     Environment {
-        /// Which variable.
+        /// Name of the variable.
         name: String,
     },
-    /// The file cannot be read, is no UTF-8, or larger than 64 KiB.
+    /// The file cannot be read, is not UTF-8, or is larger than 64 KiB.
     #[error("${{file:{path}}}: the file cannot be used")]
     File {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// What the operating system says.
+        /// Error of the operating system.
         #[source]
         source: std::io::Error,
     },
 }
 
 impl SecretText {
-    /// Takes a text apart.
+    /// Parses a text and its references.
     ///
     /// # Errors
-    /// [`Invalid`] if a reference is of no known kind or has no end.
+    /// [`Invalid`] if a reference is of an unknown kind or has no closing brace.
     pub fn parse(text: &str) -> Result<Self, Invalid> {
         let (mut parts, mut plain, mut rest) = (Vec::new(), String::new(), text);
         while let Some(at) = rest.find("${") {
@@ -87,13 +90,13 @@ impl SecretText {
         Ok(Self(parts))
     }
 
-    /// Takes a text as it is, references and all: for secrets that a program has come by in another way.
+    /// Wraps a text without looking for references, for secrets that a program has from elsewhere.
     #[must_use]
     pub fn literal(text: impl Into<String>) -> Self {
         Self(vec![Part::Plain(text.into().into())])
     }
 
-    /// Returns true if a text is one reference and nothing else.
+    /// Returns true if a text is exactly one reference.
     ///
     /// # Examples
     /// ```
@@ -106,16 +109,16 @@ impl SecretText {
         inner.is_some_and(|reference| !reference.contains('}') && part(reference).is_ok())
     }
 
-    /// Returns true if the text refers to anything.
+    /// Returns true if the text has at least one reference.
     #[must_use]
     pub fn refers(&self) -> bool {
         self.0.iter().any(|part| !matches!(part, Part::Plain(_)))
     }
 
-    /// Looks the references up.
+    /// Resolves the references and returns the resulting text.
     ///
     /// # Errors
-    /// [`SecretError`] names the reference that leads nowhere.
+    /// [`SecretError`] names the reference that cannot be resolved.
     pub fn resolve(&self) -> Result<SecretString, SecretError> {
         let mut text = String::new();
         for part in &self.0 {
@@ -158,7 +161,7 @@ fn variable(name: &str) -> Result<String, SecretError> {
     })
 }
 
-/// Secrets are small and their files at hand: reading one holds nobody up.
+/// Reads a secret file. The blocking read is acceptable, because these files are small and local.
 fn file(path: &str) -> Result<String, SecretError> {
     let read = || {
         let mut text = String::new();
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn references_that_cannot_be_are_refused() {
+    fn malformed_references_are_rejected() {
         for text in
             ["${", "${env:", "${env:}", "${A}", "${file:relative}", "a ${ENV:A}", "${env:A=B}"]
         {
@@ -214,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_leads_nowhere_is_named() {
+    fn error_names_the_unresolved_reference() {
         let rows = [
             (
                 "${env:EJOB_NO_SUCH_VARIABLE}",
@@ -229,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_too_large_is_no_secret() {
+    fn oversized_file_is_rejected() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(&vec![b'x'; 64 * 1024 + 1]).unwrap();
         let text = SecretText::parse(&format!("${{file:{}}}", file.path().display())).unwrap();
@@ -237,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_shown() {
+    fn debug_does_not_show_secrets() {
         let secret = SecretText::literal("hunter2");
         assert!(!format!("{secret:?} {:?}", secret.resolve().unwrap()).contains("hunter2"));
     }

@@ -7,55 +7,56 @@ use zookeeper_client as zk;
 
 use crate::convert;
 
-/// Nodes in one request; more gain little, and the server answers nobody else meanwhile.
+/// Nodes in one request. More gain little, and the server answers no other client meanwhile.
 const NODES_IN_A_REQUEST: usize = 200;
 /// Bytes of paths in one request, far below the server's limit of 1 MiB for a request.
 const BYTES_IN_A_REQUEST: usize = 256 * 1024;
-/// Requests under way at the same time.
+/// Number of concurrent requests.
 const REQUESTS_AT_ONCE: usize = 8;
-/// Bytes of data that one round of requests may bring, as far as that can be estimated; a server holds all of them in its heap
-/// several times.
+/// Estimated maximum of the data that one round of requests returns, in bytes. A server holds all
+/// of it in its heap several times.
 const BYTES_IN_A_ROUND: usize = 4 << 20;
-/// Nodes of the first round, when nothing is known about their sizes. A node has at most 1 MiB.
+/// Nodes of the first round, when the sizes of the nodes are unknown. A node has at most 1 MiB.
 const NODES_IN_FIRST_ROUND: usize = 16;
 
-/// Number of nodes to read in the next round. It grows while nodes are small, and shrinks as soon as a large one is read.
+/// Number of nodes to read in the next round. It grows while nodes are small, and shrinks as soon
+/// as a large one is read.
 #[derive(Debug)]
-struct Pace(usize);
+struct RoundSize(usize);
 
-impl Pace {
+impl RoundSize {
     const MAX: usize = NODES_IN_A_REQUEST * REQUESTS_AT_ONCE;
 
-    /// Adapts to the largest node of the last round, in bytes.
+    /// Adapts the round to the largest node of the last round, in bytes.
     fn adapt(&mut self, largest: usize) {
         let fits = BYTES_IN_A_ROUND / largest.max(1);
         self.0 = fits.min(self.0 * REQUESTS_AT_ONCE).clamp(1, Self::MAX);
     }
 }
 
-/// What a request brought of one path.
+/// The answer for one path.
 struct Found {
     node: Node,
-    /// Names, if they were asked for.
+    /// Names of the children, if they were requested.
     children: Vec<String>,
 }
 
-/// Reads nodes; those that do not exist are `None`. The answers have the order of the paths.
+/// Reads nodes; missing nodes are `None`. The answers have the order of the paths.
 pub(crate) async fn read_nodes(
     client: &zk::Client,
     permits: &Semaphore,
     paths: &[NodePath],
 ) -> Result<Vec<Option<Node>>, zk::Error> {
-    let mut pace = Pace(NODES_IN_FIRST_ROUND);
-    let found = read(client, permits, paths, false, &mut pace).await?;
+    let mut round_size = RoundSize(NODES_IN_FIRST_ROUND);
+    let found = read(client, permits, paths, false, &mut round_size).await?;
     Ok(found.into_iter().map(|found| found.map(|found| found.node)).collect())
 }
 
-/// Reads these nodes, none of them within another one, and everything below them, level by level; parents come before their
-/// children.
+/// Reads the subtrees of `roots` level by level, so that parents come before their children. No
+/// root is within another one.
 ///
-/// This is no picture of one moment: what changes meanwhile may be seen in part. A watch that was set before tells
-/// of each such change.
+/// The result is not a consistent snapshot: it may have some of the changes that happen meanwhile.
+/// A watch that was set before reports each such change.
 pub(crate) async fn read_trees(
     client: &zk::Client,
     permits: &Semaphore,
@@ -63,11 +64,12 @@ pub(crate) async fn read_trees(
 ) -> Result<Vec<Node>, zk::Error> {
     let mut nodes = Vec::new();
     let mut level: Vec<NodePath> = roots.cloned().collect();
-    let mut pace = Pace(NODES_IN_FIRST_ROUND);
+    let mut round_size = RoundSize(NODES_IN_FIRST_ROUND);
     while !level.is_empty() {
-        let found = read(client, permits, &level, true, &mut pace).await?;
+        let found = read(client, permits, &level, true, &mut round_size).await?;
         level = Vec::new();
-        // A child that is gone since its parent was listed is not found, and a watch tells of it.
+        // A child that was deleted after its parent was listed is missing here, and a watch reports
+        // its deletion.
         for Found { node, children } in found.into_iter().flatten() {
             level.extend(children.iter().filter_map(|name| child(&node.path, name)));
             nodes.push(node);
@@ -76,12 +78,13 @@ pub(crate) async fn read_trees(
     Ok(nodes)
 }
 
-/// A name that is no valid segment cannot be spoken of through this crate.
+/// Returns the path of a child; `None` if its name is not a valid segment, because `NodePath`
+/// cannot represent it.
 fn child(parent: &NodePath, name: &str) -> Option<NodePath> {
     match parent.join(name) {
         Ok(path) => Some(path),
         Err(error) => {
-            tracing::warn!(%error, "node skipped");
+            tracing::warn!(%error, "node skipped: its name is not a valid path segment");
             None
         }
     }
@@ -92,12 +95,12 @@ async fn read(
     permits: &Semaphore,
     paths: &[NodePath],
     with_children: bool,
-    pace: &mut Pace,
+    round_size: &mut RoundSize,
 ) -> Result<Vec<Option<Found>>, zk::Error> {
     let mut found = Vec::with_capacity(paths.len());
     let mut rest = paths;
     while !rest.is_empty() {
-        let (round, later) = rest.split_at(rest.len().min(pace.0));
+        let (round, later) = rest.split_at(rest.len().min(round_size.0));
         let answers: Vec<Vec<_>> = stream::iter(requests(round))
             .map(|paths| request(client, permits, paths, with_children))
             .buffered(REQUESTS_AT_ONCE)
@@ -106,7 +109,7 @@ async fn read(
         let answers = answers.into_iter().flatten();
         let start = found.len();
         found.extend(answers);
-        pace.adapt(largest(&found[start..]));
+        round_size.adapt(largest(&found[start..]));
         rest = later;
     }
     Ok(found)
@@ -120,9 +123,9 @@ fn largest(found: &[Option<Found>]) -> usize {
     found.iter().flatten().map(bytes).max().unwrap_or_default()
 }
 
-/// Cuts paths into requests that a server takes.
+/// Splits paths into requests that a server accepts.
 fn requests(paths: &[NodePath]) -> Vec<Vec<NodePath>> {
-    let mut cut = Vec::new();
+    let mut split = Vec::new();
     let mut rest = paths;
     while !rest.is_empty() {
         let mut bytes = 0;
@@ -132,10 +135,10 @@ fn requests(paths: &[NodePath]) -> Vec<Vec<NodePath>> {
         });
         // A path is shorter than the limit, so that at least one fits.
         let (request, others) = rest.split_at(fits.count().max(1));
-        cut.push(request.to_vec());
+        split.push(request.to_vec());
         rest = others;
     }
-    cut
+    split
 }
 
 async fn request(
@@ -174,7 +177,7 @@ async fn request(
     Ok(found)
 }
 
-/// Tells a node that does not exist from one that could not be read.
+/// Distinguishes a missing node from one that could not be read.
 fn absent<T>(result: Option<zk::MultiReadResult>) -> Result<Option<T>, zk::Error> {
     match result {
         Some(zk::MultiReadResult::Error { err: zk::Error::NoNode }) => Ok(None),
@@ -191,20 +194,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pace_grows_with_small_nodes_and_bounds_the_bytes_of_large_ones() {
-        let mut pace = Pace(NODES_IN_FIRST_ROUND);
+    fn the_round_grows_with_small_nodes_and_bounds_the_bytes_of_large_nodes() {
+        let mut round_size = RoundSize(NODES_IN_FIRST_ROUND);
         let rows = [(10, 128), (10, 1_024), (10, 1_600), (1 << 20, 4), (100_000, 32), (0, 256)];
         for (largest, nodes) in rows {
-            pace.adapt(largest);
-            assert_eq!(pace.0, nodes, "after {largest} bytes");
+            round_size.adapt(largest);
+            assert_eq!(round_size.0, nodes, "after {largest} bytes");
             assert!(nodes * largest <= BYTES_IN_A_ROUND, "after {largest} bytes");
         }
-        pace.adapt(100 << 20);
-        assert_eq!(pace.0, 1, "it always goes on");
+        round_size.adapt(100 << 20);
+        assert_eq!(round_size.0, 1, "a round has at least one node");
     }
 
     #[test]
-    fn paths_are_cut_by_number_and_by_size() {
+    fn paths_are_split_by_number_and_by_size() {
         let short = vec![NodePath::parse("/a").unwrap(); 450];
         let lengths = |paths: &[NodePath]| requests(paths).iter().map(Vec::len).collect::<Vec<_>>();
         assert_eq!(lengths(&[]), [0_usize; 0]);

@@ -1,4 +1,4 @@
-//! The centre itself: calls in, answers out.
+//! The implementation of `RegistryCenter`.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,15 +19,18 @@ use crate::feed::{self, WatchRoots};
 use crate::options::ZookeeperOptions;
 use crate::session::{self, Closing, Conn, Ending, Shared};
 
+/// Delay between two attempts to open the first session.
 const RETRY_PAUSE: Duration = Duration::from_millis(100);
 
-/// A registry centre on a ZooKeeper.
+/// A registry center on ZooKeeper.
 ///
-/// It keeps itself in a session until it is closed: a client whose session is over is replaced by another one. Its
-/// tasks run on the runtime that it was connected on, which must live as long as it does and must not be blocked: a
-/// runtime that does nothing for a session timeout loses the session.
+/// It keeps a session open until it is closed: when its session is over, it replaces the client by
+/// a new one. Its tasks run on the runtime of the call to [`connect`](Self::connect). That runtime
+/// must live as long as the center and must not be blocked: if it is blocked for a session timeout,
+/// the session is lost.
 ///
-/// Dropping the last handle ends the session as [`close`](RegistryCenter::close) does, without waiting for it.
+/// Dropping the last handle ends the session as [`close`](RegistryCenter::close) does, without
+/// waiting for it.
 pub struct ZookeeperCenter {
     shared: Arc<Shared>,
     roots: Arc<WatchRoots>,
@@ -40,14 +43,15 @@ impl ZookeeperCenter {
     ///
     /// # Errors
     /// [`ConnectError::Options`]; [`Error::Unavailable`] after the
-    /// [`connect_timeout`](ZookeeperOptions::connect_timeout); [`Error::NotAuthorized`] for the namespace;
-    /// [`ConnectError::Credentials`] and [`ConnectError::Tls`], both at once if it is certain that trying again does not help.
+    /// [`connect_timeout`](ZookeeperOptions::connect_timeout); [`Error::NotAuthorized`] for the
+    /// namespace; [`ConnectError::Credentials`] and [`ConnectError::Tls`], both at once if a retry
+    /// cannot succeed.
     ///
     /// # Panics
     /// Outside of a tokio runtime with time enabled.
     ///
     /// # Cancel safety
-    /// A session that was opened already ends.
+    /// If the future is dropped, a session that was already opened ends.
     ///
     /// # Examples
     /// ```no_run
@@ -63,23 +67,24 @@ impl ZookeeperCenter {
         let namespace = options.root()?;
         let shared = Shared::new(options);
         let limit = shared.options.wanted_connect_timeout();
-        let mut doubt = None;
-        let opened = tokio::time::timeout(limit, first_session(&shared, &mut doubt)).await;
-        let late = || Err(doubt.unwrap_or(Error::Unavailable { act: "connect" }.into()));
+        let mut obstacle = None;
+        let opened = tokio::time::timeout(limit, first_session(&shared, &mut obstacle)).await;
+        let late = || Err(obstacle.unwrap_or(Error::Unavailable { act: "connect" }.into()));
         let conn = opened.unwrap_or_else(|_| late())?;
         let closing = session::start(Arc::clone(&shared), conn);
         let roots = Arc::new(WatchRoots::in_namespace(&namespace));
         Ok(Arc::new(Self { shared, roots, closing, namespace }))
     }
 
-    /// Ends this centre's session as if it had expired, through another connection to `addresses`.
+    /// Ends this center's session as if it had expired, through another connection to `addresses`.
     ///
-    /// This is for rehearsals: the centre is not told, and goes through the loss of a session as it would in earnest,
-    /// within milliseconds. Cut its own connection before, if a test stands between it and the registry, and let it
-    /// reconnect afterwards: two clients in one session push each other out for seconds.
+    /// This is for tests and drills: the center gets no notice and handles the loss of its session
+    /// as in production, within milliseconds. If a test has a proxy between the center and the
+    /// registry, it must cut the center's connection first and restore it afterwards. Otherwise two
+    /// clients share one session and disconnect each other for seconds.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if there is no session now or the registry cannot be reached.
+    /// [`Error::Unavailable`] if there is no session or the registry cannot be reached.
     pub async fn expire_through(&self, addresses: &str) -> Result<()> {
         const ACT: &str = "expire";
         let session = self.shared.session_info().ok_or(Error::Unavailable { act: ACT })?;
@@ -89,14 +94,17 @@ impl ZookeeperCenter {
         }
     }
 
-    /// Returns the access control list of a node as text, such as `world:anyone:cdrwa`, if anyone may change the node, and
-    /// `None` if only authenticated users may, or there is no such node.
+    /// Returns the access control list of a node as text, such as `world:anyone:cdrwa`, if any
+    /// client may change the node.
+    ///
+    /// Returns `None` if only authenticated users may change it, or if the node does not exist.
     ///
     /// # Errors
-    /// [`Error::NotAuthorized`] if the list must not be read, and those of [`RegistryCenter::read`].
+    /// [`Error::NotAuthorized`] if this client must not read the list, and the errors of
+    /// [`RegistryCenter::read`].
     pub async fn open_acl(&self, path: &NodePath) -> Result<Option<String>> {
         let read = |client: zk::Client| {
-            self.one(async move {
+            self.with_permit(async move {
                 match client.get_acl(path.as_str()).await {
                     Ok((acls, _)) => Ok(acls),
                     Err(zk::Error::NoNode) => Ok(Vec::new()),
@@ -104,22 +112,23 @@ impl ZookeeperCenter {
                 }
             })
         };
-        let acls = self.ask("read the access control list", path, read).await?;
+        let acls = self.request("read the access control list", path, read).await?;
         Ok(acls.iter().any(convert::is_open).then(|| convert::acl_text(&acls)))
     }
 
-    /// Waits for the permit of one request before it is sent.
-    async fn one<T>(&self, request: impl Future<Output = T>) -> T {
+    /// Waits for a permit, then sends one request.
+    async fn with_permit<T>(&self, request: impl Future<Output = T>) -> T {
         let _permit = self.shared.permits.acquire().await;
         request.await
     }
 
-    /// Sends what changes nothing and waits for the answer while there is a connection. Its requests take permits themselves.
-    async fn ask<T, F>(
+    /// Sends a request without effect and waits for the answer while there is a connection. The
+    /// request takes its own permits.
+    async fn request<T, F>(
         &self,
         act: &'static str,
         path: &NodePath,
-        request: impl FnOnce(zk::Client) -> F,
+        send: impl FnOnce(zk::Client) -> F,
     ) -> Result<T>
     where
         F: Future<Output = Result<T, zk::Error>>,
@@ -127,17 +136,17 @@ impl ZookeeperCenter {
         let Conn { client, session, .. } = self.shared.conn(act)?;
         tokio::select! {
             biased;
-            answer = request(client) => answer.map_err(|error| {
+            answer = send(client) => answer.map_err(|error| {
                 let error = convert::read_error(act, path, &error);
-                // A centre that is being closed takes its client away from those who wait.
-                if error.is_retryable() { self.shared.absent(act) } else { error }
+                // While the center closes, pending requests lose their client.
+                if error.is_retryable() { self.shared.not_executed_error(act) } else { error }
             }),
-            () = self.shared.down(session) => Err(self.shared.absent(act)),
+            () = self.shared.down(session) => Err(self.shared.not_executed_error(act)),
         }
     }
 
-    /// Writes the probe, whether it exists or not.
-    async fn touch(&self, probe: &NodePath) -> Result<()> {
+    /// Writes the probe, and creates it if it is missing.
+    async fn write_probe(&self, probe: &NodePath) -> Result<()> {
         let put = || Txn::new().put(probe.clone(), "");
         let create = || Txn::new().create(probe.clone(), "", Lifetime::Persistent);
         loop {
@@ -145,7 +154,8 @@ impl ZookeeperCenter {
                 match self.commit(txn).await? {
                     TxnOutcome::Committed(_) => return Ok(()),
                     TxnOutcome::Conflict(conflict) => match conflict.reason {
-                        // Somebody deletes or creates the probe at the same time.
+                        // Another client deletes or creates the probe at the same time; the next
+                        // attempt decides.
                         ConflictReason::Absent | ConflictReason::Exists => {}
                         ConflictReason::VersionMismatch
                         | ConflictReason::HasChildren
@@ -160,20 +170,22 @@ impl ZookeeperCenter {
     }
 }
 
-/// Tries until there is a session; only the registry's definite "no" ends it. `doubt` is what stands in the way if it does not
-/// come to that.
+/// Retries until a session is open; only a definite rejection by the registry ends the attempts.
+///
+/// `obstacle` has the current reason of the failures, in case that the caller's timeout ends the
+/// attempts.
 async fn first_session(
     shared: &Shared,
-    doubt: &mut Option<ConnectError>,
+    obstacle: &mut Option<ConnectError>,
 ) -> Result<Conn, ConnectError> {
     session::check_hosts(&shared.options).await?;
     loop {
-        // Each time: a server that has only just begun may be late with its answer.
-        *doubt = session::look_ahead(&shared.options).await?;
+        // Probe before each attempt: a server that has just started may be late with its answer.
+        *obstacle = session::find_obstacle(&shared.options).await?;
         let sent = Instant::now();
         match session::open(&shared.options).await {
             Ok(conn) => {
-                shared.begun(&conn, sent);
+                shared.session_opened(&conn, sent);
                 return Ok(conn);
             }
             Err(ConnectError::Registry(error)) if error.is_retryable() => {
@@ -186,7 +198,7 @@ async fn first_session(
 
 impl Drop for ZookeeperCenter {
     fn drop(&mut self) {
-        self.closing.ask();
+        self.closing.request();
     }
 }
 
@@ -219,7 +231,7 @@ impl RegistryCenter for ZookeeperCenter {
 
     async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
         let read = |client: zk::Client| {
-            self.one(async move {
+            self.with_permit(async move {
                 match client.get_data(path.as_str()).await {
                     Ok((data, stat)) => Ok(Some(convert::node(path.clone(), data, &stat))),
                     Err(zk::Error::NoNode) => Ok(None),
@@ -227,7 +239,7 @@ impl RegistryCenter for ZookeeperCenter {
                 }
             })
         };
-        self.ask("read", path, read).await
+        self.request("read", path, read).await
     }
 
     async fn read_all(&self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
@@ -235,12 +247,12 @@ impl RegistryCenter for ZookeeperCenter {
         let permits = &self.shared.permits;
         let read =
             |client: zk::Client| async move { bulk::read_nodes(&client, permits, paths).await };
-        self.ask("read", first, read).await
+        self.request("read", first, read).await
     }
 
     async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
         let list = |client: zk::Client| {
-            self.one(async move {
+            self.with_permit(async move {
                 match client.list_children(path.as_str()).await {
                     Ok(mut names) => {
                         names.sort_unstable();
@@ -251,7 +263,7 @@ impl RegistryCenter for ZookeeperCenter {
                 }
             })
         };
-        self.ask("list children", path, list).await
+        self.request("list children", path, list).await
     }
 
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
@@ -271,24 +283,25 @@ impl RegistryCenter for ZookeeperCenter {
 
     async fn sync(&self) -> Result<()> {
         let root = NodePath::root();
-        let sync = |client: zk::Client| self.one(async move { client.sync("/").await });
-        self.ask("sync", &root, sync).await
+        let sync = |client: zk::Client| self.with_permit(async move { client.sync("/").await });
+        self.request("sync", &root, sync).await
     }
 
     async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
         let sent = Instant::now();
-        self.touch(probe).await?;
-        let look =
-            |client: zk::Client| self.one(async move { client.check_stat(probe.as_str()).await });
-        match self.ask("ask for the time", probe, look).await? {
+        self.write_probe(probe).await?;
+        let stat = |client: zk::Client| {
+            self.with_permit(async move { client.check_stat(probe.as_str()).await })
+        };
+        match self.request("ask for the time", probe, stat).await? {
             Some(stat) => {
                 let time = convert::written_at(&stat);
-                self.shared.server_clock.note(time, sent, Instant::now());
+                self.shared.server_clock.record(time, sent, Instant::now());
                 Ok(Some(time))
             }
             None => Err(Error::Refused {
                 act: "ask for the time",
-                cause: format!("{probe} was deleted at the same time"),
+                cause: format!("{probe} was deleted by another client at the same time"),
             }),
         }
     }

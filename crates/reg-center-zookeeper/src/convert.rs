@@ -1,4 +1,4 @@
-//! Our types and the client's: the only file that translates between them.
+//! Translation between contract types and client types. No other file translates them.
 
 use std::time::{Duration, SystemTime};
 
@@ -25,13 +25,15 @@ fn stat(stat: &zk::Stat) -> Stat {
     }
 }
 
-/// Returns what a reply tells of a written node. A server before 3.9 answers a creation inside of a transaction
-/// with a stat that says nothing (ZOOKEEPER-4026).
-pub(crate) fn told(reply: &zk::Stat) -> Option<Stat> {
+/// Returns the stat of a written node, if the reply has it.
+///
+/// A server before 3.9 answers a creation inside a transaction with an invalid stat
+/// (ZOOKEEPER-4026).
+pub(crate) fn stat_of_reply(reply: &zk::Stat) -> Option<Stat> {
     (!reply.is_invalid()).then(|| stat(reply))
 }
 
-/// Returns the registry's clock at the write that a reply is about, if the reply says anything.
+/// Returns the registry's clock at the write, if the reply has a valid stat.
 pub(crate) fn time_of(reply: &zk::Stat) -> Option<SystemTime> {
     (!reply.is_invalid()).then(|| written_at(reply))
 }
@@ -45,29 +47,29 @@ pub(crate) fn written_at(stat: &zk::Stat) -> SystemTime {
     }
 }
 
-/// Returns the version to send, where -1 means any.
+/// Returns the version number to send; -1 matches any version.
 pub(crate) fn expected_version(expect: Expect) -> i32 {
     const ANY: i32 = -1;
     match expect {
         Expect::Exists => ANY,
-        // No node has this version, and sent as it is it would match every node.
+        // No node has this version. Its direct conversion, -1, would match every node.
         Expect::Version(Version(u32::MAX)) => i32::MIN,
         Expect::Version(Version(version)) => version.cast_signed(),
     }
 }
 
-/// What a definite answer to one step of a transaction means.
+/// Meaning of a definite answer to one step of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// An expectation did not hold.
     Conflict(ConflictReason),
     /// The parent of a node to create is missing.
     NoParent,
-    /// Not for a reason that the contract calls a conflict.
+    /// The step failed for a reason that is not a conflict of the contract.
     Failed(Error),
 }
 
-/// Reads the answer to a step, which concerns the node of `op` or one of its parents.
+/// Interprets the failure of a step, which concerns the node of `op` or one of its parents.
 pub(crate) fn verdict(op: &Op, creates: bool, error: &zk::Error) -> Verdict {
     use zk::Error as Zk;
     if !is_definite(error) {
@@ -84,11 +86,11 @@ pub(crate) fn verdict(op: &Op, creates: bool, error: &zk::Error) -> Verdict {
     }
 }
 
-/// Returns true for the answers after which a request was certainly not executed.
+/// Returns true for the answers after which a request was not executed.
 ///
-/// Everything that is not listed may be the connection's end in any of its forms, among them errors of the operating
-/// system in text form: then the outcome is unknown. The client's own table of this kind is private, and wider: an
-/// expiry that it guesses says nothing about a request that was sent.
+/// All other errors may mean that the connection broke, even operating system errors in text form:
+/// the outcome is then unknown. The client's own classification is private, and too wide: an expiry
+/// that the client guesses is no evidence about a sent request.
 fn is_definite(error: &zk::Error) -> bool {
     use zk::Error as Zk;
     matches!(
@@ -120,7 +122,7 @@ pub(crate) fn write_error(act: &'static str, path: &NodePath, error: &zk::Error)
     }
 }
 
-/// Translates the failure of a read, which changed nothing however it failed.
+/// Translates the failure of a read, which has no effect and thus no unknown outcome.
 pub(crate) fn read_error(act: &'static str, path: &NodePath, error: &zk::Error) -> Error {
     let error = write_error(act, path, error);
     if error.is_unknown() { Error::Unavailable { act } } else { error }
@@ -135,7 +137,7 @@ const PERMISSIONS: [(zk::Permission, char); 5] = [
     (zk::Permission::ADMIN, 'a'),
 ];
 
-/// Returns true if an entry lets any client do more than read.
+/// Returns true if an entry permits any client to do more than read.
 pub(crate) fn is_open(acl: &zk::Acl) -> bool {
     let changes = |(permission, letter): &(zk::Permission, char)| {
         *letter != 'r' && acl.permission().has(*permission)
@@ -143,13 +145,13 @@ pub(crate) fn is_open(acl: &zk::Acl) -> bool {
     acl.scheme() == "world" && PERMISSIONS.iter().any(changes)
 }
 
-/// Shows a list as ZooKeeper's shell does: `world:anyone:cdrwa`.
+/// Formats a list as ZooKeeper's shell does: `world:anyone:cdrwa`.
 pub(crate) fn acl_text(acls: &[zk::Acl]) -> String {
     let entry = |acl: &zk::Acl| {
         let granted =
             PERMISSIONS.iter().filter(|(permission, _)| acl.permission().has(*permission));
         let letters: String = granted.map(|(_, letter)| letter).collect();
-        // The id of a digest is a hash of the password.
+        // The id of a digest is a hash of the password, which must not be shown.
         let id = if acl.scheme() == "digest" {
             acl.id().split(':').next().unwrap_or_default()
         } else {
@@ -169,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn only_definite_answers_say_that_nothing_happened() {
+    fn only_definite_answers_mean_not_executed() {
         let refused = |cause: &str| Error::Refused { act: "commit", cause: cause.to_owned() };
         let unknown = |cause: &str| Error::Unknown { act: "commit", cause: cause.to_owned() };
         let rows = [
@@ -184,12 +186,12 @@ mod tests {
         for (error, expected) in rows {
             assert_eq!(write_error("commit", &root(), &error), expected, "{error:?}");
             let read = read_error("commit", &root(), &error);
-            assert!(!read.is_unknown(), "{error:?}: a read has no outcome");
+            assert!(!read.is_unknown(), "{error:?}: a read has no unknown outcome");
         }
     }
 
     #[test]
-    fn no_version_is_sent_as_the_one_that_matches_every_node() {
+    fn no_version_is_sent_as_the_wildcard() {
         let rows = [
             (Expect::Exists, -1),
             (Expect::Version(Version(0)), 0),
@@ -202,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_answer_means_different_things_to_different_steps() {
+    fn the_meaning_of_an_answer_depends_on_the_step() {
         let path = NodePath::parse("/a").expect("valid");
         let op = Op::CheckAbsent { path };
         let conflict = Verdict::Conflict;
@@ -221,8 +223,8 @@ mod tests {
     }
 
     #[test]
-    fn a_stat_that_says_nothing_is_not_taken_for_one() {
-        let silent = zk::Stat {
+    fn an_invalid_stat_is_ignored() {
+        let invalid = zk::Stat {
             czxid: -1,
             mzxid: -1,
             pzxid: -1,
@@ -235,9 +237,9 @@ mod tests {
             data_length: 0,
             num_children: 0,
         };
-        assert_eq!(told(&silent), None);
-        let eloquent =
-            zk::Stat { czxid: 5, mzxid: 6, mtime: 7, version: 1, ephemeral_owner: -7, ..silent };
+        assert_eq!(stat_of_reply(&invalid), None);
+        let valid =
+            zk::Stat { czxid: 5, mzxid: 6, mtime: 7, version: 1, ephemeral_owner: -7, ..invalid };
         let expected = Stat {
             version: Version(1),
             created: Revision(5),
@@ -245,6 +247,6 @@ mod tests {
             modified_at: Some(SystemTime::UNIX_EPOCH + Duration::from_millis(7)),
             owner: Some(SessionId(-7)),
         };
-        assert_eq!(told(&eloquent), Some(expected));
+        assert_eq!(stat_of_reply(&valid), Some(expected));
     }
 }

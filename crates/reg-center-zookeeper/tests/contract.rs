@@ -1,4 +1,4 @@
-//! The contract suite on a real ZooKeeper server, each client behind a proxy of its own.
+//! The contract suite on a real ZooKeeper server. Each client has a proxy of its own.
 
 mod behind_proxies;
 

@@ -1,5 +1,5 @@
-//! Drawn sequences on a real ZooKeeper server and on the in-memory registry: both must do what the reference does, and
-//! so the same.
+//! Random sequences on a real ZooKeeper server and on the in-memory registry: both must agree with
+//! the reference.
 
 mod behind_proxies;
 #[path = "../../reg-center/tests/memory/mod.rs"]
@@ -16,29 +16,30 @@ use proptest_state_machine::ReferenceStateMachine;
 use reg_center::contract::{Sequence, replay};
 use sequences::Machine;
 
-/// How many sequences are drawn. Their seed is fixed: other ones are drawn in memory, where they take no time.
+/// Number of sequences. Their seed is fixed; the tests of the in-memory registry use random seeds,
+/// because each sequence takes no time there.
 const N_SEQUENCES: usize = 100;
-/// How many go on at once: most of the time a client waits for its server.
+/// Number of concurrent sequences, because a client waits for its server most of the time.
 const AT_ONCE: usize = 8;
 
-fn drawn() -> impl Iterator<Item = Sequence> {
+fn random_sequences() -> impl Iterator<Item = Sequence> {
     let mut runner = TestRunner::deterministic();
     let strategy = Machine::sequential_strategy(20..=60);
-    let draw = move || {
+    let generate = move || {
         strategy
             .new_tree(&mut runner)
-            .expect("sequences are drawn")
+            .expect("the strategy generates a sequence")
             .current()
             .1
             .into_iter()
             .collect()
     };
-    std::iter::repeat_with(draw).take(N_SEQUENCES)
+    std::iter::repeat_with(generate).take(N_SEQUENCES)
 }
 
 #[test]
-fn zookeeper_and_the_memory_registry_do_what_the_reference_does() {
-    let sequences: Vec<_> = drawn().collect();
+fn zookeeper_and_the_memory_registry_agree_with_the_reference() {
+    let sequences: Vec<_> = random_sequences().collect();
     for sequence in &sequences {
         on_an_empty_registry(async |harness| replay(harness, sequence).await);
     }
@@ -48,5 +49,8 @@ fn zookeeper_and_the_memory_registry_do_what_the_reference_does() {
     });
     let ends = runtime.block_on(on_zookeeper.buffer_unordered(AT_ONCE).collect::<Vec<_>>());
     let failed = ends.iter().filter(|end| end.is_err()).count();
-    assert_eq!(failed, 0, "of {N_SEQUENCES} sequences; each is told above, to be stored");
+    assert_eq!(
+        failed, 0,
+        "failed sequences out of {N_SEQUENCES}; their panic messages above have the steps, to be stored"
+    );
 }

@@ -1,6 +1,7 @@
-//! Real servers that want TLS, a certificate, or a user with a password: who is let in, who is not, and what those are told.
+//! Real servers that require TLS, a client certificate, or a user with a password: accepted
+//! clients, rejected clients and their errors.
 #![cfg(all(feature = "sasl", feature = "tls"))]
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -22,10 +23,10 @@ const PASSWORD: &str = "t0p s3cret:,=;'#";
 
 fn authority() -> &'static Authority {
     static AUTHORITY: OnceLock<Authority> = OnceLock::new();
-    AUTHORITY.get_or_init(|| Authority::new("the tests' own"))
+    AUTHORITY.get_or_init(|| Authority::new("the authority of the tests"))
 }
 
-/// The server of most tests: TLS with certificates of clients, and users.
+/// The server of most tests: TLS with client certificates, and SASL users.
 fn server() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| {
@@ -43,7 +44,7 @@ fn trusting(authority: &Authority) -> TlsOptions {
     TlsOptions::new(TextSource::text(authority.pem()))
 }
 
-/// TLS with a certificate of `issuer`.
+/// Returns TLS options with a client certificate of `issuer`.
 fn identified(trusted: &Authority, issuer: &Authority) -> TlsOptions {
     identified_as("worker", trusted, issuer)
 }
@@ -80,9 +81,9 @@ async fn commit(center: &ZookeeperCenter, txn: Txn) {
     assert!(outcome.as_ref().is_ok_and(|outcome| outcome.is_committed()), "{outcome:?}");
 }
 
-/// Waits until the centre is connected, in a session that is not `before`.
+/// Waits until the center is connected, in a session that is not `before`.
 async fn connected(changes: &mut SessionFeed, before: Option<SessionId>) -> SessionId {
-    within("the centre is connected", async {
+    within("the center is connected", async {
         loop {
             if let SessionChange::Connected { session, .. } = changes.next().await.unwrap()
                 && Some(session) != before
@@ -102,7 +103,7 @@ async fn suspended(changes: &mut SessionFeed) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn over_tls_with_a_user_it_is_a_registry_like_any_other() {
+async fn tls_and_sasl_support_all_registry_functions() {
     let options = ZookeeperOptions::new(secure(server()))
         .namespace("/all")
         .tls(identified(authority(), authority()))
@@ -111,7 +112,7 @@ async fn over_tls_with_a_user_it_is_a_registry_like_any_other() {
     let mut feed = center.watch(&path("/a"));
     commit(&center, create("/a/b", Lifetime::Persistent)).await;
     commit(&center, create("/a/mine", Lifetime::Ephemeral)).await;
-    within("the feed tells of both", async {
+    within("the feed delivers both nodes", async {
         let mut wanted = vec![path("/a/b"), path("/a/mine")];
         while !wanted.is_empty() {
             if let Change::Entry(node) | Change::Put(node) = feed.next().await.unwrap() {
@@ -121,38 +122,43 @@ async fn over_tls_with_a_user_it_is_a_registry_like_any_other() {
     })
     .await;
 
-    // The session is resumed by another client, and ended: that one shows the same certificate and password.
+    // `expire_through` resumes the session with a second client, which needs the same certificate
+    // and password.
     let mut changes = center.session_feed();
     let first = connected(&mut changes, None).await;
     center.expire_through(&secure(server())).await.unwrap();
     connected(&mut changes, Some(first)).await;
-    assert_eq!(center.read(&path("/a/mine")).await.unwrap(), None, "it was of the first session");
+    assert_eq!(
+        center.read(&path("/a/mine")).await.unwrap(),
+        None,
+        "the first session owned /a/mine"
+    );
     assert_eq!(center.read(&path("/a/b")).await.unwrap().unwrap().data, "data");
     center.close().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn who_is_not_trusted_is_told_why() {
-    let stranger = Authority::new("a stranger");
+async fn an_untrusted_certificate_fails_with_the_reason() {
+    let stranger = Authority::new("another authority");
     let elsewhere =
         TlsServer::new(authority()).hosts(["zk.example.com"]).clients(ClientCertificate::NotAsked);
     let elsewhere = Server::start_with(&ServerOptions::default().tls(elsewhere)).unwrap();
     let rows = [
         (
-            "an authority that we do not trust",
+            "a server certificate of an untrusted authority",
             secure(server()),
             identified(&stranger, authority()),
             "UnknownIssuer",
         ),
-        ("no certificate of ours", secure(server()), trusting(authority()), "fatal alert"),
+        ("no client certificate", secure(server()), trusting(authority()), "fatal alert"),
         (
-            "one of an authority that the server does not trust",
+            "a client certificate of an untrusted authority",
             secure(server()),
             identified(authority(), &stranger),
             "fatal alert",
         ),
         (
-            "a certificate for another host",
+            "a server certificate for another host",
             secure(&elsewhere),
             trusting(authority()),
             "not valid for name",
@@ -161,7 +167,7 @@ async fn who_is_not_trusted_is_told_why() {
     for (case, address, tls, expected) in rows {
         let options =
             ZookeeperOptions::new(&address).tls(tls).connect_timeout(Duration::from_secs(600));
-        // At once, and not when the time to connect is over.
+        // The error must come at once, not at the connect timeout.
         let refused = within(case, ZookeeperCenter::connect(options)).await;
         let Err(ConnectError::Tls { address: named, cause }) = refused else {
             panic!("{case}: {refused:?}");
@@ -172,48 +178,53 @@ async fn who_is_not_trusted_is_told_why() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_port_of_the_other_kind_is_no_connection() {
+async fn tls_on_a_plain_port_and_plain_on_a_tls_port_fail() {
     let plain = Server::start().unwrap();
     let tls = ZookeeperOptions::new(plain.connect_string()).tls(trusting(authority()));
     let refused = ZookeeperCenter::connect(tls.connect_timeout(Duration::from_secs(8))).await;
     let Err(ConnectError::Tls { cause, .. }) = refused else { panic!("{refused:?}") };
-    assert!(cause.contains("none for TLS"), "{cause}");
+    assert!(cause.contains("may not support TLS"), "{cause}");
 
-    let none = ZookeeperOptions::new(secure(server())).connect_timeout(Duration::from_secs(2));
-    let refused = ZookeeperCenter::connect(none).await.err();
+    let plain_client =
+        ZookeeperOptions::new(secure(server())).connect_timeout(Duration::from_secs(2));
+    let refused = ZookeeperCenter::connect(plain_client).await.err();
     let unavailable = Error::Unavailable { act: "connect" };
     assert_eq!(refused, Some(ConnectError::Registry(unavailable)));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_is_believed_by_the_password_alone() {
-    let only_known = SaslUsers::new().user("worker", PASSWORD).required();
-    let only_known = Server::start_with(&ServerOptions::default().sasl(only_known)).unwrap();
-    let options = || ZookeeperOptions::new(only_known.connect_string());
-    let unknown = SaslDigest::new("nobody", TextSource::text("nobody's"));
+async fn only_a_known_user_with_the_correct_password_connects() {
+    let users = SaslUsers::new().user("worker", PASSWORD).required();
+    let server = Server::start_with(&ServerOptions::default().sasl(users)).unwrap();
+    let options = || ZookeeperOptions::new(server.connect_string());
+    let unknown = SaslDigest::new("unknown", TextSource::text("any"));
     let rows = [
-        ("the password", options().sasl(worker(PASSWORD)), true),
-        ("another password", options().sasl(worker("wrong")), false),
-        ("another user", options().sasl(unknown), false),
-        ("no user where one is wanted", options(), false),
-        ("only a digest where a user is wanted", options().digest("worker:wrong"), false),
+        ("the correct password", options().sasl(worker(PASSWORD)), true),
+        ("a wrong password", options().sasl(worker("wrong")), false),
+        ("an unknown user", options().sasl(unknown), false),
+        ("no user, but the server requires one", options(), false),
+        (
+            "only a digest, but the server requires a SASL user",
+            options().digest("worker:wrong"),
+            false,
+        ),
     ];
-    for (case, options, is_let_in) in rows {
+    for (case, options, is_accepted) in rows {
         let options = options.connect_timeout(Duration::from_secs(600)).namespace("/users");
         let found = within(case, ZookeeperCenter::connect(options)).await;
         match found {
-            Ok(_) => assert!(is_let_in, "{case}"),
+            Ok(_) => assert!(is_accepted, "{case}"),
             Err(error) => {
-                assert!(!is_let_in, "{case}: {error}");
+                assert!(!is_accepted, "{case}: {error}");
                 assert_eq!(error, ConnectError::Credentials, "{case}");
             }
         }
     }
 }
 
-/// The client's half of the handshake begins with a number drawn by chance: none of them may be one that servers refuse.
+/// The client's handshake contains a random nonce. No nonce may be one that servers reject.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_user_is_believed_every_time() {
+async fn sasl_succeeds_with_every_nonce() {
     let options = || {
         ZookeeperOptions::new(secure(server()))
             .tls(identified(authority(), authority()))
@@ -226,20 +237,25 @@ async fn a_user_is_believed_every_time() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nodes_are_for_the_user_and_the_certificate_that_made_them() {
+async fn nodes_are_accessible_only_to_the_user_and_certificate_that_created_them() {
     let base = |subject| {
         let tls = identified_as(subject, authority(), authority());
         ZookeeperOptions::new(secure(server())).namespace("/owned").tls(tls)
     };
-    let anybody = ZookeeperOptions::new(secure(server())).tls(identified(authority(), authority()));
-    commit(&*connect(anybody).await, create("/owned", Lifetime::Persistent)).await;
+    let without_user =
+        ZookeeperOptions::new(secure(server())).tls(identified(authority(), authority()));
+    commit(&*connect(without_user).await, create("/owned", Lifetime::Persistent)).await;
     let owner = connect(base("worker").sasl(worker(PASSWORD))).await;
     commit(&owner, create("/a", Lifetime::Persistent)).await;
     let other = SaslDigest::new("other", TextSource::text("another"));
     let rows = [
-        ("a stranger", base("stranger"), false),
-        ("another user", base("stranger").sasl(other), false),
-        ("another kind of user", base("stranger").digest(format!("worker:{PASSWORD}")), false),
+        ("another certificate without a user", base("stranger"), false),
+        ("another certificate with another user", base("stranger").sasl(other), false),
+        (
+            "another certificate with a digest of the same name",
+            base("stranger").digest(format!("worker:{PASSWORD}")),
+            false,
+        ),
         ("the user with another certificate", base("stranger").sasl(worker(PASSWORD)), true),
         ("the subject of the certificate, without the user", base("worker"), true),
     ];
@@ -258,10 +274,11 @@ fn write(file: &Path, text: &str) -> TextSource {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn certificates_that_are_renewed_in_their_files_are_used_in_the_same_session() {
+async fn renewed_certificate_files_are_used_in_the_same_session() {
     let folder = tempfile::tempdir().unwrap();
     let trusted = folder.path().join("ca.pem");
-    let (first, second) = (Authority::new("the first"), Authority::new("the second"));
+    let (first, second) =
+        (Authority::new("the first authority"), Authority::new("the second authority"));
     let of = |authority: &Authority| {
         let tls = TlsServer::new(authority).clients(ClientCertificate::NotAsked);
         ServerOptions::default().tls(tls)
@@ -281,11 +298,11 @@ async fn certificates_that_are_renewed_in_their_files_are_used_in_the_same_sessi
     write(&trusted, second.pem());
     server.restart().unwrap();
     assert_eq!(connected(&mut changes, None).await, session);
-    assert!(center.read(&path("/mine")).await.unwrap().is_some(), "the session went on");
+    assert!(center.read(&path("/mine")).await.unwrap().is_some(), "the session survived");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_password_that_is_renewed_in_its_file_is_used_for_the_next_session() {
+async fn a_renewed_password_file_is_used_for_the_next_session() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("password");
     let of = |password| ServerOptions::default().sasl(SaslUsers::new().user("worker", password));

@@ -1,6 +1,6 @@
-//! What is special about ZooKeeper: credentials, namespaces, ensembles, and the defects of the client crate, each with
-//! a control that shows the defect on a bare client.
-#![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
+//! Tests specific to ZooKeeper: credentials, namespaces, ensembles, and the defects of the client
+//! crate. Each defect has a control that shows it on a bare client.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, SystemTime};
@@ -51,7 +51,7 @@ async fn commit(center: &ZookeeperCenter, txn: Txn) {
 }
 
 async fn connected(changes: &mut SessionFeed) -> SessionId {
-    within("the centre is connected", async {
+    within("the center is connected", async {
         loop {
             if let SessionChange::Connected { session, .. } = changes.next().await.unwrap() {
                 return session;
@@ -62,13 +62,13 @@ async fn connected(changes: &mut SessionFeed) -> SessionId {
 }
 
 async fn suspended(changes: &mut SessionFeed) {
-    within("the centre is suspended", async {
+    within("the center is suspended", async {
         while !matches!(changes.next().await.unwrap(), SessionChange::Suspended { .. }) {}
     })
     .await;
 }
 
-/// Reads a feed until a change of `at` with this data comes.
+/// Reads a feed until it delivers `at` with this data.
 async fn delivered(feed: &mut Feed, at: &NodePath, data: &str) {
     within("the feed delivers", async {
         loop {
@@ -90,15 +90,15 @@ async fn delivered(feed: &mut Feed, at: &NodePath, data: &str) {
 }
 
 /// Reads a feed until a snapshot is complete.
-async fn listed(feed: &mut Feed) {
+async fn await_snapshot(feed: &mut Feed) {
     within("a snapshot", async { while feed.next().await.unwrap() != Change::Ready {} }).await;
 }
 
-/// Takes so much of the room for watched paths that no feed of a [`long`] path has any.
-async fn take_the_room(center: &ZookeeperCenter) -> Feed {
+/// Uses up the limit of watched paths, so that no feed of a [`long`] path gets a watch of its own.
+async fn exhaust_the_watch_limit(center: &ZookeeperCenter) -> Feed {
     let parts = (0..25).map(|n| path(&format!("/{n:0>3990}")));
     let mut feed = center.watch_parts(&Scope::parts_of(NodePath::root(), parts));
-    listed(&mut feed).await;
+    await_snapshot(&mut feed).await;
     feed
 }
 
@@ -106,22 +106,22 @@ fn long(n: usize) -> NodePath {
     path(&format!("/{n:0>3000}"))
 }
 
-/// Returns true if somebody watches this very path.
+/// Returns true if a client watches exactly this path.
 fn is_watched(server: &Server, path: &str) -> bool {
     server.four_letter("wchp").unwrap().lines().any(|line| line == path)
 }
 
-async fn unwatched(server: &Server, path: &str, center: &ZookeeperCenter) {
+async fn await_unwatched(server: &Server, path: &str, center: &ZookeeperCenter) {
     within("the watch is removed", async {
         while is_watched(server, path) {
-            // Each request gives the client an opportunity to send the removal before it.
+            // The client sends the removal of a watch only together with a later request.
             center.sync().await.unwrap();
         }
     })
     .await;
 }
 
-/// Connects a bare client of the crate, without anything of ours.
+/// Connects a client of the crate `zookeeper-client` without a center.
 async fn bare(address: &str, session_timeout: Duration) -> zk::Client {
     let connector = zk::Client::connector().with_session_timeout(session_timeout);
     connector.connect(address).await.unwrap()
@@ -140,7 +140,7 @@ async fn settled(client: &zk::Client) -> zk::SessionState {
     .await
 }
 
-/// Cuts a bare client's connection and waits until it is back.
+/// Cuts a bare client's connection and waits until it is restored.
 async fn flap_bare(proxy: &Proxy, client: &zk::Client) {
     let mut states = client.state_watcher();
     proxy.set(Mode::Close).await.unwrap();
@@ -152,19 +152,19 @@ async fn flap_bare(proxy: &Proxy, client: &zk::Client) {
     assert_eq!(settled(client).await, zk::SessionState::SyncConnected);
 }
 
-async fn make(client: &zk::Client, at: &str) {
+async fn create_bare(client: &zk::Client, at: &str) {
     let persistent = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
     client.mkdir(at, &persistent).await.unwrap();
 }
 
 #[tokio::test]
-async fn a_namespace_is_created_with_its_parents_and_holds_everything() {
+async fn a_namespace_is_created_with_its_parents_and_contains_all_nodes() {
     let raw = bare(&server().connect_string(), Duration::from_secs(5)).await;
     for round in 0..2 {
         let center = connect(options("/spaces/of/one")).await;
         commit(&center, create(&format!("/job/{round}"), Lifetime::Persistent)).await;
-        let seen = raw.check_stat(&format!("/spaces/of/one/job/{round}")).await.unwrap();
-        assert!(seen.is_some(), "round {round}: an existing namespace is used as well");
+        let stat = raw.check_stat(&format!("/spaces/of/one/job/{round}")).await.unwrap();
+        assert!(stat.is_some(), "round {round}: an existing namespace is used as well");
     }
     let other = connect(options("/spaces/of/another")).await;
     assert_eq!(other.children(&NodePath::root()).await, Ok(Some(vec![])));
@@ -173,7 +173,7 @@ async fn a_namespace_is_created_with_its_parents_and_holds_everything() {
     delivered(&mut feed, &NodePath::root(), "x").await;
 }
 
-/// Servers before 3.9 leave the time out of the replies to creations inside of transactions.
+/// Servers before 3.9 omit the time in replies to creations inside transactions.
 #[tokio::test]
 async fn the_reply_to_a_write_carries_the_time_of_the_server() {
     let life = Lifetime::Persistent;
@@ -189,7 +189,7 @@ async fn the_reply_to_a_write_carries_the_time_of_the_server() {
         let center = connect(options(&format!("/time/{n}"))).await;
         let other = connect(options(&format!("/time/{n}"))).await;
         commit(&other, before).await;
-        assert_eq!(center.clock_reading(), None, "{case}: nothing was written");
+        assert_eq!(center.clock_reading(), None, "{case}: this center has written nothing");
         commit(&center, write).await;
         let reading = center.clock_reading();
         let reading = reading.unwrap_or_else(|| panic!("{case}: the reply carries no time"));
@@ -200,7 +200,7 @@ async fn the_reply_to_a_write_carries_the_time_of_the_server() {
 }
 
 #[tokio::test]
-async fn only_those_who_know_the_password_may_read_and_write() {
+async fn clients_without_the_password_cannot_read_or_write() {
     let base = options("/private");
     let owner = connect(base.clone().digest("scheduler:s3cret")).await;
     commit(&owner, create("/a", Lifetime::Persistent)).await;
@@ -208,26 +208,26 @@ async fn only_those_who_know_the_password_may_read_and_write() {
     let again = connect(base.clone().digest("scheduler:s3cret")).await;
     assert!(again.read(&path("/a")).await.unwrap().is_some());
     assert!(!format!("{owner:?}").contains("s3cret"));
-    let strangers = [
+    let others = [
         ("a wrong password", base.clone().digest("scheduler:wrong")),
         ("another user", base.clone().digest("other:s3cret")),
-        ("nobody", base),
+        ("no user", base),
     ];
-    for (case, options) in strangers {
-        let stranger = connect(options).await;
+    for (case, options) in others {
+        let other = connect(options).await;
         let not_authorized = Error::NotAuthorized { path: path("/a") };
-        assert_eq!(stranger.read(&path("/a")).await, Err(not_authorized.clone()), "{case}");
-        let put = stranger.commit(Txn::new().put(path("/a"), "")).await;
+        assert_eq!(other.read(&path("/a")).await, Err(not_authorized.clone()), "{case}");
+        let put = other.commit(Txn::new().put(path("/a"), "")).await;
         assert_eq!(put, Err(not_authorized.clone()), "{case}");
         let both = Txn::new().check_exists(path("/a")).put(path("/b"), "");
-        assert_eq!(stranger.commit(both).await, Err(not_authorized), "{case}: in a transaction");
-        let below = stranger.commit(create("/a/x", Lifetime::Persistent)).await;
+        assert_eq!(other.commit(both).await, Err(not_authorized), "{case}: in a transaction");
+        let below = other.commit(create("/a/x", Lifetime::Persistent)).await;
         assert!(matches!(below, Err(Error::NotAuthorized { .. })), "{case}: {below:?}");
     }
 }
 
 #[tokio::test]
-async fn a_namespace_that_may_not_be_created_is_an_error() {
+async fn an_unauthorized_creation_of_the_namespace_fails() {
     let owner = connect(options("/walled").digest("a:b")).await;
     commit(&owner, create("/garden", Lifetime::Persistent)).await;
     let refused = ZookeeperCenter::connect(options("/walled/new").digest("c:d")).await;
@@ -237,11 +237,11 @@ async fn a_namespace_that_may_not_be_created_is_an_error() {
 }
 
 #[tokio::test]
-async fn an_unreachable_registry_is_told_in_time() {
+async fn an_unreachable_registry_is_reported_in_time() {
     let proxy = Proxy::start(server().address()).await.unwrap();
     let invalid = ZookeeperCenter::connect(ZookeeperOptions::new("zk-1:0")).await;
     assert!(matches!(invalid, Err(ConnectError::Options(_))), "{invalid:?}");
-    // Not after the timeout.
+    // The error must come at once, not at the timeout.
     let options =
         ZookeeperOptions::new("one.invalid:2181,two.invalid").connect_timeout(PATIENCE * 10);
     let unknown = within("an answer", ZookeeperCenter::connect(options)).await;
@@ -260,14 +260,14 @@ async fn an_unreachable_registry_is_told_in_time() {
 }
 
 #[tokio::test]
-async fn a_dropped_centre_ends_its_session() {
+async fn a_dropped_center_ends_its_session() {
     let (center, observer) =
         (connect(options("/dropped")).await, connect(options("/dropped")).await);
     commit(&center, create("/mine", Lifetime::Ephemeral)).await;
     let mut feed = observer.watch(&NodePath::root());
     delivered(&mut feed, &path("/mine"), "").await;
     drop(center);
-    within("its node goes", async {
+    within("the ephemeral node goes", async {
         while !matches!(feed.next().await.unwrap(), Change::Gone { .. }) {}
     })
     .await;
@@ -285,7 +285,7 @@ async fn a_dropped_feed_leaves_no_watch_on_the_server() {
     delivered(&mut two, &path("/job/a"), "").await;
     assert!(is_watched(), "the other feed needs it");
     drop(two);
-    unwatched(server(), "/unwatched/job", &center).await;
+    await_unwatched(server(), "/unwatched/job", &center).await;
 }
 
 #[tokio::test]
@@ -305,7 +305,7 @@ async fn the_largest_transaction_fits_into_the_longest_namespace() {
 }
 
 #[tokio::test]
-async fn steps_that_are_added_count_as_well() {
+async fn added_steps_count_against_the_limit() {
     let center = connect(options("/steps")).await;
     let long = format!("/{}", "x".repeat(200));
     let checks =
@@ -314,27 +314,28 @@ async fn steps_that_are_added_count_as_well() {
     let checks =
         (0..3_000).fold(Txn::new(), |txn, n| txn.check_absent(path(&format!("{long}{n}"))));
     center.limits().admit(&checks).unwrap();
-    // Each check is two steps, so that this is more than a request can hold: it must not be sent.
+    // Each check takes two steps, so that the request would be too large: it must not be sent.
     let refused = center.commit(checks).await;
     assert!(matches!(refused, Err(Error::TooLarge { unit: "bytes", .. })), "{refused:?}");
     commit(&center, create("/usable", Lifetime::Persistent)).await;
 }
 
 #[tokio::test]
-async fn more_transactions_than_permits_do_not_block_each_other_when_all_need_parents() {
+async fn transactions_do_not_deadlock_on_permits_when_all_need_parents() {
     let center = connect(options("/permits")).await;
     let all = (0..500).map(|n| {
         let center = Arc::clone(&center);
         async move { commit(&center, create(&format!("/{n}/p/q"), Lifetime::Persistent)).await }
     });
-    within("all are answered", futures_util::future::join_all(all)).await;
+    within("all transactions are answered", futures_util::future::join_all(all)).await;
     assert_eq!(center.children(&NodePath::root()).await.unwrap().unwrap().len(), 500);
 }
 
-/// D1. The control: a recursive watch of a bare client is told that the connection is back, and of nothing more.
+/// Defect D1. Control: after a reconnect, a recursive watch of a bare client delivers session
+/// events and no others.
 #[tokio::test]
-async fn a_feed_outlives_the_reconnect_that_a_bare_watch_does_not() {
-    let (ours, theirs) = (
+async fn a_feed_survives_a_reconnect_unlike_a_bare_watch() {
+    let (center_proxy, bare_proxy) = (
         Proxy::start(server().address()).await.unwrap(),
         Proxy::start(server().address()).await.unwrap(),
     );
@@ -342,54 +343,60 @@ async fn a_feed_outlives_the_reconnect_that_a_bare_watch_does_not() {
     commit(&writer, create("/job/a", Lifetime::Persistent)).await;
     let job = path("/job/a");
 
-    let raw = bare(&theirs.connect_string(), Duration::from_secs(5)).await;
+    let raw = bare(&bare_proxy.connect_string(), Duration::from_secs(5)).await;
     let mut watcher =
         raw.watch("/defect-1/job", zk::AddWatchMode::PersistentRecursive).await.unwrap();
-    let here = ZookeeperOptions::new(ours.connect_string()).namespace("/defect-1");
-    let center = connect(here).await;
+    let center_options =
+        ZookeeperOptions::new(center_proxy.connect_string()).namespace("/defect-1");
+    let center = connect(center_options).await;
     let mut changes = center.session_feed();
     connected(&mut changes).await;
     let mut feed = center.watch(&path("/job"));
     commit(&writer, Txn::new().put(job.clone(), "before")).await;
     delivered(&mut feed, &job, "before").await;
-    let event = within("the bare watch works", watcher.changed()).await;
+    let event = within("the bare watch delivers an event", watcher.changed()).await;
     assert_eq!(event.event_type, zk::EventType::NodeDataChanged);
 
-    flap_bare(&theirs, &raw).await;
-    ours.kick(Cut::Reset).await.unwrap();
+    flap_bare(&bare_proxy, &raw).await;
+    center_proxy.kick(Cut::Reset).await.unwrap();
     suspended(&mut changes).await;
     connected(&mut changes).await;
     commit(&writer, Txn::new().put(job.clone(), "after")).await;
     delivered(&mut feed, &job, "after").await;
 
-    // A read that shows the write is answered after all events of the server until then.
+    // The server sends all earlier events before the answer to this read.
     let (data, _) = raw.get_data("/defect-1/job/a").await.unwrap();
     assert_eq!(data, b"after");
-    let mut told = Vec::new();
+    let mut events = Vec::new();
     while let Some(event) = futures_util::FutureExt::now_or_never(watcher.changed()) {
-        told.push(event.event_type);
+        events.push(event.event_type);
     }
-    assert_eq!(told, [zk::EventType::Session; 2], "the defect is gone: a bare watch is enough now");
+    assert_eq!(
+        events,
+        [zk::EventType::Session; 2],
+        "the client crate has fixed the defect: a bare watch is enough now"
+    );
 }
 
-/// D2. The control: a bare client with many one-shot watches never gets through a reconnect.
+/// Defect D2. Control: a bare client with many one-shot watches never completes a reconnect.
 #[tokio::test]
-async fn many_feeds_survive_the_reconnect_that_many_bare_watches_do_not() {
+async fn many_feeds_survive_a_reconnect_unlike_many_bare_watches() {
     const FEEDS: usize = 600;
     const WATCHES: usize = 2_000;
-    let (ours, theirs) = (
+    let (center_proxy, bare_proxy) = (
         Proxy::start(server().address()).await.unwrap(),
         Proxy::start(server().address()).await.unwrap(),
     );
-    let raw = bare(&theirs.connect_string(), Duration::from_secs(2)).await;
-    make(&raw, "/defect-2").await;
+    let raw = bare(&bare_proxy.connect_string(), Duration::from_secs(2)).await;
+    create_bare(&raw, "/defect-2").await;
     let mut watchers = Vec::new();
     for n in 0..WATCHES {
         let (_, watcher) = raw.check_and_watch_stat(&format!("/defect-2/{n:0>80}")).await.unwrap();
         watchers.push(watcher);
     }
-    let here = ZookeeperOptions::new(ours.connect_string()).namespace("/defect-2");
-    let center = connect(here.session_timeout(Duration::from_secs(5))).await;
+    let center_options =
+        ZookeeperOptions::new(center_proxy.connect_string()).namespace("/defect-2");
+    let center = connect(center_options.session_timeout(Duration::from_secs(5))).await;
     let mut changes = center.session_feed();
     let session = connected(&mut changes).await;
     let root = |n: usize| path(&format!("/{n:0>250}"));
@@ -399,10 +406,10 @@ async fn many_feeds_survive_the_reconnect_that_many_bare_watches_do_not() {
     }
 
     let mut states = raw.state_watcher();
-    theirs.kick(Cut::Close).await.unwrap();
-    ours.kick(Cut::Close).await.unwrap();
+    bare_proxy.kick(Cut::Close).await.unwrap();
+    center_proxy.kick(Cut::Close).await.unwrap();
     suspended(&mut changes).await;
-    assert_eq!(connected(&mut changes).await, session, "the connection comes back in time");
+    assert_eq!(connected(&mut changes).await, session, "the session survives the reconnect");
     let data = "after";
     for (n, feed) in feeds.iter_mut().enumerate().step_by(FEEDS / 6) {
         let txn = Txn::new().create(root(n), data, Lifetime::Persistent);
@@ -418,30 +425,30 @@ async fn many_feeds_survive_the_reconnect_that_many_bare_watches_do_not() {
         }
     })
     .await;
-    assert_eq!(end, zk::SessionState::Expired, "the defect is gone");
+    assert_eq!(end, zk::SessionState::Expired, "the client crate has fixed the defect");
 }
 
 #[tokio::test]
-async fn feeds_without_room_for_watches_share_one_and_are_told_of_their_own() {
+async fn feeds_beyond_the_watch_limit_share_one_watch_and_get_their_own_changes() {
     const FEEDS: usize = 200;
-    // Nobody else is counted.
+    // A server of its own, so that only the requests of this test are counted.
     let server = Server::start().expect("a ZooKeeper server is needed");
     let proxy = Proxy::start(server.address()).await.unwrap();
-    let here = ZookeeperOptions::new(proxy.connect_string()).namespace("/crowded");
-    let center = connect(here.session_timeout(Duration::from_secs(5))).await;
+    let center_options = ZookeeperOptions::new(proxy.connect_string()).namespace("/crowded");
+    let center = connect(center_options.session_timeout(Duration::from_secs(5))).await;
     let mut changes = center.session_feed();
     let session = connected(&mut changes).await;
-    let room = take_the_room(&center).await;
+    let filler = exhaust_the_watch_limit(&center).await;
     assert!(!is_watched(&server, "/crowded"));
     let before = server.request_count().unwrap();
     let mut feeds: Vec<_> = (0..FEEDS).map(|n| center.watch(&long(n))).collect();
     for feed in &mut feeds {
-        listed(feed).await;
+        await_snapshot(feed).await;
     }
     let requests = server.request_count().unwrap() - before;
     assert!(
         requests < FEEDS as u64 * 3 / 2,
-        "{requests}: a snapshot for each, and a watch for all"
+        "{requests} requests; expected a snapshot for each feed and one watch for all"
     );
     assert!(is_watched(&server, "/crowded"));
 
@@ -458,22 +465,23 @@ async fn feeds_without_room_for_watches_share_one_and_are_told_of_their_own() {
     proxy.kick(Cut::Reset).await.unwrap();
     suspended(&mut changes).await;
     assert_eq!(connected(&mut changes).await, session);
-    told_after_a_gap(&center, &mut feeds, "2").await;
+    assert_delivered_after_a_gap(&center, &mut feeds, "2").await;
 
     proxy.set(Mode::Close).await.unwrap();
     center.expire_through(&server.connect_string()).await.unwrap();
     proxy.set(Mode::Pass).await.unwrap();
     while connected(&mut changes).await == session {}
-    told_after_a_gap(&center, &mut feeds, "3").await;
+    assert_delivered_after_a_gap(&center, &mut feeds, "3").await;
 
-    drop((room, feeds));
-    unwatched(&server, "/crowded", &center).await;
+    drop((filler, feeds));
+    await_unwatched(&server, "/crowded", &center).await;
 }
 
-/// Waits for new snapshots, changes what the feeds are about, and waits until they have told of it.
-async fn told_after_a_gap(center: &ZookeeperCenter, feeds: &mut [Feed], data: &str) {
+/// Waits for new snapshots, changes a node of each feed, and waits until the feeds deliver the
+/// changes.
+async fn assert_delivered_after_a_gap(center: &ZookeeperCenter, feeds: &mut [Feed], data: &str) {
     for feed in &mut *feeds {
-        listed(feed).await;
+        await_snapshot(feed).await;
     }
     for n in 0..feeds.len() {
         commit(center, Txn::new().put(long(n), data.to_owned())).await;
@@ -484,14 +492,14 @@ async fn told_after_a_gap(center: &ZookeeperCenter, feeds: &mut [Feed], data: &s
 }
 
 #[tokio::test]
-async fn a_feed_that_goes_while_it_sets_the_common_watch_leaves_that_to_the_next() {
+async fn the_next_feed_sets_the_common_watch_if_the_first_is_dropped_meanwhile() {
     let proxy = Proxy::start(server().address()).await.unwrap();
     let center =
         connect(ZookeeperOptions::new(proxy.connect_string()).namespace("/left-to-others")).await;
-    let _room = take_the_room(&center).await;
+    let _filler = exhaust_the_watch_limit(&center).await;
     proxy.set(Mode::HoldReplies).await.unwrap();
     let first = center.watch(&long(1));
-    within("the watch is set, and the client does not know", async {
+    within("the server has set the watch, and the client has no reply", async {
         while !is_watched(server(), "/left-to-others") {
             tokio::task::yield_now().await;
         }
@@ -500,33 +508,35 @@ async fn a_feed_that_goes_while_it_sets_the_common_watch_leaves_that_to_the_next
     let mut next = center.watch(&long(2));
     drop(first);
     proxy.set(Mode::Pass).await.unwrap();
-    listed(&mut next).await;
+    await_snapshot(&mut next).await;
     commit(&center, Txn::new().create(long(2), "x", Lifetime::Persistent)).await;
     delivered(&mut next, &long(2), "x").await;
     drop(next);
-    unwatched(server(), "/left-to-others", &center).await;
+    await_unwatched(server(), "/left-to-others", &center).await;
 }
 
-/// D5. The control: a bare client with one address waits so long between its attempts that it comes too late.
+/// Defect D5. Control: a bare client with one address waits so long between its attempts that its
+/// session expires.
 #[tokio::test]
 async fn an_outage_shorter_than_the_session_does_not_end_it() {
     const SESSION_TIMEOUT: Duration = Duration::from_secs(5);
     const OUTAGE: Duration = Duration::from_millis(3_700);
-    let (ours, theirs) = (
+    let (center_proxy, bare_proxy) = (
         Proxy::start(server().address()).await.unwrap(),
         Proxy::start(server().address()).await.unwrap(),
     );
-    let raw = bare(&theirs.connect_string(), SESSION_TIMEOUT).await;
-    let here = ZookeeperOptions::new(ours.connect_string()).namespace("/defect-5");
-    let center = connect(here.session_timeout(SESSION_TIMEOUT)).await;
+    let raw = bare(&bare_proxy.connect_string(), SESSION_TIMEOUT).await;
+    let center_options =
+        ZookeeperOptions::new(center_proxy.connect_string()).namespace("/defect-5");
+    let center = connect(center_options.session_timeout(SESSION_TIMEOUT)).await;
     let mut changes = center.session_feed();
     let session = connected(&mut changes).await;
     let mut states = raw.state_watcher();
-    for proxy in [&ours, &theirs] {
+    for proxy in [&center_proxy, &bare_proxy] {
         proxy.set(Mode::Refuse).await.unwrap();
     }
     tokio::time::sleep(OUTAGE).await;
-    for proxy in [&ours, &theirs] {
+    for proxy in [&center_proxy, &bare_proxy] {
         proxy.set(Mode::Pass).await.unwrap();
     }
     assert_eq!(connected(&mut changes).await, session);
@@ -538,32 +548,33 @@ async fn an_outage_shorter_than_the_session_does_not_end_it() {
         state
     })
     .await;
-    assert_eq!(end, zk::SessionState::Expired, "the defect is gone");
+    assert_eq!(end, zk::SessionState::Expired, "the client crate has fixed the defect");
 }
 
-/// The control: a bare client executes later what its caller has given up.
+/// Control: a bare client later executes a request whose future was dropped.
 #[tokio::test]
-async fn nothing_is_executed_later_that_was_told_as_unavailable() {
-    let (ours, theirs) = (
+async fn a_commit_that_failed_as_unavailable_is_never_executed() {
+    let (center_proxy, bare_proxy) = (
         Proxy::start(server().address()).await.unwrap(),
         Proxy::start(server().address()).await.unwrap(),
     );
-    let raw = bare(&theirs.connect_string(), Duration::from_secs(5)).await;
-    make(&raw, "/late").await;
-    let center = connect(ZookeeperOptions::new(ours.connect_string()).namespace("/late")).await;
+    let raw = bare(&bare_proxy.connect_string(), Duration::from_secs(5)).await;
+    create_bare(&raw, "/late").await;
+    let center =
+        connect(ZookeeperOptions::new(center_proxy.connect_string()).namespace("/late")).await;
     let mut changes = center.session_feed();
     connected(&mut changes).await;
     let mut states = raw.state_watcher();
-    for proxy in [&ours, &theirs] {
+    for proxy in [&center_proxy, &bare_proxy] {
         proxy.set(Mode::Close).await.unwrap();
     }
     suspended(&mut changes).await;
     while states.changed().await != zk::SessionState::Disconnected {}
-    let unavailable = center.commit(create("/ours", Lifetime::Persistent)).await;
+    let unavailable = center.commit(create("/by-center", Lifetime::Persistent)).await;
     assert!(matches!(unavailable, Err(Error::Unavailable { .. })), "{unavailable:?}");
     let persistent = zk::CreateMode::Persistent.with_acls(zk::Acls::anyone_all());
-    drop(raw.create("/late/theirs", b"", &persistent));
-    for proxy in [&ours, &theirs] {
+    drop(raw.create("/late/by-bare-client", b"", &persistent));
+    for proxy in [&center_proxy, &bare_proxy] {
         proxy.set(Mode::Pass).await.unwrap();
     }
     assert_eq!(settled(&raw).await, zk::SessionState::SyncConnected);
@@ -571,11 +582,11 @@ async fn nothing_is_executed_later_that_was_told_as_unavailable() {
     raw.sync("/").await.unwrap();
     center.sync().await.unwrap();
     let found = center.children(&NodePath::root()).await.unwrap().unwrap();
-    assert_eq!(found, ["theirs"], "what the bare client's caller has dropped");
+    assert_eq!(found, ["by-bare-client"], "only the bare client executes its request");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_session_outlives_the_leader_of_its_ensemble() {
+async fn a_session_survives_the_crash_of_the_ensemble_leader() {
     let mut ensemble = tokio::task::spawn_blocking(|| Ensemble::start(3).unwrap()).await.unwrap();
     let there = ZookeeperOptions::new(ensemble.connect_string()).namespace("/jobs");
     let there = there.session_timeout(Duration::from_secs(6));
@@ -588,7 +599,8 @@ async fn a_session_outlives_the_leader_of_its_ensemble() {
     ensemble.server_mut(leader).kill().unwrap();
     for round in 0..20 {
         let data = round.to_string();
-        // A put without expectation may be repeated until it is certain.
+        // A put without an expected version is idempotent here, so it can be repeated until it is
+        // acknowledged.
         within("the write is acknowledged", async {
             while owner.commit(Txn::new().put(path("/job/n"), data.clone())).await.is_err() {
                 tokio::task::yield_now().await;
@@ -599,14 +611,18 @@ async fn a_session_outlives_the_leader_of_its_ensemble() {
     delivered(&mut feed, &path("/job/n"), "19").await;
     assert_eq!(connected(&mut owner.session_feed()).await, session);
     owner.sync().await.unwrap();
-    let mine = owner.read(&path("/job/mine")).await.unwrap().expect("the session lives");
+    let mine = owner
+        .read(&path("/job/mine"))
+        .await
+        .unwrap()
+        .expect("the session survived, so its node exists");
     assert_eq!(mine.stat.owner, Some(session));
 }
 
-/// A client that hears nothing concludes that its session has expired. An ensemble without a quorum ends no session,
-/// though: it goes on with all of them afterwards, and with their ephemeral nodes.
+/// A client without any answer assumes that its session has expired. An ensemble without a quorum
+/// expires no session, however: it continues all of them afterwards, with their ephemeral nodes.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_new_session_begins_when_the_old_one_is_really_over() {
+async fn a_new_session_opens_only_after_the_old_one_has_ended() {
     let mut ensemble = tokio::task::spawn_blocking(|| Ensemble::start(3).unwrap()).await.unwrap();
     let there = ZookeeperOptions::new(ensemble.connect_string()).namespace("/jobs");
     let center = connect(there.session_timeout(Duration::from_secs(4))).await;
@@ -617,11 +633,11 @@ async fn a_new_session_begins_when_the_old_one_is_really_over() {
     for index in [leader, (leader + 1) % 3] {
         ensemble.server_mut(index).kill().unwrap();
     }
-    within("the session is taken as lost", async {
+    within("the center reports the session as lost", async {
         while changes.next().await.unwrap() != (SessionChange::Lost { session: old }) {}
     })
     .await;
-    // Two of three are a quorum again.
+    // Two servers of three are a quorum again.
     let restart = move || {
         ensemble.server_mut(leader).restart().unwrap();
         ensemble
@@ -629,7 +645,7 @@ async fn a_new_session_begins_when_the_old_one_is_really_over() {
     let ensemble = tokio::task::spawn_blocking(restart).await.unwrap();
     let new = connected(&mut changes).await;
     assert_ne!(new, old);
-    // Were the old session alive, so would be its node, and this would conflict.
+    // If the old session lived, its node would still exist, and this commit would conflict.
     commit(&center, create("/mine", Lifetime::Ephemeral)).await;
     let node = center.read(&path("/mine")).await.unwrap().unwrap();
     assert_eq!(node.stat.owner, Some(new));

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, SystemTime};
 
-/// A time of the registry's clock that came with a reply, and how long ago that was.
+/// A time of the registry's clock that came with a reply, and the age of that reply.
 ///
-/// Both ages are measured on a monotonic clock, so that a jump of the wall clock changes neither.
+/// A monotonic clock measures both ages, so that a jump of the wall clock changes neither.
 ///
 /// # Examples
 /// ```
@@ -33,10 +33,11 @@ pub struct ClockReading {
 }
 
 impl ClockReading {
-    /// Returns the time that the registry's clock can show now and that is nearest to `wall`.
+    /// Returns the time closest to `wall` that the registry's clock can show now.
     ///
-    /// The request was executed between its sending and the reply, so that the present time is known up to the round
-    /// trip. A difference from `wall` is thus certain.
+    /// The registry executed the request between its sending and the reply, so the present time is
+    /// known up to the round trip. If the result differs from `wall`, the two clocks are sure to
+    /// differ.
     #[must_use]
     pub fn nearest_to(&self, wall: SystemTime) -> SystemTime {
         let after = |age| self.time.checked_add(age).unwrap_or(self.time);

@@ -1,64 +1,65 @@
-//! What can go wrong between a caller and a registry.
+//! Errors of calls to a registry.
 
 use crate::{NodePath, PathError, SessionId};
 
-/// Why a call has no regular answer.
+/// Reason why a call has no regular answer.
 ///
-/// What to do is told by two questions. [`is_unknown`](Self::is_unknown): did the write perhaps happen? Then read
-/// before deciding anything. [`is_session_lost`](Self::is_session_lost): is everything that belonged to the session
-/// gone? Then register anew. In all other cases nothing was changed; [`is_retryable`](Self::is_retryable) tells
-/// whether the same call can succeed later.
+/// Three questions decide the reaction of a caller. If [`is_unknown`](Self::is_unknown), the write
+/// may have happened: read before deciding anything. If [`is_session_lost`](Self::is_session_lost),
+/// everything that belonged to the session is gone: register again. In all other cases nothing was
+/// changed. If [`is_retryable`](Self::is_retryable), the same call can succeed later.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is no connection, and the request was certainly not executed.
+    /// There is no connection, and the request was not executed.
     #[error("{act}: no connection to the registry")]
     Unavailable {
-        /// What was attempted.
+        /// The attempted call, such as `commit`.
         act: &'static str,
     },
     /// The request was sent and no answer came: it may have been executed.
     #[error("{act}: outcome unknown, {cause}")]
     Unknown {
-        /// What was attempted.
+        /// The attempted call, such as `commit`.
         act: &'static str,
-        /// What the connection reported.
+        /// The fault that the connection reported.
         cause: String,
     },
     /// The session that the call was bound to is over; the request was not executed.
     #[error("session {session} is lost")]
     SessionLost {
-        /// The session that is over.
+        /// The lost session.
         session: SessionId,
     },
-    /// The transaction is over the registry's limit and was not sent.
-    #[error("transaction has {size} {unit}, the registry takes {limit}")]
+    /// The transaction exceeds the registry's limit and was not sent.
+    #[error("transaction has {size} {unit}, the registry takes at most {limit}")]
     TooLarge {
-        /// What is counted: `operations` or `bytes`.
+        /// The unit of the numbers: `operations` or `bytes`.
         unit: &'static str,
-        /// How many the transaction has.
+        /// The size of the transaction.
         size: usize,
-        /// How many the registry takes.
+        /// The maximum that the registry takes.
         limit: usize,
     },
-    /// The credentials do not allow it.
+    /// The credentials do not permit the call.
     #[error("not authorized for {path}")]
     NotAuthorized {
-        /// The node in question.
+        /// The node that the call needs.
         path: NodePath,
     },
-    /// The text is no path.
+    /// The text is not a node path.
     #[error(transparent)]
     Path(#[from] PathError),
-    /// The centre was closed by its owner.
-    #[error("the registry centre is closed")]
+    /// The center was closed by this process.
+    #[error("the registry center is closed")]
     Closed,
-    /// The registry refused the request, for a reason that the contract does not name; it was not executed.
-    #[error("{act}: the registry refused, {cause}")]
+    /// The registry rejected the request, for a reason that the contract does not name; it was not
+    /// executed.
+    #[error("{act}: the registry rejected the request: {cause}")]
     Refused {
-        /// What was attempted.
+        /// The attempted call, such as `commit`.
         act: &'static str,
-        /// What the registry said.
+        /// The reason that the registry gave.
         cause: String,
     },
 }

@@ -7,32 +7,33 @@ use std::task::{Context, Poll, Waker};
 use crate::sync::Mutex;
 use crate::{Node, NodePath, Revision};
 
-/// One item of a [`Feed`].
+/// One element of a [`Feed`].
 ///
-/// A feed is `Init, Entry…, Ready` and then `Put` and `Gone`, until another `Init` begins a new snapshot. After
-/// `Ready`, a node that was known before and had no `Entry` is gone.
+/// A feed is `Init, Entry…, Ready` and then `Put` and `Gone`, until another `Init` begins a new
+/// snapshot. At `Ready`, a node that was known before and had no `Entry` is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
-    /// A snapshot begins: keep what is known until [`Change::Ready`], then replace it.
+    /// A snapshot begins: keep the known nodes until [`Change::Ready`], then replace them.
     Init,
     /// A node of the snapshot.
     Entry(Node),
     /// The snapshot is complete.
     Ready,
-    /// The newest state of a node. Versions may have been skipped; another
-    /// [`created`](crate::Stat::created) means that the node was deleted and created in between.
+    /// The newest state of a node. Versions may have been skipped. If
+    /// [`created`](crate::Stat::created) differs from the known one, the node was deleted and
+    /// created in between.
     Put(Node),
     /// A node was deleted.
     Gone {
-        /// Which.
+        /// The deleted node.
         path: NodePath,
-        /// When, if the registry tells.
+        /// The revision of the deletion, if the registry reports it.
         revision: Option<Revision>,
     },
 }
 
 impl Change {
-    /// Returns the node that it is about; `None` for the ends of a snapshot.
+    /// Returns the node of the change; `None` for the begin and the end of a snapshot.
     #[must_use]
     pub fn path(&self) -> Option<&NodePath> {
         match self {
@@ -43,11 +44,11 @@ impl Change {
     }
 }
 
-/// Makes the two ends of a feed.
+/// Creates the two ends of a feed.
 ///
-/// The buffer between them holds at most one undelivered change per node: a newer one replaces it *and takes the
-/// newest place in the order*, so that a slow reader skips states but never sees effect before cause. A new
-/// [`Change::Init`] replaces everything undelivered.
+/// The buffer between them holds at most one undelivered change per node. A newer change replaces
+/// the older one *and takes the newest place in the order*. A slow reader thus skips states but
+/// never sees an effect before its cause. A new [`Change::Init`] replaces all undelivered changes.
 #[must_use]
 pub fn channel() -> (FeedSender, Feed) {
     let buffer = Arc::new(Mutex::new(Buffer::default()));
@@ -68,7 +69,7 @@ struct Buffer {
 impl Buffer {
     fn push(&mut self, change: Change) {
         if change == Change::Init {
-            self.forget_all();
+            self.clear();
         }
         let seq = self.next_seq;
         self.next_seq += 1;
@@ -78,7 +79,8 @@ impl Buffer {
         self.pending.insert(seq, change);
     }
 
-    /// Drops the undelivered change of the same node, except that a snapshot keeps its entries until `Ready`.
+    /// Drops the undelivered change of the same node. Entries of a snapshot stay, because the
+    /// snapshot must be complete.
     fn supersede(&mut self, path: NodePath, seq: u64) {
         if let Some(old) = self.seq_of.insert(path, seq)
             && !matches!(self.pending.get(&old), Some(Change::Entry(_)))
@@ -87,8 +89,9 @@ impl Buffer {
         }
     }
 
-    /// A map that was emptied keeps room for a few entries. Most feeds wait most of the time, and shall cost little meanwhile.
-    fn forget_all(&mut self) {
+    /// Replaces the maps, because an emptied map keeps its allocation. Most feeds are idle most of
+    /// the time and should use little memory meanwhile.
+    fn clear(&mut self) {
         (self.pending, self.seq_of) = (BTreeMap::new(), BTreeMap::new());
     }
 
@@ -100,20 +103,20 @@ impl Buffer {
             self.seq_of.remove(&path.clone());
         }
         if self.pending.is_empty() {
-            self.forget_all();
+            self.clear();
         }
         Some(change)
     }
 }
 
-/// The writing end of a feed, for backends.
+/// The sending end of a feed, for backends.
 #[derive(Debug)]
 pub struct FeedSender {
     buffer: Arc<Mutex<Buffer>>,
 }
 
 impl FeedSender {
-    /// Appends a change. Returns false if the reader is gone.
+    /// Appends a change. Returns false if the reader was dropped.
     pub fn send(&self, change: Change) -> bool {
         let (alive, waker) = {
             let mut buffer = self.buffer.lock();
@@ -129,7 +132,7 @@ impl FeedSender {
         alive
     }
 
-    /// Returns true if nobody reads any more.
+    /// Returns true if the reader was dropped.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.buffer.lock().reader_gone
@@ -138,7 +141,7 @@ impl FeedSender {
     /// Waits until the reader is dropped.
     ///
     /// # Cancel safety
-    /// The future can be dropped and called for again.
+    /// No state is lost if the future is dropped; the method can be called again.
     pub async fn closed(&self) {
         std::future::poll_fn(|cx| {
             let mut buffer = self.buffer.lock();
@@ -165,22 +168,22 @@ impl Drop for FeedSender {
     }
 }
 
-/// The reading end of a feed. Dropping it ends the subscription.
+/// The receiving end of a feed. Dropping it ends the subscription.
 #[derive(Debug)]
 pub struct Feed {
     buffer: Arc<Mutex<Buffer>>,
 }
 
 impl Feed {
-    /// Waits for the next change; `None` after the centre was closed.
+    /// Waits for the next change; `None` after the center was closed.
     ///
     /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
+    /// No change is lost if the future is dropped.
     pub async fn next(&mut self) -> Option<Change> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
 
-    /// Returns a change that is already there, without waiting.
+    /// Returns the next pending change, or `None` without waiting.
     pub fn try_next(&mut self) -> Option<Change> {
         self.buffer.lock().pop()
     }
@@ -203,7 +206,7 @@ impl Drop for Feed {
         let waker = {
             let mut buffer = self.buffer.lock();
             buffer.reader_gone = true;
-            buffer.forget_all();
+            buffer.clear();
             buffer.writer.take()
         };
         if let Some(waker) = waker {
@@ -258,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn a_snapshot_keeps_its_entries_and_what_follows_them() {
+    fn a_snapshot_keeps_its_entries_and_later_changes() {
         let (sender, mut feed) = channel();
         let all = [
             Change::Init,
@@ -286,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn each_end_learns_that_the_other_is_gone() {
+    fn each_end_notices_that_the_other_was_dropped() {
         let (sender, feed) = channel();
         drop(feed);
         assert!(sender.is_closed());

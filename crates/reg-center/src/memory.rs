@@ -1,7 +1,8 @@
-//! The in-memory registry: the [`Model`] behind the trait, with several sessions in one process and faults to inject.
+//! The in-memory registry: the [`Model`] behind the trait, with several sessions in one process and
+//! fault injection.
 //!
-//! It keeps nothing beyond the process. A session ends only when its centre is closed or dropped, or when a fault
-//! says so: the registry has no clock, so that a test decides when a session expires.
+//! It stores nothing beyond the process. It has no clock, so a test decides when a session expires:
+//! a session ends only when its center is closed or dropped, or by a fault.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -18,10 +19,10 @@ use crate::{
     SessionFeed, SessionHub, SessionId, Txn, TxnOutcome,
 };
 
-/// What a memory session says its timeout is. Nothing expires by time; see the [module](self).
+/// Timeout that a memory session reports. Nothing expires by time; see the [module](self).
 const NOMINAL_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// An in-memory registry. Clones are handles to the same one.
+/// An in-memory registry. Clones are handles to the same registry.
 #[derive(Clone, Default)]
 pub struct MemoryRegistry {
     server: Arc<Mutex<Server>>,
@@ -34,18 +35,19 @@ struct Server {
     clients: BTreeMap<u64, Client>,
 }
 
-/// What the server side knows about one centre.
+/// Server-side state of one center.
 struct Client {
     session: SessionId,
     hub: Arc<SessionHub>,
     link: Link,
-    /// By their roots: whoever has a thousand is told of a change by those alone that it concerns.
+    /// Keyed by root: a center may have a thousand feeds, and a change must visit only those that
+    /// contain it.
     feeds: BTreeMap<NodePath, Vec<Subscription>>,
     feeds_held: bool,
     fault: Option<WriteFault>,
 }
 
-/// The connection between a centre and the registry.
+/// The connection between a center and the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Up,
@@ -53,12 +55,12 @@ enum Link {
     Closed,
 }
 
-/// What shall happen to the next write of a centre.
+/// Fault of the next write of a center.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteFault {
-    /// The registry executes the write and the answer is lost.
+    /// The registry executes the write and the reply is lost.
     LoseReply,
-    /// The write is lost on its way; the caller cannot tell this from a lost answer.
+    /// The request is lost. The caller cannot distinguish this from a lost reply.
     LoseRequest,
 }
 
@@ -96,7 +98,7 @@ impl MemoryRegistry {
         MemoryCenter { server: Arc::clone(&self.server), id, hub }
     }
 
-    /// Returns a copy of the whole registry, for looking at it in tests.
+    /// Returns a copy of the whole registry, for inspection in tests.
     #[must_use]
     pub fn snapshot(&self) -> Model {
         self.server.lock().model.clone()
@@ -118,8 +120,8 @@ impl Server {
         self.clients.get_mut(&id).ok_or(Error::Closed)
     }
 
-    /// Returns the session of a centre that can talk to the registry now.
-    fn reach(&mut self, id: u64, act: &'static str) -> Result<SessionId> {
+    /// Returns the session of a center that is connected, or an error.
+    fn connected_session(&mut self, id: u64, act: &'static str) -> Result<SessionId> {
         let client = self.client(id)?;
         match client.link {
             Link::Up => Ok(client.session),
@@ -128,17 +130,17 @@ impl Server {
         }
     }
 
-    /// Tells all centres that can be reached; the others get a new snapshot when they come back.
+    /// Delivers changes to all connected centers; the others get a new snapshot on reconnect.
     fn publish(&mut self, changes: &[Change]) {
         for client in self.clients.values_mut() {
             if client.link != Link::Up {
                 continue;
             }
-            changes.iter().for_each(|change| client.tell(change));
+            changes.iter().for_each(|change| client.deliver(change));
         }
     }
 
-    /// Gives all subscriptions of a centre a new snapshot.
+    /// Sends a new snapshot to all subscriptions of a center.
     fn relist(&mut self, id: u64) {
         let Self { model, clients, .. } = self;
         if let Some(client) = clients.get_mut(&id) {
@@ -154,7 +156,7 @@ impl Server {
         self.publish(&changes);
     }
 
-    /// Tells a centre that its session is over, and opens the next one.
+    /// Reports to a center that its session is lost, and opens the next one.
     fn renew(&mut self, id: u64) -> Result<()> {
         let next = self.model.open_session();
         let client = self.client(id)?;
@@ -168,8 +170,8 @@ impl Server {
 }
 
 impl Client {
-    /// Tells the feeds of all trees that a change is in.
-    fn tell(&mut self, change: &Change) {
+    /// Delivers a change to the feeds whose scope contains its node.
+    fn deliver(&mut self, change: &Change) {
         let Some(path) = change.path() else { return };
         let (held, change) = (self.feeds_held, std::slice::from_ref(change));
         for root in std::iter::successors(Some(path.clone()), NodePath::parent) {
@@ -184,7 +186,7 @@ impl Client {
         }
     }
 
-    /// Does something with each feed, and forgets those for which it returns false.
+    /// Applies a function to each feed, and removes the feeds for which it returns false.
     fn change_feeds(&mut self, mut change: impl FnMut(&mut Subscription) -> bool) {
         self.feeds.retain(|_, feeds| {
             feeds.retain_mut(&mut change);
@@ -194,7 +196,7 @@ impl Client {
 }
 
 impl Subscription {
-    /// Returns false if nobody reads any more.
+    /// Delivers or withholds changes. Returns false if the reader was dropped.
     fn deliver(&mut self, changes: &[Change], hold: bool) -> bool {
         if hold {
             self.held.extend(changes.iter().cloned());
@@ -211,13 +213,14 @@ impl Subscription {
 
 /// One session on a [`MemoryRegistry`].
 ///
-/// Dropping it closes the session, as the end of a process would in time.
+/// Dropping it closes the session at once, whereas a real registry would wait for the session
+/// timeout.
 ///
 /// # Faults
-/// [`suspend`](Self::suspend), [`resume`](Self::resume), [`expire`](Self::expire),
-/// [`expire_unnoticed`](Self::expire_unnoticed), [`fail_next_write`](Self::fail_next_write),
-/// [`hold_feeds`](Self::hold_feeds) and [`release_feeds`](Self::release_feeds) make happen on demand what networks
-/// do by chance.
+/// These methods inject faults: [`suspend`](Self::suspend), [`resume`](Self::resume),
+/// [`expire`](Self::expire), [`expire_unnoticed`](Self::expire_unnoticed),
+/// [`fail_next_write`](Self::fail_next_write), [`hold_feeds`](Self::hold_feeds) and
+/// [`release_feeds`](Self::release_feeds).
 pub struct MemoryCenter {
     server: Arc<Mutex<Server>>,
     id: u64,
@@ -225,8 +228,11 @@ pub struct MemoryCenter {
 }
 
 impl MemoryCenter {
-    /// Cuts the connection. Calls fail with [`Error::Unavailable`]; the session and what it owns stay. `lease` is
-    /// what [`lease_remaining`](RegistryCenter::lease_remaining) answers until the connection is back.
+    /// Cuts the connection. Calls fail with [`Error::Unavailable`]; the session and its ephemeral
+    /// nodes stay.
+    ///
+    /// [`lease_remaining`](RegistryCenter::lease_remaining) returns `lease` until the connection is
+    /// restored.
     pub fn suspend(&self, lease: Duration) {
         let mut server = self.server.lock();
         if let Ok(client) = server.client(self.id)
@@ -238,7 +244,8 @@ impl MemoryCenter {
         }
     }
 
-    /// Restores the connection: with the same session if it lives, else with a new one. Feeds begin anew.
+    /// Restores the connection: with the same session if it lives, else with a new one. Feeds begin
+    /// again with a snapshot.
     pub fn resume(&self) {
         let mut server = self.server.lock();
         let Ok(client) = server.client(self.id) else { return };
@@ -251,25 +258,27 @@ impl MemoryCenter {
             self.hub.publish(SessionChange::Connected { session, timeout: NOMINAL_TIMEOUT });
             server.relist(self.id);
         } else {
-            // The client exists: it was found four lines above, under the same lock.
+            // The client exists: it was found above, under the same lock.
             let _ = server.renew(self.id);
         }
     }
 
-    /// Ends the session on the registry and lets the centre know at once: what it owned is gone, and it continues
-    /// with a new session.
+    /// Expires the session on the registry and reports it to the center at once.
+    ///
+    /// The ephemeral nodes of the session are gone, and the center continues with a new session.
     pub fn expire(&self) {
         let mut server = self.server.lock();
         let Ok(client) = server.client(self.id) else { return };
-        // A session never watches its own end: the connection is closed first, as on a real server.
+        // A session never observes its own end: the connection is closed first, as on a real
+        // server.
         client.link = Link::Down { lease: Duration::ZERO };
         let session = client.session;
         server.end_session(session);
         let _ = server.renew(self.id);
     }
 
-    /// Cuts the connection and ends the session on the registry; the centre learns that it is lost only at
-    /// [`resume`](Self::resume).
+    /// Cuts the connection and expires the session on the registry. The center learns of the loss
+    /// only at [`resume`](Self::resume).
     pub fn expire_unnoticed(&self, lease: Duration) {
         self.suspend(lease);
         let mut server = self.server.lock();
@@ -279,21 +288,22 @@ impl MemoryCenter {
         }
     }
 
-    /// Lets the next write fail with [`Error::Unknown`].
+    /// Makes the next write fail with [`Error::Unknown`].
     pub fn fail_next_write(&self, fault: WriteFault) {
         if let Ok(client) = self.server.lock().client(self.id) {
             client.fault = Some(fault);
         }
     }
 
-    /// Withholds changes from the feeds of this centre until [`release_feeds`](Self::release_feeds).
+    /// Withholds changes from the feeds of this center until
+    /// [`release_feeds`](Self::release_feeds).
     pub fn hold_feeds(&self) {
         if let Ok(client) = self.server.lock().client(self.id) {
             client.feeds_held = true;
         }
     }
 
-    /// Delivers what was withheld.
+    /// Delivers the withheld changes.
     pub fn release_feeds(&self) {
         if let Ok(client) = self.server.lock().client(self.id) {
             client.feeds_held = false;
@@ -331,7 +341,8 @@ impl fmt::Debug for MemoryCenter {
 #[async_trait]
 impl RegistryCenter for MemoryCenter {
     fn limits(&self) -> Limits {
-        // What ZooKeeper takes with its default settings, so that nobody grows out of it by testing in memory.
+        // The limits of ZooKeeper with its default settings, so that a program tested in memory
+        // does not exceed them in production.
         Limits { max_ops: 5_000, max_bytes: 700_000 }
     }
 
@@ -355,25 +366,26 @@ impl RegistryCenter for MemoryCenter {
 
     async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
         let mut server = self.server.lock();
-        server.reach(self.id, "read")?;
+        server.connected_session(self.id, "read")?;
         Ok(server.model.read(path).cloned())
     }
 
     async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
         let mut server = self.server.lock();
-        server.reach(self.id, "list children")?;
+        server.connected_session(self.id, "list children")?;
         Ok(server.model.children(path))
     }
 
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
         self.limits().admit(&txn)?;
         let mut server = self.server.lock();
-        let session = server.reach(self.id, "commit")?;
+        let session = server.connected_session(self.id, "commit")?;
         if let Some(bound) = txn.session()
             && bound != session
         {
             return Err(Error::SessionLost { session: bound });
         }
+        // The text must not reveal the fault: a caller cannot distinguish the two.
         let unknown = |cause: &str| Error::Unknown { act: "commit", cause: cause.to_owned() };
         let fault = server.client(self.id)?.fault.take();
         if fault == Some(WriteFault::LoseRequest) {
@@ -408,11 +420,11 @@ impl RegistryCenter for MemoryCenter {
     }
 
     async fn sync(&self) -> Result<()> {
-        self.server.lock().reach(self.id, "sync").map(|_| ())
+        self.server.lock().connected_session(self.id, "sync").map(|_| ())
     }
 
     async fn registry_time(&self, _probe: &NodePath) -> Result<Option<SystemTime>> {
-        self.server.lock().reach(self.id, "ask for the time").map(|_| None)
+        self.server.lock().connected_session(self.id, "ask for the time").map(|_| None)
     }
 
     async fn close(&self) -> Result<()> {

@@ -1,4 +1,4 @@
-//! What a registry stores: nodes, and what it knows about them.
+//! Nodes and their metadata.
 
 use std::fmt;
 use std::time::SystemTime;
@@ -9,7 +9,7 @@ use crate::NodePath;
 
 /// A point in the total order of all committed writes of a registry.
 ///
-/// ZooKeeper's zxid, etcd's revision, a counter in memory. Comparable only within one registry.
+/// Corresponds to ZooKeeper's zxid and etcd's revision. Comparable only within one registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(pub u64);
 
@@ -19,9 +19,10 @@ impl fmt::Display for Revision {
     }
 }
 
-/// The number of writes to a node since its creation: 0, 1, 2 …
+/// Number of writes to a node since its creation: 0, 1, 2 …
 ///
-/// Deleting and creating a node starts at 0 again, so that a version guards only a node that is never deleted.
+/// A node that is deleted and created again starts at 0. A version check is thus a safe guard only
+/// for a node that is never deleted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Version(pub u32);
 
@@ -49,16 +50,16 @@ impl fmt::Display for SessionId {
     }
 }
 
-/// What the registry knows about a node beside its data.
+/// Metadata of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stat {
-    /// Writes since the creation.
+    /// Number of writes since the creation.
     pub version: Version,
-    /// When this life of the node began; a change of it means that the node was deleted in between.
+    /// Revision of the creation. If it changes, the node was deleted and created in between.
     pub created: Revision,
-    /// The last write.
+    /// Revision of the last write.
     pub modified: Revision,
-    /// When the last write was, by the clock of the registry; `None` if the registry has no clock.
+    /// Time of the last write by the clock of the registry; `None` if the registry has no clock.
     pub modified_at: Option<SystemTime>,
     /// The session whose end removes the node; `None` for a persistent node.
     pub owner: Option<SessionId>,
@@ -67,19 +68,20 @@ pub struct Stat {
 /// A node as it was at one revision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Where it is.
+    /// The path of the node.
     pub path: NodePath,
-    /// What it holds; empty is a valid value.
+    /// The stored data; empty is a valid value.
     pub data: Bytes,
-    /// What the registry knows about it.
+    /// The metadata of the node.
     pub stat: Stat,
 }
 
-/// How long a created node stays.
+/// Lifetime of a created node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lifetime {
-    /// Until it is deleted.
+    /// The node exists until it is deleted.
     Persistent,
-    /// Until it is deleted or the session of the transaction ends. It can have no children.
+    /// The node exists until it is deleted or the session of the transaction ends. It can have no
+    /// children.
     Ephemeral,
 }

@@ -3,15 +3,18 @@
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest path accepted, in bytes.
+/// Maximum length of a path, in bytes.
 pub const MAX_PATH_BYTES: usize = 4096;
 
 /// An absolute path of a node, such as `/report/sharding/0/instance`.
 ///
-/// The root is `/`. Every other path starts with a slash, does not end with one, and has no empty, `.` or `..`
-/// segment and no control, private use or special character (U+E000 to U+F8FF, U+FFF0 to U+FFFF) and none beyond U+FFFF
-/// (such as emoji): the rules of ZooKeeper, which other registries can keep as well.
-/// Cheap to clone; ordered as text, so that the nodes of a subtree are adjacent.
+/// The root is `/`. Every other path starts with a slash and does not end with one. It has no
+/// empty, `.` or `..` segment. It has no control, private use or special character (U+E000 to
+/// U+F8FF, U+FFF0 to U+FFFF) and none beyond U+FFFF (such as emoji). These are the rules of
+/// ZooKeeper, which other registries can keep as well.
+///
+/// A path is cheap to clone. Paths are ordered as text, so that the nodes of a subtree are
+/// adjacent.
 ///
 /// # Examples
 /// ```
@@ -34,10 +37,10 @@ impl NodePath {
         Self(Arc::from("/"))
     }
 
-    /// Reads an absolute path.
+    /// Parses an absolute path.
     ///
     /// # Errors
-    /// [`PathError`] names the path and the rule that it breaks.
+    /// [`PathError`] names the path and the violated rule.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let fail = |reason| Err(PathError { path: text.to_owned(), reason });
         if text == "/" {
@@ -88,7 +91,7 @@ impl NodePath {
         self.0.rsplit('/').next().unwrap_or_default()
     }
 
-    /// Returns the node above, or `None` for the root.
+    /// Returns the parent, or `None` for the root.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let (above, name) = self.0.rsplit_once('/')?;
@@ -105,7 +108,7 @@ impl NodePath {
         self == root || self.below(root).is_some()
     }
 
-    /// Returns what follows `root/`, or `None` if this node is not below `root`.
+    /// Returns the text after `root/`, or `None` if this node is not below `root`.
     ///
     /// ```
     /// use reg_center::NodePath;
@@ -126,16 +129,16 @@ impl NodePath {
     }
 }
 
-/// Returns the rule that a segment breaks, if any.
+/// Returns the rule that a segment violates, if any.
 fn segment_fault(segment: &str) -> Option<&'static str> {
     match segment {
         "" => Some("it has an empty segment"),
         "." | ".." => Some("it has a relative segment"),
-        // Nearly all names.
+        // Fast path for plain ASCII names, which are nearly all names.
         _ if segment.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'/') => None,
         _ if segment.contains('/') => Some("a name must not contain a slash"),
         _ if segment.chars().any(char::is_control) => Some("it has a control character"),
-        // ZooKeeper sees two surrogates, which it refuses.
+        // ZooKeeper sees two surrogates, which it rejects.
         _ if segment.chars().any(|c| c > '\u{FFFF}') => {
             Some("it has a character beyond U+FFFF, such as an emoji")
         }
@@ -144,7 +147,8 @@ fn segment_fault(segment: &str) -> Option<&'static str> {
     }
 }
 
-/// ZooKeeper refuses private use characters and the specials at the end of the basic plane.
+/// Returns true for private use characters and for the specials at the end of the basic plane,
+/// which ZooKeeper rejects.
 fn is_reserved(c: char) -> bool {
     matches!(c, '\u{E000}'..='\u{F8FF}' | '\u{FFF0}'..='\u{FFFF}')
 }
@@ -169,7 +173,7 @@ impl std::str::FromStr for NodePath {
     }
 }
 
-/// A text that is no path of a node.
+/// A text that is not a valid node path.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{path:?} is not a node path: {reason}; valid is an absolute path such as \"/jobs/report\""
@@ -180,7 +184,7 @@ pub struct PathError {
 }
 
 impl PathError {
-    /// Returns the rule that the text breaks, as a clause: `it has an empty segment`.
+    /// Returns the violated rule as a clause: `it has an empty segment`.
     #[must_use]
     pub fn reason(&self) -> &'static str {
         self.reason
@@ -218,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn a_child_is_within_its_ancestors_and_a_namesake_is_not() {
+    fn a_child_is_within_its_ancestors_and_a_path_with_the_same_prefix_is_not() {
         let root = NodePath::parse("/a").unwrap();
         let rows = [("/a", true), ("/a/b", true), ("/ab", false), ("/", false)];
         for (text, within) in rows {

@@ -1,10 +1,10 @@
-//! What a feed is about: a subtree, or some of the subtrees within it.
+//! The scope of a feed.
 
 use std::collections::BTreeSet;
 
 use crate::NodePath;
 
-/// What a feed is about: a subtree, or parts of it.
+/// The nodes that a feed covers: a subtree, or some of the subtrees within it.
 ///
 /// # Examples
 /// ```
@@ -20,7 +20,7 @@ use crate::NodePath;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Scope {
     root: NodePath,
-    /// None of them within another one.
+    /// No part is within another one.
     parts: BTreeSet<NodePath>,
 }
 
@@ -32,38 +32,40 @@ impl Scope {
         Self { root, parts }
     }
 
-    /// Returns the scope of the subtrees at these nodes. They need not exist; what is not within `root` is left out.
+    /// Returns the scope of the subtrees at these nodes.
+    ///
+    /// The nodes need not exist. Parts outside of `root` are left out.
     #[must_use]
     pub fn parts_of(root: NodePath, parts: impl IntoIterator<Item = NodePath>) -> Self {
         let parts: BTreeSet<_> = parts.into_iter().filter(|part| part.is_within(&root)).collect();
         let outermost = |part: &&NodePath| {
             let above = part.parent();
-            above.is_none_or(|above| !has_one_above(&parts, above))
+            above.is_none_or(|above| !has_ancestor(&parts, above))
         };
         let parts = parts.iter().filter(outermost).cloned().collect();
         Self { root, parts }
     }
 
-    /// Returns the subtree that all of it is in.
+    /// Returns the node whose subtree contains the whole scope.
     #[must_use]
     pub fn root(&self) -> &NodePath {
         &self.root
     }
 
-    /// Returns the nodes at which its subtrees begin, in ascending order. No one is within another one.
+    /// Returns the roots of the parts, in ascending order. No part is within another one.
     pub fn parts(&self) -> impl ExactSizeIterator<Item = &NodePath> {
         self.parts.iter()
     }
 
-    /// Returns true if a node is part of it.
+    /// Returns true if the scope covers a node.
     #[must_use]
     pub fn contains(&self, path: &NodePath) -> bool {
-        has_one_above(&self.parts, path.clone())
+        has_ancestor(&self.parts, path.clone())
     }
 }
 
-/// Returns true if the set has this node or one above it.
-fn has_one_above(set: &BTreeSet<NodePath>, path: NodePath) -> bool {
+/// Returns true if the set has this node or one of its ancestors.
+fn has_ancestor(set: &BTreeSet<NodePath>, path: NodePath) -> bool {
     std::iter::successors(Some(path), NodePath::parent).any(|path| set.contains(&path))
 }
 
@@ -96,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scope_has_its_parts_and_what_is_below_them() {
+    fn a_scope_contains_its_parts_and_their_descendants() {
         let scope = parts_of("/job", &["/job/a", "/job/b/c"]);
         let rows = [
             ("/job/a", true),

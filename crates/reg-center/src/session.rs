@@ -1,4 +1,4 @@
-//! Sessions: what a centre tells about the life of its connection.
+//! Sessions: state changes of a center's connection.
 
 use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
@@ -8,31 +8,33 @@ use std::{fmt, sync::Arc};
 use crate::SessionId;
 use crate::sync::Mutex;
 
-/// A change in the life of a centre's session, in the order in which it happened.
+/// A change of a center's session.
 ///
-/// `Connected(n)` is followed by `Suspended(n)`, `Lost(n)` or `Closed`; `Suspended(n)` by `Connected(n)` again,
-/// `Lost(n)` or `Closed`; `Lost(n)` by `Connected` with another session, or `Closed`. Nothing follows `Closed`.
+/// The changes are delivered in the order in which they happened. `Connected(n)` is followed by
+/// `Suspended(n)`, `Lost(n)` or `Closed`. `Suspended(n)` is followed by `Connected(n)`, `Lost(n)`
+/// or `Closed`. `Lost(n)` is followed by `Connected` with another session, or by `Closed`. Nothing
+/// follows `Closed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SessionChange {
     /// The registry answers in this session.
     Connected {
-        /// Which session; the same as before if the connection came back in time.
+        /// The session; the same as before if the connection was restored in time.
         session: SessionId,
-        /// How long the registry keeps the session without hearing from us.
+        /// Time for which the registry keeps the session without any request.
         timeout: Duration,
     },
-    /// The connection is gone. What the session owns is still there for
-    /// [`lease_remaining`](crate::RegistryCenter::lease_remaining), perhaps longer.
+    /// The connection is gone. The ephemeral nodes of the session stay for
+    /// [`lease_remaining`](crate::RegistryCenter::lease_remaining), and possibly longer.
     Suspended {
-        /// Which session.
+        /// The session.
         session: SessionId,
     },
-    /// What the session owned is gone, or must be taken as gone.
+    /// The ephemeral nodes of the session are gone, or must be treated as gone.
     Lost {
-        /// Which session.
+        /// The session.
         session: SessionId,
     },
-    /// The centre was closed.
+    /// The center was closed.
     Closed,
 }
 
@@ -54,7 +56,7 @@ struct Queue {
     abandoned: bool,
 }
 
-/// The receiving side of session changes; begins with the state at the time of the subscription.
+/// The receiving end of session changes. It begins with the state at the time of the subscription.
 #[derive(Debug)]
 pub struct SessionFeed {
     queue: Arc<Mutex<Queue>>,
@@ -64,7 +66,7 @@ impl SessionFeed {
     /// Waits for the next change; `None` after [`SessionChange::Closed`].
     ///
     /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
+    /// No change is lost if the future is dropped.
     pub async fn next(&mut self) -> Option<SessionChange> {
         std::future::poll_fn(|cx| self.poll_next(cx)).await
     }
@@ -82,7 +84,8 @@ impl SessionFeed {
     }
 }
 
-/// The sending side for backends: keeps the current state and tells every subscriber each change once, in order.
+/// The sending end of session changes, for backends: keeps the current state and delivers each
+/// change to every subscriber once, in order.
 #[derive(Debug, Default)]
 pub struct SessionHub {
     state: Mutex<HubState>,
@@ -95,17 +98,20 @@ struct HubState {
 }
 
 impl HubState {
-    /// Forgets those who have gone when the list would have to grow: sessions may not change for months, and subscribers come and go.
-    fn make_room(&mut self) {
+    /// Removes dropped subscribers when the list is full.
+    ///
+    /// `publish` removes them as well, but a session may not change for months while subscribers
+    /// come and go.
+    fn remove_dropped_subscribers(&mut self) {
         if self.subscribers.len() == self.subscribers.capacity() {
             self.subscribers.retain(is_read);
-            // So that this is not done again for the next few.
+            // Reserve space, so that the next few subscriptions do not scan the list again.
             self.subscribers.reserve(self.subscribers.len());
         }
     }
 }
 
-/// Returns true if somebody reads the queue, beside the hub that writes it.
+/// Returns true if a subscriber still holds the queue, beside the hub.
 fn is_read(queue: &Arc<Mutex<Queue>>) -> bool {
     Arc::strong_count(queue) > 1
 }
@@ -123,7 +129,7 @@ impl SessionHub {
         self.state.lock().last
     }
 
-    /// Tells every subscriber. After [`SessionChange::Closed`] further changes are ignored.
+    /// Delivers a change to every subscriber. Ignores changes after [`SessionChange::Closed`].
     pub fn publish(&self, change: SessionChange) {
         let mut state = self.state.lock();
         if state.last == Some(SessionChange::Closed) {
@@ -145,7 +151,7 @@ impl SessionHub {
         });
     }
 
-    /// Subscribes: the last change first, then every further one.
+    /// Subscribes: delivers the last change first, then every further one.
     #[must_use]
     pub fn subscribe(&self) -> SessionFeed {
         let mut state = self.state.lock();
@@ -154,7 +160,7 @@ impl SessionHub {
             Queue { changes: state.last.into_iter().collect(), waker: None, abandoned: closed };
         let queue = Arc::new(Mutex::new(queue));
         if !closed {
-            state.make_room();
+            state.remove_dropped_subscribers();
             state.subscribers.push(Arc::clone(&queue));
         }
         SessionFeed { queue }

@@ -1,4 +1,4 @@
-//! The lock of the concurrent parts. `tests/concurrency` compiles the same parts with another one, under which every
-//! order of steps can be tried.
+//! The lock of the concurrent modules. `tests/concurrency` compiles these modules with shuttle's
+//! lock, under which it can try all interleavings.
 
 pub(crate) use parking_lot::Mutex;

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use crate::{Lifetime, NodePath, Revision, SessionId, Stat, Version};
 
-/// What must be true of an existing node for an operation to go on.
+/// Precondition of an operation on an existing node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Expect {
     /// The node exists.
@@ -20,47 +20,48 @@ pub enum Expect {
 pub enum Op {
     /// Creates a node that must not exist.
     Create {
-        /// Where.
+        /// The node to create.
         path: NodePath,
-        /// What it holds.
+        /// The initial data.
         data: Bytes,
-        /// How long it stays.
+        /// The lifetime of the node.
         lifetime: Lifetime,
     },
     /// Replaces the data of an existing node.
     Put {
-        /// Where.
+        /// The node to write.
         path: NodePath,
-        /// What it holds from now on.
+        /// The new data.
         data: Bytes,
-        /// What must be true before.
+        /// The precondition.
         expect: Expect,
     },
     /// Deletes an existing node that has no children.
     Delete {
-        /// Where.
+        /// The node to delete.
         path: NodePath,
-        /// What must be true before.
+        /// The precondition.
         expect: Expect,
     },
-    /// Changes nothing and fails the transaction unless the expectation holds.
+    /// Changes nothing, and fails the transaction unless the precondition holds.
     Check {
-        /// Where.
+        /// The node to check.
         path: NodePath,
-        /// What must be true.
+        /// The precondition.
         expect: Expect,
     },
-    /// Changes nothing and fails the transaction if the node exists.
+    /// Changes nothing, and fails the transaction if the node exists.
     ///
-    /// A registry without such a check may create and delete the node in the transaction; watchers can notice that.
+    /// A registry without such a check may create and delete the node in the transaction. Watchers
+    /// can notice that.
     CheckAbsent {
-        /// Where.
+        /// The node to check.
         path: NodePath,
     },
 }
 
 impl Op {
-    /// Returns the node that the operation is about.
+    /// Returns the node of the operation.
     #[must_use]
     pub fn path(&self) -> &NodePath {
         match self {
@@ -72,7 +73,8 @@ impl Op {
         }
     }
 
-    /// Returns a word for messages: `create`, `put`, `delete`, `check`, `check absent`.
+    /// Returns the name of the operation for messages: `create`, `put`, `delete`, `check`,
+    /// `check absent`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -84,7 +86,7 @@ impl Op {
         }
     }
 
-    /// Refuses what no registry does: the root always exists.
+    /// Rejects an operation that no registry can execute: the root always exists.
     ///
     /// # Errors
     /// [`Error::Refused`](crate::Error::Refused) for a deletion of the root.
@@ -102,7 +104,7 @@ impl Op {
         }
     }
 
-    /// Returns the bytes of data that the operation carries.
+    /// Returns the size of the data that the operation carries, in bytes.
     #[must_use]
     pub fn data_len(&self) -> usize {
         match self {
@@ -118,7 +120,7 @@ impl fmt::Display for Op {
     }
 }
 
-/// A transaction under construction: operations in order, perhaps bound to a session.
+/// A transaction under construction: operations in order, optionally bound to a session.
 ///
 /// # Examples
 /// ```
@@ -146,17 +148,17 @@ impl Txn {
         Self::default()
     }
 
-    /// Binds the transaction to a session: in any other session it is refused with
-    /// [`Error::SessionLost`](crate::Error::SessionLost) and not executed.
+    /// Binds the transaction to a session. In any other session it fails with
+    /// [`Error::SessionLost`](crate::Error::SessionLost) and is not executed.
     #[must_use]
     pub fn in_session(mut self, session: SessionId) -> Self {
         self.session = Some(session);
         self
     }
 
-    /// Says what the transaction is for: for those who look on, such as logs and fault injection.
+    /// Sets the purpose of the transaction, for logs and fault injection.
     ///
-    /// No registry stores or heeds it. Default: empty.
+    /// Registries ignore the label and do not store it. Default: empty.
     #[must_use]
     pub fn labelled(mut self, label: &'static str) -> Self {
         self.label = label;
@@ -170,13 +172,13 @@ impl Txn {
         self
     }
 
-    /// Creates a node; conflicts if it exists. Missing parents are made, persistent and empty.
+    /// Creates a node; conflicts if it exists. Missing parents are created, persistent and empty.
     #[must_use]
     pub fn create(self, path: NodePath, data: impl Into<Bytes>, lifetime: Lifetime) -> Self {
         self.op(Op::Create { path, data: data.into(), lifetime })
     }
 
-    /// Replaces the data of a node, whatever its version; conflicts if it is absent.
+    /// Replaces the data of a node with any version; conflicts if it is absent.
     #[must_use]
     pub fn put(self, path: NodePath, data: impl Into<Bytes>) -> Self {
         self.op(Op::Put { path, data: data.into(), expect: Expect::Exists })
@@ -194,25 +196,25 @@ impl Txn {
         self.op(Op::Delete { path, expect: Expect::Exists })
     }
 
-    /// Deletes a node that has the given version.
+    /// Deletes a node that has the given version; conflicts otherwise.
     #[must_use]
     pub fn delete_if(self, path: NodePath, version: Version) -> Self {
         self.op(Op::Delete { path, expect: Expect::Version(version) })
     }
 
-    /// Goes on only if the node exists.
+    /// Conflicts unless the node exists.
     #[must_use]
     pub fn check_exists(self, path: NodePath) -> Self {
         self.op(Op::Check { path, expect: Expect::Exists })
     }
 
-    /// Goes on only if the node has the given version.
+    /// Conflicts unless the node has the given version.
     #[must_use]
     pub fn check_version(self, path: NodePath, version: Version) -> Self {
         self.op(Op::Check { path, expect: Expect::Version(version) })
     }
 
-    /// Goes on only if the node does not exist.
+    /// Conflicts if the node exists.
     #[must_use]
     pub fn check_absent(self, path: NodePath) -> Self {
         self.op(Op::CheckAbsent { path })
@@ -224,7 +226,7 @@ impl Txn {
         self.session
     }
 
-    /// Returns what the transaction is for; empty if nobody has said.
+    /// Returns the purpose of the transaction; empty if none was set.
     #[must_use]
     pub fn label(&self) -> &'static str {
         self.label
@@ -236,24 +238,24 @@ impl Txn {
         &self.ops
     }
 
-    /// Returns the size that counts against [`Limits::max_bytes`]: paths and data.
+    /// Returns the size that counts against [`Limits::max_bytes`]: bytes of paths and data.
     #[must_use]
     pub fn size(&self) -> usize {
         self.ops.iter().map(|op| op.path().as_str().len() + op.data_len()).sum()
     }
 }
 
-/// How large a transaction a registry takes.
+/// Maximum size of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Operations in one transaction.
+    /// Maximum number of operations in one transaction.
     pub max_ops: usize,
-    /// Bytes of paths and data in one transaction, as [`Txn::size`] counts them.
+    /// Maximum of the bytes of paths and data in one transaction, as [`Txn::size`] counts them.
     pub max_bytes: usize,
 }
 
 impl Limits {
-    /// Looks at a transaction before it is sent; a backend calls this first in its `commit`.
+    /// Checks a transaction before it is sent. A backend calls this first in its `commit`.
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) with the size and the limit;
@@ -288,10 +290,11 @@ impl TxnOutcome {
 /// A transaction that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Committed {
-    /// Where in the order of all writes; `None` if the registry's reply does not tell (ZooKeeper 3.8 tells it only
-    /// if the transaction puts something).
+    /// Revision of the transaction; `None` if the registry's reply has none. The reply of ZooKeeper
+    /// 3.8 has it only if the transaction puts data.
     pub revision: Option<Revision>,
-    /// For each operation what became of its node, as far as the reply tells; `None` for checks and deletions.
+    /// New stat of the node of each operation, as far as the reply has it; `None` for checks and
+    /// deletions.
     pub stats: Vec<Option<Stat>>,
 }
 
@@ -300,18 +303,18 @@ pub struct Committed {
 pub struct Conflict {
     /// The first operation whose expectation did not hold, counted from 0.
     pub index: usize,
-    /// Why.
+    /// The failed expectation.
     pub reason: ConflictReason,
 }
 
-/// Why an operation could not go on.
+/// Reason of a conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConflictReason {
     /// The node has another version.
     VersionMismatch,
-    /// The node exists and should not.
+    /// The node exists and must not.
     Exists,
-    /// The node is absent and should exist.
+    /// The node is absent and must exist.
     Absent,
     /// The node to delete has children.
     HasChildren,

@@ -1,4 +1,4 @@
-//! What callers decide by: the questions that errors answer, the size of a transaction, and what a closed hub tells.
+//! Predicates of errors, the size of a transaction, valid paths, and the end of a session hub.
 
 use std::time::Duration;
 
@@ -14,11 +14,11 @@ fn path(text: &str) -> NodePath {
 }
 
 #[test]
-fn every_error_says_whether_to_read_to_register_or_to_try_again() {
+fn every_error_is_classified_by_unknown_lost_and_retryable() {
     let cause = || "cause".to_owned();
     let too_large = Error::TooLarge { unit: "bytes", size: 2, limit: 1 };
     let no_path = Error::from(NodePath::parse("x").unwrap_err());
-    // Perhaps executed, session over, worth another try.
+    // Columns: `is_unknown`, `is_session_lost`, `is_retryable`.
     let rows = [
         (Error::Unavailable { act: "commit" }, [false, false, true]),
         (Error::Unknown { act: "commit", cause: cause() }, [true, false, true]),
@@ -36,7 +36,7 @@ fn every_error_says_whether_to_read_to_register_or_to_try_again() {
 }
 
 #[test]
-fn paths_and_data_of_every_operation_count() {
+fn transaction_size_counts_paths_and_data_of_every_operation() {
     let at = || path("/abc");
     let version = Version(1);
     let rows = [
@@ -49,7 +49,7 @@ fn paths_and_data_of_every_operation_count() {
         ("check version", Txn::new().check_version(at(), version), 4),
         ("check absent", Txn::new().check_absent(at()), 4),
         ("several", Txn::new().put(at(), "1").create(path("/"), "", Lifetime::Ephemeral), 6),
-        ("nothing", Txn::new().in_session(SESSION), 0),
+        ("no operation", Txn::new().in_session(SESSION), 0),
     ];
     for (case, txn, size) in rows {
         assert_eq!(txn.size(), size, "{case}");
@@ -63,29 +63,29 @@ fn paths_and_data_of_every_operation_count() {
 }
 
 #[test]
-fn nothing_follows_the_end_of_a_hub() {
+fn a_hub_delivers_nothing_after_closed() {
     let hub = SessionHub::new();
     assert_eq!(hub.current(), None);
     let mut early = hub.subscribe();
-    assert_eq!(early.next().now_or_never(), None, "there is nothing to tell yet");
+    assert_eq!(early.next().now_or_never(), None, "no change was published yet");
     let connected = SessionChange::Connected { session: SESSION, timeout: Duration::from_secs(1) };
     for change in [connected, SessionChange::Closed, connected] {
         hub.publish(change);
     }
     assert_eq!(hub.current(), Some(SessionChange::Closed));
     let mut late = hub.subscribe();
-    let told = |feed: &mut reg_center::SessionFeed| {
-        feed.next().now_or_never().expect("what was told is there")
+    let next = |feed: &mut reg_center::SessionFeed| {
+        feed.next().now_or_never().expect("a published change is pending")
     };
-    assert_eq!(told(&mut early), Some(connected));
+    assert_eq!(next(&mut early), Some(connected));
     for feed in [&mut early, &mut late] {
-        assert_eq!(told(feed), Some(SessionChange::Closed));
-        assert_eq!(told(feed), None);
+        assert_eq!(next(feed), Some(SessionChange::Closed));
+        assert_eq!(next(feed), None);
     }
 }
 
 #[test]
-fn a_path_keeps_to_the_last_character_of_each_reserved_range() {
+fn a_path_rejects_exactly_the_reserved_character_ranges() {
     let rows = [
         ("before the private range", '\u{D7FF}', true),
         ("the first private one", '\u{E000}', false),
@@ -103,30 +103,33 @@ fn a_path_keeps_to_the_last_character_of_each_reserved_range() {
 }
 
 #[test]
-fn a_hub_forgets_subscribers_that_are_gone() {
+fn a_hub_removes_dropped_subscribers_on_publish() {
     let hub = SessionHub::new();
     let staying = hub.subscribe();
     drop(hub.subscribe());
     let count = || format!("{hub:?}").matches("abandoned: false").count();
-    assert_eq!(count(), 2, "nobody has looked yet: {hub:?}");
+    assert_eq!(count(), 2, "the hub has not scanned its subscribers yet: {hub:?}");
     hub.publish(SessionChange::Lost { session: SESSION });
     assert_eq!(count(), 1, "{hub:?}");
     drop(staying);
 }
 
 #[test]
-fn a_hub_whose_session_never_changes_forgets_them_as_well() {
+fn a_hub_removes_dropped_subscribers_without_a_session_change() {
     let hub = SessionHub::new();
     let staying = [hub.subscribe(), hub.subscribe()];
     for _ in 0..1_000 {
         drop(hub.subscribe());
     }
     let known = format!("{hub:?}").matches("abandoned: false").count();
-    assert!((2..16).contains(&known), "{known} are known of 2: {hub:?}");
+    assert!(
+        (2..16).contains(&known),
+        "the hub keeps {known} subscribers, of which 2 are alive: {hub:?}"
+    );
     drop(staying);
 }
 
 #[test]
-fn versions_count_on_from_zero_after_the_last_one() {
+fn versions_wrap_around_to_zero() {
     assert_eq!([0, 1, u32::MAX].map(|n| Version(n).next().0), [1, 2, 0]);
 }

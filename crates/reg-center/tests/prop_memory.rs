@@ -1,4 +1,4 @@
-//! Drawn sequences on the in-memory registry.
+//! Random sequences on the in-memory registry.
 
 mod memory;
 mod sequences;
@@ -17,7 +17,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
     #[test]
-    fn the_memory_registry_does_what_the_reference_does(
+    fn the_memory_registry_agrees_with_the_reference(
         (_, steps, _) in Machine::sequential_strategy(1..=60)
     ) {
         let sequence: Sequence = steps.into_iter().collect();
@@ -25,15 +25,17 @@ proptest! {
     }
 
     #[test]
-    fn a_drawn_sequence_can_be_stored((_, steps, _) in Machine::sequential_strategy(1..=60)) {
+    fn a_random_sequence_survives_a_round_trip_as_text(
+        (_, steps, _) in Machine::sequential_strategy(1..=60)
+    ) {
         let sequence: Sequence = steps.into_iter().collect();
         prop_assert_eq!(sequence.to_string().parse(), Ok(sequence));
     }
 }
 
-/// What the sequences are made of, so that a change of them cannot make the tests above empty.
+/// Guards the generator: the tests above are worthless if it no longer reaches some answers.
 #[test]
-fn drawn_sequences_lead_to_every_answer() {
+fn random_sequences_reach_every_answer() {
     let mut runner = TestRunner::deterministic();
     let mut answers = BTreeMap::new();
     for _ in 0..100 {

@@ -12,7 +12,7 @@ use reg_center::model::Model;
 use reg_center::{Change, Error, Node, NodePath, Op, Revision, SessionId, TxnOutcome};
 use sequences::Machine;
 
-/// The model, and what the reference calls its sessions and revisions.
+/// The model, and the numbers that the reference gives its sessions and revisions.
 struct Subject {
     model: Model,
     /// The session of each client.
@@ -52,18 +52,22 @@ impl Subject {
                     stat.map(|stat| (stat.version.0, stat.owner.map(|o| self.sessions[&o])))
                 });
                 let states = states.iter().map(|s| s.as_ref().map(|s| (s.version, s.owner)));
-                assert!(stats.eq(states), "{committed:?}, not {:?}", wanted.answer());
+                assert!(stats.eq(states), "got {committed:?}, expected {:?}", wanted.answer());
             }
             (Ok((TxnOutcome::Conflict(conflict), changes)), Answer::Conflict { index, reason }) => {
                 assert_eq!((conflict.index, conflict.reason), (*index, *reason));
-                assert_eq!((changes, &self.model), (Vec::new(), &before), "nothing happened");
+                assert_eq!(
+                    (changes, &self.model),
+                    (Vec::new(), &before),
+                    "a conflict changes nothing"
+                );
             }
             (Err(Error::Refused { .. }), Answer::Refused) => assert_eq!(self.model, before),
-            (result, wanted) => panic!("{result:?}, not {wanted:?}"),
+            (result, wanted) => panic!("got {result:?}, expected {wanted:?}"),
         }
     }
 
-    /// Ends a session, which can do nothing afterwards, and opens the next one.
+    /// Ends a session, checks that it can no longer write, and opens the next one.
     fn renew(&mut self, client: usize, wanted: &Reference) {
         let before = self.model.clone();
         let ended = self.current[client];
@@ -71,20 +75,20 @@ impl Subject {
         let revision = self.learn(&before, wanted);
         assert_eq!(self.effects(&changes, revision), wanted.effects());
         let after = self.model.clone();
-        assert_eq!(self.model.end_session(ended), [], "it ends once");
+        assert_eq!(self.model.end_session(ended), [], "a session ends once");
         assert_eq!(self.model.commit(ended, &[]), Err(Error::SessionLost { session: ended }));
-        assert_eq!(self.model, after, "what a dead session wants changes nothing");
+        assert_eq!(self.model, after, "an ended session changes nothing");
         let next = self.model.open_session();
         let taken = self.sessions.insert(next, wanted.session(client));
-        assert_eq!(taken, None, "no session comes twice");
+        assert_eq!(taken, None, "no session id is used twice");
         self.current[client] = next;
     }
 
-    /// Notes the revision of a write; what changes nothing takes none.
+    /// Records the revision of a write. A step without effects takes no revision.
     fn learn(&mut self, before: &Model, wanted: &Reference) -> Revision {
         let revision = self.model.revision();
         match wanted.effects() {
-            [] => assert_eq!(revision, before.revision(), "nothing was written"),
+            [] => assert_eq!(revision, before.revision(), "no write, so no new revision"),
             _ => {
                 assert!(revision > before.revision(), "a write takes a greater revision");
                 self.writes.insert(revision, self.writes.len());
@@ -103,7 +107,7 @@ impl Subject {
                 assert_eq!(*revision, Some(at));
                 (path.to_string(), None)
             }
-            Change::Init | Change::Entry(_) | Change::Ready => panic!("a write told {change:?}"),
+            Change::Init | Change::Entry(_) | Change::Ready => panic!("a write caused {change:?}"),
         };
         changes.iter().map(effect).collect()
     }
@@ -145,7 +149,7 @@ impl StateMachineTest for ModelTest {
             let names = subject.model.children(&node.path);
             assert_eq!(names, wanted.children(node.path.as_str()), "children of {}", node.path);
         }
-        let absent = NodePath::parse("/nobody/creates/this").unwrap();
+        let absent = NodePath::parse("/never/created").unwrap();
         assert_eq!((subject.model.read(&absent), subject.model.children(&absent)), (None, None));
         let live = subject.sessions.keys().filter(|session| subject.model.is_live(**session));
         assert!(live.copied().eq(std::collections::BTreeSet::from(subject.current)));
@@ -156,5 +160,5 @@ prop_state_machine! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn the_model_does_what_the_reference_does(sequential 1..=60 => ModelTest);
+    fn the_model_agrees_with_the_reference(sequential 1..=60 => ModelTest);
 }

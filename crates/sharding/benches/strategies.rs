@@ -1,4 +1,4 @@
-//! How long each strategy takes, by number of items: linear, whatever the number of instances.
+//! Time of each strategy by number of items. It is linear, for any number of instances.
 
 use std::hint::black_box;
 
@@ -20,7 +20,7 @@ fn instances(count: u32) -> Vec<InstanceId> {
     instances
 }
 
-/// The assignment before one more instance left.
+/// Returns the assignment before the last instance left.
 fn previous(instances: &[InstanceId], total: u32) -> Assignment {
     let mut with_another = instances.to_vec();
     with_another.push(InstanceId::new("10.1.0.1@-@1"));

@@ -1,4 +1,4 @@
-//! A strategy of one's own: instances on larger machines get more items.
+//! A custom strategy: instances on larger machines get more items.
 //!
 //! Prints:
 //!
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use sharding::{Assignment, InstanceId, ShardingStrategy, StrategyInput, StrategyRegistry};
 
-/// Deals items in proportion to the number of cores of each server, 1 if it is not listed.
+/// Allocates items in proportion to the number of cores of each server; an unlisted server has 1.
 #[derive(Debug)]
 struct ByCores {
     cores: BTreeMap<String, u32>,
@@ -34,7 +34,7 @@ impl ShardingStrategy for ByCores {
         let one_round = input.instances.iter().flat_map(|instance| {
             std::iter::repeat_n(Some(instance.clone()), self.cores_of(instance) as usize)
         });
-        // Without instances, the rounds are empty and the items stay without owner.
+        // Without instances the rounds are empty, and the items have no owner.
         let owners = one_round.cycle().chain(std::iter::repeat(None));
         Assignment::from_owners(owners.take(input.total_count as usize))
     }

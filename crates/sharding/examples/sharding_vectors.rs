@@ -1,13 +1,14 @@
 //! Runs golden vectors of ElasticJob's strategies and of the order of instances.
 //!
 //! ```text
-//! $ cargo run -p sharding --example sharding_vectors -- crates/sharding/testdata/sharding-vectors.jsonl
+//! $ cd crates/sharding
+//! $ cargo run --example sharding_vectors -- testdata/sharding-vectors.jsonl
 //! 2863 passed, 0 failed, 0 skipped
 //! ```
 //!
-//! Takes any number of files, prints one line for all of them on standard output and the reason of
-//! each failed or skipped row on standard error. Exits with 0 if rows passed and none failed, with
-//! 1 if a row failed or none passed, with 2 if a file cannot be read or none is named.
+//! Takes one or more files. It prints one line for all of them on standard output, and the reason
+//! of each failed or skipped row on standard error. Exit code 0: rows passed and none failed. 1: a
+//! row failed, or none passed. 2: a file cannot be read, or no file was given.
 #![expect(clippy::print_stdout, reason = "the result of the program")]
 
 #[path = "../tests/golden/mod.rs"]
@@ -37,7 +38,7 @@ fn main() -> ExitCode {
 
 fn tally(files: impl ExactSizeIterator<Item = String>) -> Result<Tally, String> {
     if files.len() == 0 {
-        return Err("no file is named".to_owned());
+        return Err("no file was given".to_owned());
     }
     let mut all = Tally::default();
     for file in files {

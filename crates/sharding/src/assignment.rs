@@ -1,4 +1,4 @@
-//! Who owns which item, and what differs between two answers to that question.
+//! Assignments, and the difference between two of them.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,10 +6,10 @@ use std::num::NonZeroU32;
 
 use crate::{InstanceId, ShardingItem};
 
-/// The owner of every item of a job, or "nobody" for items that have none.
+/// The owner of every item of a job; an item can be without owner.
 ///
-/// Takes four bytes per item; an instance is stored once, however many items it owns. Two
-/// assignments are equal if they have the same total count and the same owner for each item.
+/// Takes four bytes per item; each instance is stored once. Two assignments are equal if they have
+/// the same total count and the same owner for each item.
 ///
 /// # Examples
 ///
@@ -34,13 +34,13 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Makes an assignment of `total` items that nobody owns.
+    /// Returns an assignment of `total` items without owners.
     #[must_use]
     pub fn unassigned(total: u32) -> Self {
         Self { owners: Vec::new(), owner_of: vec![None; total as usize] }
     }
 
-    /// Makes an assignment from the owner of item 0, of item 1, and so on.
+    /// Returns an assignment from the owner of item 0, of item 1, and so on.
     ///
     /// # Panics
     ///
@@ -51,9 +51,9 @@ impl Assignment {
         Self::new(table, owner_of)
     }
 
-    /// Makes an assignment from, per item, the position of its owner in `instances`.
+    /// Returns an assignment from the position of each item's owner in `instances`.
     ///
-    /// Looks at each instance's text once, not once per item.
+    /// Compares the text of each instance once, not once per item.
     pub(crate) fn from_positions(
         instances: &[&InstanceId],
         positions: impl Iterator<Item = Option<u32>>,
@@ -80,16 +80,16 @@ impl Assignment {
         u32::try_from(self.owner_of.len()).expect("checked when the assignment was made")
     }
 
-    /// Returns the owner of an item, or `None` if nobody owns it or it lies beyond the total count.
+    /// Returns the owner of an item, or `None` if it has none or lies beyond the total count.
     #[must_use]
     pub fn owner(&self, item: ShardingItem) -> Option<&InstanceId> {
         let index = *self.owner_of.get(item.index() as usize)?;
         index.map(|index| self.owner_at(index))
     }
 
-    /// Returns the items an instance owns, ascending; empty if it owns none.
+    /// Returns the items of an instance, ascending; empty if it owns none.
     ///
-    /// Looks at every item, so ask once per instance, not once per item.
+    /// Visits every item, so call it once per instance, not once per item.
     #[must_use]
     pub fn items_of(&self, instance: &InstanceId) -> Vec<ShardingItem> {
         let Some(position) = self.owners.iter().position(|owner| owner == instance) else {
@@ -110,16 +110,16 @@ impl Assignment {
         items().zip(self.owner_of.iter().map(|index| index.map(|index| self.owner_at(index))))
     }
 
-    /// Returns whether every item has an owner; also true if there are no items.
+    /// Returns true if every item has an owner; also true if there are no items.
     #[must_use]
     pub fn is_total(&self) -> bool {
         self.owner_of.iter().all(Option::is_some)
     }
 
-    /// Returns what changed since `previous`: the items whose owner differs, ascending.
+    /// Returns the items whose owner differs from that in `previous`, ascending.
     ///
-    /// An item that only one of the two has is owned by nobody in the other, so an owned item that
-    /// was added or removed is among the moves.
+    /// An item that only one of the two has is without owner in the other. An owned item that was
+    /// added or removed is thus among the moves.
     ///
     /// # Examples
     ///
@@ -130,7 +130,7 @@ impl Assignment {
     /// let moves = owners(&["a", "b", "b"]).moves_from(&owners(&["a", "a"]));
     ///
     /// let texts: Vec<_> = moves.iter().map(ToString::to_string).collect();
-    /// assert_eq!(texts, ["item 1: a -> b", "item 2: nobody -> b"]);
+    /// assert_eq!(texts, ["item 1: a -> b", "item 2: none -> b"]);
     /// ```
     #[must_use]
     pub fn moves_from(&self, previous: &Assignment) -> Vec<Move> {
@@ -143,7 +143,7 @@ impl Assignment {
             .collect()
     }
 
-    /// Returns, per item, the position of its owner in [`owners`](Self::owners).
+    /// Returns the position of each item's owner in [`owners`](Self::owners).
     pub(crate) fn owner_positions(&self) -> impl Iterator<Item = Option<usize>> {
         self.owner_of.iter().map(|index| index.map(OwnerIndex::position))
     }
@@ -162,20 +162,20 @@ impl fmt::Debug for Assignment {
     }
 }
 
-/// One item that has another owner than before.
+/// An item whose owner changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Move {
-    /// The item that moved.
+    /// The item.
     pub item: ShardingItem,
-    /// Who owned it, or `None` for nobody.
+    /// The former owner, or `None` if there was none.
     pub from: Option<InstanceId>,
-    /// Who owns it now, or `None` for nobody.
+    /// The new owner, or `None` if there is none.
     pub to: Option<InstanceId>,
 }
 
 impl fmt::Display for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let name = |owner: &Option<InstanceId>| owner.clone().unwrap_or_else(|| "nobody".into());
+        let name = |owner: &Option<InstanceId>| owner.clone().unwrap_or_else(|| "none".into());
         write!(f, "item {}: {} -> {}", self.item, name(&self.from), name(&self.to))
     }
 }
@@ -184,14 +184,19 @@ fn items() -> impl Iterator<Item = ShardingItem> {
     (0..=u32::MAX).map(ShardingItem::new)
 }
 
-/// A position in the list of owners, stored plus one so that an `Option` of it takes four bytes.
+/// A position in the list of owners. It is stored plus one, so that an `Option` of it takes four
+/// bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct OwnerIndex(NonZeroU32);
 
 impl OwnerIndex {
     fn new(position: usize) -> Self {
         let index = u32::try_from(position + 1).ok().and_then(NonZeroU32::new);
-        Self(index.expect("there are at most as many owners as items, and one is added"))
+        Self(
+            index.expect(
+                "there are at most as many owners as items, so the index fits into 32 bits",
+            ),
+        )
     }
 
     fn position(self) -> usize {
@@ -199,7 +204,7 @@ impl OwnerIndex {
     }
 }
 
-/// The owners met so far, each with its index.
+/// The owners found so far, each with its index.
 #[derive(Default)]
 struct OwnerTable {
     owners: Vec<InstanceId>,
@@ -222,77 +227,77 @@ impl OwnerTable {
 mod tests {
     use super::*;
 
-    /// One letter per item; `-` is nobody.
-    fn drawn(owners: &str) -> Assignment {
+    /// Returns an assignment from one letter per item; `-` is an item without owner.
+    fn assignment(owners: &str) -> Assignment {
         Assignment::from_owners(
             owners.chars().map(|c| (c != '-').then(|| InstanceId::new(c.to_string()))),
         )
     }
 
     #[test]
-    fn an_assignment_answers_owner_and_items() {
+    fn an_assignment_returns_owners_and_items() {
         let cases = [
             ("no items", "", "a", vec![], true),
-            ("nobody owns", "--", "a", vec![], false),
+            ("no owner", "--", "a", vec![], false),
             ("one owner", "aaa", "a", vec![0, 1, 2], true),
             ("interleaved", "abab", "b", vec![1, 3], true),
             ("a gap", "ab-b", "b", vec![1, 3], false),
-            ("a stranger", "abab", "c", vec![], true),
+            ("an instance without items", "abab", "c", vec![], true),
         ];
         for (case, owners, instance, items, total) in cases {
-            let assignment = drawn(owners);
+            let assigned = assignment(owners);
             let instance = InstanceId::from(instance);
             let items: Vec<_> = items.into_iter().map(ShardingItem::new).collect();
-            assert_eq!(assignment.items_of(&instance), items, "{case}");
-            assert_eq!(assignment.is_total(), total, "{case}");
-            assert_eq!(assignment.total_count() as usize, owners.len(), "{case}");
-            for (item, owner) in assignment.iter() {
-                assert_eq!(owner, assignment.owner(item), "{case}, item {item}");
+            assert_eq!(assigned.items_of(&instance), items, "{case}");
+            assert_eq!(assigned.is_total(), total, "{case}");
+            assert_eq!(assigned.total_count() as usize, owners.len(), "{case}");
+            for (item, owner) in assigned.iter() {
+                assert_eq!(owner, assigned.owner(item), "{case}, item {item}");
                 assert_eq!(owner == Some(&instance), items.contains(&item), "{case}, item {item}");
             }
-            assert_eq!(
-                assignment.owner(ShardingItem::new(assignment.total_count())),
-                None,
-                "{case}"
-            );
+            assert_eq!(assigned.owner(ShardingItem::new(assigned.total_count())), None, "{case}");
         }
     }
 
     #[test]
     fn moves_are_the_items_whose_owner_differs() {
         let cases: [(&str, &str, &str, &[&str]); 7] = [
-            ("nothing to nothing", "", "", &[]),
+            ("no items", "", "", &[]),
             ("no change", "ab-", "ab-", &[]),
             ("another owner", "ab", "bb", &["item 0: a -> b"]),
-            ("assigned", "-", "a", &["item 0: nobody -> a"]),
-            ("unassigned", "a", "-", &["item 0: a -> nobody"]),
-            ("fewer items", "ab", "a", &["item 1: b -> nobody"]),
-            ("more items, one of them owned", "a", "a-b", &["item 2: nobody -> b"]),
+            ("assigned", "-", "a", &["item 0: none -> a"]),
+            ("unassigned", "a", "-", &["item 0: a -> none"]),
+            ("fewer items", "ab", "a", &["item 1: b -> none"]),
+            ("more items, one of them owned", "a", "a-b", &["item 2: none -> b"]),
         ];
         for (case, before, after, expected) in cases {
-            let moves = drawn(after).moves_from(&drawn(before));
+            let moves = assignment(after).moves_from(&assignment(before));
             assert_eq!(moves.iter().map(Move::to_string).collect::<Vec<_>>(), expected, "{case}");
         }
     }
 
     #[test]
-    fn equality_is_about_owners_not_about_how_they_were_listed() {
+    fn equality_depends_on_owners_not_on_the_order_of_instances() {
         let (a, b) = (InstanceId::from("a"), InstanceId::from("b"));
         let by_position = |instances: &[&InstanceId], positions: [u32; 3]| {
             Assignment::from_positions(instances, positions.into_iter().map(Some))
         };
-        assert_eq!(by_position(&[&a, &b], [1, 0, 1]), drawn("bab"));
-        assert_eq!(by_position(&[&b, &a], [0, 1, 0]), drawn("bab"));
-        assert_eq!(by_position(&[&b, &a, &b], [0, 1, 2]), drawn("bab"), "a duplicate is one owner");
-        assert_ne!(drawn("bab"), drawn("aba"));
-        assert_ne!(drawn("a"), drawn("a-"));
-        assert_eq!(drawn("-ba").owners(), [b, a]);
-        assert_eq!(Assignment::unassigned(2), drawn("--"));
+        assert_eq!(by_position(&[&a, &b], [1, 0, 1]), assignment("bab"));
+        assert_eq!(by_position(&[&b, &a], [0, 1, 0]), assignment("bab"));
+        assert_eq!(
+            by_position(&[&b, &a, &b], [0, 1, 2]),
+            assignment("bab"),
+            "a duplicate is one owner"
+        );
+        assert_ne!(assignment("bab"), assignment("aba"));
+        assert_ne!(assignment("a"), assignment("a-"));
+        assert_eq!(assignment("-ba").owners(), [b, a]);
+        assert_eq!(Assignment::unassigned(2), assignment("--"));
     }
 
     #[test]
     fn debug_shows_a_map() {
-        assert_eq!(format!("{:?}", drawn("a-")), r#"{0: Some("a"), 1: None}"#);
+        assert_eq!(format!("{:?}", assignment("a-")), r#"{0: Some("a"), 1: None}"#);
     }
 
     #[test]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::java_string_cmp;
 
-/// The name of one running process of a job, such as `10.0.0.1@-@4711`.
+/// Identity of one instance of a job, such as `10.0.0.1@-@4711`.
 ///
-/// The text is opaque here: it is compared, never taken apart, and any text is valid. Cloning
-/// shares it. `Ord` is the order of Rust's `str`, good for maps; the order that decides who gets
-/// which item is that of [`sort_descending`].
+/// The text is opaque to this crate: it is compared but not parsed, and any text is valid. Clones
+/// share the text. `Ord` is the order of Rust's `str`, for use in maps. The strategies use the
+/// order of [`sort_descending`] instead.
 ///
 /// # Examples
 ///
@@ -25,7 +25,7 @@ use crate::java_string_cmp;
 pub struct InstanceId(Arc<str>);
 
 impl InstanceId {
-    /// Makes an id of any text.
+    /// Returns an id with this text.
     pub fn new(id: impl Into<Arc<str>>) -> Self {
         Self(id.into())
     }
@@ -64,9 +64,9 @@ impl fmt::Display for InstanceId {
 /// Sorts instances as the leader of ElasticJob 2.1.5 and 3.x lists them: descending, by the whole
 /// id, in the order of Java's `String.compareTo`.
 ///
-/// The ids are compared as text, not as addresses and numbers: `@-@9` comes before `@-@100`.
-/// Differs from `Ord` reversed only for characters outside the basic plane, which Java compares as
-/// surrogate pairs.
+/// The ids are compared as text, not as addresses and numbers: `@-@9` comes before `@-@100`. The
+/// order differs from reversed `Ord` only for characters outside the basic plane, which Java
+/// compares as surrogate pairs.
 ///
 /// # Examples
 ///
@@ -85,7 +85,7 @@ pub fn sort_descending(instances: &mut [InstanceId]) {
     instances.sort_unstable_by(descending);
 }
 
-/// The order of [`sort_descending`].
+/// Compares two instances in the order of [`sort_descending`].
 pub(crate) fn descending(left: &InstanceId, right: &InstanceId) -> std::cmp::Ordering {
     java_string_cmp(right.as_str(), left.as_str())
 }
@@ -97,7 +97,7 @@ mod tests {
     #[test]
     fn descending_order_is_that_of_java_strings() {
         let cases = [
-            ("nothing", vec![], vec![]),
+            ("no instances", vec![], vec![]),
             (
                 "addresses as text",
                 vec!["10.0.0.3", "9", "10.0.0.30"],

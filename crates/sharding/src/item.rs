@@ -1,11 +1,11 @@
-//! The sharding item: one slice of a job.
+//! The sharding item, the unit of work of a job.
 
 use std::fmt;
 
-/// One slice of a job: an index from 0 up to, but not including, the job's total count.
+/// One unit of work of a job: an index from 0 up to, but not including, the job's total count.
 ///
-/// The type holds any `u32`; whether the index lies below the total count is known to the
-/// [`Assignment`](crate::Assignment), which answers "no owner" beyond it.
+/// The type holds any `u32`. An [`Assignment`](crate::Assignment) has no owner for an index beyond
+/// its total count.
 ///
 /// # Examples
 ///
@@ -21,7 +21,7 @@ use std::fmt;
 pub struct ShardingItem(u32);
 
 impl ShardingItem {
-    /// Makes the item with this zero-based index.
+    /// Returns the item with this zero-based index.
     #[must_use]
     pub const fn new(index: u32) -> Self {
         Self(index)

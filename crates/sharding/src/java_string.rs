@@ -1,8 +1,8 @@
-//! Java's `String.hashCode` and `String.compareTo`, which see text as UTF-16 code units.
+//! Java's `String.hashCode` and `String.compareTo`, which work on UTF-16 code units.
 
 use std::cmp::Ordering;
 
-/// Returns what Java's `String.hashCode` returns for this text.
+/// Returns the result of Java's `String.hashCode` for this text.
 ///
 /// Every UTF-16 code unit `u` turns the hash `h` into `31 * h + u`, wrapping in 32 bits. The result
 /// can be any `i32`, including [`i32::MIN`], whose absolute value is not an `i32`.
@@ -32,7 +32,7 @@ pub fn java_string_hash(text: &str) -> i32 {
 /// use sharding::java_string_cmp;
 ///
 /// assert_eq!(java_string_cmp("10", "9"), Ordering::Less);
-/// // A rocket is a surrogate pair in UTF-16, and surrogates come before U+E000.
+/// // U+1F680 is a surrogate pair in UTF-16, and surrogates come before U+E000.
 /// assert_eq!(java_string_cmp("\u{1F680}", "\u{E000}"), Ordering::Less);
 /// assert_eq!("\u{1F680}".cmp("\u{E000}"), Ordering::Greater);
 /// ```
@@ -49,13 +49,13 @@ mod tests {
     fn hash_equals_java() {
         let cases = [
             ("empty", "", 0),
-            ("odd", "a", 97),
-            ("even", "b", 98),
+            ("odd hash", "a", 97),
+            ("even hash", "b", 98),
             ("wraps below zero", "test_job", -1_146_456_432),
             ("negative and odd", "simpleJob", -2_124_399_445),
             ("han", "作业测试", 625_351_336),
             ("surrogate pair", "🚀job", 1_280_745_210),
-            ("smallest", "HZcxf_", i32::MIN),
+            ("smallest hash", "HZcxf_", i32::MIN),
         ];
         for (case, text, expected) in cases {
             assert_eq!(java_string_hash(text), expected, "{case}: {text:?}");

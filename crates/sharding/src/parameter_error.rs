@@ -1,12 +1,12 @@
-//! Where and why a text of item parameters is wrong.
+//! Errors of item parameters, with their position in the text.
 
 use std::fmt;
 use std::ops::Range;
 
-/// A text of item parameters that cannot be read.
+/// An error in a text of item parameters.
 ///
-/// `Display` takes three lines: what is wrong and what would be valid, the text, and carets under
-/// the wrong part of it.
+/// `Display` writes three lines: the reason with the valid form, the text, and carets under the
+/// invalid part.
 ///
 /// # Examples
 ///
@@ -27,29 +27,29 @@ use std::ops::Range;
 pub struct ParameterError {
     /// The whole text.
     pub text: String,
-    /// The wrong part of it, in bytes; empty where something is missing.
+    /// The invalid part of the text, as a range of bytes; empty where a part is missing.
     pub span: Range<usize>,
-    /// What is wrong there.
+    /// The reason.
     pub reason: ParameterErrorReason,
 }
 
-/// What is wrong with a text of item parameters.
+/// Reason why a text of item parameters is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ParameterErrorReason {
-    /// There is nothing, or nothing but blanks, where a pair belongs: `0=A,,1=B`.
+    /// A pair is empty or blank: `0=A,,1=B`.
     #[error("a pair is empty")]
     EmptyPair,
-    /// The pair is not split by an equals sign: `0`.
+    /// The pair has no equals sign: `0`.
     #[error("the pair has no equals sign")]
     MissingEqualsSign,
-    /// Nothing follows the equals sign: `0=`.
+    /// The equals sign has no value after it: `0=`.
     #[error("the pair has no value")]
     MissingValue,
     /// The value contains an equals sign: `0=A=B`.
     #[error("the pair has a second equals sign")]
     SecondEqualsSign,
-    /// What stands before the equals sign is not an `i32`: `a=1`.
+    /// The text before the equals sign is not an `i32`: `a=1`.
     #[error("the item is not an integer from {} to {}", i32::MIN, i32::MAX)]
     ItemNotAnInteger,
 }
@@ -71,7 +71,8 @@ impl fmt::Display for ParameterError {
     }
 }
 
-/// The text with every control character as a space, so that the carets stay under their part.
+/// Returns the text with every control character replaced by a space, so that the carets are
+/// aligned.
 fn on_one_line(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
@@ -81,11 +82,11 @@ mod tests {
     use crate::ShardingItemParameters;
 
     #[test]
-    fn carets_stand_under_the_wrong_part() {
+    fn carets_mark_the_invalid_part() {
         let cases = [
             ("one character", "0=A,b=B", "  0=A,b=B\n      ^"),
-            ("several", "0=A,bcd=B", "  0=A,bcd=B\n      ^^^"),
-            ("nothing there", "0=A,,1=B", "  0=A,,1=B\n      ^"),
+            ("several characters", "0=A,bcd=B", "  0=A,bcd=B\n      ^^^"),
+            ("an empty part", "0=A,,1=B", "  0=A,,1=B\n      ^"),
             ("at the end", "0=A, ", "  0=A, \n      ^"),
             ("characters are counted, not bytes", "0=北京,é=B", "  0=北京,é=B\n       ^"),
             ("a line end is one column", "0=A,\nb=B", "  0=A, b=B\n       ^"),

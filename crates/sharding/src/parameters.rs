@@ -1,4 +1,4 @@
-//! The text that gives each item a parameter: `0=Beijing,1=Shanghai`.
+//! Item parameters: `0=Beijing,1=Shanghai`.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -7,23 +7,22 @@ use std::str::FromStr;
 
 use crate::{ParameterError, ParameterErrorReason as Reason, ShardingItem};
 
-/// What each item is told about its slice of the work, as `shardingItemParameters` of a job
-/// configuration says it.
+/// Parameters of the items, from `shardingItemParameters` of a job configuration.
 ///
 /// The text is a list of `item=value` pairs separated by commas. The rules are those of ElasticJob:
 ///
-/// - The empty text gives no parameters. Commas at the end are ignored.
-/// - Characters up to the space (U+0020) around a pair, an item and a value are dropped.
+/// - The empty text has no parameters. Commas at the end are ignored.
+/// - Characters up to the space (U+0020) around a pair, an item and a value are removed.
 /// - An item is an `i32`, with or without a sign. Items that the job does not have are accepted and
 ///   ignored, also negative ones.
-/// - If an item comes twice, the later value counts.
-/// - A value contains neither `,` nor `=`. Equals signs at the end of a pair are ignored, and a
-///   blank value is only possible in front of such a sign: `0= =`.
+/// - If an item occurs twice, the later value wins.
+/// - A value contains neither `,` nor `=`. Equals signs at the end of a pair are ignored. A blank
+///   value is only possible before such a sign: `0= =`.
 ///
-/// Differs in one point: an item is written in ASCII digits, while Java also takes the digits of
-/// other scripts.
+/// One rule differs: an item consists of ASCII digits, while Java also accepts the digits of other
+/// scripts.
 ///
-/// `Display` writes the parameters in ascending order of the items, in a form that parses to the
+/// `Display` writes the parameters in ascending order of the items. Parsing that text gives the
 /// same parameters.
 ///
 /// # Examples
@@ -37,7 +36,7 @@ use crate::{ParameterError, ParameterErrorReason as Reason, ShardingItem};
 /// assert_eq!(parameters.to_string(), "0=Beijing,1=Shanghai");
 /// ```
 ///
-/// # Example: a mistake
+/// # Example: an invalid item
 ///
 /// ```
 /// use sharding::ShardingItemParameters;
@@ -55,8 +54,8 @@ impl ShardingItemParameters {
     ///
     /// # Errors
     ///
-    /// Returns the first [`ParameterError`], which shows where the text is wrong and what would be
-    /// valid.
+    /// Returns the first [`ParameterError`], which has the position of the error and the valid
+    /// form.
     pub fn parse(text: &str) -> Result<Self, ParameterError> {
         let by_item = pairs(text)
             .map(|pair| parse_pair(text, pair))
@@ -65,7 +64,7 @@ impl ShardingItemParameters {
         Ok(Self { by_item })
     }
 
-    /// Returns the parameter of an item, or `None` if the text gives it none.
+    /// Returns the parameter of an item, or `None` if it has none.
     #[must_use]
     pub fn get(&self, item: ShardingItem) -> Option<&str> {
         let key = i32::try_from(item.index()).ok()?;
@@ -74,12 +73,12 @@ impl ShardingItemParameters {
 
     /// Returns every item with its parameter, ascending.
     ///
-    /// Includes items that no job can have, such as -1, because the text is allowed to.
+    /// Includes items that no job can have, such as -1, because the text may have them.
     pub fn iter(&self) -> impl Iterator<Item = (i32, &str)> {
         self.by_item.iter().map(|(&key, value)| (key, value.as_str()))
     }
 
-    /// Returns whether no item has a parameter.
+    /// Returns true if no item has a parameter.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_item.is_empty()
@@ -98,7 +97,7 @@ impl fmt::Display for ShardingItemParameters {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (position, (key, value)) in self.iter().enumerate() {
             let comma = if position == 0 { "" } else { "," };
-            // A blank value is lost without something behind it; see the rules above.
+            // A blank value needs an equals sign behind it; see the rules above.
             let value = if value.is_empty() { " =" } else { value };
             write!(f, "{comma}{key}={value}")?;
         }
@@ -106,10 +105,11 @@ impl fmt::Display for ShardingItemParameters {
     }
 }
 
-/// Where a pair is wrong, and why.
+/// Position and reason of an error.
 type Mistake = (Range<usize>, Reason);
 
-/// Every pair of the text, as a range of bytes, not yet trimmed; none if there are only commas.
+/// Returns every pair of the text as a range of bytes, not yet trimmed; none if the text has only
+/// commas.
 fn pairs(text: &str) -> impl Iterator<Item = Range<usize>> {
     let text = text.trim_end_matches(',');
     let mut start = 0;
@@ -148,7 +148,8 @@ fn missing(has_equals_sign: bool) -> Reason {
     if has_equals_sign { Reason::MissingValue } else { Reason::MissingEqualsSign }
 }
 
-/// The range without the characters that Java's `String.trim` drops: those up to the space.
+/// Returns the range without the characters that Java's `String.trim` removes: those up to the
+/// space.
 fn trimmed(text: &str, range: Range<usize>) -> Range<usize> {
     let is_blank = |c: char| c <= ' ';
     let without_end = text[range.clone()].trim_end_matches(is_blank);
@@ -161,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn texts_java_accepts_are_read_as_java_reads_them() {
+    fn texts_that_java_accepts_are_parsed_as_by_java() {
         type Row<'a> = (&'a str, &'a str, &'a [(i32, &'a str)]);
         let cases: [Row<'_>; 18] = [
             ("empty", "", &[]),
@@ -174,7 +175,7 @@ mod tests {
             ("a comma at the end", "0=A,", &[(0, "A")]),
             ("commas at the end", "0=A,,,", &[(0, "A")]),
             ("only commas", ",,", &[]),
-            ("the later one counts", "0=A,0=B", &[(0, "B")]),
+            ("the later value wins", "0=A,0=B", &[(0, "B")]),
             ("beyond every total count", "5=x,2147483647=y", &[(5, "x"), (i32::MAX, "y")]),
             ("negative", "-1=x", &[(-1, "x")]),
             ("signs and leading zeros", "+1=x,-0=y,007=z", &[(0, "y"), (1, "x"), (7, "z")]),
@@ -192,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_java_rejects_are_errors_with_a_place() {
+    fn texts_that_java_rejects_are_errors_with_a_position() {
         let cases = [
             ("blank", " ", 0..0, Reason::EmptyPair),
             ("empty first pair", ",0=A", 0..0, Reason::EmptyPair),
@@ -221,12 +222,16 @@ mod tests {
     }
 
     #[test]
-    fn get_answers_for_items_of_a_job() {
+    fn get_returns_the_parameter_of_an_item() {
         let parameters: ShardingItemParameters = "-1=x,0=A,2147483647=y".parse().unwrap();
         let cases = [(0, Some("A")), (1, None), (i32::MAX.unsigned_abs(), Some("y"))];
         for (index, expected) in cases {
             assert_eq!(parameters.get(ShardingItem::new(index)), expected, "{index}");
         }
-        assert_eq!(parameters.get(ShardingItem::new(u32::MAX)), None, "is not -1");
+        assert_eq!(
+            parameters.get(ShardingItem::new(u32::MAX)),
+            None,
+            "item u32::MAX is not item -1"
+        );
     }
 }

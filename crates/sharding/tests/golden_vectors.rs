@@ -1,4 +1,4 @@
-//! What the strategies of ElasticJob answer, the ones here answer too.
+//! The strategies give the same results as those of ElasticJob.
 
 mod golden;
 
@@ -25,15 +25,15 @@ fn every_vector_of_elasticjob_passes() {
     assert_eq!(all.to_string(), "3343 passed, 0 failed, 0 skipped");
 }
 
-/// The runner itself: a vector that is wrong in one point does not pass.
+/// Tests the runner itself: a vector with one wrong value does not pass.
 #[test]
 fn wrong_vectors_do_not_pass() {
     const RIGHT: &str = r#"{"strategy":"ROUND_ROBIN","job_name":"a","hash":97,"instances":["y","x"],"total":3,"result":{"x":[0,2],"y":[1]}}"#;
     const THROWS: &str = r#"{"strategy":"ROUND_ROBIN","job_name":"polygenelubricants","hash":-2147483648,"instances":["z","y","x"],"total":4,"error":"java.lang.IndexOutOfBoundsException"}"#;
     const ORDER: &str = r#"{"children":["1","2"],"sorted_desc":["2","1"]}"#;
     let cases = [
-        ("right", RIGHT.to_owned(), (1, 0, 0)),
-        ("hash", RIGHT.replace("97", "98"), (0, 1, 0)),
+        ("correct row", RIGHT.to_owned(), (1, 0, 0)),
+        ("another hash", RIGHT.replace("97", "98"), (0, 1, 0)),
         ("another owner", RIGHT.replace("[0,2]", "[1,2]").replace("[1]", "[0]"), (0, 1, 0)),
         ("order in a list", RIGHT.replace("[0,2]", "[2,0]"), (0, 1, 0)),
         ("an item without owner", RIGHT.replace("[0,2]", "[0]"), (0, 1, 0)),
@@ -46,11 +46,11 @@ fn wrong_vectors_do_not_pass() {
         ("Java throws", THROWS.to_owned(), (1, 0, 0)),
         ("Java throws for another reason", THROWS.replace("IndexOutOf", "Any"), (0, 1, 0)),
         ("Java would not throw", THROWS.replace(r#""z","y""#, r#""y""#), (0, 1, 0)),
-        ("order", ORDER.to_owned(), (1, 0, 0)),
+        ("correct order", ORDER.to_owned(), (1, 0, 0)),
         ("another order", ORDER.replace(r#"["2","1"]"#, r#"["1","2"]"#), (0, 1, 0)),
-        ("no vector", "{}".to_owned(), (0, 1, 0)),
-        ("no JSON", "strategy".to_owned(), (0, 1, 0)),
-        ("blank", " \n\n".to_owned(), (0, 0, 0)),
+        ("not a vector", "{}".to_owned(), (0, 1, 0)),
+        ("not JSON", "strategy".to_owned(), (0, 1, 0)),
+        ("only blank lines", " \n\n".to_owned(), (0, 0, 0)),
         ("two rows", format!("{ORDER}\n{RIGHT}\n"), (2, 0, 0)),
     ];
     for (case, rows, expected) in cases {

@@ -1,4 +1,5 @@
-//! An assignment agrees with a plain list of owners, and its moves lead from one to the other.
+//! An assignment agrees with a plain list of owners, and its moves transform one list into the
+//! other.
 
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -15,28 +16,28 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn answers_are_those_of_the_list(owners in owners(), asked in "[a-g]") {
+    fn an_assignment_agrees_with_the_list(owners in owners(), requested in "[a-g]") {
         let assignment = Assignment::from_owners(owners.clone());
-        let asked = InstanceId::new(asked);
+        let requested = InstanceId::new(requested);
         let items: Vec<_> = (0..)
             .zip(&owners)
-            .filter(|(_, owner)| owner.as_ref() == Some(&asked))
+            .filter(|(_, owner)| owner.as_ref() == Some(&requested))
             .map(|(item, _)| ShardingItem::new(item))
             .collect();
-        prop_assert_eq!(assignment.items_of(&asked), items);
+        prop_assert_eq!(assignment.items_of(&requested), items);
         prop_assert_eq!(assignment.is_total(), owners.iter().all(Option::is_some));
         let read: Owners = assignment.iter().map(|(_, owner)| owner.cloned()).collect();
         prop_assert_eq!(read, owners);
     }
 
     #[test]
-    fn equality_is_that_of_the_list(left in owners(), right in owners()) {
+    fn equality_agrees_with_the_lists(left in owners(), right in owners()) {
         let same = Assignment::from_owners(left.clone()) == Assignment::from_owners(right.clone());
         prop_assert_eq!(same, left == right);
     }
 
     #[test]
-    fn moves_lead_from_the_previous_to_the_next(before in owners(), after in owners()) {
+    fn moves_transform_the_previous_assignment_into_the_next(before in owners(), after in owners()) {
         let previous = Assignment::from_owners(before.clone());
         let next = Assignment::from_owners(after.clone());
         let mut moved = before;

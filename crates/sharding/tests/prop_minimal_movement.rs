@@ -1,4 +1,4 @@
-//! No balanced assignment changes the owners of fewer items.
+//! Minimal movement: no balanced assignment changes the owners of fewer items.
 
 mod cluster;
 
@@ -8,18 +8,18 @@ use sharding::{
     Assignment, AverageAllocation, InstanceId, MinimalMovement, ShardingItem, ShardingStrategy,
 };
 
-/// The owners before, for the items there are now.
+/// Returns the former owners of the present items.
 fn owners_before(cluster: &Cluster) -> Vec<Option<InstanceId>> {
     let owner = |item| cluster.previous.as_ref()?.owner(ShardingItem::new(item)).cloned();
     (0..cluster.total).map(owner).collect()
 }
 
-/// How many of the items there are now change their owner.
+/// Returns the number of present items whose owner changes.
 fn moved(cluster: &Cluster, assignment: &Assignment) -> usize {
     assignment.moves_from(&Assignment::from_owners(owners_before(cluster))).len()
 }
 
-/// The fewest moves of all balanced assignments, found by trying every assignment there is.
+/// Returns the fewest moves of all balanced assignments, found by exhaustive search.
 fn fewest_moves(cluster: &Cluster) -> usize {
     let position_of = |owner: &InstanceId| cluster.instances.iter().position(|id| id == owner);
     let before: Vec<_> =
@@ -28,10 +28,10 @@ fn fewest_moves(cluster: &Cluster) -> usize {
         .filter(|after| is_balanced(after, cluster.instances.len()))
         .map(|after| after.iter().zip(&before).filter(|&(to, from)| Some(*to) != *from).count())
         .min()
-        .expect("there is a balanced one")
+        .expect("some assignment is balanced")
 }
 
-/// Every list of `total` positions below `count`: the digits of all numbers to that base.
+/// Returns every list of `total` positions below `count`: the digits of all numbers to that base.
 fn every_assignment(total: u32, count: usize) -> impl Iterator<Item = Vec<usize>> {
     let digits = move |number| {
         let rest = std::iter::successors(Some(number), move |rest| Some(rest / count));
@@ -47,7 +47,7 @@ fn is_balanced(owners: &[usize], count: usize) -> bool {
 }
 
 prop_compose! {
-    /// Up to five items and one to four instances of six that there are.
+    /// Up to five items, and one to four of six instances.
     fn small_clusters()(
         instances in proptest::sample::subsequence(&["f", "e", "d", "c", "b", "a"], 1..=4),
         total in 0..=5_u32,
@@ -64,9 +64,9 @@ prop_compose! {
     }
 }
 
-/// The items whose owner left or who had none, and what the others hold beyond their quota when
-/// those who hold the most have the larger quotas.
-fn forced_moves(cluster: &Cluster) -> usize {
+/// Returns the number of unavoidable moves: items without a living owner, and items beyond the
+/// quota of their owner. The larger quotas go to the instances with the most items.
+fn unavoidable_moves(cluster: &Cluster) -> usize {
     let before = owners_before(cluster);
     let held_by = |instance| before.iter().flatten().filter(|&owner| owner == instance).count();
     let mut held: Vec<_> = cluster.instances.iter().map(held_by).collect();
@@ -82,7 +82,7 @@ fn populated() -> impl Strategy<Value = Cluster> {
     clusters().prop_filter("needs an instance", |cluster| !cluster.instances.is_empty())
 }
 
-/// A cluster in which all items were dealt evenly before.
+/// Returns a cluster whose previous assignment is balanced over its present instances.
 fn settled(cluster: Cluster) -> Cluster {
     let previous = MinimalMovement.assign(&cluster.input());
     Cluster { previous: Some(previous), ..cluster }
@@ -98,19 +98,19 @@ proptest! {
     }
 
     #[test]
-    fn moves_are_the_forced_ones(cluster in populated()) {
+    fn only_unavoidable_moves_happen(cluster in populated()) {
         let assignment = MinimalMovement.assign(&cluster.input());
-        prop_assert_eq!(moved(&cluster, &assignment), forced_moves(&cluster), "{:?}", assignment);
+        prop_assert_eq!(moved(&cluster, &assignment), unavoidable_moves(&cluster), "{:?}", assignment);
     }
 
     #[test]
-    fn no_change_means_no_move(cluster in clusters()) {
+    fn no_item_moves_without_a_change(cluster in clusters()) {
         let settled = settled(cluster);
         prop_assert_eq!(Some(&MinimalMovement.assign(&settled.input())), settled.previous.as_ref());
     }
 
     #[test]
-    fn an_instance_that_leaves_moves_its_items_only(
+    fn only_items_of_a_leaving_instance_move(
         cluster in populated(),
         leaver in any::<prop::sample::Index>(),
     ) {
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn an_instance_that_joins_takes_its_share_only(cluster in populated()) {
+    fn a_joining_instance_gets_exactly_its_share(cluster in populated()) {
         let mut cluster = settled(cluster);
         let joiner = InstanceId::new("new");
         cluster.instances.push(joiner.clone());
@@ -134,7 +134,7 @@ proptest! {
     }
 
     #[test]
-    fn average_allocation_never_moves_fewer(cluster in clusters()) {
+    fn average_allocation_never_moves_fewer_items(cluster in clusters()) {
         let minimal = MinimalMovement.assign(&cluster.input());
         let average = AverageAllocation.assign(&cluster.input());
         prop_assert!(moved(&cluster, &minimal) <= moved(&cluster, &average));

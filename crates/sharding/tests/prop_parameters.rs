@@ -1,12 +1,12 @@
-//! The parser of item parameters equals a transcription of the one in ElasticJob.
+//! The parser of item parameters agrees with a transcription of ElasticJob's.
 
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
 use sharding::{ParameterErrorReason, ShardingItemParameters};
 
-/// Java's `String.split` by one character: empty pieces at the end are dropped, unless the
-/// separator does not occur at all.
+/// Splits as Java's `String.split` by one character: empty pieces at the end are dropped, unless
+/// the separator does not occur at all.
 fn java_split(text: &str, separator: char) -> Vec<&str> {
     let mut pieces: Vec<_> = text.split(separator).collect();
     while pieces.last() == Some(&"") && text.contains(separator) {
@@ -19,7 +19,8 @@ fn java_trim(text: &str) -> &str {
     text.trim_matches(|c: char| u32::from(c) <= 0x20)
 }
 
-/// `None` where Java throws; `Err` in it tells an item that is no integer from a format error.
+/// Parses as ElasticJob. An error is true if an item is not an integer, and false for any other
+/// format error.
 fn transcribed(text: &str) -> Result<BTreeMap<i32, String>, bool> {
     let mut parameters = BTreeMap::new();
     if text.is_empty() {
@@ -34,7 +35,7 @@ fn transcribed(text: &str) -> Result<BTreeMap<i32, String>, bool> {
     Ok(parameters)
 }
 
-/// Texts that are nearly lists of parameters.
+/// Returns texts that are nearly lists of parameters.
 fn texts() -> impl Strategy<Value = String> {
     let pair = "[ \t]?[-+]?[0-9]{0,3}[ =]{0,2}[a-c北 ]{0,3}[=;\u{3000} ]{0,2}";
     prop_oneof![
@@ -49,24 +50,24 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(10_000))]
 
     #[test]
-    fn what_java_accepts_is_accepted_and_nothing_else(text in texts()) {
-        let ours = ShardingItemParameters::parse(&text);
-        let ours = match &ours {
+    fn exactly_the_texts_that_java_accepts_are_accepted(text in texts()) {
+        let parsed = ShardingItemParameters::parse(&text);
+        let parsed = match &parsed {
             Ok(parameters) => Ok(parameters.iter().map(|(k, v)| (k, v.to_owned())).collect()),
             Err(error) => Err(error.reason == ParameterErrorReason::ItemNotAnInteger),
         };
-        prop_assert_eq!(ours, transcribed(&text));
+        prop_assert_eq!(parsed, transcribed(&text));
     }
 
     #[test]
-    fn what_is_written_is_read_again(text in texts()) {
+    fn parameters_survive_a_round_trip(text in texts()) {
         if let Ok(parameters) = ShardingItemParameters::parse(&text) {
             prop_assert_eq!(parameters.to_string().parse(), Ok(parameters));
         }
     }
 
     #[test]
-    fn a_span_is_a_part_of_the_text_and_shown_on_three_lines(text in texts()) {
+    fn an_error_has_a_valid_span_and_takes_three_lines(text in texts()) {
         if let Err(error) = ShardingItemParameters::parse(&text) {
             prop_assert!(error.text.get(error.span.clone()).is_some(), "{:?}", error);
             prop_assert_eq!(error.to_string().matches('\n').count(), 2);

@@ -1,4 +1,4 @@
-//! Laws that every strategy keeps, and a plain transcription of the ones of ElasticJob.
+//! Laws of all strategies, and a plain transcription of those of ElasticJob.
 
 mod cluster;
 
@@ -20,8 +20,8 @@ fn strategies() -> Vec<Arc<dyn ShardingStrategy>> {
     strategies
 }
 
-/// The owners as Java finds them, in 128 bits so that nothing overflows; `None` for a strategy that
-/// Java does not have.
+/// Returns the owners that Java chooses, computed in 128 bits so that nothing overflows; `None` for
+/// a strategy that ElasticJob does not have.
 fn transcribed(strategy: &str, cluster: &Cluster) -> Option<Vec<Option<InstanceId>>> {
     let hash = i128::from(java_string_hash(&cluster.job_name));
     let instances = &cluster.instances;
@@ -106,7 +106,7 @@ proptest! {
     }
 
     #[test]
-    fn the_order_in_which_instances_are_found_does_not_matter_once_sorted(
+    fn sorted_instances_give_the_same_assignment_in_any_original_order(
         (cluster, found) in clusters().prop_flat_map(|cluster| {
             let found = Just(cluster.instances.clone()).prop_shuffle();
             (Just(cluster), found)
@@ -120,11 +120,11 @@ proptest! {
             prop_assert_eq!(again, strategy.assign(&input), "{:?}", strategy);
         }
         let unsorted = MinimalMovement.assign(&StrategyInput { instances: &found, ..input });
-        prop_assert_eq!(unsorted, MinimalMovement.assign(&input), "not even sorted");
+        prop_assert_eq!(unsorted, MinimalMovement.assign(&input), "the list is unsorted");
     }
 
     #[test]
-    fn renaming_instances_in_the_same_order_renames_the_owners(cluster in clusters()) {
+    fn order_preserving_renames_of_instances_rename_the_owners(cluster in clusters()) {
         let ranks = (0..cluster.instances.len()).rev();
         let new_names = ranks.map(|rank| InstanceId::new(format!("{rank:05}")));
         let names: BTreeMap<_, _> = cluster.instances.iter().cloned().zip(new_names).collect();
@@ -143,7 +143,7 @@ proptest! {
     }
 
     #[test]
-    fn name_previous_and_time_matter_only_where_they_are_said_to(
+    fn name_previous_and_time_matter_only_to_the_documented_strategies(
         cluster in clusters(),
         other in clusters(),
     ) {
@@ -156,15 +156,15 @@ proptest! {
                 "ODEVITY" | "ROUND_ROBIN" => StrategyInput { previous, now_ms, ..input },
                 "SINGLE_SHARDING_BALANCE" => StrategyInput { previous, ..input },
                 "MINIMAL_MOVEMENT" => StrategyInput { job_name, now_ms, ..input },
-                other => panic!("what does {other} look at?"),
+                other => panic!("list the inputs of {other} in this test"),
             };
             prop_assert_eq!(strategy.assign(&changed), strategy.assign(&input), "{:?}", strategy);
         }
     }
 
-    /// As long as the seed stays positive, each millisecond makes the next instance the first one.
+    /// As long as the seed is positive, the first instance advances by one each millisecond.
     #[test]
-    fn a_single_item_visits_every_instance(cluster in clusters(), seed in 0..1_000_000_i64) {
+    fn a_single_item_runs_on_every_instance_in_turn(cluster in clusters(), seed in 0..1_000_000_i64) {
         let hash = i64::from(java_string_hash(&cluster.job_name));
         let owner_at = |now_ms: i64| {
             let input = StrategyInput::new(&cluster.job_name, &cluster.instances, 1);

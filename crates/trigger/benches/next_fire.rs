@@ -1,8 +1,9 @@
-//! How long the next fire time takes for the expressions of Quartz's documentation and others of
-//! each kind, side by side with the crates `cron` and `croner`, in America/New_York.
+//! Time to compute the next fire time in America/New_York, for this crate and the crates `cron` and
+//! `croner`.
 //!
-//! A crate is left out where it cannot read the expression or means something else by it. For the
-//! geometric means of all three in one line, see the example `next_fire_ratio`.
+//! The expressions are those of Quartz's documentation and others of each kind. A crate is left out
+//! of an expression that it cannot parse or that has another meaning in it. For the geometric means
+//! of all three crates in one line, see the example `next_fire_ratio`.
 
 #[path = "peers/mod.rs"]
 mod peers;
@@ -24,7 +25,7 @@ const EXPRESSIONS: [(&str, &str); 20] = [
     ("office hours", "0 0/30 9-17 ? * MON-FRI"),
     ("wrapped hours", "0 0 22-2 * * ?"),
     ("every day", "0 0 12 * * ?"),
-    ("inside of a gap", "0 30 2 * * ?"),
+    ("inside a gap", "0 30 2 * * ?"),
     ("day of month", "0 15 10 15 * ?"),
     ("last day", "0 15 10 L * ?"),
     ("before the last day", "0 15 10 L-2 * ?"),
@@ -54,7 +55,8 @@ fn measure<S: Subject>(group: &mut BenchmarkGroup<'_, WallTime>, name: &str, exp
     if !S::agrees(expression) {
         return;
     }
-    let subject = S::read(expression, Tz::America__New_York).expect("it agrees, so it can read");
+    let subject = S::read(expression, Tz::America__New_York)
+        .expect("the crate agrees with Quartz, so it can parse");
     let mut places = (0..INSTANTS).cycle();
     group.bench_function(name, |bencher| {
         bencher.iter(|| subject.next(black_box(places.next().expect("the cycle never ends"))));

@@ -1,15 +1,18 @@
 //! Runs golden vectors of Quartz's cron expressions.
 //!
 //! ```text
-//! $ cargo run -p trigger --release --example cron_vectors -- crates/trigger/testdata/quartz-cron-vectors.jsonl
+//! $ cd crates/trigger
+//! $ cargo run --release --example cron_vectors -- testdata/quartz-cron-vectors.jsonl
 //! 7808 passed, 0 failed, 31 skipped
 //! ```
 //!
-//! Takes any number of files, prints one line for all of them on standard output and the reason of
-//! each failed or skipped row on standard error. Rows noted `artefact:*` are skipped; rows noted
-//! `quirk:lenient-parse` pass when they are rejected, or accepted with exactly Quartz's answer.
-//! Exits with 0 if rows passed and none failed, with 1 if a row failed or none passed, with 2 if a
-//! file cannot be read or none is named.
+//! Takes one or more files. It prints one line for all of them on standard output, and the reason
+//! of each failed or skipped row on standard error. Rows noted `artefact:*` are skipped. Rows noted
+//! `quirk:lenient-parse` pass if they are rejected, or if they are accepted with exactly Quartz's
+//! fire times.
+//!
+//! Exit code 0: rows passed and none failed. 1: a row failed, or none passed. 2: a file cannot be
+//! read, or no file was given.
 #![expect(clippy::print_stdout, reason = "the result of the program")]
 
 #[path = "../tests/golden/mod.rs"]
@@ -39,7 +42,7 @@ fn main() -> ExitCode {
 
 fn tally(files: impl ExactSizeIterator<Item = String>) -> Result<Tally, String> {
     if files.len() == 0 {
-        return Err("no file is named".to_owned());
+        return Err("no file was given".to_owned());
     }
     let mut all = Tally::default();
     for file in files {

@@ -1,17 +1,21 @@
-//! Measures how long the next fire time takes, side by side with the crates `cron` and `croner`.
+//! Measures the time to compute the next fire time, for this crate and the crates `cron` and
+//! `croner`.
 //!
 //! ```text
 //! $ cargo run -p trigger --release --example next_fire_ratio
-//! trigger 24.4 ns (106 expressions), cron 284.1 ns (61 expressions, on which trigger 24.2 ns: ratio 11.7), …
+//! trigger 24.4 ns (106 expressions), cron 284.1 ns (61 expressions, on which trigger 24.2 ns:
+//! ratio 11.7), …
 //! ```
 //!
-//! The expressions are the first valid one of each class of the golden vectors that Quartz made,
-//! without those of clock changes, accidents and random text; the zone is America/New_York. Each
-//! expression is asked for 64 instants in 15 years, out of order. A peer is measured with the
-//! expressions by which it means what Quartz means, and compared with this crate on those alone.
-//! All numbers of a line are geometric means in nanoseconds per call.
+//! The expressions are the first valid one of each class of Quartz's golden vectors, without the
+//! classes of clock changes, accidents and random text. The zone is America/New_York. Each
+//! expression is evaluated from 64 instants in 15 years, out of order.
+//!
+//! A peer is measured with the expressions that have the same meaning in it as in Quartz, and
+//! compared with this crate on those alone. All numbers of a line are geometric means in
+//! nanoseconds per call.
 #![expect(clippy::print_stdout, reason = "the result of the program")]
-#![expect(clippy::disallowed_methods, reason = "a program that measures reads the clock")]
+#![expect(clippy::disallowed_methods, reason = "a measuring program reads the clock")]
 
 #[path = "../benches/peers/mod.rs"]
 mod peers;
@@ -27,7 +31,7 @@ use serde_json::Value;
 const VECTORS: &str = include_str!("../testdata/quartz-cron-vectors.jsonl");
 const ZONE: Tz = Tz::America__New_York;
 
-/// Each measurement is the fastest of some rounds of at least this time.
+/// Minimum time of one round. A measurement is the fastest of several rounds.
 const ROUND: Duration = Duration::from_millis(4);
 const ROUNDS: usize = 5;
 
@@ -46,7 +50,7 @@ fn main() {
     );
 }
 
-/// The first valid expression of each class that is about expressions.
+/// Returns the first valid expression of each class that tests expressions.
 fn expressions() -> Vec<String> {
     let mut first_of_class = BTreeMap::new();
     for row in VECTORS.lines() {
@@ -64,7 +68,7 @@ fn expressions() -> Vec<String> {
     expressions
 }
 
-/// `cron 800.0 ns (60 expressions, on which trigger 20.0 ns, 40.0 times faster)`.
+/// Returns text such as `cron 800.0 ns (60 expressions, on which trigger 20.0 ns: ratio 40.0)`.
 fn compared<S: Subject>(name: &str, own: &BTreeMap<&str, f64>) -> String {
     let shared: Vec<_> = own.iter().filter(|(expression, _)| S::agrees(expression)).collect();
     let peer = geometric_mean(shared.iter().map(|(expression, _)| nanoseconds::<S>(expression)));
@@ -76,9 +80,9 @@ fn compared<S: Subject>(name: &str, own: &BTreeMap<&str, f64>) -> String {
     )
 }
 
-/// Nanoseconds per call of the fastest round.
+/// Returns the nanoseconds per call in the fastest round.
 fn nanoseconds<S: Subject>(expression: &str) -> f64 {
-    let subject = S::read(expression, ZONE).expect("the expression is one of its own");
+    let subject = S::read(expression, ZONE).expect("the crate can parse the expression");
     let round = || {
         let (start, mut calls) = (Instant::now(), 0_u32);
         while start.elapsed() < ROUND {

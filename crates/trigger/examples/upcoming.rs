@@ -1,7 +1,8 @@
-//! Prints what an expression says and when it fires next.
+//! Prints the meaning of an expression in words and its next fire times.
 //!
 //! ```text
-//! $ cargo run -p trigger --example upcoming -- '0 0/30 9-17 ? * MON-FRI' Europe/London 2026-03-27T17:00:00Z
+//! $ cargo run -p trigger --example upcoming -- '0 0/30 9-17 ? * MON-FRI' Europe/London \
+//!     2026-03-27T17:00:00Z
 //! at second 0, every 30th minute from 0, hours 9 to 17, on Monday to Friday
 //! 2026-03-27T17:30:00Z  2026-03-27T17:30:00+00:00
 //! 2026-03-30T08:00:00Z  2026-03-30T09:00:00+01:00
@@ -10,7 +11,7 @@
 //! 2026-03-30T09:30:00Z  2026-03-30T10:30:00+01:00
 //! ```
 //!
-//! The zone is UTC and the time is now if they are left out.
+//! Default zone: UTC. Default time: now.
 #![expect(clippy::print_stdout, reason = "the result of the program")]
 #![expect(clippy::disallowed_methods, reason = "a program reads the clock")]
 
@@ -33,13 +34,13 @@ fn main() -> ExitCode {
 }
 
 fn run(arguments: &[String]) -> Result<(), Box<dyn Error>> {
-    let expression: CronExpression = arguments.first().ok_or("no expression is given")?.parse()?;
+    let expression: CronExpression = arguments.first().ok_or("no expression was given")?.parse()?;
     let zone = arguments.get(1).map_or(Ok(Zone::utc()), |name| Zone::parse(name))?;
     let after = arguments.get(2).map_or(Ok(Timestamp::now()), |time| time.parse())?;
 
     println!("{}", expression.description());
     expression.caveats().iter().for_each(|caveat| println!("note: {caveat}"));
-    // Fixed offsets such as GMT+8 are not in the database; they are shown in UTC only.
+    // The database has no fixed offsets such as GMT+8; their fire times are printed in UTC only.
     let clock = TimeZoneDatabase::bundled().get(zone.name()).ok();
     for fire in CronSchedule::new(expression, zone).upcoming(after).take(5) {
         match &clock {

@@ -1,11 +1,11 @@
 //! Sets of small numbers as bits of words: bit `n` stands for `n`.
 
-/// The smallest member of `set` that is at least `from`, which may be 0 to 63.
+/// Returns the smallest member of `set` that is at least `from`, which may be 0 to 63.
 pub(crate) fn next_member(set: u64, from: u32) -> Option<u32> {
     first_member(set & (u64::MAX << from))
 }
 
-/// The smallest member of `set`.
+/// Returns the smallest member of `set`.
 pub(crate) fn first_member(set: u64) -> Option<u32> {
     (set != 0).then(|| set.trailing_zeros())
 }
@@ -14,7 +14,7 @@ pub(crate) fn contains(set: u64, member: u32) -> bool {
     set >> member & 1 == 1
 }
 
-/// A set of numbers that are less than 64 times `WORDS`.
+/// A set of numbers below 64 times `WORDS`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WideSet<const WORDS: usize>([u64; WORDS]);
 
@@ -31,7 +31,7 @@ impl<const WORDS: usize> WideSet<WORDS> {
         self.0[member / 64] >> (member % 64) & 1 == 1
     }
 
-    /// The smallest member that is at least `from`.
+    /// Returns the smallest member that is at least `from`.
     pub(crate) fn next_member(&self, from: usize) -> Option<usize> {
         let first = from / 64;
         let mut mask = u64::MAX << (from % 64);

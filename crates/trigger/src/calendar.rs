@@ -1,13 +1,13 @@
-//! The months in which anything fires, by number, and readings of wall clocks.
+//! Months and wall clock readings as numbers, for all years with fires.
 
 /// The first year in which a cron expression fires, as in Quartz.
 pub const FIRST_YEAR: u32 = 1970;
 
 /// The last year in which a cron expression fires: 2126.
 ///
-/// Quartz looks for fire times up to a hundred years after the year in which its JVM loaded the
-/// class, so its answers for far years change with the day of the restart. Nothing here reads a
-/// clock; the year is fixed at 2026 + 100, and every process gives the same answer.
+/// Quartz searches for fire times up to a hundred years after the year in which its JVM loaded the
+/// class. Its results for distant years thus change with the day of the restart. This crate reads
+/// no clock: the year is fixed at 2026 + 100, so that every process computes the same fire times.
 pub const LAST_YEAR: u32 = 2126;
 
 pub(crate) const SECONDS_PER_DAY: u32 = 86_400;
@@ -44,58 +44,58 @@ const fn days_in_month(year: u32, month: u32) -> u32 {
 
 /// A month, counted from January 1970.
 ///
-/// Numbered months make the calendar a table, and a set of months a row of bits.
+/// With numbered months the calendar is a table, and a set of months is a bit set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Month(pub(crate) usize);
 
 impl Month {
-    /// The month of a year, January being 1; `None` for years in which nothing fires.
+    /// Returns the month of a year, January being 1; `None` for years without fires.
     pub(crate) fn new(year: u32, month: u32) -> Option<Month> {
         let place = year.checked_sub(FIRST_YEAR)? as usize * 12 + month as usize - 1;
         (place < MONTHS).then_some(Month(place))
     }
 
-    /// The month of a day, which is less than [`DAYS`].
+    /// Returns the month of a day, which is below [`DAYS`].
     pub(crate) fn of_day(day: u32) -> Month {
-        // 400 years have 4800 months and 146097 days. With four days more, the straight line is
-        // never below the month and less than one month above it.
+        // 400 years have 4800 months and 146097 days. With four days more, this linear estimate is
+        // never below the month, and less than one month above it.
         let guess = ((day + 4) * 4_800 / 146_097) as usize;
         Month(guess - usize::from(FIRST_DAYS[guess] > day))
     }
 
-    /// The first day, counted from 1970-01-01.
+    /// Returns the first day, counted from 1970-01-01.
     pub(crate) fn first_day(self) -> u32 {
         FIRST_DAYS[self.0]
     }
 
-    /// The number of days, 28 to 31.
+    /// Returns the number of days, 28 to 31.
     pub(crate) fn length(self) -> u32 {
         FIRST_DAYS[self.0 + 1] - self.first_day()
     }
 
-    /// The day of the week of the first day: 0 is Sunday, 6 is Saturday.
+    /// Returns the day of the week of the first day: 0 is Sunday, 6 is Saturday.
     pub(crate) fn first_weekday(self) -> u32 {
         // 1970-01-01 was a Thursday.
         (self.first_day() + 4) % 7
     }
 }
 
-/// A reading of a wall clock: the seconds that a clock without zone would count from
-/// 1970-01-01T00:00:00 to the date and time that it shows.
+/// A reading of a wall clock: the seconds from 1970-01-01T00:00:00 to the date and time that it
+/// shows, counted as if there were no time zones.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Wall(pub(crate) i64);
 
 impl Wall {
-    /// The first reading in which anything fires.
+    /// The first reading at which a schedule can fire.
     pub(crate) const FIRST: Wall = Wall(0);
 
-    /// The reading on the given day (counted from 1970-01-01) at the given second of that day.
+    /// Returns the reading on a day (counted from 1970-01-01) at a second of that day.
     pub(crate) fn new(day: u32, second: u32) -> Wall {
         Wall(i64::from(day) * i64::from(SECONDS_PER_DAY) + i64::from(second))
     }
 
-    /// The day, counted from 1970-01-01, and the second of the day; `None` for days on which
-    /// nothing fires.
+    /// Returns the day, counted from 1970-01-01, and the second of the day; `None` for days without
+    /// fires.
     pub(crate) fn day_and_second(self) -> Option<(u32, u32)> {
         let seconds = u64::try_from(self.0).ok()?;
         let per_day = u64::from(SECONDS_PER_DAY);

@@ -1,4 +1,4 @@
-//! A schedule of the `cron` crate as a schedule here (feature `cron`).
+//! Adapter for schedules of the `cron` crate (feature `cron`).
 
 use std::fmt;
 
@@ -11,11 +11,11 @@ use crate::zone::{OverlapPolicy, Zone};
 
 /// The fire times of a `cron::Schedule` in a [`Zone`] (feature `cron`).
 ///
-/// What the expression means is the `cron` crate's business: its dialect differs from that of
-/// Quartz, see its documentation. What clock changes do to it is the same as for
-/// [`CronSchedule`](crate::CronSchedule): the crate is only asked for readings of the wall clock.
-/// (Asked for instants in a zone, version 0.17 goes back in time in overlaps.) Fire times are
-/// always greater than the instant that was asked for.
+/// The `cron` crate defines the meaning of the expression: its dialect differs from that of Quartz,
+/// see its documentation. Clock changes have the same effect as in
+/// [`CronSchedule`](crate::CronSchedule), because the crate only computes readings of the wall
+/// clock. Version 0.17 of the crate can go back in time in overlaps when it computes instants in a
+/// zone. Fire times of this type are always greater than the given instant.
 ///
 /// # Examples
 ///
@@ -37,30 +37,30 @@ pub struct CronCrateSchedule {
 }
 
 impl CronCrateSchedule {
-    /// The schedule in `zone`, with the rule of Quartz for overlaps.
+    /// Returns the schedule in `zone`, with Quartz's rule for overlaps.
     pub fn new(schedule: ::cron::Schedule, zone: Zone) -> CronCrateSchedule {
         CronCrateSchedule { schedule, zone, overlap: OverlapPolicy::default() }
     }
 
-    /// The same schedule with another rule for overlaps.
+    /// Sets the rule for overlaps.
     #[must_use]
     pub fn with_overlap(self, overlap: OverlapPolicy) -> CronCrateSchedule {
         CronCrateSchedule { overlap, ..self }
     }
 
-    /// The fire times strictly after `after`, in order.
+    /// Returns the fire times strictly after `after`, in order.
     pub fn upcoming(&self, after: Timestamp) -> Upcoming<'_, CronCrateSchedule> {
         Upcoming::new(self, after)
     }
 
-    /// The first reading of the wall clock that is not before `from`.
+    /// Returns the first firing reading of the wall clock that is not before `from`.
     ///
-    /// Readings are passed off as UTC, which has neither gaps nor overlaps.
+    /// The readings are passed to the crate as UTC, which has neither gaps nor overlaps.
     fn next_reading(&self, from: Wall) -> Option<Wall> {
         let from = from.max(Wall::FIRST);
         let before = DateTime::<Utc>::from_timestamp(from.0 - 1, 0)?;
         let found = Wall(self.schedule.after(&before).next()?.timestamp());
-        // Rather no fire than one in the past.
+        // A missing fire is safer than a fire in the past.
         (found >= from).then_some(found)
     }
 }

@@ -1,4 +1,4 @@
-//! How much later than their times the fires of a job begin, so that many jobs do not begin at once.
+//! Jitter: a delay of the start of each fire, so that many jobs do not start at once.
 
 use std::time::Duration;
 
@@ -6,16 +6,18 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::schedule::{Schedule, Upcoming};
 
-/// How many of the next fires [`Jitter::check`] looks at.
+/// Number of fires that [`Jitter::check`] examines.
 const CHECKED: usize = 1_000;
-/// By how much clocks go back at most.
+/// Upper bound of an overlap: clocks go back by at most this much.
 const LONGEST_OVERLAP: SignedDuration = SignedDuration::from_hours(3);
 
-/// A delay for each fire of a job, below a bound: a function of the job's name and the time of the fire, and so the same in every
-/// process, after every restart.
+/// A start delay for each fire of a job, below a bound.
 ///
-/// The delay moves the *beginning* of a fire. Its time stays what it is and identifies it: two processes with different
-/// delays still mean the same fire.
+/// The delay is a function of the job's name and the fire time. It is thus the same in every
+/// process and after every restart.
+///
+/// The delay moves the *start* of a fire. The scheduled fire time does not change and identifies
+/// the fire: two processes with different delays still mean the same fire.
 ///
 /// ```text
 /// fires:                  |0         |60        |120       |180
@@ -24,11 +26,14 @@ const LONGEST_OVERLAP: SignedDuration = SignedDuration::from_hours(3);
 ///
 /// # The function
 ///
-/// It never changes. Take the bytes of the name, then the fire time in milliseconds since 1970 as eight bytes, the highest first.
-/// Put them through FNV-1a of 64 bits, and the result `x` through the finalizer of SplitMix64: `x ^= x >> 30`, times
-/// `0xBF58476D1CE4E5B9`, `x ^= x >> 27`, times `0x94D049BB133111EB`, `x ^= x >> 31`. The delay in milliseconds is
-/// `x * bound / 2^64`, rounded down. If the next fire comes sooner than the bound, the milliseconds up to it take its place, so that
-/// fires begin in the order of their times.
+/// The function never changes. Take the bytes of the name, then the fire time in milliseconds since
+/// 1970 as eight bytes, big-endian. Put them through FNV-1a of 64 bits, and the result `x` through
+/// the finalizer of SplitMix64: `x ^= x >> 30`, times `0xBF58476D1CE4E5B9`, `x ^= x >> 27`, times
+/// `0x94D049BB133111EB`, `x ^= x >> 31`. The delay in milliseconds is `x * bound / 2^64`, rounded
+/// down.
+///
+/// If the next fire is nearer than the bound, the milliseconds up to it replace the bound, so that
+/// fires start in the order of their times.
 ///
 /// # Examples
 ///
@@ -38,7 +43,8 @@ const LONGEST_OVERLAP: SignedDuration = SignedDuration::from_hours(3);
 /// use trigger::Jitter;
 ///
 /// let fire: Timestamp = "2026-01-01T00:00:00Z".parse()?;
-/// let delay = |name| Jitter::new(name, Duration::from_secs(60)).map(|jitter| jitter.delay(fire, None));
+/// let minute = Duration::from_secs(60);
+/// let delay = |name| Jitter::new(name, minute).map(|jitter| jitter.delay(fire, None));
 /// assert_eq!(delay("report")?, Duration::from_millis(32_143));
 /// assert_eq!(delay("cleanup")?, Duration::from_millis(38_275));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -47,29 +53,30 @@ const LONGEST_OVERLAP: SignedDuration = SignedDuration::from_hours(3);
 pub struct Jitter {
     /// FNV-1a of the name.
     name_hash: u64,
+    /// Exclusive upper bound of the delay, in milliseconds.
     bound_ms: u32,
 }
 
-/// A bound that is too short or too long.
+/// Error for a bound that is too short or too long.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("jitter is {bound:?}; valid is {valid}")]
 #[non_exhaustive]
 pub struct JitterError {
-    /// The bound as it was given.
+    /// The invalid bound.
     pub bound: Duration,
-    /// What would be valid.
+    /// The valid bounds.
     pub valid: String,
 }
 
 impl Jitter {
-    /// The longest bound: a day.
+    /// Maximum bound: one day.
     pub const MAX_BOUND: Duration = Duration::from_secs(86_400);
 
-    /// Delays of less than `bound`, whole milliseconds, for the job of this name.
+    /// Returns the jitter of a job: delays below `bound`, in whole milliseconds.
     ///
     /// # Errors
     ///
-    /// [`JitterError`] unless the bound is a whole number of milliseconds, from 1 to those of a day.
+    /// [`JitterError`] unless the bound is a whole number of milliseconds, from 1 ms to one day.
     pub fn new(name: &str, bound: Duration) -> Result<Jitter, JitterError> {
         let whole = bound.subsec_nanos().is_multiple_of(1_000_000);
         let bound_ms = u32::try_from(bound.as_millis()).unwrap_or(u32::MAX);
@@ -80,12 +87,12 @@ impl Jitter {
         Ok(Jitter { name_hash: fnv_1a(FNV_BASIS, name.as_bytes()), bound_ms })
     }
 
-    /// What every delay is less than.
+    /// Returns the exclusive upper bound of the delay.
     pub fn bound(&self) -> Duration {
         Duration::from_millis(self.bound_ms.into())
     }
 
-    /// How much later than its time a fire begins; `next` is the fire after it.
+    /// Returns the start delay of a fire; `next` is the fire after it.
     #[must_use]
     pub fn delay(&self, fire: Timestamp, next: Option<Timestamp>) -> Duration {
         let ms = fire.as_millisecond();
@@ -96,7 +103,7 @@ impl Jitter {
         Duration::from_millis(u64::try_from(delay).unwrap_or(u64::MAX))
     }
 
-    /// When a fire of a schedule begins; the last instant there is if that is beyond it.
+    /// Returns the start of a fire of a schedule, at most [`Timestamp::MAX`].
     #[must_use]
     pub fn start(&self, schedule: &dyn Schedule, fire: Timestamp) -> Timestamp {
         let delay = self.delay(fire, schedule.next_after(fire));
@@ -104,24 +111,28 @@ impl Jitter {
         fire.saturating_add(delay).unwrap_or(Timestamp::MAX)
     }
 
-    /// The first fire that begins after an instant; its time may be before it.
+    /// Returns the first fire that starts after an instant. Its fire time may be before that
+    /// instant.
     #[must_use]
     pub fn next_to_start(&self, schedule: &dyn Schedule, after: Timestamp) -> Option<Timestamp> {
         let bound = SignedDuration::from_millis(self.bound_ms.into());
         let before = |at: Timestamp, time| at.saturating_sub(time).unwrap_or(Timestamp::MIN);
-        let begun = before(after, bound);
-        // Asked from the middle of an overlap on, a schedule leaves out what the clock has shown once. Asked from one fire to the
-        // next it does not: so it is asked from before the overlap on.
-        let fires = Upcoming::new(schedule, before(begun, LONGEST_OVERLAP));
-        fires.skip_while(|fire| *fire <= begun).find(|fire| self.start(schedule, *fire) > after)
+        let started = before(after, bound);
+        // Within an overlap a schedule skips readings that have already occurred, but stepping from
+        // one fire to the next skips none. So the steps begin before any overlap that could matter.
+        let fires = Upcoming::new(schedule, before(started, LONGEST_OVERLAP));
+        fires.skip_while(|fire| *fire <= started).find(|fire| self.start(schedule, *fire) > after)
     }
 
-    /// Checks that the bound is below the time between any two of the next 1000 fires after an instant. Where a schedule has
-    /// some that are closer all the same, their delays are shorter, and nothing else happens.
+    /// Checks that the bound is below the interval between any two of the next 1000 fires after an
+    /// instant.
+    ///
+    /// If a schedule has closer fires all the same, their delays are shorter. There is no other
+    /// effect.
     ///
     /// # Errors
     ///
-    /// [`JitterError`] names the two that are closest.
+    /// [`JitterError`] names the two fires with the shortest interval.
     pub fn check(&self, schedule: &dyn Schedule, after: Timestamp) -> Result<(), JitterError> {
         let fires: Vec<Timestamp> = Upcoming::new(schedule, after).take(CHECKED).collect();
         let closest = fires.windows(2).min_by_key(|pair| pair[1].duration_since(pair[0]));
@@ -162,10 +173,10 @@ mod tests {
         CronSchedule::new(CronExpression::parse(text).unwrap(), Zone::utc())
     }
 
-    /// Worked out by another program from the description. They must never change: processes of two versions would begin the
-    /// same fire at two times.
+    /// Another program computed these values from the description. If they changed, processes of
+    /// two versions would start the same fire at different times.
     #[test]
-    fn the_function_is_what_it_always_was() {
+    fn the_delay_function_never_changes() {
         let rows = [
             ("report", "2026-01-01T00:00:00Z", 60_000, 32_143),
             ("cleanup", "2026-01-01T00:00:00Z", 60_000, 38_275),
@@ -187,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn delays_lie_below_the_bound_and_below_the_time_to_the_next_fire() {
+    fn delays_are_below_the_bound_and_below_the_time_to_the_next_fire() {
         let jitter = Jitter::new("report", Duration::from_secs(10)).unwrap();
         let (mut least, mut most) = (Duration::MAX, Duration::ZERO);
         for second in 0..2_000 {
@@ -206,14 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn fires_begin_in_the_order_of_their_times() {
+    fn fires_start_in_the_order_of_their_times() {
         let jitter = Jitter::new("report", Duration::from_secs(3_600)).unwrap();
         let schedule = cron("0,1,30 0/7 * * * ?");
         let fires: Vec<_> = schedule.upcoming(at("2026-01-01T00:00:00Z")).take(500).collect();
         let starts: Vec<_> = fires.iter().map(|fire| jitter.start(&schedule, *fire)).collect();
         assert!(starts.windows(2).all(|pair| pair[0] < pair[1]));
         for (place, fire) in fires.iter().enumerate().skip(1) {
-            // A millisecond before one begins, and when it does.
+            // One millisecond before a fire starts, and at its start.
             let before = starts[place].saturating_sub(SignedDuration::from_millis(1)).unwrap();
             assert_eq!(jitter.next_to_start(&schedule, before), Some(*fire));
             let next = fires.get(place + 1);
@@ -223,10 +234,10 @@ mod tests {
         }
     }
 
-    /// The clocks of Berlin show 02:30 at 00:30Z and at 01:30Z on that day, and the fire is at the second one. When it has not
-    /// begun yet, an instant that is earlier by the bound lies before that, and after the first one.
+    /// The clocks of Berlin show 02:30 at 00:30Z and at 01:30Z on that day, and the fire is at the
+    /// second one. Before its start, `after` minus the bound can lie between the two.
     #[test]
-    fn a_fire_in_an_overlap_that_has_yet_to_begin_is_not_left_out() {
+    fn a_fire_in_an_overlap_that_has_not_started_is_not_skipped() {
         let hour = Duration::from_secs(3_600);
         let (berlin, casey) =
             (("0 30 2 * * ?", "Europe/Berlin"), ("0 30 1 * * ?", "Antarctica/Casey"));
@@ -250,16 +261,16 @@ mod tests {
     }
 
     #[test]
-    fn a_bound_is_at_least_a_millisecond_and_at_most_a_day_and_below_the_interval() {
+    fn a_bound_is_between_one_millisecond_and_one_day_and_below_the_interval() {
         let ms = Duration::from_millis;
         let rows = [
-            ("nothing", Duration::ZERO, false),
+            ("zero", Duration::ZERO, false),
             ("less than a millisecond", Duration::from_micros(999), false),
             ("a millisecond and a half", Duration::from_micros(1_500), false),
-            ("the shortest", ms(1), true),
-            ("the longest", Jitter::MAX_BOUND, true),
-            ("longer", Jitter::MAX_BOUND + ms(1), false),
-            ("as long as can be", Duration::MAX, false),
+            ("the minimum", ms(1), true),
+            ("the maximum", Jitter::MAX_BOUND, true),
+            ("above the maximum", Jitter::MAX_BOUND + ms(1), false),
+            ("the maximum of Duration", Duration::MAX, false),
         ];
         for (case, bound, valid) in rows {
             assert_eq!(Jitter::new("j", bound).is_ok(), valid, "{case}");

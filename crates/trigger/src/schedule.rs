@@ -1,4 +1,4 @@
-//! What a schedule is, and the simple ones.
+//! The trait of schedules, and the simple schedules.
 
 use std::fmt;
 use std::iter::FusedIterator;
@@ -7,19 +7,20 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-/// Something that fires at certain instants.
+/// A schedule: a function from an instant to the next fire time.
 ///
-/// Implement it for schedules of your own. Two rules make everything else work:
+/// Implement it for custom schedules. Two rules make everything else work:
 ///
 /// 1. `next_after(t)` is strictly greater than `t`.
-/// 2. It is the earliest fire time after `t`, and depends on nothing but `t`.
+/// 2. It is the earliest fire time after `t`, and depends only on `t`.
 ///
-/// (A [`CronSchedule`](crate::CronSchedule) breaks the second rule as Quartz does, for instants in
-/// the first pass of an overlap. From one of its fire times to the next it keeps it.)
+/// A [`CronSchedule`](crate::CronSchedule) breaks the second rule as Quartz does, for instants in
+/// the first pass of an overlap. It keeps the rule for steps from one of its fire times to the
+/// next.
 ///
 /// # Examples
 ///
-/// A schedule of one's own: every full minute whose number is prime.
+/// A custom schedule: every full minute whose number is prime.
 ///
 /// ```
 /// use jiff::{SignedDuration, Timestamp};
@@ -46,11 +47,11 @@ use jiff::Timestamp;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub trait Schedule: Send + Sync + fmt::Debug {
-    /// The first fire time strictly after `after`, or `None` if there is none.
+    /// Returns the first fire time strictly after `after`, or `None` if there is none.
     #[must_use]
     fn next_after(&self, after: Timestamp) -> Option<Timestamp>;
 
-    /// The schedule on one line, for logs.
+    /// Returns the schedule as one line of text, for logs.
     fn describe(&self) -> String;
 }
 
@@ -73,8 +74,8 @@ schedule_behind!(&S, Box<S>, Arc<S>);
 
 /// The fire times of a schedule after an instant, in order.
 ///
-/// Ends when the schedule does. Also ends, rather than to repeat itself forever, if a schedule
-/// breaks the rule that a fire time is greater than the instant it was asked for.
+/// Ends when the schedule ends. If a schedule breaks the rule that a fire time is greater than the
+/// given instant, the iterator ends instead of repeating the same instant forever.
 #[derive(Clone, Debug)]
 pub struct Upcoming<'a, S: ?Sized> {
     schedule: &'a S,
@@ -82,7 +83,7 @@ pub struct Upcoming<'a, S: ?Sized> {
 }
 
 impl<'a, S: Schedule + ?Sized> Upcoming<'a, S> {
-    /// The fire times of `schedule` strictly after `after`.
+    /// Returns the fire times of `schedule` strictly after `after`.
     pub fn new(schedule: &'a S, after: Timestamp) -> Upcoming<'a, S> {
         Upcoming { schedule, after: Some(after) }
     }
@@ -102,8 +103,8 @@ impl<S: Schedule + ?Sized> FusedIterator for Upcoming<'_, S> {}
 
 /// Fires at `start`, `start + interval`, `start + 2 * interval` and so on.
 ///
-/// The fire times hang on `start` alone, not on when anything ran, so they do not drift, and every
-/// process computes the same ones. Wall clocks and their changes have no influence.
+/// The fire times depend only on `start`, not on earlier runs, so they do not drift, and every
+/// process computes the same ones. Changes of wall clocks have no influence.
 ///
 /// # Examples
 ///
@@ -125,7 +126,7 @@ pub struct FixedInterval {
     interval: Duration,
 }
 
-/// An interval that is too short.
+/// Error for an interval that is too short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the interval {interval:?} is too short; valid are intervals of {min:?} and more",
@@ -133,15 +134,15 @@ pub struct FixedInterval {
 )]
 #[non_exhaustive]
 pub struct IntervalError {
-    /// The interval as it was given.
+    /// The invalid interval.
     pub interval: Duration,
 }
 
 impl FixedInterval {
-    /// The shortest interval, 1 ms: timers are no finer.
+    /// Minimum interval, 1 ms: timers have no finer resolution.
     pub const MIN_INTERVAL: Duration = Duration::from_millis(1);
 
-    /// Fires at `start` and then each `interval`.
+    /// Returns a schedule that fires at `start` and then every `interval`.
     ///
     /// # Errors
     ///
@@ -153,17 +154,17 @@ impl FixedInterval {
         Ok(FixedInterval { start, interval })
     }
 
-    /// The first fire time.
+    /// Returns the first fire time.
     pub fn start(&self) -> Timestamp {
         self.start
     }
 
-    /// From one fire time to the next.
+    /// Returns the time from one fire to the next.
     pub fn interval(&self) -> Duration {
         self.interval
     }
 
-    /// The first fire time strictly after `after`, or `None` after the last one that a
+    /// Returns the first fire time strictly after `after`. Returns `None` after the last one that a
     /// [`Timestamp`] can hold, in the year 9999.
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
@@ -188,7 +189,7 @@ impl Schedule for FixedInterval {
     }
 }
 
-/// `every 90s from 2026-01-01T00:00:00Z`.
+/// Writes text such as `every 90s from 2026-01-01T00:00:00Z`.
 impl fmt::Display for FixedInterval {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "every {:?} from {}", self.interval, self.start)
@@ -212,17 +213,17 @@ impl fmt::Display for FixedInterval {
 pub struct Once(Timestamp);
 
 impl Once {
-    /// Fires at `instant`.
+    /// Returns a schedule that fires at `instant`.
     pub fn at(instant: Timestamp) -> Once {
         Once(instant)
     }
 
-    /// When it fires.
+    /// Returns the fire time.
     pub fn instant(&self) -> Timestamp {
         self.0
     }
 
-    /// The instant if it is after `after`.
+    /// Returns the fire time if it is after `after`.
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         (after < self.0).then_some(self.0)
@@ -239,7 +240,7 @@ impl Schedule for Once {
     }
 }
 
-/// `once at 2026-01-01T00:00:00Z`.
+/// Writes text such as `once at 2026-01-01T00:00:00Z`.
 impl fmt::Display for Once {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "once at {}", self.0)
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn intervals_hang_on_their_start() {
+    fn intervals_count_from_their_start() {
         let start = at("2026-01-01T00:00:00.5Z");
         let schedule = FixedInterval::new(start, Duration::from_millis(700)).unwrap();
         let cases = [
@@ -274,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_takes_time() {
+    fn an_interval_below_the_minimum_is_an_error() {
         for interval in [Duration::ZERO, Duration::from_nanos(999_999)] {
             let error = FixedInterval::new(Timestamp::UNIX_EPOCH, interval).unwrap_err();
             assert_eq!(error, IntervalError { interval });

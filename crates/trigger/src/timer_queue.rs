@@ -1,21 +1,21 @@
-//! One queue of wake-up times for everything in a process that waits.
+//! One queue of timers for all jobs of a process.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
 
-/// Keys, each with the instant at which it is due; the driver sleeps until the earliest one.
+/// Keys, each with the instant at which it is due; the caller sleeps until the earliest one.
 ///
-/// One queue serves all jobs of a process: thousands of keys cost one sleeping timer, and every
-/// operation takes time logarithmic in their number. The queue reads no clock; the driver passes
-/// the time in:
+/// One queue serves all jobs of a process: thousands of keys need one sleeping timer, and every
+/// operation takes logarithmic time in their number. The queue reads no clock; the caller passes
+/// the time:
 ///
 /// ```text
-/// set(key, at) ─► next_wake() ─► driver sleeps ─► pop_due(now) until None ─► set(key, next) …
+/// set(key, at) ─► next_wake() ─► caller sleeps ─► pop_due(now) until None ─► set(key, next) …
 /// ```
 ///
-/// Keys that are due at the same instant come out in their own order, so that the same calls give
-/// the same results on every machine.
+/// Keys that are due at the same instant come out in the order of the keys, so that the same calls
+/// give the same results on every machine.
 ///
 /// # Examples
 ///
@@ -39,13 +39,13 @@ pub struct TimerQueue<K> {
 }
 
 impl<K: Ord + Clone> TimerQueue<K> {
-    /// A queue in which nothing waits.
+    /// Returns an empty queue.
     pub fn new() -> TimerQueue<K> {
         TimerQueue { by_key: BTreeMap::new(), by_time: BTreeSet::new() }
     }
 
-    /// Makes `key` due at `at` and returns the instant at which it was due before, if it was
-    /// waiting.
+    /// Sets the instant at which `key` is due, and returns its former instant, if it was in the
+    /// queue.
     pub fn set(&mut self, key: K, at: Timestamp) -> Option<Timestamp> {
         let before = self.remove(&key);
         self.by_time.insert((at, key.clone()));
@@ -53,27 +53,27 @@ impl<K: Ord + Clone> TimerQueue<K> {
         before
     }
 
-    /// Takes `key` out and returns the instant at which it was due, if it was waiting.
+    /// Removes `key` and returns the instant at which it was due, if it was in the queue.
     pub fn remove(&mut self, key: &K) -> Option<Timestamp> {
         let (key, at) = self.by_key.remove_entry(key)?;
         self.by_time.remove(&(at, key));
         Some(at)
     }
 
-    /// The instant at which `key` is due, if it is waiting.
+    /// Returns the instant at which `key` is due, if it is in the queue.
     #[must_use]
     pub fn get(&self, key: &K) -> Option<Timestamp> {
         self.by_key.get(key).copied()
     }
 
-    /// The earliest instant at which a key is due; `None` if nothing waits.
+    /// Returns the earliest instant at which a key is due; `None` if the queue is empty.
     #[must_use]
     pub fn next_wake(&self) -> Option<Timestamp> {
         self.by_time.first().map(|(at, _)| *at)
     }
 
-    /// Takes out the key that has been due for longest at `now`, with the instant at which it was
-    /// due; `None` if none is due.
+    /// Removes the key that has been due for longest at `now`, and returns it with the instant at
+    /// which it was due; `None` if no key is due.
     pub fn pop_due(&mut self, now: Timestamp) -> Option<(K, Timestamp)> {
         if self.next_wake()? > now {
             return None;
@@ -83,13 +83,13 @@ impl<K: Ord + Clone> TimerQueue<K> {
         Some((key, at))
     }
 
-    /// How many keys wait.
+    /// Returns the number of keys.
     #[must_use]
     pub fn len(&self) -> usize {
         self.by_key.len()
     }
 
-    /// Whether nothing waits.
+    /// Returns true if the queue is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_key.is_empty()
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn keys_come_out_by_time_and_then_in_their_own_order() {
+    fn keys_come_out_by_time_and_then_by_key() {
         let mut queue = TimerQueue::new();
         for (key, second) in [("c", 2), ("b", 1), ("d", 1), ("a", 2)] {
             assert_eq!(queue.set(key, at(second)), None);
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn setting_again_replaces() {
+    fn setting_a_key_again_replaces_its_instant() {
         let mut queue = TimerQueue::new();
         queue.set("a", at(1));
         assert_eq!(queue.set("a", at(5)), Some(at(1)));

@@ -1,4 +1,4 @@
-//! A schedule of the `cron` crate never goes back in time here (feature `cron`).
+//! Schedules of the `cron` crate never go back in time through the adapter (feature `cron`).
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::str::FromStr;
@@ -12,13 +12,13 @@ const ZONES: [&str; 5] =
 
 fn schedules(text: &str, zone: &str, overlap: OverlapPolicy) -> (CronCrateSchedule, CronSchedule) {
     let zone = Zone::parse(zone).unwrap();
-    let theirs = CronCrateSchedule::new(cron::Schedule::from_str(text).unwrap(), zone.clone());
-    let ours = CronSchedule::new(CronExpression::parse(text).unwrap(), zone);
-    (theirs.with_overlap(overlap), ours.with_overlap(overlap))
+    let adapted = CronCrateSchedule::new(cron::Schedule::from_str(text).unwrap(), zone.clone());
+    let own = CronSchedule::new(CronExpression::parse(text).unwrap(), zone);
+    (adapted.with_overlap(overlap), own.with_overlap(overlap))
 }
 
-/// For expressions that mean the same in both dialects the fire times are the same, also from
-/// every quarter of an hour around the clock changes of a year.
+/// Expressions with the same meaning in both dialects have the same fire times, from every quarter
+/// of an hour around the clock changes of a year.
 #[test]
 fn fire_times_are_those_of_the_same_quartz_expression() {
     let quarters = |from: &str| {
@@ -36,11 +36,11 @@ fn fire_times_are_those_of_the_same_quartz_expression() {
     {
         for zone in ZONES {
             for overlap in [OverlapPolicy::Later, OverlapPolicy::Both] {
-                let (theirs, ours) = schedules(text, zone, overlap);
+                let (adapted, own) = schedules(text, zone, overlap);
                 for after in changes.into_iter().flat_map(quarters) {
-                    let next = Schedule::next_after(&theirs, after);
+                    let next = Schedule::next_after(&adapted, after);
                     assert!(next.is_none_or(|next| next > after), "{text} in {zone} after {after}");
-                    assert_eq!(next, ours.next_after(after), "{text} in {zone} after {after}");
+                    assert_eq!(next, own.next_after(after), "{text} in {zone} after {after}");
                 }
             }
         }
@@ -48,18 +48,18 @@ fn fire_times_are_those_of_the_same_quartz_expression() {
 }
 
 #[test]
-fn extremes_end() {
-    let (theirs, _) = schedules("0 0 12 * * ?", "America/New_York", OverlapPolicy::Later);
-    let first = theirs.next_after(Timestamp::MIN).unwrap();
+fn extreme_instants_end_the_search() {
+    let (adapted, _) = schedules("0 0 12 * * ?", "America/New_York", OverlapPolicy::Later);
+    let first = adapted.next_after(Timestamp::MIN).unwrap();
     assert_eq!(first.to_string(), "1970-01-01T17:00:00Z");
-    assert_eq!(theirs.next_after(Timestamp::MAX), None);
-    assert!(theirs.upcoming(Timestamp::MIN).take(1_000).is_sorted());
-    let last = theirs.upcoming("2100-12-01T00:00:00Z".parse().unwrap()).last().unwrap();
-    assert_eq!(theirs.next_after(last.checked_add(Duration::from_secs(1)).unwrap()), None);
+    assert_eq!(adapted.next_after(Timestamp::MAX), None);
+    assert!(adapted.upcoming(Timestamp::MIN).take(1_000).is_sorted());
+    let last = adapted.upcoming("2100-12-01T00:00:00Z".parse().unwrap()).last().unwrap();
+    assert_eq!(adapted.next_after(last.checked_add(Duration::from_secs(1)).unwrap()), None);
 }
 
 #[test]
-fn it_describes_itself() {
-    let (theirs, _) = schedules("0 0 12 * * ?", "Asia/Shanghai", OverlapPolicy::Later);
-    assert_eq!(theirs.describe(), "cron (of the cron crate) 0 0 12 * * ? in Asia/Shanghai");
+fn describe_names_the_cron_crate() {
+    let (adapted, _) = schedules("0 0 12 * * ?", "Asia/Shanghai", OverlapPolicy::Later);
+    assert_eq!(adapted.describe(), "cron (of the cron crate) 0 0 12 * * ? in Asia/Shanghai");
 }

@@ -1,9 +1,9 @@
-//! What expressions say in words.
+//! Descriptions of expressions in words.
 
 use trigger::{CronCaveat, CronExpression};
 
 #[test]
-fn descriptions() {
+fn expressions_are_described_in_words() {
     let cases = [
         ("* * * * * ?", "every second"),
         ("0 * * * * ?", "at second 0, every minute"),
@@ -41,7 +41,7 @@ fn descriptions() {
 }
 
 #[test]
-fn caveats_are_told() {
+fn caveats_are_reported() {
     let cases = [
         (
             "0 0 12 * * ? * 2020  foo",

@@ -1,9 +1,9 @@
-//! What is rejected, where, and why.
+//! Rejected expressions: field, position and reason.
 
 use trigger::{CronExpression, CronField, CronParseErrorReason as Reason};
 
 #[test]
-fn errors_name_field_place_and_reason() {
+fn errors_have_field_position_and_reason() {
     use CronField::*;
     let text = str::to_owned;
     let range = |value, min, max| Reason::OutOfRange { value, min, max };
@@ -84,7 +84,7 @@ fn errors_name_field_place_and_reason() {
 }
 
 #[test]
-fn carets_stand_under_the_fault() {
+fn carets_mark_the_invalid_part() {
     let cases = [
         ("0 0 12 ? * MON-6", "  0 0 12 ? * MON-6\n                 ^"),
         ("0\t0 12 é * ?", "  0 0 12 é * ?\n         ^"),

@@ -1,4 +1,4 @@
-//! What Quartz 2.3.2 answers is answered here too.
+//! Fire times equal those of Quartz 2.3.2.
 
 use crate::golden;
 
@@ -6,8 +6,9 @@ use std::collections::BTreeSet;
 
 use golden::Tally;
 
-/// Rows noted as lenient pass when they are rejected. These are accepted, with Quartz's answer: each
-/// form in them is of the documented grammar and occurs in rows without that note.
+/// Rows noted as lenient pass if they are rejected. The following ones are accepted with Quartz's
+/// fire times: each form in them is part of the documented grammar and occurs in rows without that
+/// note.
 const LENIENT: [&str; 23] = [
     "*/05 * * * * ?",
     "0 0 12 * * ? 2025-2025",
@@ -44,7 +45,7 @@ fn every_vector_of_quartz_passes() {
     assert_eq!(lenient, BTreeSet::from(LENIENT));
 }
 
-/// The runner itself: a vector that is wrong in one point does not pass.
+/// Tests the runner itself: a vector with one wrong value does not pass.
 #[test]
 fn wrong_vectors_do_not_pass() {
     const FIRES: &str = r#"{"expr":"0 0 12 * * ?","tz":"UTC","start":0,"valid":true,"next":[43200000,129600000],"ended":false}"#;
@@ -53,16 +54,16 @@ fn wrong_vectors_do_not_pass() {
         r#"{"expr":"0 0 25 * * ?","tz":"UTC","start":0,"valid":false,"error":"any"}"#;
     const NOTED: &str = r#"{"expr":"5X * * * * ?","tz":"UTC","start":0,"valid":true,"next":[5000],"ended":false,"note":"quirk:lenient-parse"}"#;
     let cases = [
-        ("fires", FIRES.to_owned(), (1, 0, 0)),
+        ("correct row", FIRES.to_owned(), (1, 0, 0)),
         ("another time", FIRES.replace("129600000", "129601000"), (0, 1, 0)),
         ("another zone", FIRES.replace("UTC", "Asia/Shanghai"), (0, 1, 0)),
         ("no zone", FIRES.replace("UTC", "Mars"), (0, 1, 0)),
-        ("does not end", FIRES.replace("false", "true"), (0, 1, 0)),
-        ("ends", ENDS.to_owned(), (1, 0, 0)),
-        ("another end", ENDS.replace("[43200000]", "[43200000,129600000]"), (0, 1, 0)),
-        ("invalid", INVALID.to_owned(), (1, 0, 0)),
-        ("valid after all", INVALID.replace("25", "23"), (0, 1, 0)),
-        ("invalid after all", FIRES.replace("12", "24"), (0, 1, 0)),
+        ("another end", FIRES.replace("false", "true"), (0, 1, 0)),
+        ("correct row with an end", ENDS.to_owned(), (1, 0, 0)),
+        ("a fire time too many", ENDS.replace("[43200000]", "[43200000,129600000]"), (0, 1, 0)),
+        ("invalid expression", INVALID.to_owned(), (1, 0, 0)),
+        ("valid expression in an invalid row", INVALID.replace("25", "23"), (0, 1, 0)),
+        ("invalid expression in a valid row", FIRES.replace("12", "24"), (0, 1, 0)),
         ("rejected and noted", NOTED.to_owned(), (1, 0, 0)),
         ("rejected and not noted", NOTED.replace("quirk:lenient-parse", "other"), (0, 1, 0)),
         ("accepted and noted", NOTED.replace("5X", "5"), (1, 0, 0)),
@@ -70,8 +71,8 @@ fn wrong_vectors_do_not_pass() {
         ("artefact", NOTED.replace("quirk:lenient-parse", "artefact:any"), (0, 0, 1)),
         ("a field is missing", FIRES.replace("start", "begin"), (0, 1, 0)),
         ("a field has another type", FIRES.replace("\"UTC\"", "8"), (0, 1, 0)),
-        ("no JSON", "0 0 12 * * ?".to_owned(), (0, 1, 0)),
-        ("blank", " \n\n".to_owned(), (0, 0, 0)),
+        ("not JSON", "0 0 12 * * ?".to_owned(), (0, 1, 0)),
+        ("only blank lines", " \n\n".to_owned(), (0, 0, 0)),
         ("two rows", format!("{FIRES}\n{ENDS}\n"), (2, 0, 0)),
     ];
     for (case, rows, expected) in cases {

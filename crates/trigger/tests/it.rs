@@ -1,4 +1,4 @@
-//! All tests from outside but the one that counts allocations, as one program.
+//! All integration tests except the one that counts allocations, as one binary.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod cron_description;

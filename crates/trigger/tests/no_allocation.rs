@@ -1,4 +1,4 @@
-//! Finding the next fire time allocates nothing, whatever the expression and the time.
+//! `next_after` allocates nothing, for any expression and any time.
 
 use allocation_counter::measure;
 use jiff::Timestamp;
@@ -38,9 +38,9 @@ fn next_after_allocates_nothing() {
     }
 }
 
-/// The counter itself: what allocates is counted.
+/// Tests the counter itself: it must count an allocation.
 #[test]
-fn parsing_is_seen_to_allocate() {
+fn the_counter_counts_allocations_of_the_parser() {
     let allocations = measure(|| drop(CronExpression::parse("0 0 12 * * ?").unwrap()));
     assert!(allocations.count_total > 0);
 }

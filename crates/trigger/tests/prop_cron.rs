@@ -1,4 +1,4 @@
-//! Laws of cron expressions and their fire times, against a model that knows no search.
+//! Laws of cron expressions and their fire times, compared with a model without search.
 
 use crate::model;
 
@@ -33,7 +33,7 @@ fn overlap() -> impl Strategy<Value = OverlapPolicy> {
     prop::sample::select(&[OverlapPolicy::Later, OverlapPolicy::Both][..])
 }
 
-/// A zone and an instant, mostly a few hours around a clock change.
+/// Returns a zone and an instant, mostly within a few hours of a clock change.
 fn zone_and_instant() -> impl Strategy<Value = (&'static str, Timestamp)> {
     (zone(), 0..4_900_000_000_i64, -10_800_000..10_800_000_i64, any::<bool>()).prop_map(
         |(name, second, milliseconds, is_any)| {
@@ -59,7 +59,7 @@ fn seconds_after(after: Timestamp, count: i64) -> impl Iterator<Item = Timestamp
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(384))]
 
-    /// The search agrees with a look at each second of six hours.
+    /// The search agrees with a check of each second of six hours.
     #[test]
     fn next_after_is_the_first_second_that_fires(
         model in model(),
@@ -70,7 +70,7 @@ proptest! {
         let time_zone = time_zone(zone);
         let next = schedule.next_after(after);
         let window = 6 * 3_600;
-        // The wall clock decides: what it had shown by then is over.
+        // The wall clock decides: readings before the present one are over.
         let shown = time_zone.to_datetime(seconds_after(after, 1).next().unwrap());
         let is_over = |at: &Timestamp| {
             overlap == OverlapPolicy::Later && time_zone.to_datetime(*at) < shown
@@ -108,8 +108,8 @@ proptest! {
         }
     }
 
-    /// The answer is the same for every instant up to itself, except that the wall clock decides
-    /// in the first pass of an overlap.
+    /// The result is the same for every instant before it, except that the wall clock decides in
+    /// the first pass of an overlap.
     #[test]
     fn next_after_is_the_earliest(
         model in model(),
@@ -134,9 +134,12 @@ proptest! {
         prop_assert!(from_between.is_none_or(|further| further > between));
     }
 
-    /// Both passes of an overlap hold all that the later one holds.
+    /// The policy `Both` has all fire times of the policy `Later`.
     #[test]
-    fn both_passes_hold_the_later_one(model in model(), (zone, after) in zone_and_instant()) {
+    fn the_policy_both_has_all_fires_of_the_policy_later(
+        model in model(),
+        (zone, after) in zone_and_instant(),
+    ) {
         let later = schedule(&model.text, zone, OverlapPolicy::Later);
         let both = schedule(&model.text, zone, OverlapPolicy::Both);
         if let Some(next) = later.next_after(after) {
@@ -146,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn display_parses_to_the_same(model in model(), blanks in "[ \t]{1,3}") {
+    fn display_survives_a_round_trip(model in model(), blanks in "[ \t]{1,3}") {
         let spaced = model.text.replace(' ', &blanks);
         let expression = CronExpression::parse(&spaced).unwrap();
         let shown = expression.to_string();
@@ -157,9 +160,9 @@ proptest! {
         prop_assert!(!expression.description().contains("  "));
     }
 
-    /// An expression that never fires says so in each of the ways to ask.
+    /// All methods agree on an expression that never fires.
     #[test]
-    fn never_firing_is_known(model in model()) {
+    fn all_methods_agree_on_never_fires(model in model()) {
         let expression = CronExpression::parse(&model.text).unwrap();
         let never = expression.never_fires();
         prop_assert_eq!(never, schedule(&model.text, "UTC", OverlapPolicy::Later).never_fires());
@@ -167,22 +170,22 @@ proptest! {
         prop_assert_eq!(never, expression.description().starts_with("never"));
     }
 
-    /// Any text is read or rejected with a place that is in it.
+    /// Any text is parsed, or rejected with a span inside it.
     #[test]
-    fn any_text_is_read_or_rejected(text in "\\PC{0,60}") {
+    fn any_text_is_parsed_or_rejected(text in "\\PC{0,60}") {
         check_any_text(&text)?;
     }
 
-    /// The same with the symbols of the dialect, which lead deeper.
+    /// The same with symbols of the dialect, which reach more branches of the parser.
     #[test]
-    fn any_symbols_are_read_or_rejected(text in "([0-9*/?LW#,-]{1,5}|MON|JAN|é|\t| ){0,9}( [0-9*/?LW#,-]{1,4}){5,8}") {
+    fn any_symbols_are_parsed_or_rejected(text in "([0-9*/?LW#,-]{1,5}|MON|JAN|é|\t| ){0,9}( [0-9*/?LW#,-]{1,4}){5,8}") {
         check_any_text(&text)?;
     }
 
-    /// A valid expression in which one character changes is read or rejected, and what is read
-    /// has an end.
+    /// A valid expression with one changed character is parsed or rejected. If it is parsed, its
+    /// search ends.
     #[test]
-    fn any_change_is_read_or_rejected(
+    fn any_change_is_parsed_or_rejected(
         model in model(),
         place in any::<prop::sample::Index>(),
         symbol in prop::sample::select(&[' ', ',', '-', '/', '*', '?', 'L', 'W', '#', '0', '9', 'é'][..]),
@@ -216,7 +219,7 @@ fn check_any_text(text: &str) -> Result<(), TestCaseError> {
 }
 
 #[test]
-fn expressions_that_never_fire_end_at_once() {
+fn the_search_ends_for_expressions_that_never_fire() {
     let never = [
         "0 0 0 30 2 ?",
         "* * * 31 2,4,6,9,11 ?",
@@ -243,9 +246,10 @@ fn expressions_that_never_fire_end_at_once() {
     }
 }
 
-/// The only time of the expression lies in a gap of the zone: a fact of the schedule.
+/// The only time of the expression lies in a gap of the zone, so the schedule never fires although
+/// the expression can.
 #[test]
-fn a_time_that_a_zone_leaves_out_never_fires_there() {
+fn a_time_in_a_gap_of_the_zone_never_fires() {
     let text = "0 30 2 8 3 ? 2026";
     assert!(!CronExpression::parse(text).unwrap().never_fires());
     assert!(schedule(text, "America/New_York", OverlapPolicy::Later).never_fires());

@@ -1,4 +1,4 @@
-//! A schedule without some days, against one that looks at every fire and asks of its day whether it is one of those.
+//! Schedules with excluded days, compared with a filter that checks the day of every fire.
 
 use jiff::Timestamp;
 use jiff::civil::{Date, Weekday};
@@ -6,7 +6,8 @@ use jiff::tz::TimeZone;
 use proptest::prelude::*;
 use trigger::{CronExpression, CronSchedule, ExcludedDays, OverlapPolicy, Zone};
 
-/// Zones in which clocks change at two in the night, at midnight, by half an hour, and in which a day was left out.
+/// Zones with clock changes at 02:00, at midnight and by half an hour, and one zone that skipped a
+/// day.
 const ZONES: [&str; 9] = [
     "UTC",
     "Asia/Shanghai",
@@ -19,7 +20,7 @@ const ZONES: [&str; 9] = [
     "Pacific/Apia",
 ];
 
-/// Around midnight, and over the day.
+/// Expressions around midnight, and over the whole day.
 const EXPRESSIONS: [&str; 8] = [
     "0 0 0 * * ?",
     "59 59 23 * * ?",
@@ -31,9 +32,9 @@ const EXPRESSIONS: [&str; 8] = [
     "0 45 23 ? * 6#3",
 ];
 
-/// One entry, as text and as what it means.
+/// One entry, as an independent model.
 #[derive(Clone, Debug)]
-enum Meant {
+enum EntryModel {
     Weekdays(i8, i8),
     DaysOfYear((i8, i8), (i8, i8)),
     Dates(Date, Date),
@@ -41,7 +42,7 @@ enum Meant {
 
 const NAMES: [&str; 7] = ["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"];
 
-impl Meant {
+impl EntryModel {
     fn text(&self) -> String {
         match self {
             Self::Weekdays(first, last) => {
@@ -83,20 +84,21 @@ fn day_of_year() -> impl Strategy<Value = (i8, i8)> {
     })
 }
 
-fn entry(near: Date) -> impl Strategy<Value = Meant> {
+fn entry(near: Date) -> impl Strategy<Value = EntryModel> {
     let dates = (-20..20_i32, 0..10_i32).prop_map(move |(from, days)| {
         let plus = |date: Date, days: i32| date.checked_add(jiff::Span::new().days(days)).unwrap();
         let first = plus(near, from);
-        Meant::Dates(first, plus(first, days))
+        EntryModel::Dates(first, plus(first, days))
     });
     prop_oneof![
-        (1..=7_i8, 1..=7_i8).prop_map(|(first, last)| Meant::Weekdays(first, last)),
-        (day_of_year(), day_of_year()).prop_map(|(first, last)| Meant::DaysOfYear(first, last)),
+        (1..=7_i8, 1..=7_i8).prop_map(|(first, last)| EntryModel::Weekdays(first, last)),
+        (day_of_year(), day_of_year())
+            .prop_map(|(first, last)| EntryModel::DaysOfYear(first, last)),
         dates,
     ]
 }
 
-/// Changes of the clocks in those zones, and ends of months and years.
+/// Clock changes in those zones, and ends of months and years.
 const CHANGES: [&str; 11] = [
     "2026-03-08T07:00:00Z",
     "2026-11-01T06:00:00Z",
@@ -111,7 +113,7 @@ const CHANGES: [&str; 11] = [
     "2026-12-31T23:59:59Z",
 ];
 
-/// An instant within some days of a change of the clocks, or any other.
+/// Returns an instant within some days of a clock change, or any other.
 fn instant() -> impl Strategy<Value = Timestamp> {
     let near = (prop::sample::select(&CHANGES[..]), -300_000..200_000_i64).prop_map(|(at, s)| {
         let at: Timestamp = at.parse().unwrap();
@@ -121,7 +123,7 @@ fn instant() -> impl Strategy<Value = Timestamp> {
     prop_oneof![3 => near, 1 => any]
 }
 
-fn case() -> impl Strategy<Value = (Timestamp, Vec<Meant>)> {
+fn case() -> impl Strategy<Value = (Timestamp, Vec<EntryModel>)> {
     instant().prop_flat_map(|at| {
         let near = TimeZone::UTC.to_datetime(at).date();
         (Just(at), prop::collection::vec(entry(near), 1..4))
@@ -132,14 +134,14 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(500))]
 
     #[test]
-    fn what_is_left_of_a_schedule_is_what_does_not_fall_on_an_excluded_day(
-        (after, meant) in case(),
+    fn a_schedule_keeps_exactly_the_fires_outside_of_excluded_days(
+        (after, entries) in case(),
         zone in prop::sample::select(&ZONES[..]),
         expression in prop::sample::select(&EXPRESSIONS[..]),
         both in any::<bool>(),
     ) {
-        let text = meant.iter().map(Meant::text).collect::<Vec<_>>().join(",");
-        // Lists that leave nothing over are refused; rows of the parser's own tests.
+        let text = entries.iter().map(EntryModel::text).collect::<Vec<_>>().join(",");
+        // Lists that exclude all days are errors; the tests of the parser cover them.
         let Ok(days) = ExcludedDays::parse(&text) else { return Ok(()) };
         prop_assert_eq!(&ExcludedDays::parse(&days.to_string()), &Ok(days.clone()));
         let overlap = if both { OverlapPolicy::Both } else { OverlapPolicy::Later };
@@ -149,13 +151,13 @@ proptest! {
         let clock = TimeZone::get(zone).unwrap();
         let holds = |at: Timestamp| {
             let date = clock.to_datetime(at).date();
-            meant.iter().any(|entry| entry.holds(date))
+            entries.iter().any(|entry| entry.holds(date))
         };
-        let looked_at: Vec<Timestamp> = all.upcoming(after).take(100).collect();
-        let expected: Vec<Timestamp> = looked_at.iter().copied().filter(|at| !holds(*at)).collect();
+        let all_fires: Vec<Timestamp> = all.upcoming(after).take(100).collect();
+        let expected: Vec<Timestamp> = all_fires.iter().copied().filter(|at| !holds(*at)).collect();
         let found: Vec<Timestamp> = some.upcoming(after).take(expected.len()).collect();
         prop_assert_eq!(&found, &expected, "{} in {}, not on {}", expression, zone, text);
-        for at in looked_at {
+        for at in all_fires {
             prop_assert_eq!(some.matches(at), !holds(at), "{}", at);
             prop_assert_eq!(days.contains(clock.to_datetime(at).date()), holds(at), "{}", at);
         }
@@ -163,7 +165,7 @@ proptest! {
 }
 
 #[test]
-fn the_day_is_that_of_the_zone_and_not_that_of_utc() {
+fn the_zone_determines_the_day_of_a_fire() {
     let schedule = |zone: &str, days: &str| {
         let hourly = CronExpression::parse("0 0 * * * ?").unwrap();
         CronSchedule::new(hourly, Zone::parse(zone).unwrap())
@@ -172,12 +174,12 @@ fn the_day_is_that_of_the_zone_and_not_that_of_utc() {
     let rows = [
         ("UTC", "SAT", "2026-11-20T23:00:00Z", "2026-11-22T00:00:00Z"),
         ("Asia/Shanghai", "SAT", "2026-11-20T15:00:00Z", "2026-11-21T16:00:00Z"),
-        // Midnight is not shown on that day: it begins at one.
+        // That day has no midnight: it begins at 01:00.
         ("America/Sao_Paulo", "2018-11-03", "2018-11-03T02:00:00Z", "2018-11-04T03:00:00Z"),
         ("America/Sao_Paulo", "2018-11-04", "2018-11-04T02:00:00Z", "2018-11-05T02:00:00Z"),
-        // A day of 25 hours is left out as a whole, both times that one o'clock is shown.
+        // A day of 25 hours is excluded as a whole, with both occurrences of 01:00.
         ("America/New_York", "2026-11-01", "2026-11-01T03:00:00Z", "2026-11-02T05:00:00Z"),
-        // There was no such day there.
+        // That day did not exist in the zone.
         ("Pacific/Apia", "2011-12-30", "2011-12-30T09:00:00Z", "2011-12-30T10:00:00Z"),
     ];
     for (zone, days, after, expected) in rows {
@@ -189,7 +191,7 @@ fn the_day_is_that_of_the_zone_and_not_that_of_utc() {
 }
 
 #[test]
-fn a_schedule_whose_only_days_are_left_out_never_fires() {
+fn a_schedule_with_all_its_days_excluded_never_fires() {
     let rows = [
         ("0 0 12 ? * SAT", "SAT", true),
         ("0 0 12 ? * SAT", "2026-01-01..2126-12-31", false),

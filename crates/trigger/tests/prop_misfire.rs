@@ -1,4 +1,4 @@
-//! Laws of misfire decisions: every fire gets exactly one verdict, and the right one.
+//! Laws of misfire decisions: every fire gets exactly one verdict, and the correct one.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn policy() -> impl Strategy<Value = MisfirePolicy> {
     ]
 }
 
-/// The fires with their verdicts, one by one.
+/// Returns the fires with their verdicts, one by one.
 fn by_fire(
     schedule: &dyn Schedule,
     verdicts: &[(FireRange, FireVerdict)],
@@ -43,7 +43,7 @@ fn by_fire(
     verdicts.iter().flat_map(each).collect()
 }
 
-/// What a fire deserves, looked at alone; `newer` is how many misfires are newer.
+/// Returns the expected verdict on a single fire; `newer` is the number of newer misfires.
 fn expected(
     situation: &Situation<'_>,
     fire: Timestamp,
@@ -76,7 +76,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn every_fire_gets_the_verdict_it_deserves(
+    fn every_fire_gets_its_expected_verdict(
         interval in 1..40_u64,
         policy in policy(),
         threshold in 0..30_u64,
@@ -120,10 +120,9 @@ proptest! {
         prop_assert_eq!(decision, decide(&situation));
     }
 
-    /// Whenever decisions are made, together they name every fire once, and only waiting fires
-    /// are named again.
+    /// Successive decisions together name every fire once. Only waiting fires are named again.
     #[test]
-    fn decisions_in_a_row_lose_nothing(
+    fn successive_decisions_lose_no_fire(
         policy in policy(),
         steps in prop::collection::vec((0..90_i64, any::<bool>()), 1..30),
     ) {
@@ -145,26 +144,33 @@ proptest! {
 }
 
 #[test]
-fn decisions_read_as_the_timelines_say() {
+fn decisions_agree_with_the_documented_timelines() {
     let catch_up = MisfirePolicy::CatchUp { window: Duration::from_secs(25), max: 2 };
     let cases = [
         ("on time", MisfirePolicy::RunOnceAfterwards, 0, 10, false, "run 10"),
-        ("just late", MisfirePolicy::Skip, 0, 14, false, "run 10"),
+        ("late by less than the threshold", MisfirePolicy::Skip, 0, 14, false, "run 10"),
         ("late", MisfirePolicy::Skip, 0, 15, false, "skip (late) 10"),
         ("nothing due", catch_up, 10, 19, false, "nothing is due"),
         ("the clock went back", catch_up, 100, 19, false, "nothing is due"),
-        ("busy", MisfirePolicy::RunOnceAfterwards, 0, 20, true, "wait 10..=20 (2 fires)"),
+        ("item running", MisfirePolicy::RunOnceAfterwards, 0, 20, true, "wait 10..=20 (2 fires)"),
         (
-            "busy, skipped",
+            "item running, fires skipped",
             MisfirePolicy::Skip,
             0,
             20,
             true,
             "skip (item running) 10..=20 (2 fires)",
         ),
-        ("down", MisfirePolicy::RunOnceAfterwards, 0, 33, false, "run once for 10..=30 (3 fires)"),
         (
-            "down, caught up",
+            "process down",
+            MisfirePolicy::RunOnceAfterwards,
+            0,
+            33,
+            false,
+            "run once for 10..=30 (3 fires)",
+        ),
+        (
+            "process down, fires caught up",
             catch_up,
             0,
             43,
@@ -172,7 +178,7 @@ fn decisions_read_as_the_timelines_say() {
             "skip (out of window) 10, catch up 20..=30 (2 fires), run 40",
         ),
         (
-            "down, too many",
+            "process down, more fires than the window",
             catch_up,
             0,
             46,
@@ -193,7 +199,7 @@ fn decisions_read_as_the_timelines_say() {
 }
 
 #[test]
-fn what_waited_runs_once_however_short_the_wait() {
+fn pending_fires_run_once_even_after_a_short_wait() {
     let schedule = every(10);
     let busy = Situation {
         is_running: true,
@@ -207,7 +213,8 @@ fn what_waited_runs_once_however_short_the_wait() {
     assert_eq!(decide(&idle).to_string(), "run once for 1970-01-01T00:00:10Z");
 }
 
-/// Ten years of a schedule of every second: the ends are exact, the count stops.
+/// Ten years of a schedule of every second: the first and last fires are exact, and the count stops
+/// at the limit.
 #[test]
 fn long_outages_are_decided_quickly() {
     let expression = CronExpression::parse("* * * * * ?").unwrap();
@@ -235,7 +242,7 @@ fn long_outages_are_decided_quickly() {
 }
 
 #[test]
-fn extreme_values_are_no_trouble() {
+fn extreme_values_give_a_decision() {
     let schedule = every(10);
     for policy in [
         MisfirePolicy::Skip,
@@ -255,10 +262,10 @@ fn extreme_values_are_no_trouble() {
     }
 }
 
-/// Limits that lie in the first pass of an overlap, from where cron looks past a part of the
-/// second one, lose no fire.
+/// Limits may lie in the first pass of an overlap, from where cron skips a part of the second pass.
+/// No fire may be lost.
 #[test]
-fn an_overlap_loses_nothing() {
+fn no_fire_is_lost_in_an_overlap() {
     let expression = CronExpression::parse("0 0/10 * * * ?").unwrap();
     let schedule = CronSchedule::new(expression, Zone::parse("America/New_York").unwrap());
     let last_handled: Timestamp = "2026-11-01T00:30:00-04:00".parse().unwrap();

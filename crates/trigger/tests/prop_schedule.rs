@@ -1,4 +1,4 @@
-//! Laws of fixed intervals and single instants, and the edges of both.
+//! Laws of fixed intervals and single instants, and their limits.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ fn instant() -> impl Strategy<Value = Timestamp> {
         .prop_map(|ms| Timestamp::from_millisecond(ms).unwrap())
 }
 
-/// Multiples of the interval, added up one by one from the start.
+/// Adds the interval to the start, one by one.
 fn by_steps(start: Timestamp, interval: Duration, after: Timestamp) -> Timestamp {
     let mut at = start;
     while at <= after {
@@ -31,7 +31,7 @@ proptest! {
     ) {
         let interval = Duration::from_millis(interval);
         let schedule = FixedInterval::new(start, interval).unwrap();
-        // At most so many steps that they can be counted.
+        // Few enough steps to be counted one by one.
         let steps = distance.unsigned_abs() / 1_000 + 1;
         let after = match distance < 0 {
             true => start.checked_sub(Duration::from_millis(distance.unsigned_abs())).unwrap(),
@@ -41,19 +41,19 @@ proptest! {
     }
 
     #[test]
-    fn a_single_instant_is_after_what_is_before_it(at in instant(), after in instant()) {
+    fn a_single_instant_fires_only_after_earlier_instants(at in instant(), after in instant()) {
         prop_assert_eq!(Once::at(at).next_after(after), (after < at).then_some(at));
         prop_assert_eq!(Once::at(at).next_after(at), None);
     }
 }
 
 #[test]
-fn the_shortest_interval_is_accepted_and_nothing_shorter() {
+fn the_minimum_interval_is_accepted_and_shorter_ones_are_rejected() {
     let shortest = FixedInterval::MIN_INTERVAL;
     let rows = [
-        ("the shortest", shortest, true),
-        ("less", shortest - Duration::from_nanos(1), false),
-        ("nothing", Duration::ZERO, false),
+        ("the minimum", shortest, true),
+        ("below the minimum", shortest - Duration::from_nanos(1), false),
+        ("zero", Duration::ZERO, false),
     ];
     for (case, interval, valid) in rows {
         let schedule = FixedInterval::new(Timestamp::UNIX_EPOCH, interval);
@@ -61,7 +61,7 @@ fn the_shortest_interval_is_accepted_and_nothing_shorter() {
     }
 }
 
-/// A schedule that always names the same instant, which is against the rule.
+/// A schedule that violates the rule: it always returns the same instant.
 #[derive(Debug)]
 struct Stuck(Timestamp);
 
@@ -76,7 +76,7 @@ impl Schedule for Stuck {
 }
 
 #[test]
-fn fire_times_end_where_a_schedule_repeats_itself() {
+fn fire_times_end_if_a_schedule_does_not_advance() {
     let at = Timestamp::from_second(10).unwrap();
     let fires: Vec<_> = trigger::Upcoming::new(&Stuck(at), Timestamp::UNIX_EPOCH).take(3).collect();
     assert_eq!(fires, [at]);

@@ -1,4 +1,4 @@
-//! The timer queue does what a sorted list does.
+//! The timer queue agrees with a sorted list.
 
 use jiff::Timestamp;
 use proptest::prelude::*;
@@ -27,7 +27,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn it_behaves_like_a_sorted_list(steps in prop::collection::vec(step(), 0..80)) {
+    fn the_queue_agrees_with_a_sorted_list(steps in prop::collection::vec(step(), 0..80)) {
         let mut queue = TimerQueue::default();
         let mut list: Vec<(Timestamp, u8)> = Vec::new();
         let remove = |list: &mut Vec<(Timestamp, u8)>, key: u8| {
@@ -57,7 +57,7 @@ proptest! {
     }
 }
 
-/// Thousands of jobs: all come out, in order of time and then of key.
+/// Thousands of keys come out in order of time and then of key.
 #[test]
 fn thousands_of_keys_come_out_in_order() {
     const KEYS: i64 = 20_000;

@@ -1,4 +1,4 @@
-//! What is counted: a copy of this repository's own files.
+//! The counted files: a copy of this repository's own files.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 
 use crate::{Error, workspace};
 
-/// Folders that hold what was built or fetched, not what was written.
+/// Folders with build artifacts or downloads instead of sources.
 const SKIPPED_FOLDERS: [&str; 2] = ["target", ".git"];
 
 /// A folder of files and the number of lines of each, by its path in the folder.
@@ -27,13 +27,13 @@ impl Corpus {
     fn copy(source: &Path, folder: PathBuf) -> Result<Corpus, Error> {
         let paths = match tracked_files(source) {
             Some(paths) => paths,
-            // An unpacked archive has no git; everything in it was written.
+            // An unpacked archive has no git repository, and all of its files are sources.
             None => files_below(source)?,
         };
         let mut lines = BTreeMap::new();
         for path in paths {
             let original = source.join(&path);
-            // Git also lists files that have just been deleted, and links.
+            // Git also lists deleted files and links.
             if !original.is_file() || original.is_symlink() {
                 continue;
             }
@@ -52,13 +52,13 @@ impl Corpus {
         self.lines.values().sum()
     }
 
-    /// Asks `wc -l` for the number of lines of all files.
+    /// Returns the number of lines of all files by `wc -l`.
     pub(super) fn total_by_wc(&self) -> Result<u64, Error> {
         let line = || "wc -l".to_owned();
         let mut wc = Command::new("wc");
         wc.arg("-l").stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut wc = wc.spawn().map_err(|source| Error::Start { line: line(), source })?;
-        let mut input = wc.stdin.take().expect("the input was asked for");
+        let mut input = wc.stdin.take().expect("the input is piped");
         for path in self.lines.keys() {
             let path = self.folder.join(path);
             let bytes = fs::read(&path).map_err(Error::file("read", &path))?;
@@ -72,12 +72,12 @@ impl Corpus {
     }
 }
 
-/// Counts lines as `wc -l` does: by their ends.
+/// Counts line ends, as `wc -l` does.
 fn count_lines(bytes: &[u8]) -> u64 {
     bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
-/// Lists what git knows or would add, or `None` where there is no git repository.
+/// Lists tracked files and files that git would add. Returns `None` without a git repository.
 fn tracked_files(root: &Path) -> Option<Vec<String>> {
     let mut git = Command::new("git");
     git.args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"]);
@@ -88,7 +88,7 @@ fn tracked_files(root: &Path) -> Option<Vec<String>> {
     (output.status.success() && !paths.is_empty()).then_some(paths)
 }
 
-/// Lists all files below `root` but what was built, by their paths in it.
+/// Lists all files below `root` except build artifacts, by their paths in it.
 fn files_below(root: &Path) -> Result<Vec<String>, Error> {
     let mut paths = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -100,7 +100,7 @@ fn files_below(root: &Path) -> Result<Vec<String>, Error> {
             if path.is_dir() && !path.is_symlink() && !is_skipped {
                 folders.push(path);
             } else if path.is_file() {
-                let inside = path.strip_prefix(root).expect("it was found below the root");
+                let inside = path.strip_prefix(root).expect("the file is below the root");
                 paths.push(inside.to_string_lossy().into_owned());
             }
         }
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unpacked_archive_is_copied_without_what_was_built() {
+    fn unpacked_archive_is_copied_without_build_artifacts() {
         let (source, copy) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
         put(
             source.path(),
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn this_repository_has_its_own_sources_and_nothing_built() {
+    fn copy_of_this_repository_has_its_sources_and_no_build_artifacts() {
         let copy = tempfile::tempdir().unwrap();
         let corpus = Corpus::copy_to(copy.path().to_owned()).unwrap();
         assert!(corpus.lines.contains_key("xtask/src/demo/corpus.rs"), "{:?}", corpus.lines.keys());

@@ -1,9 +1,9 @@
-//! `cargo xtask demo`: a worker is killed in the middle of an item, and nothing is lost or doubled.
+//! `cargo xtask demo`: a worker is killed while it runs an item, and no result is lost or repeated.
 //!
-//! Several processes count the lines of this repository's own files, each file in exactly one item of
-//! a sharded job. One of them is killed inside an item. In reading order: `corpus` is what they count,
-//! `protocol` what they say while they do, `worker` their processes, `results` what they wrote,
-//! `verdict` what has to be true in the end.
+//! Several workers count the lines of this repository's own files, each file in exactly one item of
+//! a sharded job. One worker is killed while it runs an item. In reading order: `corpus` (counted
+//! files) · `protocol` (events of workers) · `worker` (processes) · `results` (written results) ·
+//! `verdict` (checks).
 
 mod corpus;
 mod protocol;
@@ -21,31 +21,30 @@ use zookeeper_fixture::Server;
 use crate::program::Programs;
 use crate::{Error, zookeeper};
 
-/// Why the demonstration did not show what it should.
+/// Reason why the demonstration failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub(crate) enum DemoError {
-    #[error("waited {after:?} for {awaited}, in vain; {found}")]
+    #[error("waited {after:?} for {awaited}; {found}")]
     Deadline { awaited: String, after: Duration, found: String },
-    #[error("{worker} ended by itself with {status}; the end of its log:\n{log_tail}")]
+    #[error("the worker {worker} ended by itself with {status}; the end of its log:\n{log_tail}")]
     WorkerEnded { worker: String, status: ExitStatus, log_tail: String },
     #[error(
-        "{worker} ended with {status} instead of exit status 0 after SIGTERM; the end of its log:\n{log_tail}"
+        "the worker {worker} ended with {status} instead of exit status 0 after SIGTERM; the end \
+         of its log:\n{log_tail}"
     )]
     WorkerFailed { worker: String, status: ExitStatus, log_tail: String },
-    #[error("{worker} said `{line}`: {reason}")]
+    #[error("the worker {worker} wrote `{line}`: {reason}")]
     Protocol { worker: String, line: String, reason: String },
-    #[error("{} holds {content:?}: {reason}", .path.display())]
+    #[error("{} contains {content:?}: {reason}", .path.display())]
     Result { path: PathBuf, content: String, reason: String },
-    #[error(
-        "{n_attempts} times in a row the worker had finished its item before it could be killed"
-    )]
-    NeverInside { n_attempts: usize },
+    #[error("the worker had finished its item before it was killed, {n_attempts} times in a row")]
+    NeverKilledInRun { n_attempts: usize },
     #[error("{} of {n_checks} checks failed: {}", .failed.len(), .failed.join("; "))]
     Checks { n_checks: usize, failed: Vec<String> },
 }
 
-/// Runs the demonstration as often as the arguments say.
+/// Runs the demonstration for the number of rounds in the arguments.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let n_rounds = parse_rounds(arguments)?;
     zookeeper::ensure()?;
@@ -55,7 +54,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     println!("ZooKeeper listens on {}", server.connect_string());
     for n in 1..=n_rounds {
         println!("\nround {n} of {n_rounds}");
-        round::play(program, &server, n)?;
+        round::run(program, &server, n)?;
     }
     println!("\ncargo xtask demo: {n_rounds} rounds, every check passed");
     Ok(())

@@ -1,30 +1,30 @@
-//! What a worker says on its standard output: one line per event, `name key=value key=value`.
+//! Events on a worker's standard output: one line each, `name key=value key=value`.
 
 use std::collections::BTreeMap;
 
-/// An event in a worker's life that matters here.
+/// An event of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Event {
-    /// It has begun an item and will write the item's result under this token.
+    /// The worker has begun an item, and will write its result under this token.
     ItemStarted {
         /// The item, from 0.
         item: u64,
-        /// The fencing token of this execution.
+        /// The fencing token of the run.
         token: u64,
     },
-    /// It has written the item's result.
+    /// The worker has written the item's result.
     ItemDone {
         /// The item, from 0.
         item: u64,
-        /// The fencing token of this execution.
+        /// The fencing token of the run.
         token: u64,
     },
-    /// Anything else.
+    /// An event that the demonstration does not use.
     Other,
 }
 
 impl Event {
-    /// Reads one line; the error says what is wrong with it.
+    /// Parses one line. The error names the missing or invalid field.
     pub(super) fn parse(line: &str) -> Result<Event, String> {
         let mut words = line.split_whitespace();
         let name = words.next().unwrap_or_default();
@@ -60,7 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read() {
+    fn events_are_parsed() {
         let started = |item, token| Ok(Event::ItemStarted { item, token });
         let rows = [
             ("item-started item=3 token=7 source=NORMAL", started(3, 7)),

@@ -1,4 +1,5 @@
-//! What the workers wrote: the final result of each item, and the log of accepted and rejected writes.
+//! Results of the workers: the final result of each item, and the logs of accepted and rejected
+//! writes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -39,7 +40,7 @@ pub(super) struct Acceptance {
     pub(super) n_lines: u64,
 }
 
-/// Everything in the workers' output folder.
+/// Contents of the workers' output folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Results {
     pub(super) items: BTreeMap<u64, ItemResult>,
@@ -48,7 +49,7 @@ pub(super) struct Results {
 }
 
 impl Results {
-    /// Reads the output folder. A result file is whole, because it appears by a rename.
+    /// Reads the output folder. Result files are complete, because they appear by a rename.
     pub(super) fn read(folder: &Path) -> Result<Results, Error> {
         let mut items = BTreeMap::new();
         let list = || fs::read_dir(folder)?.collect::<io::Result<Vec<_>>>();
@@ -66,7 +67,7 @@ impl Results {
         })
     }
 
-    /// Returns the items without a result, or `None` if not even their number is known.
+    /// Returns the items without a result, or `None` if the number of items is unknown.
     pub(super) fn missing(&self) -> Option<Vec<u64>> {
         let total = self.items.values().next()?.total_items;
         Some((0..total).filter(|item| !self.items.contains_key(item)).collect())
@@ -84,7 +85,7 @@ fn read_item(path: &Path, item: u64) -> Result<ItemResult, Error> {
         serde_json::from_str(&content).map_err(|error| refuse(error.to_string()))?;
     match result.item == item {
         true => Ok(result),
-        false => Err(refuse(format!("the name of the file says item {item}")).into()),
+        false => Err(refuse(format!("the file is named after item {item}")).into()),
     }
 }
 
@@ -113,14 +114,14 @@ fn parse_acceptance(line: &str) -> Option<Acceptance> {
     })
 }
 
-/// Reads the whole lines of a log; one that does not exist yet is empty.
+/// Reads the complete lines of a log. A missing log is empty.
 fn read_log(path: &Path) -> Result<String, Error> {
     let mut log = match fs::read_to_string(path) {
         Ok(log) => log,
         Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
         Err(error) => return Err(Error::file("read", path)(error)),
     };
-    // A line that is being appended right now is not there yet.
+    // A line without an end is still being appended.
     log.truncate(log.rfind('\n').map_or(0, |end| end + 1));
     Ok(log)
 }
@@ -141,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn an_output_folder_is_read() {
+    fn output_folder_is_read() {
         let results = read(&[
             ("item-1.json", ITEM),
             ("item-1.lock", ""),
@@ -154,23 +155,32 @@ mod tests {
         assert_eq!(results.missing(), Some(vec![0, 2]));
         let accepted: Vec<_> =
             results.accepted.iter().map(|a| (a.item, a.token, &*a.source)).collect();
-        assert_eq!(accepted, [(1, 7, "NORMAL"), (2, 8, "FAILOVER")], "half a line is no line");
+        assert_eq!(
+            accepted,
+            [(1, 7, "NORMAL"), (2, 8, "FAILOVER")],
+            "an incomplete line is ignored"
+        );
         assert_eq!(results.n_rejected, 1);
     }
 
     #[test]
-    fn an_empty_folder_does_not_say_how_many_items_there_are() {
+    fn number_of_items_is_unknown_for_an_empty_folder() {
         let results = read(&[]).unwrap();
         assert_eq!((results.missing(), results.n_rejected), (None, 0));
     }
 
     #[test]
-    fn what_cannot_be_read_is_an_error_that_names_the_file() {
+    fn invalid_results_are_rejected_with_the_file_name() {
         let rows = [
-            ("not JSON", "item-1.json", "{", "item-1.json holds \"{\": EOF while parsing"),
-            ("another item", "item-2.json", ITEM, "the name of the file says item 2"),
+            ("not JSON", "item-1.json", "{", "item-1.json contains \"{\": EOF while parsing"),
+            ("another item", "item-2.json", ITEM, "the file is named after item 2"),
             ("a field missing", "accepted.log", "1 7 worker-1 NORMAL 1\n", "expected `item token"),
-            ("no number", "accepted.log", "1 x worker-1 NORMAL 1 12\n", "accepted.log holds \"1 x"),
+            (
+                "no number",
+                "accepted.log",
+                "1 x worker-1 NORMAL 1 12\n",
+                "accepted.log contains \"1 x",
+            ),
         ];
         for (case, name, content, expected) in rows {
             let message = read(&[(name, content)]).unwrap_err().to_string();

@@ -1,4 +1,5 @@
-//! One round: start workers, kill one inside an item, wait for all results, judge them.
+//! One round: starts workers, kills one while it runs an item, waits for all results, and checks
+//! them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,32 +16,32 @@ use super::corpus::Corpus;
 use super::protocol::Event;
 use super::results::Results;
 use super::verdict::{self, Evidence, Victim};
-use super::worker::{News, What, Worker};
+use super::worker::{Message, Output, Worker};
 use crate::Error;
 
 const N_WORKERS: usize = 3;
-/// How long a worker rests inside an item, between reading its files and writing its result.
+/// Pause of a worker between reading an item's files and writing its result, in milliseconds.
 const HOLD_ITEM_MS: u32 = 400;
 const FIRST_ITEM_LIMIT: Duration = Duration::from_secs(60);
 const RESULTS_LIMIT: Duration = Duration::from_secs(120);
 const END_LIMIT: Duration = Duration::from_secs(20);
-/// How often the output folder is looked at while nobody says anything.
-const LOOK_INTERVAL: Duration = Duration::from_millis(100);
-/// A worker may finish its item while the kill is on its way; then the round is played again.
+/// Interval at which the output folder is read while no worker reports an event.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
+/// Maximum number of attempts: a worker may finish its item before it is killed.
 const MAX_ATTEMPTS: usize = 5;
 
-/// Plays a round on a namespace and in folders of its own.
-pub(super) fn play(program: &Path, server: &Server, n: u32) -> Result<(), Error> {
+/// Runs a round in a namespace and folders of its own.
+pub(super) fn run(program: &Path, server: &Server, n: u32) -> Result<(), Error> {
     for attempt in 1..=MAX_ATTEMPTS {
         let namespace = format!("demo-{n}-{attempt}");
         let mut round = Round::start(program, server, &namespace)?;
-        let victims = round.kill_a_worker_inside_an_item()?;
+        let victims = round.kill_worker_with_item()?;
         if !victims.is_empty() {
             return round.finish(&victims);
         }
-        println!("the worker had written its result before it died; once more");
+        println!("the worker had written its result before it was killed; the round is repeated");
     }
-    Err(DemoError::NeverInside { n_attempts: MAX_ATTEMPTS }.into())
+    Err(DemoError::NeverKilledInRun { n_attempts: MAX_ATTEMPTS }.into())
 }
 
 struct Round {
@@ -48,10 +49,10 @@ struct Round {
     output: PathBuf,
     workers: Vec<Worker>,
     killed: Option<usize>,
-    news: Receiver<News>,
-    /// The items each worker has started and not finished, with their tokens.
+    messages: Receiver<Message>,
+    /// Running items of each worker, with their tokens.
     running: BTreeMap<(usize, u64), u64>,
-    // Dropped last: the workers write into it.
+    // Dropped last, because the workers write into it.
     _folder: TempDir,
 }
 
@@ -65,7 +66,7 @@ impl Round {
         println!("{} files with {} lines to count", corpus.lines.len(), corpus.total());
         let output = folder.path().join("results");
         fs::create_dir_all(&output).map_err(Error::file("create", &output))?;
-        let (tell, news) = mpsc::channel();
+        let (sender, messages) = mpsc::channel();
         let mut workers = Vec::new();
         for index in 0..N_WORKERS {
             let name = format!("worker-{}", index + 1);
@@ -78,26 +79,27 @@ impl Round {
                 .arg(&output)
                 .args(["--instance", &name])
                 .args(["--hold-item-ms", &HOLD_ITEM_MS.to_string()]);
-            workers.push(Worker::start(index, name, command, folder.path(), tell.clone())?);
+            workers.push(Worker::start(index, name, command, folder.path(), sender.clone())?);
         }
         Ok(Round {
             corpus,
             output,
             workers,
             killed: None,
-            news,
+            messages,
             running: BTreeMap::new(),
             _folder: folder,
         })
     }
 
-    /// Kills the first worker that starts an item, and returns the items it was inside of: started,
-    /// not reported as done, and without an accepted result.
-    fn kill_a_worker_inside_an_item(&mut self) -> Result<Vec<Victim>, Error> {
+    /// Kills the first worker that starts an item, and returns its orphaned items.
+    ///
+    /// They are started, not reported as done, and without an accepted result.
+    fn kill_worker_with_item(&mut self) -> Result<Vec<Victim>, Error> {
         let index = self.wait_for_a_started_item()?;
         self.workers[index].kill()?;
         self.killed = Some(index);
-        self.hear_out(index)?;
+        self.drain_output(index)?;
         let accepted = Results::read(&self.output)?.accepted;
         let worker = self.workers[index].name.clone();
         let started = self.running.iter().filter(|((owner, _), _)| *owner == index);
@@ -108,62 +110,62 @@ impl Round {
             })
             .collect();
         for Victim { worker, item, token } in &victims {
-            println!("killed {worker} inside item {item}, token {token}");
+            println!("killed {worker} while it ran item {item}, token {token}");
         }
         Ok(victims)
     }
 
-    /// Waits until some worker is inside an item, and returns that worker.
+    /// Waits until a worker runs an item, and returns the index of the worker.
     fn wait_for_a_started_item(&mut self) -> Result<usize, Error> {
         let deadline = Instant::now() + FIRST_ITEM_LIMIT;
         loop {
             if let Some((index, _)) = self.running.keys().next() {
                 return Ok(*index);
             }
-            if !self.listen(deadline)? {
+            if !self.receive(deadline)? {
                 return Err(DemoError::Deadline {
-                    awaited: "a worker to say `item-started`".to_owned(),
+                    awaited: "an event `item-started` of a worker".to_owned(),
                     after: FIRST_ITEM_LIMIT,
-                    found: "no worker is inside an item".to_owned(),
+                    found: "no worker runs an item".to_owned(),
                 }
                 .into());
             }
         }
     }
 
-    /// Takes in everything a killed worker had said before it died.
-    fn hear_out(&mut self, index: usize) -> Result<(), Error> {
+    /// Handles all events of a killed worker until the end of its output.
+    fn drain_output(&mut self, index: usize) -> Result<(), Error> {
         loop {
-            let news = self.news.recv().expect("a dead worker falls silent before its voice ends");
-            let is_over = news.worker == index && matches!(news.what, What::FellSilent);
-            self.take_in(news)?;
+            let message = self.messages.recv().expect("the output ends before its sender");
+            let is_over = message.worker == index && matches!(message.output, Output::Ended);
+            self.handle(message)?;
             if is_over {
                 return Ok(());
             }
         }
     }
 
-    /// Takes in one piece of news; returns whether one came before the deadline.
-    fn listen(&mut self, deadline: Instant) -> Result<bool, Error> {
-        match self.news.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
-            Ok(news) => self.take_in(news).map(|()| true),
+    /// Handles one message. Returns whether one arrived before the deadline.
+    fn receive(&mut self, deadline: Instant) -> Result<bool, Error> {
+        match self.messages.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            Ok(message) => self.handle(message).map(|()| true),
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(false),
         }
     }
 
-    fn take_in(&mut self, News { worker, what }: News) -> Result<(), Error> {
-        let said = match what {
-            What::Said(said) => said,
-            What::FellSilent if self.killed == Some(worker) => return Ok(()),
-            What::FellSilent => return Err(self.workers[worker].ended_by_itself()?.into()),
+    fn handle(&mut self, Message { worker, output }: Message) -> Result<(), Error> {
+        let line = match output {
+            Output::Line(line) => line,
+            Output::Ended if self.killed == Some(worker) => return Ok(()),
+            Output::Ended => return Err(self.workers[worker].ended_by_itself()?.into()),
         };
-        match self.workers[worker].parse(&said)? {
+        match self.workers[worker].parse(&line)? {
             Event::ItemStarted { item, token } => {
-                println!("  {}: {said}", self.workers[worker].name);
+                println!("  {}: {line}", self.workers[worker].name);
                 self.running.insert((worker, item), token);
             }
             Event::ItemDone { item, .. } => {
-                println!("  {}: {said}", self.workers[worker].name);
+                println!("  {}: {line}", self.workers[worker].name);
                 self.running.remove(&(worker, item));
             }
             Event::Other => {}
@@ -192,8 +194,8 @@ impl Round {
         self.end_survivors()
     }
 
-    /// Waits until every item has a result, those of the killed worker a new one, and nobody is
-    /// inside an item any more.
+    /// Waits until every item has a result, those of the killed worker a new one, and no worker
+    /// runs an item.
     fn wait_for_results(&mut self, victims: &[Victim]) -> Result<Results, Error> {
         let deadline = Instant::now() + RESULTS_LIMIT;
         loop {
@@ -211,7 +213,7 @@ impl Round {
                 }
                 .into());
             }
-            self.listen(deadline.min(Instant::now() + LOOK_INTERVAL))?;
+            self.receive(deadline.min(Instant::now() + POLL_INTERVAL))?;
         }
     }
 
@@ -224,7 +226,7 @@ impl Round {
         workers.filter(|(index, _)| self.killed != Some(*index)).map(|(_, worker)| worker)
     }
 
-    /// Asks the remaining workers to end, and requires each to do so with exit code 0.
+    /// Sends SIGTERM to the remaining workers, and requires exit code 0 of each.
     fn end_survivors(mut self) -> Result<(), Error> {
         self.survivors().try_for_each(Worker::terminate)?;
         let killed = self.killed;
@@ -237,7 +239,7 @@ impl Round {
     }
 }
 
-/// Returns whether no result is one that a worker wrote in the moment it was killed.
+/// Returns whether each orphaned item has a result of a later run.
 fn are_superseded(victims: &[Victim], results: &Results) -> bool {
     let token = |item| results.items.get(&item).map(|result| result.token);
     victims.iter().all(|victim| token(victim.item) != Some(victim.token))
@@ -245,10 +247,10 @@ fn are_superseded(victims: &[Victim], results: &Results) -> bool {
 
 fn describe_missing(missing: Option<Vec<u64>>) -> String {
     match missing {
-        None => "there is no result at all".to_owned(),
+        None => "no item has a result".to_owned(),
         Some(missing) if missing.is_empty() => {
-            "all are there, but a worker is still inside one, or owes the killed one's".to_owned()
+            "all items have results, but one still runs or has only the killed worker's".to_owned()
         }
-        Some(missing) => format!("there is none of the items {missing:?}"),
+        Some(missing) => format!("the items {missing:?} have no result"),
     }
 }

@@ -1,4 +1,4 @@
-//! What has to be true in the end, as a list of checks over what was written.
+//! Checks of the written results.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,22 +13,22 @@ pub(super) struct Victim {
     pub(super) token: u64,
 }
 
-/// Everything the checks look at.
+/// Data that the checks compare.
 #[derive(Debug)]
 pub(super) struct Evidence<'a> {
     /// The true number of lines of each file.
     pub(super) lines: &'a BTreeMap<String, u64>,
     /// The true number of all lines, by `wc -l`.
     pub(super) wc_total: u64,
-    /// What the workers wrote.
+    /// The results of the workers.
     pub(super) results: &'a Results,
-    /// What was running when its worker was killed; at least one item.
+    /// The orphaned items of the killed worker, at least one.
     pub(super) victims: &'a [Victim],
     /// The names of the workers that were not killed.
     pub(super) survivors: &'a [String],
 }
 
-/// What was expected, what was found, and whether that is good enough.
+/// Expected and found value of a check, and its verdict.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Check {
     pub(super) what: String,
@@ -52,7 +52,7 @@ impl fmt::Display for Check {
     }
 }
 
-/// Makes all checks; the demonstration has succeeded if all of them hold.
+/// Returns all checks. The demonstration succeeds if all of them hold.
 pub(super) fn checks(evidence: &Evidence<'_>) -> Vec<Check> {
     let mut checks = vec![
         total_of_lines(evidence),
@@ -103,7 +103,7 @@ fn files_in_one_item(evidence: &Evidence<'_>) -> Check {
     Check::equal("files not counted under exactly one token", "none", list(wrong))
 }
 
-/// Two accepted writes of an item would have counted its files twice.
+/// Checks that no item has two accepted writes, which would count its files twice.
 fn one_acceptance_per_item(evidence: &Evidence<'_>) -> Check {
     let wrong = evidence.results.items.keys().filter_map(|item| {
         let tokens =
@@ -148,8 +148,8 @@ fn takeover(evidence: &Evidence<'_>, victim: &Victim) -> Check {
         format!("{source} by {instance}, token {token}")
     });
     Check {
-        what: format!("item {item}, cut short at {worker}, token {token}"),
-        expected: format!("FAILOVER by another, token above {token}"),
+        what: format!("item {item}, orphaned by {worker}, token {token}"),
+        expected: format!("FAILOVER by another worker, token above {token}"),
         found: found.unwrap_or_else(|| "no result".to_owned()),
         holds: result.is_some_and(|result| {
             result.source == "FAILOVER"
@@ -159,7 +159,7 @@ fn takeover(evidence: &Evidence<'_>, victim: &Victim) -> Check {
     }
 }
 
-/// Joins what was found, which may be nothing.
+/// Joins the findings, or returns `none` without any.
 fn list(found: impl Iterator<Item = String>) -> String {
     let found: Vec<String> = found.collect();
     if found.is_empty() { "none".to_owned() } else { found.join(", ") }
@@ -189,7 +189,7 @@ mod tests {
         }
     }
 
-    /// Two items of three files; worker-1 was killed inside item 1 and worker-2 took it over.
+    /// Returns two items of three files. worker-1 was killed in item 1, and worker-2 took it over.
     fn good() -> Results {
         let items = [
             item(0, 4, "worker-2", "NORMAL", &[("a", 10), ("b", 5)]),
@@ -213,12 +213,12 @@ mod tests {
     }
 
     #[test]
-    fn a_clean_takeover_passes_every_check() {
+    fn correct_takeover_passes_every_check() {
         assert_eq!(failures(&good()), Vec::<String>::new());
     }
 
-    /// Changes the good results in one way.
-    type Spoil = fn(&mut Results);
+    /// A change that makes the good results wrong.
+    type Fault = fn(&mut Results);
 
     /// Replaces an item's result, and the line of the log with it.
     fn replace(results: &mut Results, item: ItemResult) {
@@ -228,12 +228,12 @@ mod tests {
     }
 
     #[test]
-    fn every_way_to_go_wrong_fails_a_check_that_says_so() {
-        let rows: [(&str, Spoil, &str); 11] = [
+    fn every_fault_fails_a_check_that_names_it() {
+        let rows: [(&str, Fault, &str); 11] = [
             (
                 "a lost item",
                 |r| drop(r.items.remove(&1)),
-                "item 1, cut short at worker-1, token 5: no result",
+                "item 1, orphaned by worker-1, token 5: no result",
             ),
             (
                 "a lost file",
@@ -251,7 +251,7 @@ mod tests {
                 "files with a wrong number of lines: c has 7, not 8",
             ),
             (
-                "a file out of nowhere",
+                "a file that does not exist",
                 |r| replace(r, item(1, 6, "worker-2", "FAILOVER", &[("c", 7), ("d", 0)])),
                 "files with a wrong number of lines: d does not exist",
             ),
@@ -261,7 +261,7 @@ mod tests {
                 "items not accepted exactly once: item 1 (tokens: 6, 6)",
             ),
             (
-                "a result nobody accepted",
+                "a result without an accepted write",
                 |r| r.accepted.truncate(1),
                 "results that differ from accepted.log: item 1",
             ),
@@ -273,22 +273,22 @@ mod tests {
             (
                 "written by the killed worker",
                 |r| replace(r, item(1, 6, "worker-1", "FAILOVER", &[("c", 7)])),
-                "item 1, cut short at worker-1, token 5: FAILOVER by worker-1, token 6",
+                "item 1, orphaned by worker-1, token 5: FAILOVER by worker-1, token 6",
             ),
             (
                 "not a failover",
                 |r| replace(r, item(1, 6, "worker-3", "NORMAL", &[("c", 7)])),
-                "item 1, cut short at worker-1, token 5: NORMAL by worker-3, token 6",
+                "item 1, orphaned by worker-1, token 5: NORMAL by worker-3, token 6",
             ),
             (
                 "the token did not grow",
                 |r| replace(r, item(1, 5, "worker-3", "FAILOVER", &[("c", 7)])),
-                "item 1, cut short at worker-1, token 5: FAILOVER by worker-3, token 5",
+                "item 1, orphaned by worker-1, token 5: FAILOVER by worker-3, token 5",
             ),
         ];
-        for (case, spoil, expected) in rows {
+        for (case, fault, expected) in rows {
             let mut results = good();
-            spoil(&mut results);
+            fault(&mut results);
             let failures = failures(&results);
             assert!(failures.iter().any(|failure| failure == expected), "{case}: {failures:#?}");
         }

@@ -1,4 +1,4 @@
-//! The worker processes, and everything they say, in the order in which it arrives.
+//! Worker processes and their output, in the order of arrival.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
@@ -18,20 +18,20 @@ use crate::steps::line;
 const LOG_TAIL_LINES: usize = 30;
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
-/// Something that happened to the worker with this index.
+/// Output of the worker with this index.
 #[derive(Debug)]
-pub(super) struct News {
+pub(super) struct Message {
     pub(super) worker: usize,
-    pub(super) what: What,
+    pub(super) output: Output,
 }
 
-/// What a worker's standard output brought.
+/// A part of a worker's standard output.
 #[derive(Debug)]
-pub(super) enum What {
-    /// A whole line.
-    Said(String),
-    /// The end: the process has closed it, or is no more.
-    FellSilent,
+pub(super) enum Output {
+    /// A complete line.
+    Line(String),
+    /// The end, because the process has closed it or has ended.
+    Ended,
 }
 
 /// A worker process. Dropping it kills and reaps it.
@@ -43,14 +43,15 @@ pub(super) struct Worker {
 }
 
 impl Worker {
-    /// Starts `command` as the worker `name` with this index; what it says goes to `news`, and what
-    /// it logs to a file in `folder`.
+    /// Starts `command` as the worker `name` with this index.
+    ///
+    /// Its standard output is sent to `messages`, and its log is written to a file in `folder`.
     pub(super) fn start(
         index: usize,
         name: String,
         mut command: Command,
         folder: &Path,
-        news: Sender<News>,
+        messages: Sender<Message>,
     ) -> Result<Worker, Error> {
         let log = folder.join(format!("{name}.log"));
         let log_file = File::create(&log).map_err(Error::file("create", &log))?;
@@ -58,12 +59,12 @@ impl Worker {
         let line = line(&command);
         println!("$ {line}");
         let mut child = command.spawn().map_err(|source| Error::Start { line, source })?;
-        let output = child.stdout.take().expect("the output was asked for");
-        thread::spawn(move || forward(index, output, &news));
+        let output = child.stdout.take().expect("the output is piped");
+        thread::spawn(move || forward(index, output, &messages));
         Ok(Worker { name, child, log })
     }
 
-    /// Kills the process at once; it gets no chance to tidy up.
+    /// Kills the process at once, without a shutdown.
     pub(super) fn kill(&mut self) -> Result<(), Error> {
         let killed = self.child.kill().and_then(|()| self.child.wait());
         killed
@@ -71,12 +72,12 @@ impl Worker {
             .map_err(|source| Error::Start { line: format!("kill -9 {}", self.name), source })
     }
 
-    /// Asks the process to end (SIGTERM).
+    /// Sends SIGTERM to the process.
     pub(super) fn terminate(&self) -> Result<(), Error> {
         let sent = kill_process(Pid::from_child(&self.child), Signal::TERM);
-        sent.map_err(|refusal| Error::Start {
+        sent.map_err(|error| Error::Start {
             line: format!("kill -TERM {}", self.name),
-            source: refusal.into(),
+            source: error.into(),
         })
     }
 
@@ -103,14 +104,14 @@ impl Worker {
         }
     }
 
-    /// Words the end of a process that nobody asked to end.
+    /// Returns the error for a process that ended by itself.
     pub(super) fn ended_by_itself(&mut self) -> Result<DemoError, Error> {
         let status =
             self.child.wait().map_err(|source| Error::Start { line: self.name.clone(), source })?;
         Ok(DemoError::WorkerEnded { worker: self.name.clone(), status, log_tail: self.log_tail() })
     }
 
-    /// Reads a line of this worker.
+    /// Parses a line of this worker.
     pub(super) fn parse(&self, line: &str) -> Result<Event, DemoError> {
         Event::parse(line).map_err(|reason| DemoError::Protocol {
             worker: self.name.clone(),
@@ -141,23 +142,23 @@ impl Worker {
 
 impl Drop for Worker {
     fn drop(&mut self) {
-        // Both fail only for a process that has ended and been reaped, which is what is wanted.
+        // Both fail only for a process that has already ended and been reaped.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Forwards whole lines only: what a killed process had not finished it has not said.
-fn forward(worker: usize, output: ChildStdout, news: &Sender<News>) {
+/// Forwards complete lines. The incomplete last line of a killed process is dropped.
+fn forward(worker: usize, output: ChildStdout, messages: &Sender<Message>) {
     let mut output = BufReader::new(output);
     let mut line = Vec::new();
     while output.read_until(b'\n', &mut line).is_ok_and(|n_bytes| n_bytes > 0) {
         if line.last() == Some(&b'\n') {
-            let said = String::from_utf8_lossy(&line).trim_end().to_owned();
-            // Nobody listens any more once the round is over.
-            let _ = news.send(News { worker, what: What::Said(said) });
+            let text = String::from_utf8_lossy(&line).trim_end().to_owned();
+            // The receiver is dropped at the end of the round.
+            let _ = messages.send(Message { worker, output: Output::Line(text) });
         }
         line.clear();
     }
-    let _ = news.send(News { worker, what: What::FellSilent });
+    let _ = messages.send(Message { worker, output: Output::Ended });
 }

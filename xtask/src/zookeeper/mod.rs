@@ -1,4 +1,4 @@
-//! `cargo xtask zookeeper` and `zk`: a server to test with, wherever it has to come from.
+//! `cargo xtask zookeeper` and `zk`: finds, installs or downloads a server for the tests.
 
 mod release;
 
@@ -31,18 +31,18 @@ pub(crate) fn serve() -> Result<(), Error> {
     let mut command = cargo("run --quiet -p zookeeper-fixture");
     let line = crate::steps::line(&command);
     println!("$ {line}");
-    // In the place of this process, as cargo does: signals reach the server's owner.
+    // Replaces this process, as cargo does, so that signals reach the server's owner.
     Err(Error::Start { line, source: command.exec() })
 }
 
-/// A way to get what is missing.
+/// A way to install the missing parts.
 type Way = fn() -> Result<(), Error>;
 
-/// Tries each way to get what is missing, and reports all that failed.
+/// Tries each way to install the missing parts. Fails with the errors of all ways.
 fn obtain(missing: zookeeper_fixture::Error) -> Result<Installation, Error> {
     let mut attempts = vec![missing.to_string()];
     if env::var_os("ZOOKEEPER_HOME").is_some() {
-        // Whoever chose a server does not want another one.
+        // A user who has selected a server does not want another one.
         return Err(Error::NoZookeeper { attempts });
     }
     let needs_java = matches!(missing, zookeeper_fixture::Error::NoJava);
@@ -50,7 +50,7 @@ fn obtain(missing: zookeeper_fixture::Error) -> Result<Installation, Error> {
         ("installing Debian's packages", install_packages),
         ("downloading a pinned release", release::download),
     ];
-    // A download has jars only: it is no way to get a Java.
+    // A download has jars only, so that it cannot replace a missing Java.
     for (way, obtain) in ways.into_iter().take(if needs_java { 1 } else { 2 }) {
         match obtain().and_then(|()| Ok(Installation::locate()?)) {
             Ok(installation) => return Ok(installation),
@@ -63,14 +63,14 @@ fn obtain(missing: zookeeper_fixture::Error) -> Result<Installation, Error> {
 /// Installs a Java if there is none, and ZooKeeper's jars, as root or by `sudo`.
 fn install_packages() -> Result<(), Error> {
     run(apt_get().arg("update"))?;
-    // On its own, because a download can stand in for the jars but not for Java.
+    // A separate command, because a download can replace the jars but not Java.
     if !has_java() {
         run(install().arg(JAVA))?;
     }
     run(install().args(JARS))
 }
 
-/// Returns an `apt-get` that installs the packages that are added to it.
+/// Returns an `apt-get install` command, to which the caller adds the packages.
 pub(crate) fn install() -> Command {
     let mut command = apt_get();
     command.args(["install", "-y", "--no-install-recommends"]);
@@ -81,7 +81,7 @@ fn has_java() -> bool {
     succeeds(Command::new("java").arg("-version"))
 }
 
-/// Returns an `apt-get` that asks nothing and waits for others who install something.
+/// Returns an `apt-get` command that needs no input and waits for other installations.
 pub(crate) fn apt_get() -> Command {
     let settings = ["DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"];
     let mut command = if rustix::process::geteuid().is_root() {

@@ -1,4 +1,4 @@
-//! A pinned ZooKeeper release, jar by jar, fetched by Maven from wherever it is set up to fetch from.
+//! The pinned ZooKeeper release, downloaded jar by jar from Maven's configured repository.
 
 use std::fs;
 use std::io::Write;
@@ -10,13 +10,13 @@ use zookeeper_fixture::Installation;
 use crate::Error;
 use crate::steps::{line, run};
 
-/// What copies an artifact to a folder.
+/// Maven goal that copies an artifact to a folder.
 const COPY: &str = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1:copy";
 
-/// The server and what it loads while it serves, with the SHA-256 of each.
+/// Jars of the server with their SHA-256.
 ///
-/// The release has more jars: those of the command line, of the HTTP console and of encrypted
-/// connections, none of which the fixture's servers use.
+/// The release has more jars, for the command line, the HTTP console and encrypted connections. The
+/// fixture's servers use none of them.
 const JARS: [(&str, &str); 7] = [
     (
         "org.apache.zookeeper:zookeeper:3.8.6",
@@ -48,17 +48,18 @@ const JARS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Downloads the pinned release to where the fixture looks for it.
+/// Downloads the pinned release to the folder in which the fixture searches for it.
 pub(super) fn download() -> Result<(), Error> {
     let home = Installation::download_folder();
-    let target = home.parent().expect("the download folder lies in the target folder");
+    let target = home.parent().expect("the download folder is in the target folder");
     fs::create_dir_all(target).map_err(Error::file("create", target))?;
     let unfinished = tempfile::Builder::new()
         .prefix(".zookeeper-")
         .tempdir_in(target)
         .map_err(Error::file("create a folder in", target))?;
     download_to(unfinished.path())?;
-    // The folder appears whole or not at all. One that is there and has no server is in the way.
+    // The rename makes the folder appear as a whole. An existing folder without a server is
+    // removed.
     let _ = fs::remove_dir_all(&home);
     fs::rename(unfinished.path(), &home).map_err(Error::file("create", &home))
 }
@@ -77,21 +78,21 @@ fn download_to(home: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the name of the file of `group:artifact:version`.
+/// Returns the file name of `group:artifact:version`.
 fn file_name(artifact: &str) -> String {
     let mut parts = artifact.split(':').skip(1);
     let mut part = || parts.next().expect("every artifact has a name and a version");
     format!("{}-{}.jar", part(), part())
 }
 
-/// Compares a file with its hash by `sha256sum`, which is wherever `cp` is.
+/// Compares a file with its hash by `sha256sum`, which is part of coreutils.
 fn check_hash(file: &Path, sha256: &str) -> Result<(), Error> {
     let mut command = Command::new("sha256sum");
     command.args(["--check", "--status", "-"]).stdin(Stdio::piped());
     let line = line(&command);
     let start_error = |source| Error::Start { line: line.clone(), source };
     let mut checker = command.spawn().map_err(start_error)?;
-    let mut input = checker.stdin.take().expect("the input was asked for");
+    let mut input = checker.stdin.take().expect("the input is piped");
     writeln!(input, "{sha256}  {}", file.display()).map_err(Error::file("check", file))?;
     drop(input);
     match checker.wait().map_err(Error::file("check", file))? {
@@ -108,13 +109,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_pinned_server_is_the_one_the_fixture_expects() {
+    fn pinned_server_is_the_release_of_the_fixture() {
         let server = format!("zookeeper-{}.jar", zookeeper_fixture::PINNED_RELEASE);
         assert_eq!(file_name(JARS[0].0), server);
     }
 
     #[test]
-    fn a_changed_file_is_refused() {
+    fn file_with_another_hash_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("three.txt");
         let sha256_of_abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";

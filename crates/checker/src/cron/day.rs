@@ -1,18 +1,18 @@
-//! Days: of the month and of the week, with the special forms of each.
+//! Day of month and day of week, with the special forms of each.
 
 use jiff::civil::{Date, Weekday};
 
-use super::field::{self, DAY, Set, WEEKDAY, wrong};
+use super::field::{self, DAY, Set, WEEKDAY, field_error};
 
-/// Which days of the month.
+/// Value of the day-of-month field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Days {
     /// `?`
     Any,
     Set(Set),
-    /// `L` and `L-3`: this many days before the last one.
+    /// `L` and `L-3`: number of days before the last day of the month.
     BeforeLast(i64),
-    /// `15W`: the weekday nearest to a day.
+    /// `15W`: the weekday nearest to this day.
     Nearest(i64),
     /// `LW` and `L-3W`.
     NearestToLast(i64),
@@ -23,7 +23,7 @@ impl Days {
         if text == "?" {
             return Ok(Self::Any);
         }
-        let error = || wrong(text, &DAY);
+        let error = || field_error(text, &DAY);
         if let Some(rest) = text.strip_prefix('L') {
             let (rest, nearest) = match rest.strip_suffix('W') {
                 Some(rest) => (rest, true),
@@ -52,7 +52,8 @@ impl Days {
             Self::Any => true,
             Self::Set(set) => set.has(day),
             Self::BeforeLast(before) => day == length - before,
-            // Quartz 2.3.2 looks beyond the end by one day: `31W` fires on 30 June if 1 July is a Saturday.
+            // Quartz 2.3.2 allows one day past the end of the month: `31W` fires on 30 June if 1
+            // July is a Saturday.
             Self::Nearest(target) if target == length + 1 => {
                 day == length && date.weekday() == Weekday::Friday
             }
@@ -62,13 +63,13 @@ impl Days {
     }
 }
 
-/// Asks whether `date` is the day from Monday to Friday that is nearest to a day of its own month.
+/// Returns true if `date` is the weekday (Monday to Friday) nearest to day `target` of its month.
 fn is_nearest_weekday(date: Date, target: i64, length: i64) -> bool {
     if target < 1 || target > length {
         return false;
     }
     let day = i64::from(date.day());
-    // The weekday of the target, Sunday being 0.
+    // The day of week of the target; Sunday is 0.
     let weekday = (i64::from(date.weekday().to_sunday_zero_offset()) + target - day).rem_euclid(7);
     let nearest = match weekday {
         6 if target == 1 => 3,
@@ -80,26 +81,26 @@ fn is_nearest_weekday(date: Date, target: i64, length: i64) -> bool {
     day == nearest
 }
 
-/// Which days of the week.
+/// Value of the day-of-week field.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Weekdays {
     /// `?`
     Any,
     Set(Set),
-    /// `6L`: the last such day of the month.
+    /// `6L`: the last such weekday of the month.
     Last(i64),
-    /// `6#3`: the third such day of the month.
+    /// `6#3`: the third such weekday of the month.
     Nth(i64, i64),
 }
 
 impl Weekdays {
     pub(super) fn parse(text: &str) -> Result<Self, String> {
-        let error = || wrong(text, &WEEKDAY);
+        let error = || field_error(text, &WEEKDAY);
         if text == "?" {
             return Ok(Self::Any);
         }
         if text == "L" {
-            // Not "last": alone, it is Saturday.
+            // In this field a single `L` means Saturday, not "last".
             return field::parse("7", &WEEKDAY).map(Self::Set);
         }
         if let Some(day) = text.strip_suffix('L') {

@@ -1,20 +1,20 @@
-//! Days that a schedule leaves out, as a predicate over dates: a list of entries, of which one holds or none does.
+//! Excluded days of a schedule: a list of entries, each of which excludes some dates.
 
 use std::ops::RangeInclusive;
 
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 
-/// The most entries.
+/// Maximum number of entries.
 const MAX_ENTRIES: usize = 1_000;
-/// The years in which dates may lie.
+/// Valid years of a date.
 const YEARS: RangeInclusive<i16> = 1970..=2126;
 
-/// The days that are left out; none if the text is empty.
+/// Excluded days; none if the text is empty.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Excluded(Vec<Entry>);
 
-/// From the first to the last, both included; those that come round may end before they begin.
+/// Range of days, both ends included. Weekdays and days of the year may wrap around.
 #[derive(Clone, Copy, Debug)]
 enum Entry {
     /// Monday is 1.
@@ -37,28 +37,30 @@ impl Excluded {
             let entry = entry.trim();
             let (first, last) = entry.split_once("..").unwrap_or((entry, entry));
             Entry::parse(&first.trim().to_ascii_uppercase(), &last.trim().to_ascii_uppercase())
-                .ok_or_else(|| format!("{entry:?} is no day and no range of days"))
+                .ok_or_else(|| {
+                    format!("excluded day {entry:?} is neither a day nor a range of days")
+                })
         });
         let excluded = Self(entries.collect::<Result<_, _>>()?);
-        if excluded.leaves_nothing() {
-            return Err(format!("{text:?} leaves no day of the week, or of the year"));
+        if excluded.excludes_every_day() {
+            return Err(format!("{text:?} excludes every day of the week or of the year"));
         }
         Ok(excluded)
     }
 
-    /// Weekdays alone, or days of the year alone, are all that there are.
-    fn leaves_nothing(&self) -> bool {
+    /// Returns true if the weekdays alone, or the days of the year alone, exclude every day.
+    fn excludes_every_day(&self) -> bool {
         let has = |day: &dyn Fn(&Entry) -> bool| self.0.iter().any(day);
         let on_weekday = |weekday: i8| {
             has(&|entry| match entry {
-                Entry::Weekdays(first, last) => comes_round(*first, weekday, *last),
+                Entry::Weekdays(first, last) => in_range(*first, weekday, *last),
                 Entry::DaysOfYear(..) | Entry::Dates(..) => false,
             })
         };
         let on_day = |date: Date| {
             has(&|entry| match entry {
                 Entry::DaysOfYear(first, last) => {
-                    comes_round(*first, (date.month(), date.day()), *last)
+                    in_range(*first, (date.month(), date.day()), *last)
                 }
                 Entry::Weekdays(..) | Entry::Dates(..) => false,
             })
@@ -70,15 +72,15 @@ impl Excluded {
     pub(super) fn has(&self, date: Date) -> bool {
         self.0.iter().any(|entry| match *entry {
             Entry::Weekdays(first, last) => {
-                comes_round(first, date.weekday().to_monday_one_offset(), last)
+                in_range(first, date.weekday().to_monday_one_offset(), last)
             }
-            Entry::DaysOfYear(first, last) => comes_round(first, (date.month(), date.day()), last),
+            Entry::DaysOfYear(first, last) => in_range(first, (date.month(), date.day()), last),
             Entry::Dates(first, last) => first <= date && date <= last,
         })
     }
 }
 
-fn comes_round<T: PartialOrd>(first: T, day: T, last: T) -> bool {
+fn in_range<T: PartialOrd>(first: T, day: T, last: T) -> bool {
     if first <= last { first <= day && day <= last } else { day >= first || day <= last }
 }
 
@@ -100,7 +102,7 @@ fn weekday(text: &str) -> Option<i8> {
     (1..).zip(names).find(|(_, name)| *name == text).map(|(number, _)| number)
 }
 
-/// Reads `12-25`, a day that leap years have.
+/// Parses a day such as `12-25`. 29 February is valid.
 fn day_of_year(text: &str) -> Option<(i8, i8)> {
     let date = date(&format!("2024-{text}")).filter(|_| text.len() == "12-25".len())?;
     Some((date.month(), date.day()))
@@ -116,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn days_are_held_as_they_are_written() {
+    fn entries_exclude_the_days_that_they_name() {
         let rows = [
             ("", "2026-11-21", Some(false)),
             ("sat", "2026-11-21", Some(true)),

@@ -1,6 +1,6 @@
-//! Fields of an expression as sets of numbers.
+//! Parses the fields of a cron expression into sets of numbers.
 
-/// What a field may hold.
+/// Valid values of one field.
 #[derive(Debug)]
 pub(super) struct Field {
     name: &'static str,
@@ -8,7 +8,7 @@ pub(super) struct Field {
     max: i64,
     /// Names of the values from `min` on.
     names: &'static [&'static str],
-    /// The largest step after `*`, `/` or a single value.
+    /// Largest step after `*`, `/` or a single value.
     max_step: i64,
 }
 
@@ -27,7 +27,7 @@ pub(super) const MONTH: Field =
     Field { name: "month", min: 1, max: 12, names: &MONTHS, max_step: 12 };
 pub(super) const WEEKDAY: Field =
     Field { name: "day of week", min: 1, max: 7, names: &WEEKDAYS, max_step: 7 };
-/// Quartz looks a hundred years ahead of the year in which it was started; nothing here runs that long.
+/// Last year with fires. Quartz looks a hundred years ahead of its start, and no test runs longer.
 pub(super) const LAST_YEAR: i16 = 2126;
 
 /// A set of numbers below 64.
@@ -46,21 +46,22 @@ impl Set {
     }
 }
 
-/// Reads a field that is a list of items.
+/// Parses a field that is a comma-separated list.
 pub(super) fn parse(text: &str, field: &Field) -> Result<Set, String> {
     let mut set = Set::default();
     for item in text.split(',').filter(|item| !item.is_empty()) {
-        for value in values(item, field).ok_or_else(|| wrong(text, field))? {
+        for value in values(item, field).ok_or_else(|| field_error(text, field))? {
             set.add(value);
         }
     }
     if set == Set::default() {
-        return Err(wrong(text, field));
+        return Err(field_error(text, field));
     }
     Ok(set)
 }
 
-/// Returns the values of `*`, `*/n`, `/n`, `v`, `v/n`, `a-b`, `a-b/n`; ranges wrap around the end of the field.
+/// Returns the values of `*`, `*/n`, `/n`, `v`, `v/n`, `a-b` or `a-b/n`. Ranges wrap around the end
+/// of the field.
 fn values(item: &str, field: &Field) -> Option<Vec<i64>> {
     let (span, step) = match item.split_once('/') {
         Some((span, step)) => (span, Some(number(step)?)),
@@ -74,7 +75,7 @@ fn values(item: &str, field: &Field) -> Option<Vec<i64>> {
         None => {
             let value = value(span, field)?;
             match step {
-                // Names take no step, and a step of 0 is none.
+                // A name takes no step, and step 0 counts as no step.
                 None | Some(0) => (value, value, 1),
                 Some(_) if number(span).is_none() => return None,
                 Some(step) => (value, field.max, limited(step)?),
@@ -87,7 +88,7 @@ fn values(item: &str, field: &Field) -> Option<Vec<i64>> {
                 return None;
             }
             let (first, last) = (value(first, field)?, value(last, field)?);
-            // A step of 0 leaves only the first value, as any step does that is longer than the range.
+            // Step 0 leaves only the first value, like any step longer than the range.
             (first, last, step.map_or(1, |step| if step == 0 { 1_000 } else { step }))
         }
     };
@@ -98,20 +99,20 @@ fn values(item: &str, field: &Field) -> Option<Vec<i64>> {
     Some((first..=last).step_by(step).map(wrapped).collect())
 }
 
-/// Reads a value, as a number or a name.
+/// Parses one value, as a number or a name.
 pub(super) fn value(text: &str, field: &Field) -> Option<i64> {
     let named = field.names.iter().position(|name| *name == text);
     let named = named.and_then(|place| Some(field.min + i64::try_from(place).ok()?));
     named.or_else(|| number(text)).filter(|value| (field.min..=field.max).contains(value))
 }
 
-/// Reads a number without sign; leading zeros do not matter.
+/// Parses a number without a sign; leading zeros are valid.
 pub(super) fn number(text: &str) -> Option<i64> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits)
 }
 
-/// Reads the years; `None` means all.
+/// Parses the year field; `None` means all years.
 pub(super) fn years(text: &str) -> Result<Option<Vec<i16>>, String> {
     let field =
         Field { name: "year", min: 1970, max: LAST_YEAR.into(), names: &[], max_step: i64::MAX };
@@ -120,10 +121,10 @@ pub(super) fn years(text: &str) -> Result<Option<Vec<i16>>, String> {
     }
     let mut years = Vec::new();
     for item in text.split(',').filter(|item| !item.is_empty()) {
-        // Years beyond those that can come are allowed, and years do not wrap.
+        // Years after the last valid one are allowed, and years do not wrap around.
         let (span, step) = item.split_once('/').unwrap_or((item, "1"));
-        let Some(step) = number(step) else { return Err(wrong(text, &field)) };
-        // A step of 0 is none.
+        let Some(step) = number(step) else { return Err(field_error(text, &field)) };
+        // Step 0 counts as no step.
         let item = if step == 0 { span } else { item };
         let step = step.max(1);
         let (first, last) = match span.split_once('-') {
@@ -132,13 +133,15 @@ pub(super) fn years(text: &str) -> Result<Option<Vec<i16>>, String> {
             None if item.contains('/') => (number(span), Some(field.max)),
             None => (number(span), number(span)),
         };
-        let (Some(first), Some(last)) = (first, last) else { return Err(wrong(text, &field)) };
-        // Years that never come are fine, but they are 32-bit numbers.
+        let (Some(first), Some(last)) = (first, last) else {
+            return Err(field_error(text, &field));
+        };
+        // Years outside the valid range are accepted as long as they fit 32 bits.
         if i32::try_from(first).is_err() || i32::try_from(last).is_err() {
-            return Err(wrong(text, &field));
+            return Err(field_error(text, &field));
         }
         if first > last && span.contains('-') {
-            return Err(wrong(text, &field));
+            return Err(field_error(text, &field));
         }
         let last = last.min(field.max);
         let step = usize::try_from(step).unwrap_or(usize::MAX);
@@ -147,7 +150,7 @@ pub(super) fn years(text: &str) -> Result<Option<Vec<i16>>, String> {
     Ok(Some(years))
 }
 
-pub(super) fn wrong(text: &str, field: &Field) -> String {
+pub(super) fn field_error(text: &str, field: &Field) -> String {
     let Field { name, min, max, .. } = field;
     format!("{name} is {text:?}; valid are lists, ranges and steps of {min} to {max}")
 }

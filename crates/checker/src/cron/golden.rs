@@ -1,17 +1,19 @@
-//! What Quartz 2.3.2 answered, against this crate's own reading of expressions.
+//! Compares this crate's cron implementation with recorded answers of Quartz 2.3.2.
 
 use serde_json::Value;
 
 use super::Schedule;
 
-/// Rows whose classes this reading covers; the file is the one that the product's cron is tested with.
+/// Recorded answers of Quartz; the tests of the crate `trigger` use the same file.
 const VECTORS: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../trigger/testdata/quartz-cron-vectors.jsonl");
 
 const FORTY_DAYS: i64 = 40 * 86_400_000;
 
-/// Returns the fires after an instant. In the first pass of a repeated hour Quartz goes by the wall clock: what the
-/// clock has shown already does not come again.
+/// Returns the fires after an instant.
+///
+/// In the first pass of a repeated hour, Quartz goes by the wall clock: it does not repeat a wall
+/// clock time that it has passed.
 fn next(schedule: &Schedule, start: i64, count: usize, until: i64) -> Vec<i64> {
     let second = start.div_euclid(1_000) + 1;
     let wall = |second: i64| second + schedule.offset(second).unwrap();
@@ -32,13 +34,14 @@ fn next(schedule: &Schedule, start: i64, count: usize, until: i64) -> Vec<i64> {
 }
 
 #[test]
-fn quartz_answers_the_same() {
+fn fires_equal_those_of_quartz() {
     let text = std::fs::read_to_string(VECTORS).unwrap();
     let (mut answered, mut refused, mut wrong) = (0, 0, Vec::new());
     for (line, row) in (1..).zip(text.lines().filter(|line| !line.trim().is_empty())) {
         let row: Value = serde_json::from_str(row).unwrap();
         let note = row["note"].as_str().unwrap_or_default();
-        // Sloppy forms that Quartz puts up with are not the product's, and artefacts are nobody's.
+        // The product does not support the sloppy forms that Quartz accepts, and artefacts are no
+        // promise.
         let class = row["cls"].as_str().unwrap();
         if [note, class]
             .iter()
@@ -55,7 +58,7 @@ fn quartz_answers_the_same() {
             refused += 1;
             continue;
         }
-        // A second by second search takes its time: one row of four is enough for a second opinion.
+        // The search tests every second and is slow, so that only every fourth row is checked.
         if line % 4 != 0 {
             continue;
         }
@@ -66,7 +69,7 @@ fn quartz_answers_the_same() {
         let expected: Vec<i64> =
             row["next"].as_array().unwrap().iter().map(|fire| fire.as_i64().unwrap()).collect();
         let start = row["start"].as_i64().unwrap();
-        // Second by second, far fires take their time.
+        // For the same reason fires that are far away are skipped.
         let Some(last) = expected.last().filter(|last| **last - start < FORTY_DAYS) else {
             continue;
         };
@@ -81,7 +84,7 @@ fn quartz_answers_the_same() {
 }
 
 #[test]
-fn a_repeated_hour_fires_in_its_second_pass_and_a_missing_one_not_at_all() {
+fn repeated_hour_fires_in_its_second_pass_and_skipped_hour_never() {
     let at = |text: &str| text.parse::<jiff::Timestamp>().unwrap().as_millisecond();
     let rows = [
         ("0 30 1 * * ?", "2026-11-01T05:30:00Z", false),
@@ -96,7 +99,7 @@ fn a_repeated_hour_fires_in_its_second_pass_and_a_missing_one_not_at_all() {
 }
 
 #[test]
-fn zones_are_names_or_offsets() {
+fn time_zones_are_names_or_offsets() {
     let noon = |zone| {
         Schedule::parse("0 0 12 * * ?", zone, "").map(|s| s.unwrap().fires_at(4 * 3_600_000))
     };

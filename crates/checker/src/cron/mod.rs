@@ -1,7 +1,8 @@
-//! Which seconds a schedule fires at, found by asking of every second whether it does.
+//! Computes the fires of a schedule by testing every second.
 //!
-//! This is the checker's own reading of Quartz expressions, independent of the product's: a predicate over wall clock
-//! times, and nothing clever. It knows lists, ranges that may wrap, steps, names, `?`, `L`, `W` and `#`.
+//! This is a second implementation of Quartz expressions, independent of the product's.
+//! It is a predicate over wall clock times and favours simplicity over speed.
+//! It supports lists, ranges that may wrap around, steps, names, `?`, `L`, `W` and `#`.
 
 mod day;
 mod excluded;
@@ -17,7 +18,7 @@ use day::{Days, Weekdays};
 use excluded::Excluded;
 use field::Set;
 
-/// A schedule: an expression in a time zone.
+/// A cron expression in a time zone, with its excluded days.
 #[derive(Clone, Debug)]
 pub(crate) struct Schedule {
     seconds: Set,
@@ -29,7 +30,7 @@ pub(crate) struct Schedule {
     years: Option<Vec<i16>>,
     zone: TimeZone,
     excluded: Excluded,
-    /// The whole of the text, to tell schedules apart.
+    /// Original texts of the expression, the zone and the excluded days, for comparison.
     text: [String; 3],
 }
 
@@ -39,11 +40,12 @@ impl PartialEq for Schedule {
     }
 }
 
-/// Returns the fires of a cron expression from the first to the last instant, both included, in
-/// milliseconds since 1970 UTC. The expression is read in UTC.
+/// Returns the fires of a cron expression between two instants, both included.
+///
+/// Instants are in milliseconds since 1970 UTC. The expression is evaluated in UTC.
 ///
 /// # Errors
-/// A sentence that names the field, its value and what is valid.
+/// Returns a text that names the invalid field, its value and the valid values.
 ///
 /// # Examples
 /// ```
@@ -55,12 +57,13 @@ pub fn fires_between(cron: &str, first_ms: i64, last_ms: i64) -> Result<Vec<i64>
     Ok(schedule.iter().flat_map(|schedule| schedule.between(first_ms, last_ms)).collect())
 }
 
-/// The length of the steps in which days without fires and changes of the offset are looked for.
+/// Step in seconds of the search for days without fires and for changes of the zone's offset.
 const BLOCK: i64 = 3_600;
 
 impl Schedule {
-    /// Reads an expression, a time zone, and the days that are left out; each may be empty, which means no schedule, UTC, and
-    /// no days.
+    /// Parses an expression, a time zone and the excluded days.
+    ///
+    /// An empty expression means no schedule, an empty zone UTC, and empty days none.
     pub(crate) fn parse(cron: &str, zone: &str, days: &str) -> Result<Option<Self>, String> {
         let text = [cron, zone, days].map(str::to_owned);
         let zone = time_zone(zone)?;
@@ -70,7 +73,7 @@ impl Schedule {
         let excluded = Excluded::parse(days)?;
         let upper = cron.to_ascii_uppercase();
         let fields: Vec<_> = upper.split([' ', '\t']).filter(|field| !field.is_empty()).collect();
-        // What follows the year is ignored, as Quartz does.
+        // Quartz ignores any text after the year.
         let year = fields.get(6).copied().unwrap_or("*");
         let fields = fields.get(..6).unwrap_or(&fields);
         let [second, minute, hour, day, month, weekday] = fields else {
@@ -99,7 +102,7 @@ impl Schedule {
         self.between(ms, ms).next() == Some(ms)
     }
 
-    /// Returns the fires from the first to the last instant, both included, in milliseconds since 1970 UTC.
+    /// Returns the fires between two instants, both included, in milliseconds since 1970 UTC.
     pub(crate) fn between(&self, first: i64, last: i64) -> impl Iterator<Item = i64> + '_ {
         let (mut second, end) = (first.div_euclid(1_000), last.div_euclid(1_000));
         if first.rem_euclid(1_000) != 0 {
@@ -125,12 +128,12 @@ impl Schedule {
         })
     }
 
-    /// Returns the stretch of instants around `second` that share an offset and, as far as that goes, a day.
+    /// Returns the block of seconds around `second` with one offset, and on one day where possible.
     fn block(&self, second: i64) -> Option<Block> {
         let mut from = second.div_euclid(BLOCK) * BLOCK;
         let mut until = from + BLOCK;
         let offset = self.offset(second)?;
-        // Within a stretch in which the offset changes, every second is one of its own.
+        // In a block in which the offset changes, each second becomes a block of its own.
         if self.offset(from)? != offset || self.offset(until - 1)? != offset {
             (from, until) = (second, second + 1);
         }
@@ -144,7 +147,7 @@ impl Schedule {
         Some(i64::from(self.zone.to_offset(instant).seconds()))
     }
 
-    /// Asks of a wall clock time, in seconds since 1970 as if it were UTC, whether it is one of the schedule's.
+    /// Returns true if the fields match a wall clock time, in seconds since 1970 as if it were UTC.
     fn matches(&self, wall: i64) -> bool {
         let of_day = wall.rem_euclid(86_400);
         self.seconds.has(of_day % 60)
@@ -162,7 +165,8 @@ impl Schedule {
             && !self.excluded.has(day)
     }
 
-    /// Of a wall clock time that comes twice, only the second one counts.
+    /// Returns true unless the wall clock time of this instant is repeated later: only the second
+    /// pass fires.
     fn is_last_pass(&self, second: i64) -> bool {
         let Ok(instant) = Timestamp::from_second(second) else { return false };
         let offset = self.zone.to_offset(instant);
@@ -187,7 +191,7 @@ fn date_of(wall: i64) -> Option<Date> {
     Some(Offset::UTC.to_datetime(instant).date())
 }
 
-/// Reads an IANA name, `GMT+8`, `GMT+08:00` or nothing, which is UTC.
+/// Parses an IANA name, `GMT+8` or `GMT+08:00`. The empty text means UTC.
 fn time_zone(text: &str) -> Result<TimeZone, String> {
     if text.is_empty() {
         return Ok(TimeZone::UTC);
@@ -201,7 +205,7 @@ fn time_zone(text: &str) -> Result<TimeZone, String> {
     }
 }
 
-/// Reads `+8`, `-0330` or `+08:00`.
+/// Parses an offset such as `+8`, `-0330` or `+08:00`.
 fn fixed_offset(text: &str) -> Option<i32> {
     let (sign, digits) = match text.split_at_checked(1)? {
         ("+", digits) => (1, digits),

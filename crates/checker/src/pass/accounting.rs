@@ -1,6 +1,7 @@
-//! P5: every fire of every item in force is accounted for once, and what was missed had a cause. S3, L0, L5.
+//! P5: each fire of each item in force is accounted for once, and each missed fire has a cause. S3,
+//! L0, L5.
 
-use super::justify::Unused;
+use super::justify::AbleOwner;
 use super::reported::Reported;
 use super::targets::Targets;
 use super::{Facts, Findings};
@@ -9,7 +10,7 @@ use crate::docs::{Ledger, Outcome, Source, State};
 use crate::jitter::delay_ms;
 use crate::replay::trace::{Change, Claim, ItemTrace, JobTrace, Spot};
 
-/// One item of one job.
+/// One item of one job, with the data to judge it by.
 pub(super) struct Account<'a> {
     pub(super) facts: &'a Facts<'a>,
     pub(super) name: &'a str,
@@ -24,10 +25,10 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     for (index, name, job) in facts.jobs() {
         let configs = || job.configs.iter().filter_map(|from| from.config.as_ref());
         if configs().any(|config| !config.monitor) {
-            findings.notes.push(format!("S1, S3, S5 of {name} while it is not monitored"));
+            findings.notes.push(format!("S1, S3, S5 of {name} while the job is not monitored"));
         }
         if job.configs.iter().all(|from| from.schedule.is_none()) {
-            findings.notes.push(format!("the fires of {name}: it has no schedule"));
+            findings.notes.push(format!("the fires of {name}: the job has no schedule"));
             continue;
         }
         let targets = Targets::of(facts, job);
@@ -37,8 +38,8 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         for (item, trace) in &job.items {
             let (reported, item) = (reported_of(item), *item);
             let account = Account { facts, name, job, item, trace, targets: &targets, reported };
-            account.settle(findings);
-            account.explain(findings);
+            account.judge_changes(findings);
+            account.judge_explanations(findings);
         }
         let claims = facts.trace().claims.iter().filter(|claim| claim.job == index);
         for claim in claims {
@@ -52,28 +53,29 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
 }
 
 impl Account<'_> {
-    /// Walks through the changes of the record: wherever the last fire advances, what lies between was missed.
-    fn settle(&self, findings: &mut Findings) {
-        // From which fire on the item owes anything; none while it is not in force.
-        let mut owes: Option<i64> = None;
+    /// Judges the changes of the record. Where the last fire advances, the fires in between were
+    /// missed.
+    fn judge_changes(&self, findings: &mut Findings) {
+        // First fire that the item must account for; none while the item is not in force.
+        let mut owed_from: Option<i64> = None;
         let mut last = Spot::default();
         for change in &self.trace.changes {
             let Change { spot, session, before, after } = change;
             let in_force =
                 |ledger: &Option<Ledger>| ledger.is_some_and(|l| l.state != State::Retired);
             let begins = in_force(after) && !in_force(before);
-            let born = self.facts.wall_of(spot.mt.saturating_add(self.facts.bounds.epsilon));
+            let created = self.facts.wall_of(spot.mt.saturating_add(self.facts.bounds.epsilon));
             let Some(ledger) = after.filter(|_| in_force(after)) else {
-                owes = None;
+                owed_from = None;
                 continue;
             };
             if begins {
-                owes = Some(ledger.last.unwrap_or(i64::MIN).max(born));
-            } else if let (Some(from), Some(to)) = (owes, ledger.last)
+                owed_from = Some(ledger.last.unwrap_or(i64::MIN).max(created));
+            } else if let (Some(from), Some(to)) = (owed_from, ledger.last)
                 && Some(to) > before.and_then(|before| before.last)
             {
                 self.advance(*change, &ledger, (from, to), findings);
-                owes = Some(from.max(to));
+                owed_from = Some(from.max(to));
             }
             let seen = |ledger: &Option<Ledger>| ledger.map(|ledger| latest(&ledger));
             if !begins && seen(after) > seen(before) {
@@ -81,8 +83,8 @@ impl Account<'_> {
             }
             last = *spot;
         }
-        if let Some(from) = owes {
-            self.rest(last, from, findings);
+        if let Some(from) = owed_from {
+            self.judge_rest(last, from, findings);
         }
     }
 
@@ -109,12 +111,13 @@ impl Account<'_> {
             }
             findings.count("fires missed", 1);
             self.caught_up(spot, session, ledger, *fire, findings);
-            self.without_cause(spot, *fire, "was missed", findings);
+            self.expect_cause(spot, *fire, "was missed", findings);
         }
     }
 
-    /// Fires since the last one that the record names are noted, or still due, or nobody was there.
-    fn rest(&self, spot: Spot, from: i64, findings: &mut Findings) {
+    /// Judges the fires after the last one that the record names. They are noted, still due, or no
+    /// instance could claim them.
+    fn judge_rest(&self, spot: Spot, from: i64, findings: &mut Findings) {
         let ledger = self.trace.changes.last().and_then(|change| change.after);
         for fire in self.targets.between(from, i64::MAX) {
             if ledger.is_some_and(|ledger| is_noted(&ledger, *fire)) {
@@ -122,31 +125,42 @@ impl Account<'_> {
             }
             findings.count("fires open at the end", 1);
             let due = self.begins_by(*fire);
-            let unused = self.facts.unused(self.job, self.trace, due, self.until(*fire));
+            let able_owner = self.facts.able_owner(self.job, self.trace, due, self.until(*fire));
             let subject = (self.name, Some(self.item));
-            findings.expect(unused.is_none(), S3, subject, &[spot, self.record_at(due)], || {
-                format!("fire {fire} is not accounted for, although {}", self.who(unused))
-            });
-            if unused.is_some() {
-                // The others are open for the same reason.
+            findings.expect(
+                able_owner.is_none(),
+                S3,
+                subject,
+                &[spot, self.record_at(due)],
+                || {
+                    format!(
+                        "fire {fire} is not accounted for, although {}",
+                        self.describe(able_owner)
+                    )
+                },
+            );
+            if able_owner.is_some() {
+                // The remaining fires are open for the same reason.
                 return;
             }
         }
     }
 
-    /// Noted fires that a later run has stood for before the last fire advanced.
+    /// Returns true if the fire was noted at any time. A run can stand for it before the last fire
+    /// advances.
     pub(super) fn was_noted(&self, fire: i64) -> bool {
         self.trace.changes.iter().any(|change| change.after.is_some_and(|l| is_noted(&l, fire)))
     }
 
-    /// A fire that was passed over may be claimed by nobody since. If that was before it came, who did it is judged
-    /// for that.
-    fn without_cause(&self, spot: Spot, fire: i64, what: &str, findings: &mut Findings) {
+    /// Judges a fire that was passed over: from then on no instance may claim it. If that happened
+    /// before the fire was due, `in_time` judges the instance that passed it over.
+    fn expect_cause(&self, spot: Spot, fire: i64, what: &str, findings: &mut Findings) {
         let due = self.begins_by(fire);
         self.judge(spot, fire, (due, self.until(fire).min(spot.mt)), what, findings);
     }
 
-    /// Nobody claims, notes or skips a fire before it comes, unless its clock is wrong.
+    /// Judges that no instance claims, notes or skips a fire before its time, unless its clock is
+    /// wrong.
     fn in_time(&self, spot: Spot, session: i64, fire: i64, findings: &mut Findings) {
         let (due, epsilon) = (self.facts.mt_of(fire), self.facts.bounds.epsilon);
         let Some(early) = due.checked_sub(spot.mt).filter(|early| *early > epsilon) else { return };
@@ -155,14 +169,15 @@ impl Account<'_> {
         let wrong = self.facts.health.is_calm(process, from, spot.mt);
         findings.expect(!wrong, L0, (self.name, Some(self.item)), &[spot], || {
             format!(
-                "fire {fire} was claimed, noted or skipped {} ms before it came",
+                "fire {fire} was claimed, noted or skipped {} ms before its time",
                 early / 1_000_000
             )
         });
     }
 
-    /// By when a fire has begun at the latest: its own time, and what the configuration makes it later. That is less than the time
-    /// up to the next fire, unless nobody knows which one is next.
+    /// Returns the latest start of a fire: its scheduled fire time plus the jitter.
+    ///
+    /// The jitter is less than the time until the next fire, unless the next fire is uncertain.
     fn begins_by(&self, fire: i64) -> u64 {
         let due = self.facts.mt_of(fire);
         let from = self.job.configs.iter().rev().find(|from| from.mt <= due);
@@ -174,19 +189,21 @@ impl Account<'_> {
         due.saturating_add(delay.saturating_mul(1_000_000))
     }
 
-    /// Until when a fire can be claimed: it stays due until the next one.
+    /// Returns the time until which a fire can be claimed: it stays due until the next one.
     fn until(&self, fire: i64) -> u64 {
         let next = self.targets.next(fire).map(|next| self.facts.mt_of(next));
         next.unwrap_or(self.facts.end).min(self.facts.end)
     }
 
-    fn who(&self, unused: Option<Unused>) -> String {
-        let Some(Unused { owner, from, until }) = unused else { return "nobody could".to_owned() };
+    fn describe(&self, able_owner: Option<AbleOwner>) -> String {
+        let Some(AbleOwner { owner, from, until }) = able_owner else {
+            return "no instance could".to_owned();
+        };
         let ms = until.saturating_sub(from) / 1_000_000;
         format!("{} could have claimed it for {ms} ms", self.facts.replay.names.text(owner))
     }
 
-    /// A claim is for a fire that the schedule has, and in time unless there is a cause.
+    /// Judges that a claim is for a fire of the schedule, and in time unless there is a cause.
     fn claim(&self, claim: &Claim, findings: &mut Findings) {
         let (due, at) = (self.begins_by(claim.fire), claim.spot.mt);
         match claim.source {
@@ -195,14 +212,17 @@ impl Account<'_> {
                 let subject = (self.name, Some(self.item));
                 let known = self.targets.is_known(claim.fire) || self.is_before_the_run(claim.fire);
                 findings.expect(known, S3, subject, &[claim.spot], || {
-                    format!("fire {} is none of the schedule's", claim.fire)
+                    format!("fire {} is not a fire of the schedule", claim.fire)
                 });
             }
         }
         let gap = self.reported.certain_gap_with(claim.fire);
         let subject = (self.name, Some(self.item));
         findings.expect(gap.is_none(), S3, subject, &[claim.spot], || {
-            format!("fire {} was run, and an instance reports it in the gap {gap:?}", claim.fire)
+            format!(
+                "fire {} was run, although an instance reported it in the gap {gap:?}",
+                claim.fire
+            )
         });
         self.within_window(claim, findings);
         let late = at > due.saturating_add(self.facts.bounds.epsilon);
@@ -214,7 +234,7 @@ impl Account<'_> {
         }
     }
 
-    /// Fires that were missed before the history began can be caught up with.
+    /// Returns true if the fire came before the history began. Such a fire can be caught up with.
     fn is_before_the_run(&self, fire: i64) -> bool {
         let begin = self.job.configs.first().map_or(0, |from| from.mt);
         fire <= self.facts.wall_of(begin)
@@ -228,16 +248,21 @@ impl Account<'_> {
         what: &str,
         findings: &mut Findings,
     ) {
-        let unused = self.facts.unused(self.job, self.trace, due, until);
+        let able_owner = self.facts.able_owner(self.job, self.trace, due, until);
         let beside = |owner| self.facts.runs_another(owner, self.item, due);
-        let property = if unused.is_some_and(|unused| beside(unused.owner)) { L5 } else { L0 };
+        let property =
+            if able_owner.is_some_and(|able_owner| beside(able_owner.owner)) { L5 } else { L0 };
         let subject = (self.name, Some(self.item));
-        findings.expect(unused.is_none(), property, subject, &[self.record_at(due), spot], || {
-            format!("fire {fire} {what}, although {}", self.who(unused))
-        });
+        findings.expect(
+            able_owner.is_none(),
+            property,
+            subject,
+            &[self.record_at(due), spot],
+            || format!("fire {fire} {what}, although {}", self.describe(able_owner)),
+        );
     }
 
-    /// Returns the first record at or after a time, to show what went on then.
+    /// Returns the first record at or after a time, as evidence of the situation then.
     pub(super) fn record_at(&self, mt: u64) -> Spot {
         let record = self.facts.records.partition_point(|record| record.mt < mt);
         let record = record.min(self.facts.records.len().saturating_sub(1));

@@ -1,4 +1,5 @@
-//! Catching up: fires that nobody ran in their time, each by itself, within a window and up to a number. S3, L0.
+//! Catch-up: fires that no instance ran in time each get a run, within a window and a maximum
+//! number. S3, L0.
 
 use super::Findings;
 use super::accounting::Account;
@@ -7,7 +8,7 @@ use crate::docs::{CatchUp, Ledger, Source};
 use crate::replay::trace::{Claim, Spot};
 
 impl Account<'_> {
-    /// A run that catches up stands for a fire that is neither too old nor one too many.
+    /// Judges that a catch-up run is for a fire within the window and among the last `max`.
     pub(super) fn within_window(&self, claim: &Claim, findings: &mut Findings) {
         let alone = claim.source == Source::Misfire && claim.span.0 == claim.span.1;
         let Some(policy) = self.policy(claim.spot.mt).filter(|_| alone) else { return };
@@ -16,7 +17,7 @@ impl Account<'_> {
         else {
             return;
         };
-        // What was noted before the job caught up with fires is run however old it is.
+        // A fire that was noted before the job had a catch-up policy is run, however old it is.
         if self.was_noted(claim.fire) {
             return;
         }
@@ -36,7 +37,8 @@ impl Account<'_> {
         });
     }
 
-    /// A fire that was passed over lay outside of the window, or its claimant was in trouble.
+    /// Judges that a fire that was passed over lay outside of the window, or that its claimant was
+    /// disturbed.
     pub(super) fn caught_up(
         &self,
         spot: Spot,
@@ -45,7 +47,7 @@ impl Account<'_> {
         fire: i64,
         findings: &mut Findings,
     ) {
-        // Disabled items skip what they have missed.
+        // A disabled item skips the fires that it missed.
         let Some(run) = ledger.run else { return };
         let epsilon = self.facts.bounds.epsilon;
         let due = match run.source {
@@ -74,7 +76,7 @@ impl Account<'_> {
         });
     }
 
-    /// Returns how the job caught up at a time, if it did.
+    /// Returns the catch-up policy that was in force at a time.
     fn policy(&self, mt: u64) -> Option<CatchUp> {
         let from = self.job.configs.iter().rev().find(|from| from.mt <= mt)?;
         from.config.as_ref()?.catch_up
@@ -82,7 +84,7 @@ impl Account<'_> {
 
     fn is_within(&self, policy: CatchUp, fire: i64, due: i64) -> bool {
         let window = policy.window_seconds.saturating_mul(1_000);
-        // The fire itself, and those between it and the one that is due.
+        // The fire itself, and the fires between it and the due one.
         let later = self.targets.between(fire, due).len() + 1;
         fire >= due.saturating_sub(window) && later <= policy.max
     }

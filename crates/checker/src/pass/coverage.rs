@@ -1,6 +1,6 @@
-//! P9: whether enough happened. A fault that hit nothing proves nothing.
+//! P9: coverage of the run. A fault without a target proves nothing.
 
-use super::overlap::is_death;
+use super::overlap::is_kill;
 use super::{Facts, Fault, Findings};
 use crate::docs::{Outcome, Source};
 use crate::history::Fact;
@@ -8,7 +8,7 @@ use crate::replay::trace::{Ending, Membership};
 use crate::report::Coverage;
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
-    for (name, reached) in happened(facts) {
+    for (name, reached) in occurrences(facts) {
         row(findings, name, reached, reached);
     }
     for fault in &facts.faults {
@@ -37,8 +37,8 @@ fn row(findings: &mut Findings, name: &str, reached: u64, tried: u64) {
     row.tried += tried;
 }
 
-/// What is not a fault, by the names that runs require it by.
-fn happened(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
+/// Returns the counts of all coverage rows except faults, by the names that runs require them by.
+fn occurrences(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
     let claims = &facts.trace().claims;
     let jobs = &facts.trace().jobs;
     let of = |source| claims.iter().filter(|claim| claim.source == source).count() as u64;
@@ -80,8 +80,11 @@ fn happened(facts: &Facts<'_>) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// A fault of a process hits if the process held a claim or led at some time while it lasted; one of the registry if
-/// anybody was registered. A shifted clock, and a link that only hampers, hit whoever is registered.
+/// Returns true if a fault had a target.
+///
+/// A fault that stops a process hits if the process held a claim or led while the fault lasted.
+/// A fault of the registry hits if any instance was registered. Other faults hit if their process
+/// was registered.
 fn hits(facts: &Facts<'_>, fault: &Fault<'_>) -> bool {
     let is_of = |session: i64| facts.replay.sessions.process_of(session) == Some(fault.target);
     let over = |from: u64, until: Option<u64>| {
@@ -95,7 +98,7 @@ fn hits(facts: &Facts<'_>, fault: &Fault<'_>) -> bool {
     if facts.replay.sessions.iter().all(|(sid, _)| !is_of(sid)) {
         return fault.target == "registry" && registered(&|_| true);
     }
-    let stops = is_death(fault.kind)
+    let stops = is_kill(fault.kind)
         || ["pause", "stop", "partition", "black", "expire"].iter().any(|w| fault.kind.contains(w));
     if !stops {
         return registered(&|m| is_of(m.session));

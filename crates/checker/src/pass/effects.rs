@@ -1,4 +1,4 @@
-//! P3: what the resource was told and accepted, in its own order. S1b, S1c.
+//! P3: announcements and effects at the external resource, in its own order. S1b, S1c.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,8 +7,8 @@ use crate::Property::{S1b, S1c};
 use crate::history::{Fact, RunId};
 use crate::replay::trace::Spot;
 
-/// A run told the resource that it begins, or wrote to it.
-struct Act<'a> {
+/// An announcement of a run at the resource, or a write to it.
+struct Access<'a> {
     rseq: u64,
     run: &'a RunId,
     accepted: bool,
@@ -17,65 +17,72 @@ struct Act<'a> {
 }
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
-    let acts = acts(facts);
-    if acts.windows(2).any(|pair| pair[0].rseq == pair[1].rseq) {
-        let problem = "two acts have the same place in the resource's order";
+    let accesses = accesses(facts);
+    if accesses.windows(2).any(|pair| pair[0].rseq == pair[1].rseq) {
+        let problem = "two accesses have the same number in the resource's order";
         findings.problems.push(problem.to_owned());
     }
-    if acts.iter().any(|act| !act.writes) {
-        announced(&acts, findings);
+    if accesses.iter().any(|access| !access.writes) {
+        announced(&accesses, findings);
     }
-    fenced(facts, &acts, findings);
-    begun(facts, &acts, findings);
-    repeated(facts, &acts, findings);
+    fenced(facts, &accesses, findings);
+    effects_follow_start(facts, &accesses, findings);
+    repeated(facts, &accesses, findings);
 }
 
-/// Returns what reached the resource, in its own order.
-fn acts<'a>(facts: &Facts<'a>) -> Vec<Act<'a>> {
-    let act = |(record, of): (usize, &'a crate::history::Record)| {
+/// Returns all accesses to the resource, in its own order.
+fn accesses<'a>(facts: &Facts<'a>) -> Vec<Access<'a>> {
+    let access = |(record, of): (usize, &'a crate::history::Record)| {
         let (run, accepted, rseq, writes) = match &of.fact {
             Fact::Effect { run, accepted, rseq } => (run, *accepted, *rseq, true),
             Fact::Announced { run, accepted, rseq } => (run, *accepted, *rseq, false),
             _ => return None,
         };
-        Some(Act { rseq, run, accepted, writes, spot: Spot { record, mt: of.mt, zxid: None } })
+        Some(Access { rseq, run, accepted, writes, spot: Spot { record, mt: of.mt, zxid: None } })
     };
-    let mut acts: Vec<_> = facts.records.iter().enumerate().filter_map(act).collect();
-    acts.sort_by_key(|act| act.rseq);
-    acts
+    let mut accesses: Vec<_> = facts.records.iter().enumerate().filter_map(access).collect();
+    accesses.sort_by_key(|access| access.rseq);
+    accesses
 }
 
-/// Where runs announce themselves, each does so before it writes, and is refused only if a later one was before it: else
-/// the harness does not do what the promises about effects presume.
-fn announced(acts: &[Act<'_>], findings: &mut Findings) {
+/// Checks announcements, if runs make them. Each run announces itself before it writes.
+///
+/// The resource rejects an announcement only after one with a greater token. Otherwise the harness
+/// breaks the
+/// assumptions of the promises about effects.
+fn announced(accesses: &[Access<'_>], findings: &mut Findings) {
     let mut announced = BTreeSet::new();
-    let mut told: BTreeMap<(&str, u32), u64> = BTreeMap::new();
-    for act in acts {
-        if act.writes && !announced.contains(act.run) {
-            let Act { rseq, run, .. } = act;
+    let mut greatest_tokens: BTreeMap<(&str, u32), u64> = BTreeMap::new();
+    for access in accesses {
+        if access.writes && !announced.contains(access.run) {
+            let Access { rseq, run, .. } = access;
             let item = run.item;
+            let problem = format!(
+                "effect {rseq} of item {item} belongs to a run that did not announce itself"
+            );
+            return findings.problems.push(problem);
+        }
+        announced.insert(access.run);
+        let greatest = greatest_tokens
+            .entry((access.run.job.as_str(), access.run.item))
+            .or_insert(access.run.token);
+        if !access.accepted && access.run.token >= *greatest {
             let problem =
-                format!("effect {rseq} of item {item} is of a run that was not announced");
+                format!("the resource rejected access {}, whose token was not stale", access.rseq);
             return findings.problems.push(problem);
         }
-        announced.insert(act.run);
-        let greatest = told.entry((act.run.job.as_str(), act.run.item)).or_insert(act.run.token);
-        if !act.accepted && act.run.token >= *greatest {
-            let problem = format!("the resource refused act {}, whose token was good", act.rseq);
-            return findings.problems.push(problem);
-        }
-        *greatest = act.run.token.max(*greatest);
+        *greatest = access.run.token.max(*greatest);
     }
 }
 
-/// Once the resource was told of a token, it takes nothing of a smaller one, and everything else.
-fn fenced(facts: &Facts<'_>, acts: &[Act<'_>], findings: &mut Findings) {
+/// Judges that the resource accepts no token smaller than one that it has seen.
+fn fenced(facts: &Facts<'_>, accesses: &[Access<'_>], findings: &mut Findings) {
     let ended = ended_tokens(facts);
-    // The greatest token that the resource was told of, per item.
-    let mut told: BTreeMap<(&str, u32), (u64, Spot)> = BTreeMap::new();
-    for Act { run, accepted, spot, writes, .. } in acts {
+    // The greatest token that the resource has seen, per item.
+    let mut greatest_tokens: BTreeMap<(&str, u32), (u64, Spot)> = BTreeMap::new();
+    for Access { run, accepted, spot, writes, .. } in accesses {
         let item = (run.job.as_str(), run.item);
-        let newer = told.get(&item).copied().filter(|(token, _)| *token > run.token);
+        let newer = greatest_tokens.get(&item).copied().filter(|(token, _)| *token > run.token);
         if !accepted {
             findings.count(if *writes { "effects refused" } else { "runs refused" }, 1);
             continue;
@@ -83,45 +90,47 @@ fn fenced(facts: &Facts<'_>, acts: &[Act<'_>], findings: &mut Findings) {
         let evidence: Vec<_> = newer.map(|(_, spot)| spot).into_iter().chain([*spot]).collect();
         findings.expect(newer.is_none(), S1b, (item.0, Some(item.1)), &evidence, || {
             let newer = newer.map_or(0, |(token, _)| token);
-            format!("token {} was accepted after the resource was told of token {newer}", run.token)
+            format!("the resource accepted token {} after it had seen token {newer}", run.token)
         });
         superseded(findings, &ended, run, *spot);
         if newer.is_none() {
-            told.insert(item, (run.token, *spot));
+            greatest_tokens.insert(item, (run.token, *spot));
         }
     }
 }
 
-/// What is written is written by a run that has begun.
-fn begun(facts: &Facts<'_>, acts: &[Act<'_>], findings: &mut Findings) {
+/// Judges that only a run that has effects_follow_start accesses the resource.
+fn effects_follow_start(facts: &Facts<'_>, accesses: &[Access<'_>], findings: &mut Findings) {
     if facts.execs.is_empty() {
         return;
     }
-    let begun: BTreeMap<_, _> = facts
+    let effects_follow_start: BTreeMap<_, _> = facts
         .execs
         .iter()
         .rev()
         .map(|exec| ((exec.job_name, exec.item, exec.fire, exec.token), exec.start.mt))
         .collect();
-    for Act { run, spot, .. } in acts.iter().filter(|act| act.accepted) {
-        let start = begun.get(&(run.job.as_str(), run.item, run.fire, run.token));
+    for Access { run, spot, .. } in accesses.iter().filter(|access| access.accepted) {
+        let start = effects_follow_start.get(&(run.job.as_str(), run.item, run.fire, run.token));
         let now = spot.mt.saturating_add(facts.bounds.clock);
         let is_begun = start.is_some_and(|start| *start <= now);
         findings.expect(is_begun, S1b, (&run.job, Some(run.item)), &[*spot], || {
-            format!("token {} was accepted for fire {}; no such run had begun", run.token, run.fire)
+            format!("the resource accepted token {} for fire {}, and no such run had effects_follow_start", run.token, run.fire)
         });
     }
 }
 
-/// A resource that says so takes one effect per fire; others are counted.
-fn repeated(facts: &Facts<'_>, acts: &[Act<'_>], findings: &mut Findings) {
+/// Judges one effect per fire if the resource deduplicates; otherwise counts repeated effects.
+fn repeated(facts: &Facts<'_>, accesses: &[Access<'_>], findings: &mut Findings) {
     let mut taken: BTreeMap<(&str, u32, i64), Spot> = BTreeMap::new();
-    for Act { run, spot, .. } in acts.iter().filter(|act| act.writes && act.accepted) {
+    for Access { run, spot, .. } in
+        accesses.iter().filter(|access| access.writes && access.accepted)
+    {
         let earlier = taken.insert((&run.job, run.item, run.fire), *spot);
         if facts.options.deduplicated {
             let evidence: Vec<_> = earlier.into_iter().chain([*spot]).collect();
             findings.expect(earlier.is_none(), S1c, (&run.job, Some(run.item)), &evidence, || {
-                format!("fire {} had an effect before", run.fire)
+                format!("the resource accepted a second effect of fire {}", run.fire)
             });
         } else if earlier.is_some() {
             findings.count("fires with more than one effect", 1);
@@ -131,7 +140,7 @@ fn repeated(facts: &Facts<'_>, acts: &[Act<'_>], findings: &mut Findings) {
 
 type Ended<'a> = BTreeMap<(&'a str, u32), Vec<(Spot, u64)>>;
 
-/// Returns which tokens' runs have ended well, per item, in the order of time.
+/// Returns the tokens of successful runs per item, in order of time.
 fn ended_tokens<'a>(facts: &Facts<'a>) -> Ended<'a> {
     let mut ended = Ended::new();
     for exec in &facts.execs {
@@ -142,7 +151,8 @@ fn ended_tokens<'a>(facts: &Facts<'a>) -> Ended<'a> {
     ended
 }
 
-/// Once a later run has ended well, the resource has been told its token, even if that shows nowhere.
+/// Judges effects after a later run has succeeded. That run has shown its token to the resource,
+/// even if no record says so.
 fn superseded(findings: &mut Findings, ended: &Ended<'_>, run: &RunId, spot: Spot) {
     let later = ended.get(&(run.job.as_str(), run.item)).into_iter().flatten();
     let later = later
@@ -150,6 +160,9 @@ fn superseded(findings: &mut Findings, ended: &Ended<'_>, run: &RunId, spot: Spo
         .min_by_key(|(end, _)| end.mt);
     let Some((end, token)) = later else { return };
     findings.expect(false, S1b, (&run.job, Some(run.item)), &[*end, spot], || {
-        format!("token {} was accepted after the run under token {token} had ended", run.token)
+        format!(
+            "the resource accepted token {} after the run under token {token} had ended",
+            run.token
+        )
     });
 }

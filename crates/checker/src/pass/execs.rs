@@ -19,11 +19,12 @@ pub(crate) struct Exec<'a> {
     pub(crate) source: &'a str,
     pub(crate) config: u32,
     pub(crate) start: Spot,
-    /// When and how it ended; `None` if its process was killed.
+    /// Time and result of its end; `None` if its process was killed.
     pub(crate) end: Option<(Spot, &'a str)>,
 }
 
-/// Returns the runs in the order in which they began. An end without a beginning counts as a run of no duration.
+/// Returns the runs in the order in which they began. An end without a begin counts as a run
+/// without duration.
 pub(super) fn of<'a>(records: &'a [Record], replay: &Replay) -> Vec<Exec<'a>> {
     let mut execs: Vec<Exec<'a>> = Vec::new();
     let mut open: Vec<usize> = Vec::new();

@@ -1,4 +1,4 @@
-//! P5: every fire that was not run was noted or reported. S3.
+//! P5: each fire that was not run was noted or reported. S3.
 
 use std::collections::BTreeSet;
 
@@ -9,26 +9,26 @@ use crate::Property::S3;
 use crate::docs::{Config, Ledger, State};
 use crate::replay::trace::{Change, ConfigFrom, Spot};
 
-/// The metric of fires that have neither a run nor a note nor a report.
+/// Metric of fires without a run, a note or a report.
 const UNEXPLAINED: &str = "fires unexplained";
 
-/// Last fire that needs nothing more.
+/// Last fire that is accounted for.
 #[derive(Clone, Copy)]
 struct Settled {
     fire: i64,
-    /// When the record said so first.
+    /// Time of the first record that named the fire.
     at: u64,
-    /// The record names no fire: no instance has ever seen one of the job.
+    /// The record names no fire yet: no instance has seen a fire of the job.
     is_first: bool,
 }
 
 impl Account<'_> {
-    /// Walks through the changes of the record: what it passes over was noted or reported. An explanation may come at any time,
-    /// so that this holds during chaos as well.
+    /// Judges the changes of the record: each fire that it passes over was noted or reported.
     ///
-    /// A record names two schedules: the one in force when the former fire was settled, and the one in force now. Fires of a
-    /// schedule that came and went in between are counted only.
-    pub(super) fn explain(&self, findings: &mut Findings) {
+    /// A report may come at any time, so that this holds during faults as well.
+    /// A record names two schedules: the one in force at the former fire, and the present one.
+    /// Fires of a schedule between the two are counted only.
+    pub(super) fn judge_explanations(&self, findings: &mut Findings) {
         findings.count(UNEXPLAINED, 0);
         // None while the item is not in force.
         let (mut settled, mut seen): (Option<Settled>, Option<i64>) = (None, None);
@@ -47,9 +47,9 @@ impl Account<'_> {
                 continue;
             };
             let is_first = next == i64::MIN;
-            let born = wall.saturating_add(DATING_MS);
+            let created = wall.saturating_add(DATING_MS);
             settled = match settled {
-                None => Some(Settled { fire: next.max(born), at: spot.mt, is_first }),
+                None => Some(Settled { fire: next.max(created), at: spot.mt, is_first }),
                 Some(_) if seen == Some(next) => settled,
                 Some(before) => {
                     Some(Settled { fire: next.max(before.fire), at: spot.mt, is_first })
@@ -80,7 +80,8 @@ impl Account<'_> {
         });
     }
 
-    /// Returns true if the configuration wants a record of the item's fire, and does not change about that time.
+    /// Returns true if the configuration wants a record of the fire and does not change around that
+    /// time.
     fn is_owed(&self, due: u64) -> bool {
         let slack = DATING_MS.unsigned_abs() * 1_000_000;
         let (from, until) = (due.saturating_sub(slack), due.saturating_add(slack));
@@ -91,8 +92,10 @@ impl Account<'_> {
         self.targets.is_one_schedule(from, until) && about.into_iter().all(is_wanted)
     }
 
-    /// Returns true if the last record keeps the fire in a gap, and at most one claim came after the one that found it: the
-    /// instance that found it may have been lost before it reported it.
+    /// Returns true if the last record keeps the fire in a gap, and at most one claim came after
+    /// the one that found the gap.
+    ///
+    /// The instance that found the gap may have been lost before it reported it.
     fn is_kept(&self, fire: i64) -> bool {
         let has_it = |ledger: &Ledger| ledger.has_in_gap(fire);
         let kept = self.trace.changes.iter().rev().filter_map(|change| change.after.as_ref());
@@ -101,7 +104,8 @@ impl Account<'_> {
         (1..=2).contains(&tokens.len())
     }
 
-    /// Each fire that is noted is the last of the noted ones for a moment.
+    /// Returns true if the fire was noted. Each noted fire is for a moment the last one in the
+    /// note.
     fn was_noted_itself(&self, fire: i64) -> bool {
         let is_last = |ledger: &Ledger| ledger.misfire.is_some_and(|noted| noted.last == fire);
         self.trace.changes.iter().any(|change| change.after.as_ref().is_some_and(is_last))

@@ -1,9 +1,9 @@
-//! Faults, from their beginning to their end.
+//! Faults with their begin and end.
 
-use super::overlap::is_death;
+use super::overlap::is_kill;
 use crate::history::{Fact, FaultOutcome, NemesisEvent, Record};
 
-/// A fault that was injected, or was meant to be.
+/// A fault that was injected or skipped.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault<'a> {
     pub(crate) kind: &'a str,
@@ -16,8 +16,10 @@ pub(crate) struct Fault<'a> {
 }
 
 impl Fault<'_> {
-    /// Returns by how many nanoseconds a clock was set ahead. Whoever has seen a fire come by that clock holds it due
-    /// until the true time has come so far.
+    /// Returns by how many nanoseconds a clock was set ahead.
+    ///
+    /// An instance that has seen a fire by that clock considers it due until the true time has
+    /// caught up.
     pub(crate) fn lead(&self) -> u64 {
         let words = self.why.split_ascii_whitespace();
         let ms = words.filter_map(|word| word.strip_prefix("ms=")).find_map(|ms| ms.parse().ok());
@@ -26,14 +28,15 @@ impl Fault<'_> {
         ahead.unwrap_or(0).saturating_mul(1_000_000)
     }
 
-    /// Returns true if it may have had an effect.
+    /// Returns true if the fault may have had an effect.
     pub(crate) fn is_real(&self) -> bool {
         self.outcome != FaultOutcome::Skipped
     }
 }
 
-/// Returns the faults in the order in which they began. What never ends lasts until everything is healed, or until the
-/// end.
+/// Returns the faults in the order in which they began.
+///
+/// A fault without an end lasts until the last record.
 pub(super) fn of(records: &[Record], end: u64) -> Vec<Fault<'_>> {
     let mut faults: Vec<Fault<'_>> = Vec::new();
     let mut open: Vec<usize> = Vec::new();
@@ -48,8 +51,8 @@ pub(super) fn of(records: &[Record], end: u64) -> Vec<Fault<'_>> {
                 }
             }
             Fact::Nemesis { ev, kind, target, outcome, why } => {
-                // Who is killed does not stand still any more.
-                if is_death(kind) && *outcome == FaultOutcome::Installed {
+                // A killed process is no longer paused.
+                if is_kill(kind) && *outcome == FaultOutcome::Installed {
                     open.retain(|fault| {
                         let Fault { kind, target: of, until, .. } = &mut faults[*fault];
                         let stood = of == target && kind.contains("pause");

@@ -1,23 +1,24 @@
-//! When each process could be expected to work: what excuses misses and delays.
+//! Times at which each process was expected to work, and the disturbances that excuse misses and
+//! delays.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Fault;
-use super::overlap::is_death;
+use super::overlap::is_kill;
 use crate::history::{Fact, FaultOutcome, ProcessEvent, Record, SessionEvent};
 use crate::options::Bounds;
 
-/// Stretches of trouble, per process and for all.
+/// Disturbances per process and of all processes.
 #[derive(Debug, Default)]
 pub(crate) struct Health<'a> {
     of: BTreeMap<&'a str, Vec<(u64, u64)>>,
     all: Vec<(u64, u64)>,
     off: BTreeMap<&'a str, Vec<(u64, u64)>>,
-    /// Processes that were never in order, by what they say about themselves.
+    /// Processes that never reported that they are ready or connected.
     pub(super) never: BTreeSet<&'a str>,
 }
 
-/// What targets of faults mean every process.
+/// Targets of faults that stand for every process.
 const ALL: [&str; 3] = ["registry", "all", "*"];
 
 impl<'a> Health<'a> {
@@ -37,19 +38,21 @@ impl<'a> Health<'a> {
                 health.of.entry(fault.target).or_default().push(trouble);
             }
         }
-        health.lives(records, bounds, end);
+        health.add_process_states(records, bounds, end);
         health
     }
 
-    /// A process works from when it is ready until it leaves, while it has a session.
-    fn lives(&mut self, records: &'a [Record], bounds: Bounds, end: u64) {
-        // Since when a process, or its session, is out of order; what says nothing about itself is in order.
+    /// Adds the times at which a process does not work. It works from ready until it leaves, while
+    /// it has a session.
+    fn add_process_states(&mut self, records: &'a [Record], bounds: Bounds, end: u64) {
+        // Since when a process, or its session, does not work. Without records about itself it
+        // counts as working.
         let mut off: BTreeMap<(&str, bool), u64> = BTreeMap::new();
         let mut known: BTreeSet<(&str, bool)> = BTreeSet::new();
         for record in records {
-            // Who was killed works again when it has started anew.
+            // A killed process works again once it has started anew.
             if let Fact::Nemesis { kind, target, outcome, .. } = &record.fact {
-                if is_death(kind) && *outcome != FaultOutcome::Skipped {
+                if is_kill(kind) && *outcome != FaultOutcome::Skipped {
                     known.insert((target, false));
                     off.entry((target, false)).or_insert(record.mt);
                 }
@@ -77,13 +80,14 @@ impl<'a> Health<'a> {
         }
     }
 
-    /// Returns true if a fault of the process, or of the registry, touches the stretch.
+    /// Returns true if a fault of the process or of the registry overlaps the period.
     pub(crate) fn is_disturbed(&self, process: &str, from: u64, until: u64) -> bool {
         let of = self.of.get(process).into_iter().flatten();
         of.chain(&self.all).any(|(begin, end)| *begin <= until && from <= *end)
     }
 
-    /// Returns true if nothing excuses the process within the stretch, ends included: no fault, and it was in order.
+    /// Returns true if nothing excuses the process within the period, ends included: no fault, and
+    /// the process worked.
     pub(crate) fn is_calm(&self, process: &str, from: u64, until: u64) -> bool {
         let off = self.off.get(process).into_iter().flatten();
         !self.is_disturbed(process, from, until)

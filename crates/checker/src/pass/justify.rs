@@ -1,57 +1,60 @@
-//! P6: whether a miss or a delay has a cause.
+//! P6: causes of missed and late fires.
 //!
-//! A due fire stays due until the next one. So it is without a cause if somebody who saw it come, and whom nothing
-//! troubled from then on, could have claimed it for longer than a claim takes.
+//! A due fire stays due until the next one. A miss has no cause if an instance saw the fire come,
+//! was not disturbed
+//! from then on, and could have claimed the fire for longer than a claim takes.
 
 use super::Facts;
 use crate::names::Name;
-use crate::replay::trace::{ItemTrace, JobTrace, Standing};
+use crate::replay::trace::{Claimability, ItemTrace, JobTrace};
 
-/// Who could have acted, from when to when.
+/// Owner that could have claimed a fire, and the period in which it could.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Unused {
+pub(super) struct AbleOwner {
     pub(super) owner: Name,
     pub(super) from: u64,
     pub(super) until: u64,
 }
 
-/// What takes fires away from whoever saw them come.
-const FORGETS: &str = "there is no configuration";
+/// Reason that makes instances forget the fires that they have seen.
+const NO_CONFIGURATION: &str = "there is no configuration";
 
 impl Facts<'_> {
-    /// Returns who could have claimed, or noted, a fire that came at `due`, before `until`.
-    pub(super) fn unused(
+    /// Returns the owner that could have claimed or noted a fire between `due` and `until`.
+    pub(super) fn able_owner(
         &self,
         job: &JobTrace,
         item: &ItemTrace,
         due: u64,
         until: u64,
-    ) -> Option<Unused> {
+    ) -> Option<AbleOwner> {
         let epsilon = self.bounds.epsilon;
-        let first = item.standings.partition_point(|(mt, _)| *mt <= due).saturating_sub(1);
-        for (place, (begin, standing)) in item.standings.iter().enumerate().skip(first) {
+        let first = item.claimability.partition_point(|(mt, _)| *mt <= due).saturating_sub(1);
+        for (place, (begin, claimability)) in item.claimability.iter().enumerate().skip(first) {
             if *begin >= until {
                 break;
             }
-            let owner = match standing {
-                Standing::Claimable(owner) | Standing::Busy(Some(owner)) => *owner,
-                Standing::Blocked(FORGETS) => return None,
-                Standing::Blocked(_) | Standing::Busy(None) => continue,
+            let owner = match claimability {
+                Claimability::Claimable(owner) | Claimability::Busy(Some(owner)) => *owner,
+                Claimability::Blocked(NO_CONFIGURATION) => return None,
+                Claimability::Blocked(_) | Claimability::Busy(None) => continue,
             };
             let from = (*begin).max(due);
-            let next = item.standings.get(place + 1).map_or(until, |(mt, _)| (*mt).min(until));
+            let next = item.claimability.get(place + 1).map_or(until, |(mt, _)| (*mt).min(until));
             if next.saturating_sub(from) <= epsilon {
                 continue;
             }
             if self.is_able(job, owner, due, from.saturating_add(epsilon)) {
-                return Some(Unused { owner, from, until: next });
+                return Some(AbleOwner { owner, from, until: next });
             }
         }
         None
     }
 
-    /// Returns true if an instance saw the fire come, and nothing troubles it up to `until`. Whose server is disabled or
-    /// paused when a fire comes lets it pass, whatever it may do afterwards.
+    /// Returns true if an instance saw the fire come and was not disturbed up to `until`.
+    ///
+    /// An instance whose server is disabled or paused when a fire comes lets the fire pass,
+    /// whatever happens later.
     fn is_able(&self, job: &JobTrace, owner: Name, due: u64, until: u64) -> bool {
         let epsilon = self.bounds.epsilon;
         let (before, after) = (due.saturating_sub(epsilon), due.saturating_add(epsilon));
@@ -61,7 +64,7 @@ impl Facts<'_> {
         process.is_some_and(|(process, _)| self.health.is_calm(process, before, until))
     }
 
-    /// Returns true if another item of whoever holds this one ran at that time.
+    /// Returns true if another item of the same instance ran at that time.
     pub(super) fn runs_another(&self, owner: Name, item: u32, mt: u64) -> bool {
         self.trace().claims.iter().any(|claim| {
             let over = claim.end.map_or(self.end, |end| end.spot.mt);

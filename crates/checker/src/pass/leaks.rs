@@ -1,8 +1,8 @@
-//! Nothing piles up in the registry: sessions of lives that are over, and watches. L7.
+//! Leaks in the registry: sessions of processes that have ended, and watches. L7.
 
 use std::collections::BTreeMap;
 
-use super::overlap::is_death;
+use super::overlap::is_kill;
 use super::{Facts, Findings};
 use crate::Property::L7;
 use crate::history::{Fact, ProcessEvent, SessionEvent};
@@ -16,7 +16,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     feeds(facts, healed, findings);
 }
 
-/// Each process that lives has one session; of others the registry knows nothing any more.
+/// Judges that each live process has one session, and that other processes have none.
 fn sessions(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
     let faults = facts.faults.iter().filter(|fault| fault.is_real());
     let calm = faults.map(|fault| fault.until).fold(healed, u64::max);
@@ -27,12 +27,14 @@ fn sessions(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
         let by = over.map(|over| over.mt.max(calm).saturating_add(facts.bounds.recovery()));
         let leaks = by.is_some_and(|by| by < facts.end);
         findings.expect(!leaks, L7, ("", None), &over.into_iter().collect::<Vec<_>>(), || {
-            format!("session {sid} of {process} stays although nobody uses it any more")
+            format!("session {sid} of {process} still exists although no process uses it")
         });
     }
 }
 
-/// Returns when it was clear that a process uses a session no more: it was in another one, had ended, or was killed.
+/// Returns the record from which on a process does not use a session any more.
+///
+/// From then on it used another session, had exited, or was killed.
 fn over(
     facts: &Facts<'_>,
     process: &str,
@@ -40,7 +42,7 @@ fn over(
     opened: u64,
 ) -> Option<Spot> {
     let first = facts.records.partition_point(|record| record.mt <= opened);
-    let inc = session.life.as_ref().map(|life| life.inc);
+    let inc = session.process_start.as_ref().map(|process_start| process_start.inc);
     let over = facts.records[first..].iter().position(|record| match &record.fact {
         Fact::Session { ev: SessionEvent::Connected, sid: other, .. } => {
             record.p == process && *other != sid
@@ -48,14 +50,14 @@ fn over(
         Fact::Process { ev: ProcessEvent::Exit, .. } => {
             record.p == process && inc.is_none_or(|inc| inc == record.inc)
         }
-        Fact::Nemesis { kind, target, .. } => target == process && is_death(kind),
+        Fact::Nemesis { kind, target, .. } => target == process && is_kill(kind),
         _ => false,
     })?;
     let record = first + over;
     Some(Spot { record, mt: facts.records[record].mt, zxid: None })
 }
 
-/// No session holds more feeds in the end than any did before the first fault.
+/// Judges that no session holds more feeds at the end than the maximum before the first fault.
 fn feeds(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
     let first = facts.faults.iter().map(|fault| fault.from).min().unwrap_or(healed);
     let held = facts.records.iter().enumerate().filter_map(|(place, record)| match record.fact {
@@ -72,7 +74,7 @@ fn feeds(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
         after.map(|(spot, sid, feeds)| (*sid, (*spot, *feeds))).collect();
     for (sid, (spot, feeds)) in last {
         findings.expect(feeds <= most, L7, ("", None), &[spot], || {
-            format!("session {sid} holds {feeds} feeds; before the first fault {most} were enough")
+            format!("session {sid} holds {feeds} feeds; valid is at most {most}, the maximum before the first fault")
         });
     }
 }

@@ -1,12 +1,12 @@
-//! Graceful leaves: nothing finished is run again, and they end. S12, L6.
+//! Graceful leaves: no completed run is repeated, and each leave ends. S12, L6.
 
 use std::collections::BTreeMap;
 
-use super::overlap::is_death;
+use super::overlap::is_kill;
 use super::{Facts, Findings};
 use crate::Property::{L6, S12};
 use crate::history::{Fact, ProcessEvent};
-use crate::replay::session::Life;
+use crate::replay::session::ProcessStart;
 use crate::replay::trace::Spot;
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
@@ -14,16 +14,19 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     taken_over(facts, findings, &left);
 }
 
-/// What a process that left in order had finished is not taken over, and nothing of it runs on. Its leave is not to blame
-/// for what it could not record because it had lost the session.
-fn taken_over(facts: &Facts<'_>, findings: &mut Findings, left: &BTreeMap<Life, Spot>) {
+/// Judges that no completed run of a process that left in order is taken over, and that none of its
+/// runs goes on.
+///
+/// A run is excused if its session was lost before the leave, so that its end could not be
+/// recorded.
+fn taken_over(facts: &Facts<'_>, findings: &mut Findings, left: &BTreeMap<ProcessStart, Spot>) {
     for exec in &facts.execs {
-        let life = Life { process: exec.process.to_owned(), inc: exec.inc };
-        let Some(leave) = left.get(&life) else { continue };
+        let process_start = ProcessStart { process: exec.process.to_owned(), inc: exec.inc };
+        let Some(leave) = left.get(&process_start) else { continue };
         let over = exec.end.is_some_and(|(end, _)| end.record < leave.record);
         let subject = (exec.job_name, Some(exec.item));
         findings.expect(over, S12, subject, &[exec.start, *leave], || {
-            format!("{} has left in order while its run of {} went on", exec.process, exec.fire)
+            format!("{} left in order while its run of fire {} went on", exec.process, exec.fire)
         });
     }
     let claims = &facts.trace().claims;
@@ -32,7 +35,8 @@ fn taken_over(facts: &Facts<'_>, findings: &mut Findings, left: &BTreeMap<Life, 
             continue;
         };
         let Some(session) = facts.replay.sessions.get(former.session) else { continue };
-        let leave = session.life.as_ref().and_then(|life| left.get(life));
+        let leave =
+            session.process_start.as_ref().and_then(|process_start| left.get(process_start));
         let kept = |leave: &&Spot| session.closed.is_none_or(|closed| closed >= leave.mt);
         let Some(leave) = leave.filter(kept) else { continue };
         let finished = facts.execs.iter().find(|exec| {
@@ -42,19 +46,22 @@ fn taken_over(facts: &Facts<'_>, findings: &mut Findings, left: &BTreeMap<Life, 
         let job = facts.replay.nodes.job_name(takeover.job);
         let evidence = [former.spot, *leave, takeover.spot];
         findings.expect(finished.is_none(), S12, (job, Some(takeover.item)), &evidence, || {
-            format!("fire {} was finished before its holder left, and run again", takeover.fire)
+            format!(
+                "fire {} was completed before its holder left, and was run again",
+                takeover.fire
+            )
         });
     }
 }
 
-/// Judges that leaves end, and returns which lives have left in order.
-fn ends(facts: &Facts<'_>, findings: &mut Findings) -> BTreeMap<Life, Spot> {
+/// Judges that leaves end. Returns the process starts that have left in order.
+fn ends(facts: &Facts<'_>, findings: &mut Findings) -> BTreeMap<ProcessStart, Spot> {
     let mut left = BTreeMap::new();
     for (place, record) in facts.records.iter().enumerate() {
         let Fact::Process { ev, .. } = &record.fact else { continue };
         let spot = Spot { record: place, mt: record.mt, zxid: None };
         if *ev == ProcessEvent::Left {
-            left.insert(Life { process: record.p.clone(), inc: record.inc }, spot);
+            left.insert(ProcessStart { process: record.p.clone(), inc: record.inc }, spot);
         }
         if *ev != ProcessEvent::Drain {
             continue;
@@ -64,7 +71,7 @@ fn ends(facts: &Facts<'_>, findings: &mut Findings) -> BTreeMap<Life, Spot> {
             Fact::Process { ev: ProcessEvent::Left | ProcessEvent::Exit, .. } => {
                 later.p == record.p && later.inc == record.inc
             }
-            Fact::Nemesis { kind, target, .. } => *target == record.p && is_death(kind),
+            Fact::Nemesis { kind, target, .. } => *target == record.p && is_kill(kind),
             _ => false,
         });
         let by = record.mt.saturating_add(facts.bounds.drain);
@@ -74,7 +81,7 @@ fn ends(facts: &Facts<'_>, findings: &mut Findings) -> BTreeMap<Life, Spot> {
         };
         let excused = facts.health.is_disturbed(&record.p, record.mt, by);
         findings.expect(in_time || excused, L6, ("", None), &[spot], || {
-            format!("{} began to leave and did not end within its time", record.p)
+            format!("{} began to leave and did not end within its bound", record.p)
         });
     }
     left

@@ -1,4 +1,4 @@
-//! P2: runs and claims belong together. S1, S1a, S3, S11, L0, L4.
+//! P2: links runs to claims. S1, S1a, S3, S11, S12, L0, L4.
 
 use std::collections::BTreeMap;
 
@@ -34,7 +34,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         }
     }
     if facts.execs.is_empty() {
-        findings.notes.push("whether claims were run: the history has no runs".to_owned());
+        findings.notes.push("runs of claims: the history has no runs".to_owned());
         return;
     }
     for (claim, exec) in claims.iter().zip(runs) {
@@ -42,14 +42,14 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     }
 }
 
-/// A run without a claim: only jobs that are not monitored have those.
+/// Judges a run without a claim. Only jobs without monitoring have such runs.
 fn unclaimed(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>) {
     let is_unmonitored =
         |from: &ConfigFrom| from.config.as_ref().is_some_and(|config| !config.monitor);
     let unmonitored = exec.job.and_then(|job| facts.trace().jobs.get(job)).is_some_and(|job| {
         job.configs.iter().enumerate().any(|(place, from)| {
             u32::try_from(from.version).ok() == Some(exec.config)
-                && job.configs_meant(place).iter().any(is_unmonitored)
+                && job.possible_configs(place).iter().any(is_unmonitored)
         })
     });
     if unmonitored && exec.token == 0 {
@@ -57,12 +57,13 @@ fn unclaimed(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>) {
     }
     findings.expect(false, S1, (exec.job_name, Some(exec.item)), &[exec.start], || {
         format!(
-            "{} ran fire {} under token {}, which nobody has claimed",
+            "{} ran fire {} under token {}, which no instance claimed",
             exec.process, exec.fire, exec.token
         )
     });
 }
 
+/// Judges that a run matches its claim.
 fn linked(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>, claim: &Claim) {
     let subject = (exec.job_name, Some(exec.item));
     let evidence = [claim.spot, exec.start];
@@ -77,19 +78,19 @@ fn linked(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>, claim: &C
             exec.source,
             exec.fire,
             exec.token,
-            owner.unwrap_or("somebody"),
+            owner.unwrap_or("an unknown process"),
             claim.source.as_str(),
             claim.fire
         )
     });
     let after = exec.start.mt.saturating_add(facts.bounds.clock) >= claim.spot.mt;
     findings.expect(after, S1, subject, &evidence, || {
-        format!("fire {} was begun before it was claimed", exec.fire)
+        format!("the run of fire {} began before its claim", exec.fire)
     });
     let config = u32::try_from(claim.config).ok();
     findings.expect(config == Some(exec.config), S11, subject, &evidence, || {
         format!(
-            "the run of {} saw configuration {}, its claim checked {}",
+            "the run of fire {} saw configuration {}; its claim checked configuration {}",
             exec.fire, exec.config, claim.config
         )
     });
@@ -98,15 +99,16 @@ fn linked(facts: &Facts<'_>, findings: &mut Findings, exec: &Exec<'_>, claim: &C
     }
 }
 
-/// What is recorded as done was done, and what was done is recorded.
+/// Judges that the record of a claim and its run agree: no success without a run, and no run
+/// without a record of its end.
 fn run_of(facts: &Facts<'_>, findings: &mut Findings, claim: &Claim, exec: Option<&Exec<'_>>) {
     let job = facts.replay.nodes.job_name(claim.job);
     let subject = (job, Some(claim.item));
     if let Some(end) = claim.end.filter(|end| end.how == Ending::Done(Some(Outcome::Succeeded))) {
         let result = exec.and_then(|exec| exec.end).map(|(_, result)| result);
         findings.expect(result == Some("ok"), S3, subject, &[claim.spot, end.spot], || {
-            let result = result.unwrap_or("nothing that ended");
-            format!("fire {} is recorded as succeeded; its run shows {result}", claim.fire)
+            let result = result.unwrap_or("no end");
+            format!("fire {} is recorded as succeeded; its run has the result {result}", claim.fire)
         });
     }
     handed_over(findings, subject, claim, exec);
@@ -118,7 +120,7 @@ fn run_of(facts: &Facts<'_>, findings: &mut Findings, claim: &Claim, exec: Optio
             let by = claim.spot.mt.saturating_add(epsilon);
             let overdue = by < closed && facts.health.is_calm(process, claim.spot.mt, by);
             findings.expect(!overdue, L0, subject, &[claim.spot], || {
-                format!("{process} has claimed fire {} and did not run it", claim.fire)
+                format!("{process} claimed fire {} and did not run it", claim.fire)
             });
         }
         Some(Exec { end: Some((ended, result)), .. }) => {
@@ -127,14 +129,17 @@ fn run_of(facts: &Facts<'_>, findings: &mut Findings, claim: &Claim, exec: Optio
             let mut evidence = vec![claim.spot, *ended];
             evidence.extend(claim.end.map(|end| end.spot));
             findings.expect(!overdue, L4, subject, &evidence, || {
-                format!("the run of {} ended with {result} and was not recorded", claim.fire)
+                format!(
+                    "the run of fire {} ended with {result}, and its end was not recorded",
+                    claim.fire
+                )
             });
         }
         Some(Exec { end: None, .. }) => {}
     }
 }
 
-/// Only a run that was cancelled is handed over by its holder.
+/// Judges that a holder gives up only cancelled runs.
 fn handed_over(
     findings: &mut Findings,
     subject: (&str, Option<u32>),
@@ -147,6 +152,9 @@ fn handed_over(
     let finished = exec.and_then(|exec| exec.end).filter(|(_, result)| *result != "cancelled");
     findings.expect(finished.is_none(), S12, subject, &[claim.spot, end.spot], || {
         let result = finished.map_or("", |(_, result)| result);
-        format!("the run of {} ended with {result} and was handed over", claim.fire)
+        format!(
+            "the run of fire {} ended with {result}, and its holder gave it up as orphaned",
+            claim.fire
+        )
     });
 }

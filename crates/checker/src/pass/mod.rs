@@ -1,4 +1,4 @@
-//! Passes over a whole history, after its log was replayed.
+//! Passes over a whole history, after the replay of the registry's log.
 
 mod accounting;
 mod catch_up;
@@ -34,7 +34,7 @@ pub(crate) use execs::Exec;
 pub(crate) use faults::Fault;
 use health::Health;
 
-/// Everything that the passes look at.
+/// Input of all passes.
 #[derive(Debug)]
 pub(crate) struct Facts<'a> {
     pub(crate) records: &'a [Record],
@@ -46,11 +46,11 @@ pub(crate) struct Facts<'a> {
     pub(crate) health: Health<'a>,
     /// True wall clock minus shared clock, in milliseconds.
     offset_ms: i64,
-    /// The time of the last record.
+    /// Time of the last record.
     pub(crate) end: u64,
 }
 
-/// What the passes find.
+/// Results of all passes.
 #[derive(Debug, Default)]
 pub(crate) struct Findings {
     pub(crate) tally: Tally,
@@ -66,7 +66,9 @@ pub(crate) fn run(facts: &Facts<'_>) -> Findings {
     let mut findings = Findings::default();
     let never = facts.health.never.iter();
     let never = never.filter(|p| facts.execs.iter().any(|exec| exec.process == **p));
-    findings.notes.extend(never.map(|p| format!("misses of {p}: it never says that it is ready")));
+    findings.notes.extend(
+        never.map(|p| format!("misses of {p}: the process never reports that it is ready")),
+    );
     link::pass(facts, &mut findings);
     effects::pass(facts, &mut findings);
     accounting::pass(facts, &mut findings);
@@ -111,18 +113,21 @@ impl<'a> Facts<'a> {
         jobs.map(move |(index, job)| (index, replay.nodes.job_name(index), job))
     }
 
-    /// Returns when it is a wall clock time, on the shared clock; times before its beginning are its beginning.
+    /// Converts a wall clock time to the shared clock. A time before the start of the run becomes
+    /// its start.
     pub(crate) fn mt_of(&self, wall_ms: i64) -> u64 {
         let ms = u64::try_from(wall_ms.saturating_sub(self.offset_ms)).unwrap_or(0);
         ms.saturating_mul(1_000_000)
     }
 
-    /// Returns what an accurate wall clock shows, in milliseconds since 1970 UTC.
+    /// Converts a time on the shared clock to accurate wall clock time, in milliseconds since 1970
+    /// UTC.
     pub(crate) fn wall_of(&self, mt: u64) -> i64 {
         i64::try_from(mt / 1_000_000).unwrap_or(i64::MAX).saturating_add(self.offset_ms)
     }
 
-    /// Returns the process that an instance was a life of, when it was registered at that time.
+    /// Returns the process of an instance that was registered at a time, and the time of its
+    /// registration.
     pub(crate) fn process_of(
         &self,
         job: &JobTrace,
@@ -136,7 +141,10 @@ impl<'a> Facts<'a> {
     }
 }
 
-/// The registry and whoever injects faults have accurate clocks; processes may be wrong on purpose.
+/// Returns the true wall clock minus the shared clock, in milliseconds.
+///
+/// The registry and the fault injector have accurate clocks. Clocks of processes may be wrong on
+/// purpose.
 fn offset_ms(records: &[Record]) -> i64 {
     let accurate = records.iter().find(|record| matches!(record.fact, Fact::RunMeta { .. }));
     let accurate = accurate.or_else(|| records.iter().find(|record| record.p == "registry"));
@@ -146,7 +154,7 @@ fn offset_ms(records: &[Record]) -> i64 {
 }
 
 impl Findings {
-    /// Counts a property as judged, and reports it as broken unless it holds.
+    /// Counts a property as judged, and reports a violation unless it holds.
     pub(crate) fn expect(
         &mut self,
         holds: bool,

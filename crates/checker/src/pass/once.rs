@@ -1,4 +1,4 @@
-//! Callbacks that happen once per cluster. S13.
+//! Once-per-cluster callbacks. S13.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::docs::{self, Ledger, State};
 use crate::history::{Fact, RegOp};
 use crate::replay::trace::{JobTrace, Spot};
 
-/// A job, a stage, a fire and a token.
+/// Job, stage, fire and token of a callback.
 type CallId<'a> = (&'a str, String, i64, u64);
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
@@ -20,7 +20,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         let earlier = seen.insert((job, stage, *fire, *token), spot);
         let evidence: Vec<_> = earlier.into_iter().chain([spot]).collect();
         findings.expect(earlier.is_none(), S13, (job, None), &evidence, || {
-            format!("{stage} was called twice for fire {fire} under token {token}")
+            format!("callback {stage} was called twice for fire {fire} under token {token}")
         });
         let Some((_, _, trace)) = facts.jobs().find(|(_, name, _)| name == job) else { continue };
         if stage == "completed" {
@@ -28,13 +28,16 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
             let decided = won.get(&id).copied().unwrap_or(spot.mt);
             let open = unfinished(facts, trace, *fire, decided);
             findings.expect(open.is_none(), S13, (job, open), &[spot], || {
-                format!("completed was called for fire {fire}, which this item had not ended")
+                format!(
+                    "callback completed was called for fire {fire}, which this item had not ended"
+                )
             });
         }
     }
 }
 
-/// Returns when each call was won. Which items the job has may change before its code is called.
+/// Returns the time at which each callback was won. The number of items may change before its code
+/// is called.
 fn won<'a>(facts: &Facts<'a>) -> BTreeMap<CallId<'a>, u64> {
     let mut won = BTreeMap::new();
     for record in facts.records {
@@ -53,16 +56,17 @@ fn won<'a>(facts: &Facts<'a>) -> BTreeMap<CallId<'a>, u64> {
     won
 }
 
-/// Where a job has its record of calls.
+/// Path of the record of callbacks, below the job.
 const RECORD: &str = "/coordination/once";
 
-/// Returns an item in force that had yet to begin or to end the fire. Of several numbers of items that the job had in that moment, any
-/// may have been the one in force.
+/// Returns an item in force that had not yet begun or ended the fire.
+///
+/// If the number of items changed at that moment, either number may have been the one in force.
 fn unfinished(facts: &Facts<'_>, trace: &JobTrace, fire: i64, mt: u64) -> Option<u32> {
     let now = mt.saturating_add(facts.bounds.clock);
     let first = trace.configs.partition_point(|from| from.mt < mt).saturating_sub(1);
     let until = trace.configs.partition_point(|from| from.mt <= now);
-    let meant = (first..until).flat_map(|place| trace.configs_meant(place));
+    let meant = (first..until).flat_map(|place| trace.possible_configs(place));
     let totals = meant.filter_map(|from| Some(from.config.as_ref()?.total));
     let open = |total: u32| {
         trace.items.range(..total).find_map(|(item, of)| {

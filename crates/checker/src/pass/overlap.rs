@@ -1,4 +1,5 @@
-//! P7: runs of one item at the same time. Nobody can exclude them, but each needs an explanation. S1.
+//! P7: runs of one item at the same time. They cannot be excluded, but each needs an explanation.
+//! S1.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +14,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     }
     let accepted = accepted(facts);
     for ((job, item), execs) in by_item {
-        // The runs that have begun and, by the time of the next one, not ended.
+        // Runs that have begun and not ended when the next one begins.
         let mut open: Vec<(&Exec<'_>, u64)> = Vec::new();
         for later in execs {
             open.retain(|(_, over)| *over > later.start.mt);
@@ -40,7 +41,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     }
 }
 
-/// Returns which tokens had effects, per job and item.
+/// Returns the tokens that had effects, per job and item.
 fn accepted<'a>(facts: &Facts<'a>) -> BTreeMap<(&'a str, u32, u64), ()> {
     let effects = facts.records.iter().filter_map(|record| match &record.fact {
         Fact::Effect { run, accepted: true, .. } => {
@@ -51,21 +52,23 @@ fn accepted<'a>(facts: &Facts<'a>) -> BTreeMap<(&'a str, u32, u64), ()> {
     effects.collect()
 }
 
-/// A run without an end was over when its process was: at its next life, or never.
+/// Returns the end of a run without an end record: the kill or the next start of its process, else
+/// the end of the history.
 fn until(facts: &Facts<'_>, exec: &Exec<'_>) -> u64 {
     let ends = facts.records[exec.start.record..].iter().find(|record| match &record.fact {
-        Fact::Nemesis { kind, target, .. } => target == exec.process && is_death(kind),
+        Fact::Nemesis { kind, target, .. } => target == exec.process && is_kill(kind),
         Fact::Process { .. } => record.p == exec.process && record.inc > exec.inc,
         _ => false,
     });
     ends.map_or(facts.end, |record| record.mt)
 }
 
-pub(super) fn is_death(kind: &str) -> bool {
+pub(super) fn is_kill(kind: &str) -> bool {
     ["crash", "kill", "sigkill"].iter().any(|word| kind.contains(word))
 }
 
-/// A fault of the earlier one's process, or the end of its session, before the later one began.
+/// Returns true if a fault of the earlier run's process, or the end of its session, explains the
+/// overlap.
 fn is_explained(facts: &Facts<'_>, earlier: &Exec<'_>, later: &Exec<'_>) -> bool {
     let claim = facts.trace().claims.iter().find(|claim| {
         Some(claim.job) == earlier.job && claim.item == earlier.item && claim.token == earlier.token

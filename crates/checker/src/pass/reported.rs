@@ -1,19 +1,19 @@
-//! What instances have reported about fires that were not run.
+//! Reports of instances about fires that were not run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::history::{Fact, Record};
 
-/// The fires of one item that instances have reported as not run.
+/// Fires of one item that instances reported as not run.
 #[derive(Debug, Default)]
 pub(super) struct Reported {
     missed: BTreeSet<i64>,
-    /// From the first to before the last, and whether all fires in between are certain.
+    /// First fire, exclusive end, and true if the instance is certain about all fires in between.
     gaps: Vec<(i64, i64, bool)>,
 }
 
 impl Reported {
-    /// Returns what was reported of each item of a job.
+    /// Returns the reports about each item of a job.
     pub(super) fn of(records: &[Record], wanted: &str) -> BTreeMap<u32, Self> {
         let mut items: BTreeMap<u32, Self> = BTreeMap::new();
         for record in records {
@@ -36,7 +36,7 @@ impl Reported {
             || self.gaps.iter().any(|(first, until, _)| (*first..*until).contains(&fire))
     }
 
-    /// Returns the gap that is certain to contain a fire.
+    /// Returns a reported gap that certainly contains a fire.
     pub(super) fn certain_gap_with(&self, fire: i64) -> Option<(i64, i64)> {
         let has_it = |(first, until, certain): &&(i64, i64, bool)| {
             *certain && (*first..*until).contains(&fire)

@@ -1,4 +1,5 @@
-//! P4: which fires there should be, by the schedules that were in force. And the blind match of runs to them.
+//! P4: the expected fires, by the schedules that were in force, and the blind match of runs to
+//! them.
 
 use std::collections::BTreeSet;
 
@@ -6,27 +7,30 @@ use super::{Facts, Findings};
 use crate::blind;
 use crate::replay::trace::{ConfigFrom, JobTrace};
 
-/// The fires of a job.
+/// Expected fires of a job.
 #[derive(Debug, Default)]
 pub(super) struct Targets {
-    /// Those that must be accounted for, ascending.
+    /// Fires that must be accounted for, ascending.
     fires: Vec<i64>,
-    /// Those of schedules that came or went at about the time: they may be accounted for.
+    /// Fires close to a change of the schedule, which may be accounted for.
     may: BTreeSet<i64>,
-    /// All of them, ascending: more than `fires` if the judge is patient. What is not run must be explained at any time.
+    /// Fires that must be explained, ascending. They include `fires` and those close to a change.
     owed: Vec<i64>,
-    /// Beginnings of schedules and of monitoring, and whether all instances agree: they may not while the stored configuration
-    /// cannot be used, if there were different ones before.
+    /// Starts of schedules and of monitoring, and whether all instances agree on them.
+    ///
+    /// While the stored configuration is unusable, instances may follow different earlier ones.
     changes: Vec<(u64, bool)>,
-    /// Why they may not be all.
+    /// Reason why fires may be missing here.
     pub(super) problem: Option<String>,
 }
 
-/// Nobody records more than a year; a clock that says so is wrong.
+/// Longest run in milliseconds: a year. A longer one means a wrong clock.
 const LONGEST_MS: i64 = 366 * 86_400_000;
 
-/// Distance from a change of the schedule, the birth or the retirement of an item within which fires are not judged, in
-/// milliseconds: instances need time to hear of a change, and date births by the clocks that they know.
+/// Distance in milliseconds from a change of the schedule or of an item's existence within which
+/// fires are not judged.
+///
+/// Instances need time to see a change, and they date new items by their own clocks.
 pub(super) const DATING_MS: i64 = 1_000;
 
 impl Targets {
@@ -47,7 +51,7 @@ impl Targets {
             let (begin, until) = (facts.wall_of(begin), facts.wall_of(until));
             if until.saturating_sub(begin) > LONGEST_MS {
                 targets.problem = Some(format!(
-                    "a schedule in force for {} ms is not followed; valid is at most {LONGEST_MS} ms",
+                    "a schedule was in force for {} ms and is not judged; valid is at most {LONGEST_MS} ms",
                     until.saturating_sub(begin)
                 ));
                 continue;
@@ -68,40 +72,40 @@ impl Targets {
         self.fires.binary_search(&fire).is_ok() || self.may.contains(&fire)
     }
 
-    /// Returns the fires that must be accounted for, strictly between the two.
+    /// Returns the fires that must be accounted for, strictly between two times.
     pub(super) fn between(&self, after: i64, before: i64) -> &[i64] {
         let first = self.fires.partition_point(|fire| *fire <= after);
         let end = self.fires.partition_point(|fire| *fire < before);
         self.fires.get(first..end).unwrap_or_default()
     }
 
-    /// Returns true if all instances go by one schedule from one time to another.
+    /// Returns true if all instances follow one schedule from one time to another.
     pub(super) fn is_one_schedule(&self, one: u64, other: u64) -> bool {
         let place = |mt| self.changes.partition_point(|(change, _)| *change <= mt);
         let agreed = place(one).checked_sub(1).is_some_and(|place| self.changes[place].1);
         agreed && place(one) == place(other)
     }
 
-    /// Returns the fires that must be explained, strictly between the two.
+    /// Returns the fires that must be explained, strictly between two times.
     pub(super) fn owed_between(&self, after: i64, before: i64) -> &[i64] {
         let first = self.owed.partition_point(|fire| *fire <= after);
         let end = self.owed.partition_point(|fire| *fire < before);
         self.owed.get(first..end).unwrap_or_default()
     }
 
-    /// Returns true if no schedule came or went between the two.
+    /// Returns true if no schedule changed between two times.
     pub(super) fn are_certain(&self, from: i64, to: i64) -> bool {
         self.may.range(from..to.max(from)).next().is_none()
     }
 
-    /// Returns the last fire of any kind that is not after a time.
+    /// Returns the last certain or possible fire at or before a time.
     pub(super) fn last(&self, by: i64) -> Option<i64> {
         let place = self.fires.partition_point(|fire| *fire <= by);
         let certain = place.checked_sub(1).map(|place| self.fires[place]);
         certain.into_iter().chain(self.may.range(..=by).next_back().copied()).max()
     }
 
-    /// Returns the next fire of any kind, if there is one before the end.
+    /// Returns the next certain or possible fire after a time, if there is one before the end.
     pub(super) fn next(&self, after: i64) -> Option<i64> {
         let place = self.fires.partition_point(|fire| *fire <= after);
         let may = self.may.range(after.saturating_add(1)..).next();
@@ -115,7 +119,7 @@ fn changes(job: &JobTrace) -> Vec<(u64, bool)> {
     for (place, config) in job.configs.iter().enumerate() {
         let monitors = |of: &ConfigFrom| of.config.as_ref().is_some_and(|config| config.monitor);
         let is_it = |of: &ConfigFrom| same_schedule(of, config) && monitors(of) == monitors(config);
-        let agreed = job.configs_meant(place).iter().all(is_it);
+        let agreed = job.possible_configs(place).iter().all(is_it);
         let is_same = |(last, was_agreed)| is_it(last) && was_agreed == agreed;
         if !last.is_some_and(is_same) {
             changes.push((config.mt, agreed));
@@ -129,7 +133,8 @@ fn same_schedule(a: &ConfigFrom, b: &ConfigFrom) -> bool {
     a.schedule == b.schedule && a.config.is_some() == b.config.is_some()
 }
 
-/// Matches runs to fires by time alone, per job and item: what no run can stand for, and runs that stand for nothing.
+/// Matches runs to fires by time alone, per job and item, and counts fires and runs without a
+/// partner.
 pub(super) fn blind(facts: &Facts<'_>, findings: &mut Findings) {
     let (mut missed, mut extra) = (0, 0);
     for (index, _, job) in facts.jobs() {

@@ -1,4 +1,4 @@
-//! Taking what was committed, whether or not it was allowed.
+//! Applies committed writes to the replayed state, whether or not they were allowed.
 
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -15,8 +15,10 @@ use crate::replay::trace::{Change, Claim, ClaimEnd, ConfigFrom, Ending, Membersh
 use crate::tree::Kind;
 
 impl Judge<'_> {
-    /// Judges a write to the record of an item; returns true if only the leader may do it. `place` is where the write
-    /// stands in the transaction.
+    /// Judges a write to a ledger record, where `place` is the index of the write in the
+    /// transaction.
+    ///
+    /// Returns true if only the leader may make this write.
     pub(super) fn record(
         &mut self,
         i: u32,
@@ -25,7 +27,7 @@ impl Judge<'_> {
     ) -> bool {
         let absent = Item::default();
         let item = self.job.items.get(&i).unwrap_or(&absent);
-        // A transaction that writes a record twice is judged step by step.
+        // If a transaction writes a record twice, each step is judged against the one before.
         let earlier = self.txn.writes[..place].iter().rev().find_map(|write| match write {
             Write::Ledger(other, Some(Ok(ledger))) if *other == i => Some(**ledger),
             Write::Config(_)
@@ -66,14 +68,14 @@ impl Judge<'_> {
 }
 
 impl Replay {
-    /// Takes all writes of a transaction.
-    pub(super) fn take(&mut self, job: JobIndex, txn: &Txn<'_>) {
+    /// Applies all writes of a transaction.
+    pub(super) fn apply_txn(&mut self, job: JobIndex, txn: &Txn<'_>) {
         let mut all = false;
         let mut touched = Vec::new();
         for write in &txn.writes {
             match write {
-                Write::Config(data) => self.take_config(job, *data),
-                Write::Instance(id, present) => self.take_instance(job, *id, *present, txn.sid),
+                Write::Config(data) => self.apply_config(job, *data),
+                Write::Instance(id, present) => self.apply_instance(job, *id, *present, txn.sid),
                 Write::Server(ip, server) => {
                     let servers = &mut self.jobs[job].servers;
                     match server {
@@ -83,7 +85,7 @@ impl Replay {
                     let (mt, trace) = (self.spot.mt, self.trace.job(job));
                     trace.servers.entry(*ip).or_default().push((mt, *server));
                 }
-                Write::Leader(leader) => self.take_leader(job, *leader, txn.sid),
+                Write::Leader(leader) => self.apply_leader(job, *leader, txn.sid),
                 Write::Term(term) => {
                     let version = term.as_ref().map(|(_, version)| *version);
                     let session = txn.sid;
@@ -91,7 +93,7 @@ impl Replay {
                     self.trace.job(job).terms += 1;
                 }
                 Write::Request(version) => self.jobs[job].request = *version,
-                Write::Assignment(record) => self.take_assignment(job, record.as_ref()),
+                Write::Assignment(record) => self.apply_assignment(job, record.as_ref()),
                 Write::Draining(id, true) => {
                     self.jobs[job].draining.insert(*id);
                 }
@@ -105,8 +107,8 @@ impl Replay {
                     self.jobs[job].names.remove(id);
                 }
                 Write::Owner(item, owner) => self.item(job, *item).owner = *owner,
-                Write::Ledger(item, ledger) => self.take_ledger(job, *item, ledger.as_ref(), txn),
-                Write::Mark(kind, present) => self.take_mark(job, *kind, *present),
+                Write::Ledger(item, ledger) => self.apply_ledger(job, *item, ledger.as_ref(), txn),
+                Write::Mark(kind, present) => self.apply_mark(job, *kind, *present),
             }
             match write {
                 Write::Owner(item, _) | Write::Ledger(item, _) => touched.push(*item),
@@ -128,14 +130,14 @@ impl Replay {
         if all {
             touched = self.jobs[job].items.keys().copied().collect();
         }
-        touched.iter().for_each(|item| self.stand(job, *item));
+        touched.iter().for_each(|item| self.record_claimability(job, *item));
     }
 
     fn item(&mut self, job: JobIndex, item: u32) -> &mut Item {
         self.jobs[job].items.entry(item).or_default()
     }
 
-    fn take_config(&mut self, job: JobIndex, data: Option<(&str, i32)>) {
+    fn apply_config(&mut self, job: JobIndex, data: Option<(&str, i32)>) {
         let old = self.jobs[job].config.take();
         let before = old.as_ref().and_then(|old| old.config.clone());
         let known = self.jobs[job].configs_before.last();
@@ -146,7 +148,7 @@ impl Replay {
             let gone = ConfigFrom { mt, version: -1, readable: true, config: None, schedule: None };
             return self.trace.job(job).configs.push(gone);
         };
-        // A document that cannot be used leaves the last good one in force.
+        // An unusable document leaves the last usable one in force.
         let read = docs::config(text).and_then(|config| {
             let schedule = Schedule::parse(&config.cron, &config.time_zone, &config.excluded_days)?;
             Ok((Arc::new(config), schedule.map(Arc::new)))
@@ -162,10 +164,11 @@ impl Replay {
         self.jobs[job].config = Some(InForce { version, readable, config, schedule });
     }
 
-    fn take_instance(&mut self, job: JobIndex, id: Name, present: bool, session: i64) {
+    fn apply_instance(&mut self, job: JobIndex, id: Name, present: bool, session: i64) {
         let (instances, mt) = (&mut self.jobs[job].instances, self.spot.mt);
         if present {
-            // An operator's request is written into the node of a registered instance.
+            // Java writes manual requests into the node of a registered instance; that is no new
+            // registration.
             if let Entry::Vacant(absent) = instances.entry(id) {
                 absent.insert(Instance { session });
                 let membership = Membership { instance: id, session, from: mt, until: None };
@@ -176,7 +179,7 @@ impl Replay {
         }
     }
 
-    fn take_leader(&mut self, job: JobIndex, leader: Option<Name>, session: i64) {
+    fn apply_leader(&mut self, job: JobIndex, leader: Option<Name>, session: i64) {
         let mt = self.spot.mt;
         if let Some(old) = std::mem::replace(&mut self.jobs[job].leader, leader) {
             end(&mut self.trace.job(job).leaderships, old, mt);
@@ -187,7 +190,7 @@ impl Replay {
         }
     }
 
-    fn take_assignment(
+    fn apply_assignment(
         &mut self,
         job: JobIndex,
         record: Option<&Result<Box<docs::Assignment>, String>>,
@@ -201,7 +204,7 @@ impl Replay {
         self.trace.job(job).reshardings += u64::from(record.is_some());
     }
 
-    fn take_mark(&mut self, job: JobIndex, kind: Kind, present: bool) {
+    fn apply_mark(&mut self, job: JobIndex, kind: Kind, present: bool) {
         let mt = self.spot.mt;
         match kind {
             Kind::Running(item) => self.item(job, item).running = present,
@@ -228,7 +231,7 @@ impl Replay {
         }
     }
 
-    fn take_ledger(
+    fn apply_ledger(
         &mut self,
         job: JobIndex,
         i: u32,
@@ -253,10 +256,10 @@ impl Replay {
         let running = |ledger: Option<Ledger>| ledger.filter(|l| l.state == State::Running);
         let (was, is) = (running(before), running(after));
         if was.is_some() && was.map(|l| (l.run, l.token)) != is.map(|l| (l.run, l.token)) {
-            self.take_end(job, i, after, txn.sid);
+            self.record_end(job, i, after, txn.sid);
         }
         if is.is_some() && is.map(|l| (l.run, l.token)) != was.map(|l| (l.run, l.token)) {
-            self.take_claim(job, i, before, is, txn.sid);
+            self.record_claim(job, i, before, is, txn.sid);
         }
         let item = self.item(job, i);
         if after.is_none_or(|after| !after.is_busy()) {
@@ -264,7 +267,7 @@ impl Replay {
         }
     }
 
-    fn take_end(&mut self, job: JobIndex, i: u32, after: Option<Ledger>, sid: i64) {
+    fn record_end(&mut self, job: JobIndex, i: u32, after: Option<Ledger>, sid: i64) {
         let item = &self.jobs[job].items[&i];
         let by_holder = item.claimed_in == Some(sid);
         let how = match after {
@@ -279,7 +282,7 @@ impl Replay {
         }
     }
 
-    fn take_claim(
+    fn record_claim(
         &mut self,
         job: JobIndex,
         i: u32,
@@ -315,7 +318,7 @@ impl Replay {
     }
 }
 
-/// Ends the open membership of an instance.
+/// Ends the open registration of an instance.
 fn end(memberships: &mut [Membership], id: Name, mt: u64) {
     let open = memberships.iter_mut().rev().find(|m| m.instance == id && m.until.is_none());
     if let Some(membership) = open {

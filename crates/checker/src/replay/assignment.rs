@@ -1,4 +1,5 @@
-//! Assignments: whole at every revision, of what is the case, and never under a run. S4, S5, S9.
+//! Assignments: complete at every revision, made for the stored inputs, and never changed under a
+//! run. S4, S5, S9.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +9,7 @@ use crate::names::Name;
 use crate::replay::judge::{Judge, Write};
 
 impl Judge<'_> {
-    /// No owner changes under a run.
+    /// Judges that no owner changes under a run.
     pub(crate) fn owner(&mut self, i: u32, owner: Option<Name>) {
         let Some(item) = self.job.items.get(&i) else { return };
         if item.owner == owner || !self.job.is_monitored() {
@@ -17,23 +18,26 @@ impl Judge<'_> {
         let busy = item.ledger.filter(|ledger| ledger.is_busy());
         self.expect(busy.is_none(), S5, Some(i), |judge| {
             format!(
-                "went from {} to {} under {}",
-                item.owner.map_or("nobody", |owner| judge.text(owner)),
-                owner.map_or("nobody", |owner| judge.text(owner)),
+                "the owner changed from {} to {} under {}",
+                item.owner.map_or("none", |owner| judge.text(owner)),
+                owner.map_or("none", |owner| judge.text(owner)),
                 judge.run(busy.and_then(|ledger| ledger.run))
             )
         });
     }
 
-    /// A new assignment is made for the configuration of this revision, and handles no request that was not made. While
-    /// what is stored cannot be read, it may be made for what the one before was made for.
+    /// Judges that a new assignment is for the configuration of this revision and handles only
+    /// requests that were made.
+    ///
+    /// While the stored configuration is unusable, the inputs of the former assignment are valid as
+    /// well.
     pub(crate) fn inputs(&mut self, new: &Assignment) {
         let requested = self.job.request.and_then(|version| u32::try_from(version).ok());
         let handled = self.job.assignment.as_ref().map_or(0, |old| old.handled);
         let current = requested.is_some_and(|request| (handled..=request).contains(&new.handled));
         self.expect(current, S9, None, |_| {
             format!(
-                "an assignment handles request {}; {handled} was handled before, and {requested:?} \
+                "the assignment handles request {}; {handled} was handled before, and {requested:?} \
                  is the last one made",
                 new.handled
             )
@@ -45,14 +49,14 @@ impl Judge<'_> {
             || before.is_some_and(|old| old.total == new.total && old.strategy == new.strategy);
         self.expect(fits, S9, None, |_| {
             format!(
-                "an assignment of {} items by {:?} was written; the configuration has {} by {:?}",
+                "the assignment is of {} items by {:?}; the configuration has {} items by {:?}",
                 new.total, new.strategy, config.total, config.strategy
             )
         });
     }
 
-    /// Owners change only together with the record of what they were made for.
-    pub(crate) fn accompanied(&mut self) {
+    /// Judges that owners change only together with the assignment record.
+    pub(crate) fn owners_change_with_assignment(&mut self) {
         let is_record = |write: &Write<'_>| matches!(write, Write::Assignment(Some(_)));
         let moved = self.txn.writes.iter().find_map(|write| match write {
             Write::Owner(item, _) => Some(*item),
@@ -69,15 +73,17 @@ impl Judge<'_> {
             | Write::Mark(..) => None,
         });
         let Some(item) = moved else { return };
-        let accompanied = self.txn.writes.iter().any(is_record);
-        self.expect(accompanied, S4, Some(item), |_| {
-            "changed hands without a new version of the assignment".to_owned()
+        let owners_change_with_assignment = self.txn.writes.iter().any(is_record);
+        self.expect(owners_change_with_assignment, S4, Some(item), |_| {
+            "the owner changed without a new version of the assignment".to_owned()
         });
     }
 
-    /// After a transaction: every item has an owner who is a member, or waits to move. Under static sharding items also
-    /// stay with who is away or not available; they are given to members, or to a name that may come back.
-    pub(crate) fn whole(&mut self) {
+    /// Judges the state after a transaction: each item has a member as owner, or is pending.
+    ///
+    /// Under static sharding, items also stay with owners that are absent or not available.
+    /// New owners are then members, or have a stable name and may come back.
+    pub(crate) fn complete(&mut self) {
         if self.job.assignment_unreadable {
             return self.violate(S4, None, "the assignment cannot be read".to_owned());
         }
@@ -91,9 +97,12 @@ impl Judge<'_> {
         for i in (0..assignment.total).filter(|i| !assignment.pending.contains_key(i)) {
             let owner = self.job.items.get(&i).and_then(|item| item.owner);
             let message = match owner {
-                None => "has no owner and does not wait to move".to_owned(),
+                None => "the item has no owner and is not pending".to_owned(),
                 Some(owner) if !members.contains(&owner) && !stays(i, &owner) => {
-                    format!("belongs to {}, who is no member of the assignment", self.text(owner))
+                    format!(
+                        "the item belongs to {}, which is not a member of the assignment",
+                        self.text(owner)
+                    )
                 }
                 Some(_) => continue,
             };
@@ -101,7 +110,7 @@ impl Judge<'_> {
         }
     }
 
-    /// Returns true if the transaction gives the item to somebody.
+    /// Returns true if the transaction gives the item an owner.
     fn is_given(&self, i: u32) -> bool {
         let gives = |write: &Write<'_>| matches!(write, Write::Owner(item, Some(_)) if *item == i);
         self.txn.writes.iter().any(gives)

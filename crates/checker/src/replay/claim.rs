@@ -1,4 +1,4 @@
-//! Claims and takeovers: by whom, of what, under which configuration. S1, S1a, S2, S3, S10, S11.
+//! Claims and takeovers: the claimant, its item, and the configuration. S1, S1a, S2, S3, S10, S11.
 
 use crate::Property::{S1, S1a, S2, S3, S10, S11};
 use crate::docs::{Ledger, Run, Source};
@@ -7,16 +7,16 @@ use crate::replay::job::{Item, Server};
 use crate::replay::judge::Judge;
 
 impl Judge<'_> {
-    /// Idle to running.
+    /// Judges a claim: idle to running.
     pub(crate) fn claim(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) {
         let Some(run) = after.run else { return };
         self.expect(run.source != Source::Failover, S1, Some(i), |_| {
-            format!("fire {} was taken over although nothing was left unfinished", run.fire)
+            format!("fire {} was taken over although the item had no orphaned run", run.fire)
         });
         self.owned(i, &run);
         self.enabled(i, &run, before);
         self.configured(i, after);
-        self.told(i, before, &run);
+        self.parameter_is_requested(i, before, &run);
         match run.source {
             Source::Normal | Source::Misfire => self.scheduled(i, item, before, after, &run),
             Source::Manual => {
@@ -27,22 +27,24 @@ impl Judge<'_> {
         }
     }
 
-    /// The claimant owns the item, in the life in which it writes, and the item is not about to move.
+    /// Judges that the claimant owns the item in the session that writes, and that the item is not
+    /// pending.
     fn owned(&mut self, i: u32, run: &Run) {
         let owner = self.job.items.get(&i).and_then(|item| item.owner);
         let pending = self.job.pending(i);
         let total = self.job.config().map_or(0, |config| config.total);
-        // While what is stored cannot be read, everybody goes on by the last one that it has seen itself.
+        // While the stored configuration is unusable, each instance follows the last usable one
+        // that it has seen.
         let known = self.job.is_readable();
         let wrong = match owner {
-            _ if !self.job.is_life(run.holder, self.txn.sid) => {
+            _ if !self.job.is_registered_by(run.holder, self.txn.sid) => {
                 Some("the claimant is not registered in this session".to_owned())
             }
             Some(owner) if owner != run.holder => {
                 Some(format!("the item belongs to {}", self.text(owner)))
             }
-            None => Some("the item belongs to nobody".to_owned()),
-            Some(_) if pending.is_some() => Some("the item has yet to move".to_owned()),
+            None => Some("the item has no owner".to_owned()),
+            Some(_) if pending.is_some() => Some("the item is pending".to_owned()),
             Some(_) if known && !self.job.fits_config() => {
                 Some("the assignment was made for another number of items".to_owned())
             }
@@ -54,11 +56,12 @@ impl Judge<'_> {
         });
     }
 
-    /// Neither the server is disabled or paused nor, unless it is a takeover, the item.
+    /// Judges that the server is enabled and, unless the claim is a takeover, that the item is
+    /// enabled.
     fn enabled(&mut self, i: u32, run: &Run, before: &Ledger) {
         let server = self.job.server_of(run.holder, self.names);
         let wrong = match server {
-            None => Some("its server is not known"),
+            None => Some("its server is unknown"),
             Some(Server::Disabled) => Some("its server is disabled"),
             Some(Server::Paused) => Some("its server is paused"),
             Some(Server::Enabled) if before.disabled && run.source != Source::Failover => {
@@ -71,7 +74,7 @@ impl Judge<'_> {
         });
     }
 
-    /// The claim names the configuration of this revision, if it names one.
+    /// Judges that the claim names the configuration of this revision, if it names one.
     fn configured(&mut self, i: u32, after: &Ledger) {
         let Some(named) = after.config else { return };
         let current = self.job.config.as_ref().map(|config| config.version);
@@ -80,29 +83,32 @@ impl Judge<'_> {
         });
     }
 
-    /// A run is told what the request says that it answers, and no other run is told anything.
-    fn told(&mut self, i: u32, before: &Ledger, run: &Run) {
+    /// Judges that a run has the parameter of the manual request that it answers, and that other
+    /// runs have none.
+    fn parameter_is_requested(&mut self, i: u32, before: &Ledger, run: &Run) {
         let manual = run.source == Source::Manual;
         let request = before.request.filter(|request| manual && request.at == run.fire);
-        let says = request.and_then(|request| request.parameter);
-        self.expect(run.parameter == says, S3, Some(i), |judge| {
-            let text = |told: Option<Name>| told.map_or("nothing", |name| judge.text(name));
+        let requested = request.and_then(|request| request.parameter);
+        self.expect(run.parameter == requested, S3, Some(i), |judge| {
+            let text = |parameter: Option<Name>| parameter.map_or("none", |name| judge.text(name));
             format!(
-                "{} is told {:?}; its request says {:?}",
+                "{} has the parameter {:?}; its request has {:?}",
                 judge.run(Some(*run)),
                 text(run.parameter),
-                text(says)
+                text(requested)
             )
         });
     }
 
-    /// A scheduled fire: not claimed before, and it says what it stands for and what was missed.
+    /// Judges a scheduled fire: it was not claimed before, and the record names the fires that it
+    /// stands for and the previous fire.
     fn scheduled(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger, run: &Run) {
         let later = run.source == Source::Misfire || before.last < Some(run.fire);
         let (first, last) = run.span();
         let done = item.covered.range(..=last).next_back().filter(|(_, end)| **end >= first);
         self.expect(later && done.is_none(), S1a, Some(i), |judge| {
-            let done = done.map(|(first, last)| format!(", {first} to {last} having been claimed"));
+            let done =
+                done.map(|(first, last)| format!(", although {first} to {last} had been claimed"));
             format!("{} after {:?}{}", judge.run(Some(*run)), before.last, done.unwrap_or_default())
         });
         let named = run.merged.is_none_or(|range| {
@@ -111,7 +117,7 @@ impl Judge<'_> {
         self.expect(named, S3, Some(i), |judge| {
             let range = run.merged.map(|range| (range.first, range.last, range.count));
             format!(
-                "{} stands for {range:?}, which is no range that ends with it",
+                "{} stands for {range:?}; valid is a range that ends with its fire",
                 judge.run(Some(*run))
             )
         });
@@ -125,7 +131,7 @@ impl Judge<'_> {
         self.notes_covered(i, before, after, (first, last));
     }
 
-    /// Noted fires are either still noted or among what the claim stands for.
+    /// Judges that each noted fire is still noted, or is among the fires that the claim stands for.
     fn notes_covered(&mut self, i: u32, before: &Ledger, after: &Ledger, span: (i64, i64)) {
         let Some(noted) = before.misfire else { return };
         let remains = after.misfire.map_or((i64::MAX, i64::MIN), |now| (now.first, now.last));
@@ -135,13 +141,13 @@ impl Judge<'_> {
             .all(|fire| within(fire, span) || within(fire, remains));
         self.expect(kept, S3, Some(i), |_| {
             format!(
-                "the noted fires {} to {} are gone; the claim stands for {} to {}",
+                "the noted fires {} to {} were lost; the claim stands for {} to {}",
                 noted.first, noted.last, span.0, span.1
             )
         });
     }
 
-    /// Orphan to running, or left by somebody who is gone: the same fire, under the next token, by somebody who is registered.
+    /// Judges a takeover: a registered instance claims the same fire under the next token.
     pub(crate) fn takeover(&mut self, i: u32, before: &Ledger, after: &Ledger) {
         let (Some(left), Some(run)) = (before.run, after.run) else { return };
         let same = run.source == Source::Failover
@@ -151,12 +157,12 @@ impl Judge<'_> {
             && after.last == before.last;
         self.expect(same, S1, Some(i), |judge| {
             format!(
-                "{} was left unfinished, and {} was begun",
+                "{} was orphaned, and {} was claimed instead of the same fire",
                 judge.run(Some(left)),
                 judge.run(Some(run))
             )
         });
-        self.expect(self.job.is_life(run.holder, self.txn.sid), S2, Some(i), |judge| {
+        self.expect(self.job.is_registered_by(run.holder, self.txn.sid), S2, Some(i), |judge| {
             format!("{}: the claimant is not registered in this session", judge.run(Some(run)))
         });
         self.enabled(i, &run, before);

@@ -1,11 +1,11 @@
-//! What a transaction writes, decoded once.
+//! Decodes the writes of a transaction.
 
 use crate::docs;
 use crate::names::Names;
 use crate::replay::Replay;
 use crate::replay::job::{Job, Server};
 use crate::replay::judge::{Txn, Write};
-use crate::replay::nodes::{Act, JobIndex, Step};
+use crate::replay::nodes::{Action, JobIndex, Step};
 use crate::tree::Kind;
 
 impl Replay {
@@ -17,12 +17,12 @@ impl Replay {
         let by_operator = self.sessions.is_operator(sid);
         let mut txn = Txn { sid, by_operator, writes: Vec::new(), checks: Vec::new() };
         for step in steps.iter().filter(|step| step.job == job) {
-            match step.act {
-                Act::Checked(version) => txn.checks.push((step.kind, version)),
-                Act::Put(data, version) => {
+            match step.action {
+                Action::Checked(version) => txn.checks.push((step.kind, version)),
+                Action::Put(data, version) => {
                     txn.writes.extend(written(step.kind, Some((data, version)), &mut self.names));
                 }
-                Act::Gone => txn.writes.extend(written(step.kind, None, &mut self.names)),
+                Action::Gone => txn.writes.extend(written(step.kind, None, &mut self.names)),
             }
         }
         txn
@@ -56,7 +56,7 @@ fn written<'a>(kind: Kind, data: Option<(&'a str, i32)>, names: &mut Names) -> O
     })
 }
 
-/// Anything that nobody knows is an enabled server, as in the product.
+/// Parses the state of a server. Like the product, it takes any unknown text as enabled.
 fn server(text: &str) -> Server {
     match text {
         "DISABLED" => Server::Disabled,

@@ -1,4 +1,4 @@
-//! One job as it stands at a revision.
+//! State of one job at a revision.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,10 +7,10 @@ use crate::cron::Schedule;
 use crate::docs::{Assignment, Config, Ledger, State};
 use crate::names::{Name, Names};
 
-/// The configuration that is in force: the stored one, or the last one that could be read.
+/// Configuration in force: the stored one, or the last usable one.
 #[derive(Clone, Debug)]
 pub(crate) struct InForce {
-    /// The version of the node, whether or not what it holds could be read.
+    /// Version of the node, whether or not its document is usable.
     pub(crate) version: i32,
     pub(crate) readable: bool,
     pub(crate) config: Option<Arc<Config>>,
@@ -22,16 +22,16 @@ pub(crate) struct Instance {
     pub(crate) session: i64,
 }
 
-/// What an operator wants a server to do.
+/// State of a server, as set by operators.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Server {
     Enabled,
     Disabled,
-    /// Its instances keep their items, but nothing starts.
+    /// Instances of the server keep their items and start nothing.
     Paused,
 }
 
-/// The term: which version, who leads in it, and the session that began it.
+/// Version of the term, and the session that began it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Term {
     pub(crate) version: i32,
@@ -42,22 +42,22 @@ pub(crate) struct Term {
 pub(crate) struct Item {
     pub(crate) owner: Option<Name>,
     pub(crate) ledger: Option<Ledger>,
-    /// Its record is there and cannot be read.
+    /// The record exists and cannot be read.
     pub(crate) unreadable: bool,
-    /// The session that made the claim that is running or left unfinished.
+    /// Session that claimed the running or orphaned run.
     pub(crate) claimed_in: Option<i64>,
-    /// That claim, by its place in the trace.
+    /// Index of that claim in the trace.
     pub(crate) claim: Option<usize>,
-    /// Fires that claims stand for, first to last; they never overlap.
+    /// Fires that claims stand for, first to last; the ranges never overlap.
     pub(crate) covered: BTreeMap<i64, i64>,
     pub(crate) running: bool,
     pub(crate) misfire: bool,
     pub(crate) failover: bool,
     pub(crate) queued: bool,
     pub(crate) disabled: bool,
-    /// When an operator enabled it again.
+    /// Time at which an operator enabled the item again.
     pub(crate) enabled_at: Option<u64>,
-    /// When its last fire advanced: claimed, or skipped.
+    /// Time at which the last fire advanced, by a claim or a skip.
     pub(crate) advanced_at: Option<u64>,
 }
 
@@ -71,22 +71,22 @@ impl Item {
     }
 }
 
-/// One job.
+/// State of one job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Job {
     pub(crate) config: Option<InForce>,
-    /// The usable configurations before that one.
+    /// Earlier usable configurations.
     pub(crate) configs_before: Vec<Arc<Config>>,
     pub(crate) instances: BTreeMap<Name, Instance>,
     pub(crate) servers: BTreeMap<Name, Server>,
     pub(crate) draining: BTreeSet<Name>,
-    /// The stable names of those that have one.
+    /// Stable names of the instances that have one.
     pub(crate) names: BTreeMap<Name, Name>,
     pub(crate) leader: Option<Name>,
     pub(crate) term: Option<Term>,
     pub(crate) request: Option<i32>,
     pub(crate) assignment: Option<Assignment>,
-    /// The assignment's record is there and cannot be read.
+    /// The assignment record exists and cannot be read.
     pub(crate) assignment_unreadable: bool,
     pub(crate) items: BTreeMap<u32, Item>,
 }
@@ -96,19 +96,22 @@ impl Job {
         self.config.as_ref()?.config.as_ref()
     }
 
-    /// Returns the configurations that a leader may decide by. What is stored, if it can be used, because its writes
-    /// check that; else the last usable one that it has seen, and it may have missed some.
+    /// Returns the configurations that a leader may decide by.
+    ///
+    /// If the stored one is usable, its version guards the leader's writes, so that it is the only
+    /// one.
+    /// Otherwise the leader uses the last usable one that it has seen, and it may have missed some.
     pub(crate) fn configs_to_lead_by(&self) -> impl Iterator<Item = &Arc<Config>> {
         let before = (!self.is_readable()).then_some(&self.configs_before);
         self.config().into_iter().chain(before.into_iter().flatten())
     }
 
-    /// Returns true if items stay with their instances, whoever comes and goes.
+    /// Returns true if items stay with their owners when instances join or leave.
     pub(crate) fn is_static(&self) -> bool {
         self.config().is_some_and(|config| config.static_sharding)
     }
 
-    /// Returns true if what is stored can be used: else nobody deals items out.
+    /// Returns true if the stored configuration is usable. Otherwise no leader assigns items.
     pub(crate) fn is_readable(&self) -> bool {
         self.config.as_ref().is_some_and(|config| config.readable)
     }
@@ -134,8 +137,8 @@ impl Job {
         self.servers.get(&names.server_of(id)?).copied()
     }
 
-    /// Returns true if `session` registered the instance and it is still registered.
-    pub(crate) fn is_life(&self, id: Name, session: i64) -> bool {
+    /// Returns true if `session` registered the instance and the instance is still registered.
+    pub(crate) fn is_registered_by(&self, id: Name, session: i64) -> bool {
         self.instances.get(&id).is_some_and(|instance| instance.session == session)
     }
 
@@ -143,7 +146,7 @@ impl Job {
         self.assignment.as_ref()?.pending.get(&item).copied()
     }
 
-    /// Returns true if the assignment was made for as many items as the configuration has.
+    /// Returns true if the assignment was made for the configured number of items.
     pub(crate) fn fits_config(&self) -> bool {
         let total = self.config().map(|config| config.total);
         total.is_some() && total == self.assignment.as_ref().map(|assignment| assignment.total)

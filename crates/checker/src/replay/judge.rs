@@ -1,4 +1,4 @@
-//! What a rule may look at: one transaction, and the job as it stood before it.
+//! Context of the rules: one transaction, and the state of the job before it.
 
 use crate::Property;
 use crate::docs::{Assignment, Ledger};
@@ -11,7 +11,8 @@ use crate::tally::Tally;
 use crate::tree::Kind;
 use crate::violation::{At, Subject, Violation};
 
-/// A node of a job was written or deleted; documents are decoded already, and `Err` says what is wrong with them.
+/// A write or deletion of a job's node. Documents are decoded; `Err` has the reason why a document
+/// cannot be read.
 #[derive(Clone, Debug)]
 pub(crate) enum Write<'a> {
     Config(Option<(&'a str, i32)>),
@@ -22,25 +23,25 @@ pub(crate) enum Write<'a> {
     Request(Option<i32>),
     Assignment(Option<Result<Box<Assignment>, String>>),
     Draining(Name, bool),
-    /// Which stable name an instance has.
+    /// Stable name of an instance.
     Named(Name, Option<Name>),
     Owner(u32, Option<Name>),
     Ledger(u32, Option<Result<Box<Ledger>, String>>),
-    /// One of the nodes that only show something: running, misfire, failover, queued, disabled.
+    /// A mark: running, misfire, failover, queued or disabled.
     Mark(Kind, bool),
 }
 
-/// The part of a transaction that is about one job.
+/// The part of a transaction that concerns one job.
 #[derive(Clone, Debug)]
 pub(crate) struct Txn<'a> {
     pub(crate) sid: i64,
-    /// Written by an operator or the harness.
+    /// True if an operator or the harness wrote.
     pub(crate) by_operator: bool,
     pub(crate) writes: Vec<Write<'a>>,
     pub(crate) checks: Vec<(Kind, Option<i32>)>,
 }
 
-/// The rules are methods of this, each in the file of its subject.
+/// Context of the rules. Each rule is a method in the file of its subject.
 #[derive(Debug)]
 pub(crate) struct Judge<'a> {
     pub(crate) name: &'a str,
@@ -60,7 +61,7 @@ impl Judge<'_> {
         self.tally.judged(property);
     }
 
-    /// Counts a property as judged, and reports it as broken unless it holds.
+    /// Counts a property as judged, and reports a violation unless it holds.
     pub(crate) fn expect(
         &mut self,
         holds: bool,

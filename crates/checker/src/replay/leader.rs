@@ -1,11 +1,12 @@
-//! Leaders: each leads in a term of its own, and writes as leader in that term only. S8.
+//! Leaders: each begins its own term, and writes as leader in that term only. S8.
 
 use crate::Property::S8;
 use crate::replay::judge::{Judge, Write};
 use crate::tree::Kind;
 
 impl Judge<'_> {
-    /// A term begins together with the leader's node, in the leader's own session; terms are never deleted.
+    /// Judges that a term begins together with the leader's node, in the leader's session, and that
+    /// no term is deleted.
     pub(crate) fn election(&mut self) {
         let mut term = None;
         let mut leader = None;
@@ -33,35 +34,42 @@ impl Judge<'_> {
             (Some(None), _) => Some("the term was deleted".to_owned()),
             (Some(Some((Err(error), _))), _) => Some(format!("the term cannot be read: {error}")),
             (None, Some(leader)) => {
-                Some(format!("{} leads without a term of its own", self.text(leader)))
+                Some(format!("{} became leader without a term of its own", self.text(leader)))
             }
             (Some(Some((Ok(name), _))), None) => {
                 Some(format!("a term of {} begins without the leader's node", self.text(name)))
             }
-            (Some(Some((Ok(name), _))), Some(leader)) if name != leader => {
-                Some(format!("{} leads a term of {}", self.text(leader), self.text(name)))
-            }
-            (Some(Some((Ok(name), _))), Some(_)) if !self.job.is_life(name, self.txn.sid) => {
-                Some(format!("{} leads and is not registered in this session", self.text(name)))
+            (Some(Some((Ok(name), _))), Some(leader)) if name != leader => Some(format!(
+                "{} became leader in a term of {}",
+                self.text(leader),
+                self.text(name)
+            )),
+            (Some(Some((Ok(name), _))), Some(_))
+                if !self.job.is_registered_by(name, self.txn.sid) =>
+            {
+                Some(format!(
+                    "{} became leader and is not registered in this session",
+                    self.text(name)
+                ))
             }
             (Some(Some((Ok(_), _))), Some(_)) | (None, None) => None,
         };
         self.expect(wrong.is_none(), S8, None, |_| wrong.unwrap_or_default());
     }
 
-    /// Whoever writes as the leader has begun the present term, and checks it.
-    pub(crate) fn leads(&mut self, what: &'static str) {
+    /// Judges that the writer of a leader's write began the present term and checks its version.
+    pub(crate) fn leader_writes(&mut self, what: &'static str) {
         let checked = self.txn.checks.iter().find(|(kind, _)| *kind == Kind::Term);
         let wrong = match (self.job.term, checked) {
             (None, _) => Some("there is no term".to_owned()),
             (Some(_), None | Some((_, None))) => {
-                Some("it does not check the version of the term".to_owned())
+                Some("the transaction does not check the version of the term".to_owned())
             }
             (Some(term), Some((_, Some(version)))) if *version != term.version => {
-                Some(format!("it checks term {version}; the term is {}", term.version))
+                Some(format!("the transaction checks term {version}; the term is {}", term.version))
             }
             (Some(term), Some(_)) if term.session != self.txn.sid => {
-                Some(format!("session {} has begun the term", term.session))
+                Some(format!("session {} began the term", term.session))
             }
             (Some(_), Some(_)) => None,
         };

@@ -1,17 +1,17 @@
-//! Graceful leaves: nothing is left behind. S12.
+//! Graceful leaves: the instance holds no item. S12.
 
 use crate::Property::S12;
 use crate::history::ProcessEvent;
 use crate::names::Name;
 use crate::replay::Replay;
 use crate::replay::judge::Judge;
-use crate::replay::session::Life;
+use crate::replay::session::ProcessStart;
 use crate::violation::Subject;
 
 impl Judge<'_> {
-    /// An instance that takes itself out holds nothing any more.
+    /// Judges that an instance that deregisters itself holds no item.
     pub(super) fn deregisters(&mut self, id: Name) {
-        if !self.job.is_life(id, self.txn.sid) {
+        if !self.job.is_registered_by(id, self.txn.sid) {
             return;
         }
         let sid = self.txn.sid;
@@ -21,19 +21,20 @@ impl Judge<'_> {
         });
         let held = held.map(|(i, _)| *i);
         self.expect(held.is_none(), S12, held, |judge| {
-            format!("{} leaves while it holds the item", judge.text(id))
+            format!("{} deregistered while it held the item", judge.text(id))
         });
     }
 }
 
 impl Replay {
-    /// A process that says that it has left in order holds nothing. What it held in a session that is over it has lost
-    /// with that session.
+    /// Judges that a process that reports that it has left in order holds no item.
+    ///
+    /// Items that it held in an ended session do not count: it lost them with that session.
     pub(super) fn process(&mut self, process: &str, inc: u32, event: ProcessEvent) {
         if event != ProcessEvent::Left {
             return;
         }
-        let life = Life { process: process.to_owned(), inc };
+        let process_start = ProcessStart { process: process.to_owned(), inc };
         self.tally.judged(S12);
         let mut held = Vec::new();
         for (index, job) in self.jobs.iter().enumerate() {
@@ -41,7 +42,9 @@ impl Replay {
                 let running = item.ledger.is_some_and(|l| l.state == crate::docs::State::Running);
                 let session = item.claimed_in.and_then(|sid| self.sessions.get(sid));
                 let lives = session.filter(|session| session.closed.is_none());
-                if running && lives.is_some_and(|s| s.life.as_ref() == Some(&life)) {
+                if running
+                    && lives.is_some_and(|s| s.process_start.as_ref() == Some(&process_start))
+                {
                     held.push((index, *i, item.claim));
                 }
             }

@@ -1,4 +1,4 @@
-//! Steps of an item's record: which are allowed, and to whom. S1, S1a, S3, S6, S7.
+//! State changes of a ledger record: the allowed ones, and who may make them. S1, S1a, S3, S6, S7.
 
 use crate::Property::{S1, S1a, S3, S4, S6, S7, S11};
 use crate::docs::{Ledger, Outcome, Request, Run, State};
@@ -6,7 +6,7 @@ use crate::replay::job::Item;
 use crate::replay::judge::Judge;
 
 impl Judge<'_> {
-    /// Judges one change of a record. Returns true if only the leader may do it.
+    /// Judges one change of a record. Returns true if only the leader may make it.
     pub(crate) fn ledger(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.order(i, before, after);
         match (before.state, after.state) {
@@ -28,24 +28,29 @@ impl Judge<'_> {
             (State::Idle, State::Retired) => {
                 let in_force = self.job.config().map_or(0, |config| config.total);
                 self.expect(i >= in_force, S4, Some(i), |_| {
-                    format!("was retired while the job has {in_force} items")
+                    format!("the item was retired while the job has {in_force} items")
                 });
                 return true;
             }
             (State::Retired, State::Idle) => return true,
             (State::Retired, State::Retired) => {}
             (State::Running | State::Orphan, State::Retired) => {
-                self.violate(S7, Some(i), "was retired while a run was unfinished".to_owned());
+                self.violate(
+                    S7,
+                    Some(i),
+                    "the item was retired while a run was unfinished".to_owned(),
+                );
             }
             (State::Idle | State::Retired, State::Orphan) | (State::Retired, State::Running) => {
-                let message = format!("went from {:?} to {:?}", before.state, after.state);
+                let message =
+                    format!("the state went from {:?} to {:?}", before.state, after.state);
                 self.violate(S1, Some(i), message);
             }
         }
         false
     }
 
-    /// Tokens and last fires never decrease; tokens change with claims only.
+    /// Judges that tokens and last fires never decrease, and that tokens change with claims only.
     fn order(&mut self, i: u32, before: &Ledger, after: &Ledger) {
         let starts = after.state == State::Running
             && (before.state != State::Running || before.token != after.token);
@@ -60,35 +65,36 @@ impl Judge<'_> {
         });
         let same = |other: &Request| before.request.is_none_or(|known| known.id != other.id);
         let kept = after.request == before.request || after.request.as_ref().is_none_or(same);
-        self.expect(kept, S3, Some(i), |_| {
-            "the request that waits says something else than before".to_owned()
-        });
+        self.expect(kept, S3, Some(i), |_| "the waiting manual request was changed".to_owned());
     }
 
     fn same_run(&mut self, i: u32, before: &Ledger, after: &Ledger) {
         if before.run != after.run {
             let message = format!(
-                "{} was replaced by {}; a run ends before the next begins",
+                "{} was replaced by {}; valid is a new run only after the end of the former one",
                 self.run(before.run),
                 self.run(after.run)
             );
             self.violate(S1, Some(i), message);
         }
         self.expect(before.config == after.config, S11, Some(i), |_| {
-            format!("the run's configuration went from {:?} to {:?}", before.config, after.config)
+            format!(
+                "the configuration of the run went from {:?} to {:?}",
+                before.config, after.config
+            )
         });
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
     }
 
-    /// What was noted as a misfire stays noted until a run stands for it.
+    /// Judges that noted misfires stay noted until a run stands for them.
     pub(crate) fn notes_stay(&mut self, i: u32, before: &Ledger, after: &Ledger) {
         let Some(noted) = before.misfire else { return };
         let kept =
             after.misfire.is_some_and(|now| now.first <= noted.first && now.last >= noted.last);
         self.expect(kept, S3, Some(i), |_| {
             format!(
-                "the noted fires {} to {} are gone, and no run stands for them",
+                "the noted fires {} to {} were lost, and no run stands for them",
                 noted.first, noted.last
             )
         });
@@ -100,31 +106,35 @@ impl Judge<'_> {
         });
     }
 
-    /// Running to orphan: by the holder, or by the leader once the session of the holder is over.
+    /// Judges running to orphan: by the holder, or by the leader after the end of the holder's
+    /// session.
     fn orphaned(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         let unchanged = before.run == after.run;
         self.expect(unchanged, S1, Some(i), |judge| {
-            format!("{} became an orphan as {}", judge.run(before.run), judge.run(after.run))
+            format!("{} was orphaned as {}", judge.run(before.run), judge.run(after.run))
         });
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
         self.gone_or_holder(i, item, before)
     }
 
-    /// Running to running: the leader takes over what it finds, once the session of the holder is over.
+    /// Judges running to running: the leader takes over in one write, after the end of the holder's
+    /// session.
     fn taken_at_once(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.takeover(i, before, after);
         self.holder_is_gone(i, item, before);
         true
     }
 
-    /// Returns true if whoever claimed the run writes: in the session of the claim, or in a later one of the same life
-    /// of its process, which remembers the run.
+    /// Returns true if the holder of the run writes.
+    ///
+    /// It may write in a later session than that of the claim: the same start of its process
+    /// remembers the run.
     fn is_holder(&self, item: &Item) -> bool {
-        item.claimed_in.is_some_and(|claimed| self.sessions.is_same_life(claimed, self.txn.sid))
+        item.claimed_in.is_some_and(|claimed| self.sessions.is_same_process(claimed, self.txn.sid))
     }
 
-    /// Returns true if somebody else than the holder writes, which only the leader may.
+    /// Returns true if the writer is not the holder, so that it must be the leader.
     fn gone_or_holder(&mut self, i: u32, item: &Item, before: &Ledger) -> bool {
         if self.is_holder(item) {
             self.judged(S6);
@@ -138,15 +148,15 @@ impl Judge<'_> {
         let lives = item.claimed_in.is_some_and(|session| !self.sessions.is_closed(session));
         self.expect(!lives, S6, Some(i), |judge| {
             format!(
-                "{} was given up by session {} while the session of its holder, {}, lives",
-                judge.run(before.run),
+                "session {} gave up {} while the session of its holder, {}, lives",
                 judge.txn.sid,
+                judge.run(before.run),
                 item.claimed_in.unwrap_or_default()
             )
         });
     }
 
-    /// Running to idle: completed by the holder, or given up by the leader where nobody takes over.
+    /// Judges running to idle: by the holder, or by the leader if failover is off.
     fn ended(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) -> bool {
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
@@ -162,7 +172,7 @@ impl Judge<'_> {
                 judge.txn.sid
             )
         });
-        self.nobody_takes_over(i, before);
+        self.failover_is_off(i, before);
         self.gone_or_holder(i, item, before)
     }
 
@@ -170,23 +180,26 @@ impl Judge<'_> {
         self.last_stays(i, before, after);
         self.notes_stay(i, before, after);
         self.expect(after.outcome == Some(Outcome::Interrupted), S7, Some(i), |judge| {
-            format!("{} was completed without being taken over", judge.run(before.run))
+            format!("{} was orphaned and completed without a takeover", judge.run(before.run))
         });
-        self.nobody_takes_over(i, before);
+        self.failover_is_off(i, before);
     }
 
-    /// A run may be given up for good only where failover is off, or the item is not in force.
-    fn nobody_takes_over(&mut self, i: u32, before: &Ledger) {
+    /// Judges that a run is given up without a takeover only if failover is off or the item is not
+    /// in force.
+    fn failover_is_off(&mut self, i: u32, before: &Ledger) {
         let mut configs = self.job.configs_to_lead_by().peekable();
         let known = configs.peek().is_some();
-        let wanted = known && configs.all(|config| config.fails_over() && i < config.total);
+        let wanted = known && configs.all(|config| config.is_failover_on() && i < config.total);
         self.expect(!wanted, S7, Some(i), |judge| {
             format!("{} was given up although failover is on", judge.run(before.run))
         });
     }
 
-    /// Idle to idle: notes of operators, or a fire of a disabled item that is accounted for without a run. Who has not
-    /// seen yet that it was enabled since the fire before is forgiven.
+    /// Judges idle to idle: a note of the leader, or a skipped fire of a disabled item.
+    ///
+    /// An instance may skip a fire if it cannot have seen yet that the item was enabled since the
+    /// fire before.
     fn stays_idle(&mut self, i: u32, item: &Item, before: &Ledger, after: &Ledger) {
         self.notes_stay(i, before, after);
         if after.last == before.last {
@@ -199,18 +212,19 @@ impl Judge<'_> {
         let accounted = after.outcome == Some(Outcome::Disabled) && disabled;
         self.expect(accounted, S3, Some(i), |_| {
             format!(
-                "passed from fire {:?} to {:?} as {:?} without a run, and is not disabled",
+                "the last fire went from {:?} to {:?} as {:?} without a run, and the item is not disabled",
                 before.last, after.last, after.outcome
             )
         });
         self.previous(i, before, after);
     }
 
-    /// Where the last fire advances, the record says from where: what lies between was missed.
+    /// Judges that a record whose last fire advances names the previous fire: the fires in between
+    /// were missed.
     pub(crate) fn previous(&mut self, i: u32, before: &Ledger, after: &Ledger) {
         self.expect(after.previous == before.last, S3, Some(i), |_| {
             format!(
-                "says that {:?} was the fire before {:?}; it was {:?}",
+                "the record names {:?} as the fire before {:?}; it was {:?}",
                 after.previous, after.last, before.last
             )
         });

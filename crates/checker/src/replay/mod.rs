@@ -1,8 +1,9 @@
-//! The registry's log, replayed revision by revision.
+//! Replays the registry's log, revision by revision.
 
 mod apply;
 mod assignment;
 mod claim;
+mod claimability;
 mod decode;
 pub(crate) mod job;
 mod judge;
@@ -11,7 +12,6 @@ mod leave;
 mod ledger;
 pub(crate) mod nodes;
 pub(crate) mod session;
-mod standing;
 pub(crate) mod trace;
 mod watch;
 
@@ -28,10 +28,12 @@ use session::Sessions;
 use trace::{Spot, Trace};
 use watch::Watch;
 
-/// Judges a history record by record: the first broken promise is known at the revision that breaks it.
+/// Judges a history record by record, and reports each broken promise at the revision that breaks
+/// it.
 ///
-/// It judges what the registry's log shows: S1, S1a, S2, S4–S12, and L1–L3 and L7 after healing. What takes the
-/// records of the code that ran, of the resource, or of the schedule needs the whole history: see
+/// It judges the promises that the registry's log shows: S1, S1a, S2, S4–S12, and L1–L3 and L7
+/// after healing.
+/// Promises about the job's code, the resource or the schedule need the complete history: see
 /// [`check`](crate::check).
 ///
 /// # Examples
@@ -71,7 +73,7 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Returns a judge that has seen nothing yet.
+    /// Returns a replay without any records.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
@@ -92,8 +94,9 @@ impl Replay {
         }
     }
 
-    /// Takes the next record and returns which promises it breaks. Records come in the order of
-    /// [`History::records`](crate::History::records).
+    /// Applies the next record and returns the violations that it shows.
+    ///
+    /// Records come in the order of [`History::records`](crate::History::records).
     pub fn apply(&mut self, record: &Record) -> Vec<Violation> {
         self.spot = Spot { record: self.records, mt: record.mt, zxid: None };
         self.records += 1;
@@ -106,8 +109,9 @@ impl Replay {
                 (session.owner, session.opened) = (Some(owner.clone()), Some(record.mt));
             }
             Fact::Session { sid, .. } => {
-                let life = session::Life { process: record.p.clone(), inc: record.inc };
-                self.sessions.entry(*sid).life = Some(life);
+                let process_start =
+                    session::ProcessStart { process: record.p.clone(), inc: record.inc };
+                self.sessions.entry(*sid).process_start = Some(process_start);
             }
             Fact::Reg { zxid, sid, ops } => self.commit(*zxid, *sid, ops),
             Fact::SessClose { zxid, sid, ephemerals } => self.close(*zxid, *sid, ephemerals),
@@ -117,7 +121,7 @@ impl Replay {
             }
             Fact::Healed => {
                 self.watch.healed(record.mt);
-                (0..self.jobs.len()).for_each(|job| self.look(job));
+                (0..self.jobs.len()).for_each(|job| self.update_conditions(job));
             }
             Fact::End => self.end(),
             Fact::Nemesis { ev: NemesisEvent::End, .. }
@@ -136,14 +140,14 @@ impl Replay {
         std::mem::take(&mut self.found)
     }
 
-    /// Returns what cannot be true about the log: then it is the harness that failed.
+    /// Returns contradictions in the log. They are failures of the harness.
     #[must_use]
     pub fn problems(&self) -> &[String] {
         &self.problems
     }
 
     fn problem(&mut self, text: impl std::fmt::Display) {
-        // The first ones tell what there is to know.
+        // Later problems are consequences of the first ones.
         if self.problems.len() < 20 {
             self.problems.push(format!("record {}: {text}", self.spot.record));
         }
@@ -152,7 +156,10 @@ impl Replay {
     fn revision(&mut self, zxid: i64) {
         self.spot.zxid = Some(zxid);
         if self.zxid.is_some_and(|last| last >= zxid) {
-            self.problem(format_args!("revision {zxid} after {}", self.zxid.unwrap_or_default()));
+            self.problem(format_args!(
+                "revision {zxid} comes after {}",
+                self.zxid.unwrap_or_default()
+            ));
         }
         self.zxid = Some(zxid);
     }
@@ -165,10 +172,10 @@ impl Replay {
         let mut steps = Vec::with_capacity(ops.len());
         let mut ops = ops.iter().peekable();
         while let Some(op) = ops.next() {
-            let unmade = ops.next_if(|next| unmakes(op, next));
-            for op in std::iter::once(op).chain(unmade) {
+            let reverted = ops.next_if(|next| reverts(op, next));
+            for op in std::iter::once(op).chain(reverted) {
                 match self.nodes.apply(op, sid, &mut self.names) {
-                    Ok(step) => steps.extend(step.filter(|_| unmade.is_none())),
+                    Ok(step) => steps.extend(step.filter(|_| reverted.is_none())),
                     Err(problem) => self.problem(problem),
                 }
             }
@@ -188,20 +195,20 @@ impl Replay {
         }
         let left = self.nodes.of_session(sid).next().map(ToOwned::to_owned);
         if let Some(path) = left {
-            self.problem(format_args!("{path} stays although session {sid} has ended"));
+            self.problem(format_args!("{path} still exists although session {sid} has ended"));
         }
-        let jobs = each_job(&steps);
+        let jobs = jobs_of(&steps);
         for job in jobs {
             let txn = self.txn(job, sid, &steps);
-            self.take(job, &txn);
+            self.apply_txn(job, &txn);
         }
-        // Runs whose holder is gone show in no node of the session.
-        (0..self.jobs.len()).for_each(|job| self.look(job));
+        // The end of a holder's session changes no node of its runs, so every job is checked.
+        (0..self.jobs.len()).for_each(|job| self.update_conditions(job));
     }
 
-    /// Judges and takes what a transaction does, job by job.
+    /// Judges and applies a transaction, job by job.
     fn steps(&mut self, sid: i64, steps: &[Step<'_>]) {
-        for job in each_job(steps) {
+        for job in jobs_of(steps) {
             let txn = self.txn(job, sid, steps);
             if txn.writes.is_empty() {
                 continue;
@@ -209,13 +216,13 @@ impl Replay {
             if !txn.by_operator {
                 self.judge(job, &txn, |judge| judge.before());
             }
-            self.take(job, &txn);
+            self.apply_txn(job, &txn);
             let assigns =
                 |write: &Write<'_>| matches!(write, Write::Assignment(_) | Write::Owner(..));
             if txn.writes.iter().any(assigns) {
-                self.judge(job, &txn, |judge| judge.whole());
+                self.judge(job, &txn, |judge| judge.complete());
             }
-            self.look(job);
+            self.update_conditions(job);
         }
     }
 
@@ -245,11 +252,11 @@ impl Replay {
 }
 
 impl Judge<'_> {
-    /// The rules about a transaction and the revision before it.
+    /// Applies the rules about a transaction and the revision before it.
     fn before(&mut self) {
         let txn = self.txn;
         self.election();
-        self.accompanied();
+        self.owners_change_with_assignment();
         let mut as_leader = None;
         for (place, write) in txn.writes.iter().enumerate() {
             match write {
@@ -264,7 +271,7 @@ impl Judge<'_> {
                 Write::Assignment(_) => as_leader = Some("writes the assignment"),
                 Write::Ledger(item, after) => {
                     if self.record(*item, place, after.as_ref()) {
-                        as_leader = Some("changes a record as nobody but the leader may");
+                        as_leader = Some("changes a record in a way reserved for the leader");
                     }
                 }
                 Write::Instance(id, false) => self.deregisters(*id),
@@ -280,19 +287,20 @@ impl Judge<'_> {
             }
         }
         if let Some(what) = as_leader {
-            self.leads(what);
+            self.leader_writes(what);
         }
     }
 }
 
-/// Returns true if the second operation takes back what the first one makes: a registry that cannot check that a node is
-/// absent does so.
-fn unmakes(op: &RegOp, next: &RegOp) -> bool {
+/// Returns true if the second operation reverts the first one.
+///
+/// A registry without a check for absence creates and deletes a node instead.
+fn reverts(op: &RegOp, next: &RegOp) -> bool {
     matches!((op, next), (RegOp::Create { path, .. }, RegOp::Delete { path: gone }) if path == gone)
 }
 
-/// Returns the jobs that the steps are about, each once.
-fn each_job(steps: &[Step<'_>]) -> Vec<JobIndex> {
+/// Returns the jobs of the steps, each once.
+fn jobs_of(steps: &[Step<'_>]) -> Vec<JobIndex> {
     let mut jobs: Vec<_> = Vec::with_capacity(1);
     for step in steps {
         if !jobs.contains(&step.job) {

@@ -1,4 +1,4 @@
-//! Every node with its version and session, to find out whether the log can be true.
+//! Nodes with their versions and sessions, to find contradictions in the log.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use crate::history::RegOp;
 use crate::names::Names;
 use crate::tree::{self, Kind};
 
-/// Which job, by its place in the order in which jobs were first seen.
+/// Index of a job, in the order in which jobs first occurred.
 pub(crate) type JobIndex = usize;
 
 #[derive(Clone, Copy, Debug)]
@@ -16,20 +16,20 @@ struct Node {
     place: Option<(JobIndex, Kind)>,
 }
 
-/// The nodes that exist, and the jobs that were seen.
+/// Existing nodes, and all jobs that occurred.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nodes {
     nodes: BTreeMap<String, Node>,
     jobs: Vec<String>,
 }
 
-/// What an operation does to a node that matters.
+/// Effect of an operation on a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Act<'a> {
-    /// It now holds this, at this version.
+pub(crate) enum Action<'a> {
+    /// The node has this data and version.
     Put(&'a str, i32),
     Gone,
-    /// It was there, perhaps at a checked version.
+    /// The node existed, at this version if one was checked.
     Checked(Option<i32>),
 }
 
@@ -38,7 +38,7 @@ pub(crate) enum Act<'a> {
 pub(crate) struct Step<'a> {
     pub(crate) job: JobIndex,
     pub(crate) kind: Kind,
-    pub(crate) act: Act<'a>,
+    pub(crate) action: Action<'a>,
 }
 
 impl Nodes {
@@ -50,10 +50,10 @@ impl Nodes {
         self.jobs.iter().position(|job| job == name)
     }
 
-    /// Does what an operation says. `Ok(None)` if the node does not matter.
+    /// Applies an operation. Returns `Ok(None)` if the node is not judged.
     ///
     /// # Errors
-    /// Says why the operation cannot have been committed on the nodes that there were.
+    /// Returns the reason why the operation contradicts the nodes before it.
     pub(crate) fn apply<'a>(
         &mut self,
         op: &'a RegOp,
@@ -65,44 +65,47 @@ impl Nodes {
                 let place = self.place(path, names);
                 let node = Node { version: 0, session: ephemeral.then_some(sid), place };
                 match self.nodes.insert(path.clone(), node) {
-                    Some(_) => Err(format!("{path} was created although it was there")),
-                    None => Ok(step(place, Act::Put(data, 0))),
+                    Some(_) => Err(format!("{path} was created although it existed")),
+                    None => Ok(step(place, Action::Put(data, 0))),
                 }
             }
             RegOp::Set { path, ver, data } => {
                 let Some(node) = self.nodes.get_mut(path) else {
-                    return Err(format!("{path} was written although it was not there"));
+                    return Err(format!("{path} was written although it did not exist"));
                 };
                 let expected = node.version.wrapping_add(1);
                 node.version = *ver;
                 if *ver != expected {
                     return Err(format!("{path} got version {ver}; valid is {expected}"));
                 }
-                Ok(step(node.place, Act::Put(data, *ver)))
+                Ok(step(node.place, Action::Put(data, *ver)))
             }
             RegOp::Delete { path } => match self.nodes.remove(path) {
-                Some(node) => Ok(step(node.place, Act::Gone)),
-                None => Err(format!("{path} was deleted although it was not there")),
+                Some(node) => Ok(step(node.place, Action::Gone)),
+                None => Err(format!("{path} was deleted although it did not exist")),
             },
             RegOp::Check { path, ver } => match self.nodes.get(path) {
-                None => Err(format!("{path} was checked although it was not there")),
-                Some(node) if ver.is_some_and(|ver| ver != node.version) => {
-                    Err(format!("{path} was checked to be {ver:?} and was {}", node.version))
-                }
-                Some(node) => Ok(step(node.place, Act::Checked(*ver))),
+                None => Err(format!("{path} was checked although it did not exist")),
+                Some(node) if ver.is_some_and(|ver| ver != node.version) => Err(format!(
+                    "{path} was checked for version {ver:?}; its version was {}",
+                    node.version
+                )),
+                Some(node) => Ok(step(node.place, Action::Checked(*ver))),
             },
         }
     }
 
-    /// Takes away an ephemeral node of a session that ended.
+    /// Removes an ephemeral node of an ended session.
     ///
     /// # Errors
-    /// Says why it cannot have been one.
+    /// Returns the reason why the node cannot have been one of that session.
     pub(crate) fn end(&mut self, path: &str, sid: i64) -> Result<Option<Step<'static>>, String> {
         match self.nodes.remove(path) {
-            Some(node) if node.session == Some(sid) => Ok(step(node.place, Act::Gone)),
-            Some(_) => Err(format!("{path} went with session {sid}, which had not made it")),
-            None => Err(format!("{path} went with session {sid} although it was not there")),
+            Some(node) if node.session == Some(sid) => Ok(step(node.place, Action::Gone)),
+            Some(_) => {
+                Err(format!("{path} was removed with session {sid}, which had not created it"))
+            }
+            None => Err(format!("{path} was removed with session {sid} although it did not exist")),
         }
     }
 
@@ -126,6 +129,6 @@ impl Nodes {
     }
 }
 
-fn step(place: Option<(JobIndex, Kind)>, act: Act<'_>) -> Option<Step<'_>> {
-    place.map(|(job, kind)| Step { job, kind, act })
+fn step(place: Option<(JobIndex, Kind)>, action: Action<'_>) -> Option<Step<'_>> {
+    place.map(|(job, kind)| Step { job, kind, action })
 }

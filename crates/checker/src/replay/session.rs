@@ -1,23 +1,23 @@
-//! Sessions: whose they are, and until when they live.
+//! Sessions, their owners and their ends.
 
 use std::collections::BTreeMap;
 
 /// A session of the registry.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Session {
-    /// The process that opened it, if that is known; empty for operators and the harness.
+    /// Process that opened the session, if known; empty for operators and the harness.
     pub(crate) owner: Option<String>,
-    /// The life of the process that said so itself.
-    pub(crate) life: Option<Life>,
-    /// When the registry opened it, if its log says so.
+    /// Process start that reported the session as its own.
+    pub(crate) process_start: Option<ProcessStart>,
+    /// Time at which the registry opened the session, if its log has it.
     pub(crate) opened: Option<u64>,
-    /// When the registry ended it.
+    /// Time at which the registry ended the session.
     pub(crate) closed: Option<u64>,
 }
 
-/// One life of one process.
+/// One start of a process.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Life {
+pub(crate) struct ProcessStart {
     pub(crate) process: String,
     pub(crate) inc: u32,
 }
@@ -43,17 +43,18 @@ impl Sessions {
         self.get(sid).is_some_and(|session| session.closed.is_some())
     }
 
-    /// Returns true for sessions of operators and of the harness: they may write what they like.
+    /// Returns true for sessions of operators and of the harness, whose writes are not judged.
     pub(crate) fn is_operator(&self, sid: i64) -> bool {
         self.get(sid).is_some_and(|session| session.owner.as_deref() == Some(""))
     }
 
-    /// Returns true if both are one session, or sessions of one life of a process. Where a process has not said which
-    /// life it is, its name decides: it may be stopped before it can.
-    pub(crate) fn is_same_life(&self, one: i64, other: i64) -> bool {
-        let life = |sid| self.get(sid).and_then(|session| session.life.as_ref());
+    /// Returns true if both are one session, or sessions of one process start.
+    ///
+    /// If a process was stopped before it could report its session, its name decides.
+    pub(crate) fn is_same_process(&self, one: i64, other: i64) -> bool {
+        let process_start = |sid| self.get(sid).and_then(|session| session.process_start.as_ref());
         one == other
-            || match (life(one), life(other)) {
+            || match (process_start(one), process_start(other)) {
                 (Some(one), Some(other)) => one == other,
                 _ => self.process_of(one).is_some_and(|p| self.process_of(other) == Some(p)),
             }
@@ -62,7 +63,8 @@ impl Sessions {
     /// Returns the name of the process that a session belongs to.
     pub(crate) fn process_of(&self, sid: i64) -> Option<&str> {
         let session = self.get(sid)?;
-        let said = session.life.as_ref().map(|life| life.process.as_str());
+        let said =
+            session.process_start.as_ref().map(|process_start| process_start.process.as_str());
         said.or(session.owner.as_deref()).filter(|name| !name.is_empty())
     }
 }

@@ -1,4 +1,4 @@
-//! What a replay has learnt and later passes need.
+//! Results of the replay that later passes need.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use crate::names::Name;
 use crate::replay::job::Server;
 use crate::replay::nodes::JobIndex;
 
-/// A place in the merged history.
+/// Position in the merged history.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Spot {
     pub(crate) record: usize,
@@ -25,50 +25,51 @@ pub(crate) struct Claim {
     pub(crate) item: u32,
     pub(crate) fire: i64,
     pub(crate) source: Source,
-    /// The fires that it stands for, first and last.
+    /// First and last fire that the claim stands for.
     pub(crate) span: (i64, i64),
     pub(crate) token: u64,
     pub(crate) holder: Name,
     pub(crate) session: i64,
-    /// The version of the configuration that it names, or else the one that was in force.
+    /// Version of the configuration that the claim names, else of the one in force.
     pub(crate) config: i32,
-    /// The claim whose run this one takes over.
+    /// Index of the claim whose run this one takes over.
     pub(crate) takes_over: Option<usize>,
     pub(crate) end: Option<ClaimEnd>,
 }
 
-/// How the record of a run was closed.
+/// End of a claim.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ClaimEnd {
     pub(crate) spot: Spot,
     pub(crate) how: Ending,
-    /// By the session that had claimed it.
+    /// True if the session that claimed the run ended it.
     pub(crate) by_holder: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
     Done(Option<Outcome>),
+    /// The record became orphaned.
     Orphaned,
-    /// The leader has found it without a holder, and taken it over with the same write.
+    /// The leader found the run without a holder and took it over in the same write.
     TakenAtOnce,
 }
 
-/// An item's record changed.
+/// A change of an item's record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Change {
     pub(crate) spot: Spot,
-    /// The session that wrote.
+    /// Session that wrote.
     pub(crate) session: i64,
     pub(crate) before: Option<Ledger>,
     pub(crate) after: Option<Ledger>,
 }
 
-/// Whether a fire of an item could be claimed, and by whom.
+/// Claimability of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Standing {
+pub(crate) enum Claimability {
     Claimable(Name),
-    /// A run blocks it; whoever notes fires that meet the run, if somebody can.
+    /// A run blocks the item. The instance notes fires that meet the run, if there is one that can.
     Busy(Option<Name>),
     Blocked(&'static str),
 }
@@ -78,13 +79,14 @@ pub(crate) enum Standing {
 pub(crate) struct ConfigFrom {
     pub(crate) mt: u64,
     pub(crate) version: i32,
-    /// What is stored can be used; else the last one that could stays in force, by what each instance has seen itself.
+    /// True if the stored document is usable. Otherwise each instance follows the last usable one
+    /// that it has seen.
     pub(crate) readable: bool,
     pub(crate) config: Option<Arc<Config>>,
     pub(crate) schedule: Option<Arc<Schedule>>,
 }
 
-/// An instance was registered.
+/// Registration of an instance.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Membership {
     pub(crate) instance: Name,
@@ -93,21 +95,21 @@ pub(crate) struct Membership {
     pub(crate) until: Option<u64>,
 }
 
-/// What happened to one item.
+/// History of one item.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ItemTrace {
     pub(crate) changes: Vec<Change>,
-    pub(crate) standings: Vec<(u64, Standing)>,
+    pub(crate) claimability: Vec<(u64, Claimability)>,
 }
 
-/// What happened to one job.
+/// History of one job.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobTrace {
     pub(crate) items: BTreeMap<u32, ItemTrace>,
     pub(crate) configs: Vec<ConfigFrom>,
     pub(crate) memberships: Vec<Membership>,
     pub(crate) leaderships: Vec<Membership>,
-    /// What operators want of each server, and since when.
+    /// States of each server as set by operators, with their times.
     pub(crate) servers: BTreeMap<Name, Vec<(u64, Option<Server>)>>,
     pub(crate) reshardings: u64,
     pub(crate) terms: u64,
@@ -115,14 +117,15 @@ pub(crate) struct JobTrace {
 }
 
 impl JobTrace {
-    /// Returns what instances go by while the configuration at a place is stored: that one, if it can be used, else any
-    /// that they may have seen before.
-    pub(crate) fn configs_meant(&self, place: usize) -> &[ConfigFrom] {
+    /// Returns the configurations that instances may follow while the one at `place` is stored.
+    ///
+    /// A usable one is the only one. Otherwise they follow any that they may have seen before.
+    pub(crate) fn possible_configs(&self, place: usize) -> &[ConfigFrom] {
         let first = if self.configs[place].readable { place } else { 0 };
         &self.configs[first..=place]
     }
 
-    /// Returns true if a server was there and enabled all the time from one moment to another, ends included.
+    /// Returns true if a server existed and was enabled during a complete period, ends included.
     pub(crate) fn was_enabled(&self, server: Name, from: u64, until: u64) -> bool {
         let Some(states) = self.servers.get(&server) else { return false };
         let first = states.partition_point(|(mt, _)| *mt <= from);
@@ -133,7 +136,7 @@ impl JobTrace {
     }
 }
 
-/// Everything.
+/// Result of the replay.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trace {
     pub(crate) jobs: Vec<JobTrace>,

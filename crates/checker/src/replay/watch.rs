@@ -1,5 +1,5 @@
-//! What must come to pass once faults have healed: each thing that is not yet as it should be has a clock. L1, L2, L3,
-//! L7, and S9 in the long run.
+//! Liveness after healing: each wrong condition has a clock. L1, L2, L3, L7, and S9 in the long
+//! run.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,19 @@ use crate::replay::job::{Item, Job, Server};
 use crate::replay::nodes::JobIndex;
 use crate::violation::Subject;
 
-/// Something that should not stay as it is. The text completes "item 3 …" or "the job …".
-type Wait = (Property, Option<u32>, &'static str);
+/// A condition that must not last. The text describes the item or the job.
+type Condition = (Property, Option<u32>, &'static str);
 
-/// Since when, and by which record.
+/// Begin of a condition.
 #[derive(Clone, Copy, Debug)]
 struct Since {
-    /// On the clock that goes with the wait: orphans wait while somebody is idle, everything else all the time.
+    /// Time on the clock of the condition: orphans count while an instance is idle, everything else
+    /// all the time.
     at: u64,
     record: usize,
 }
 
-/// How long somebody was idle, in all.
+/// Total time in which at least one instance was idle.
 #[derive(Clone, Copy, Debug, Default)]
 struct IdleClock {
     total: u64,
@@ -40,13 +41,13 @@ impl IdleClock {
     }
 }
 
-const ORPHAN: &str = "waits to be taken over while somebody is idle";
+const ORPHAN: &str = "is orphaned while an instance is idle";
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Watch {
-    /// From when on promises about progress count.
+    /// Time from which on liveness promises are judged.
     from: Option<u64>,
-    waits: BTreeMap<(JobIndex, Wait), Since>,
+    conditions: BTreeMap<(JobIndex, Condition), Since>,
     idle: BTreeMap<JobIndex, IdleClock>,
 }
 
@@ -55,62 +56,63 @@ impl Watch {
         self.from = Some(mt);
     }
 
-    /// Another fault: everything has time anew.
+    /// Restarts all clocks because of another fault.
     pub(crate) fn disturbed(&mut self, mt: u64) {
         if self.from.is_some() {
             self.from = Some(mt);
-            self.waits.clear();
+            self.conditions.clear();
         }
     }
 }
 
 impl Replay {
-    /// Looks at what a job waits for, after something changed.
-    pub(super) fn look(&mut self, job: JobIndex) {
+    /// Updates the conditions of a job after a change.
+    pub(super) fn update_conditions(&mut self, job: JobIndex) {
         if self.watch.from.is_none() {
             return;
         }
-        let now = waits(&self.jobs[job], &self.names, |sid| self.sessions.is_closed(sid));
-        let idle = is_anybody_idle(&self.jobs[job], &self.names);
+        let now = conditions(&self.jobs[job], &self.names, |sid| self.sessions.is_closed(sid));
+        let idle = is_an_instance_idle(&self.jobs[job], &self.names);
         self.watch.idle.entry(job).or_default().set(self.spot.mt, idle);
         let over: Vec<_> = self
             .watch
-            .waits
+            .conditions
             .iter()
-            .filter(|((of, wait), _)| *of == job && !now.contains(wait))
+            .filter(|((of, condition), _)| *of == job && !now.contains(condition))
             .map(|(key, since)| (*key, *since))
             .collect();
         for (key, since) in over {
-            self.watch.waits.remove(&key);
-            self.judge_wait(key, since);
+            self.watch.conditions.remove(&key);
+            self.judge_condition(key, since);
         }
-        for wait in now {
-            let since = Since { at: self.clock_of((job, wait)), record: self.spot.record };
-            self.watch.waits.entry((job, wait)).or_insert(since);
+        for condition in now {
+            let since = Since { at: self.clock_of((job, condition)), record: self.spot.record };
+            self.watch.conditions.entry((job, condition)).or_insert(since);
         }
     }
 
-    /// Returns what the clock shows that goes with a wait.
-    fn clock_of(&self, (job, (_, _, what)): (JobIndex, Wait)) -> u64 {
+    /// Returns the time on the clock of a condition.
+    fn clock_of(&self, (job, (_, _, what)): (JobIndex, Condition)) -> u64 {
         let mt = self.spot.mt;
         let idle = || self.watch.idle.get(&job).map_or(0, |clock| clock.at(mt));
         if what == ORPHAN { idle() } else { mt }
     }
 
-    /// Judges what is still waited for at the end.
+    /// Judges the conditions that last at the end.
     pub(super) fn end(&mut self) {
-        let waits: Vec<_> = self.watch.waits.iter().map(|(key, since)| (*key, *since)).collect();
+        let conditions: Vec<_> =
+            self.watch.conditions.iter().map(|(key, since)| (*key, *since)).collect();
         if self.watch.from.is_some() {
             [L1, L2, L3, L7, S9].into_iter().for_each(|property| self.tally.judged(property));
         }
-        self.watch.waits.clear();
-        waits.into_iter().for_each(|(key, since)| self.judge_wait(key, since));
+        self.watch.conditions.clear();
+        conditions.into_iter().for_each(|(key, since)| self.judge_condition(key, since));
     }
 
-    fn judge_wait(&mut self, (job, wait): (JobIndex, Wait), since: Since) {
-        let (property, item, what) = wait;
+    fn judge_condition(&mut self, (job, condition): (JobIndex, Condition), since: Since) {
+        let (property, item, what) = condition;
         self.tally.judged(property);
-        let waited = self.clock_of((job, wait)).saturating_sub(since.at);
+        let waited = self.clock_of((job, condition)).saturating_sub(since.at);
         let bound = bound(property, self.bounds);
         if waited > bound {
             let subject = Subject { job: self.nodes.job_name(job).to_owned(), item };
@@ -126,15 +128,15 @@ fn bound(property: Property, bounds: Bounds) -> u64 {
     if property == L3 { recovery } else { recovery.saturating_add(bounds.settle) }
 }
 
-/// Returns what should not stay as it is.
-fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait> {
+/// Returns the conditions that must not last.
+fn conditions(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Condition> {
     let available = job.available(names);
     let Some(config) = job.config().filter(|_| !available.is_empty()) else { return Vec::new() };
-    let mut waits = Vec::new();
+    let mut conditions = Vec::new();
     if job.leader.is_none_or(|leader| !available.contains(&leader)) {
-        waits.push((L3, None, "nobody available leads"));
+        conditions.push((L3, None, "no available instance leads"));
     }
-    // Under static sharding nobody takes notice of who comes.
+    // Under static sharding the leader ignores instances that join.
     let fixed = job.is_static();
     let requested = job.request.and_then(|version| u32::try_from(version).ok());
     let fresh = job.assignment.as_ref().is_some_and(|assignment| {
@@ -143,14 +145,14 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
             && assignment.strategy == config.strategy
             && (fixed || requested.is_none_or(|request| assignment.handled >= request))
     });
-    // A strategy that nobody knows leaves the former assignment in place, and so does what cannot be read.
+    // An unknown strategy or an unusable configuration leaves the former assignment in place.
     let used = job.assignment.as_ref().is_none_or(|a| a.strategy == config.strategy);
     let can_assign = job.is_readable() && (used || is_built_in(&config.strategy));
     if !fresh && can_assign {
-        waits.push((S9, None, "the assignment is not what would be made now"));
+        conditions.push((S9, None, "the assignment does not match its present inputs"));
     }
     if job.draining.iter().any(|id| !job.instances.contains_key(id)) {
-        waits.push((L7, None, "the mark of somebody who has left stays"));
+        conditions.push((L7, None, "the draining mark of an instance that has left stays"));
     }
     for i in 0..config.total {
         let owner = job.items.get(&i).and_then(|item| item.owner);
@@ -159,24 +161,26 @@ fn waits(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Wait>
             available.contains(&owner) || (fixed && stays(job, owner, &available))
         });
         if can_assign && !busy && !placed {
-            waits.push((L1, Some(i), "belongs to nobody available"));
+            conditions.push((L1, Some(i), "belongs to no available instance"));
         }
     }
     for (i, item) in &job.items {
         let surplus = *i >= config.total;
-        let takes_over = config.fails_over() && !surplus;
-        waits.extend(unfinished(item, takes_over, &is_closed).map(|text| (L2, Some(*i), text)));
-        waits.extend(litter(item, surplus).map(|text| (L7, Some(*i), text)));
+        let takes_over = config.is_failover_on() && !surplus;
+        conditions
+            .extend(unfinished(item, takes_over, &is_closed).map(|text| (L2, Some(*i), text)));
+        conditions.extend(stale_mark(item, surplus).map(|text| (L7, Some(*i), text)));
         let replays = config.monitor && config.misfire && !surplus;
-        if replays && is_forgotten(job, *i, item, &available, names) {
-            waits.push((L7, Some(*i), "has noted fires that nobody runs"));
+        if replays && has_unrun_misfires(job, *i, item, &available, names) {
+            conditions.push((L7, Some(*i), "has noted fires that no instance runs"));
         }
     }
-    waits
+    conditions
 }
 
-/// Returns true if the items of somebody who is not available stay where they are: it is there, or somebody may come
-/// back under its name.
+/// Returns true if the items of an unavailable owner stay with it under static sharding.
+///
+/// The owner is registered, or an instance may come back under its stable name.
 fn stays(job: &Job, owner: Name, available: &[Name]) -> bool {
     let name = job.assignment.as_ref().and_then(|assignment| assignment.names.get(&owner));
     let is_back = |name: &Name| available.iter().any(|id| job.names.get(id) == Some(name));
@@ -188,8 +192,8 @@ fn is_built_in(strategy: &str) -> bool {
         || strategy.starts_with("com.dangdang.")
 }
 
-/// Returns true if somebody could take an orphan over.
-fn is_anybody_idle(job: &Job, names: &Names) -> bool {
+/// Returns true if an instance could take over an orphaned run.
+fn is_an_instance_idle(job: &Job, names: &Names) -> bool {
     let busy = |id: &Name| {
         job.items.values().any(|item| {
             item.ledger.is_some_and(|ledger| {
@@ -208,34 +212,34 @@ fn unfinished(
 ) -> Option<&'static str> {
     match item.ledger?.state {
         State::Running if item.claimed_in.is_some_and(is_closed) => {
-            Some("has a run whose holder is gone, and nobody noticed")
+            Some("has a run whose holder is gone, and no instance has noticed")
         }
-        State::Orphan if !takes_over => Some("has an orphan that nobody will take over"),
+        State::Orphan if !takes_over => Some("has an orphaned run that no instance may take over"),
         State::Orphan => Some(ORPHAN),
         State::Running | State::Idle | State::Retired => None,
     }
 }
 
-fn litter(item: &Item, surplus: bool) -> Option<&'static str> {
+fn stale_mark(item: &Item, surplus: bool) -> Option<&'static str> {
     let ledger = item.ledger?;
     let running = ledger.state == State::Running;
     if item.running && !running {
-        Some("is shown as running and is not")
+        Some("is marked as running and is not")
     } else if item.failover && !running {
-        Some("is shown as taken over and is not")
+        Some("is marked as taken over and is not")
     } else if item.queued && ledger.state != State::Orphan {
-        Some("waits in the failover queue for nothing")
+        Some("is in the failover queue without an orphaned run")
     } else if item.misfire && ledger.misfire.is_none() {
-        Some("is shown as misfired and is not")
+        Some("is marked as misfired and is not")
     } else if surplus && !item.is_busy() && (item.owner.is_some() || !item.is_retired()) {
-        Some("is beyond the number of items and was not taken out")
+        Some("is beyond the number of items and was not retired")
     } else {
         None
     }
 }
 
-/// Returns true if fires were noted, and the owner could run them.
-fn is_forgotten(job: &Job, i: u32, item: &Item, available: &[Name], names: &Names) -> bool {
+/// Returns true if fires are noted and the owner could run them.
+fn has_unrun_misfires(job: &Job, i: u32, item: &Item, available: &[Name], names: &Names) -> bool {
     let idle = item.ledger.is_some_and(|l| {
         l.state == State::Idle && l.misfire.is_some() && !l.disabled && !item.disabled
     });

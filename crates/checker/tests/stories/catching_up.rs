@@ -1,4 +1,4 @@
-//! S3, L0: what a job that catches up runs, and what it leaves alone.
+//! S3, L0: fires that a job with catch-up runs or leaves out.
 
 use checker::Property::{L0, S3};
 use serde_json::json;
@@ -6,14 +6,14 @@ use serde_json::json;
 use crate::story::verdict::{Row, assert_bad, assert_good};
 use crate::story::{Story, fire};
 
-/// From now on the job runs the last `max` fires of so many seconds afterwards.
+/// Sets a catch-up policy of the last `max` fires within so many seconds.
 fn catching_up(s: &mut Story, window: i64, max: u32) -> &mut Story {
     let policy = json!({ "windowSeconds": window, "max": max });
     s.configure(move |config| config["catchUp"] = policy)
 }
 
-/// Item 1 of `b` runs fires 2 to 4, and item 0 of `a` does not; fire 5 has just come.
-fn left_alone(s: &mut Story) -> &mut Story {
+/// Item 1 of `b` runs fires 2 to 4, and item 0 of `a` misses them; fire 5 has just come.
+fn missed_fires(s: &mut Story) -> &mut Story {
     s.round(1);
     for k in 2..5 {
         s.at(k as f64 * 10.0 + 0.01).claim("b", 1, k).done("b", 1);
@@ -21,8 +21,8 @@ fn left_alone(s: &mut Story) -> &mut Story {
     s.at(51.5)
 }
 
-/// Item 0 of `a` runs these fires afterwards, then fire 5, and so does item 1 with fire 5.
-fn afterwards(s: &mut Story, fires: &[i64]) {
+/// Item 0 of `a` catches up with these fires, then runs fire 5. Item 1 runs fire 5.
+fn catch_up(s: &mut Story, fires: &[i64]) {
     for k in fires {
         s.claim_as("a", 0, "MISFIRE", fire(*k)).done("a", 0);
     }
@@ -30,29 +30,29 @@ fn afterwards(s: &mut Story, fires: &[i64]) {
 }
 
 #[test]
-fn s3_what_is_caught_up_with_is_neither_too_old_nor_too_much() {
+fn s3_catch_up_is_limited_by_age_and_number() {
     assert_bad(
         S3,
         &[L0],
         &[
             ("older than the window", |s| {
-                left_alone(catching_up(s, 25, 5));
-                afterwards(s, &[2, 3, 4]);
+                missed_fires(catching_up(s, 25, 5));
+                catch_up(s, &[2, 3, 4]);
             }),
-            ("one more than the most", |s| {
-                left_alone(catching_up(s, 100, 2));
-                afterwards(s, &[2, 3, 4]);
+            ("one more than the maximum", |s| {
+                missed_fires(catching_up(s, 100, 2));
+                catch_up(s, &[2, 3, 4]);
             }),
             ("the oldest instead of the latest", |s| {
-                left_alone(catching_up(s, 100, 1));
-                afterwards(s, &[2]);
+                missed_fires(catching_up(s, 100, 1));
+                catch_up(s, &[2]);
             }),
         ],
     );
     assert_good(
         S3,
         &[
-            ("after an outage, what the window holds", |s| {
+            ("after an outage, the fires within the window", |s| {
                 catching_up(s, 25, 5).round(1).begin("registry_down", "registry").at(38.0);
                 s.over("registry_down", "registry").at(50.01);
                 for (p, i) in [("a", 0), ("b", 1)] {
@@ -60,7 +60,7 @@ fn s3_what_is_caught_up_with_is_neither_too_old_nor_too_much() {
                     s.claim_as(p, i, "MISFIRE", fire(4)).done(p, i).claim(p, i, 5).done(p, i);
                 }
             }),
-            ("after an outage, the latest ones", |s| {
+            ("after an outage, the latest fires", |s| {
                 catching_up(s, 100, 1).round(1).begin("registry_down", "registry").at(38.0);
                 s.over("registry_down", "registry").at(50.01);
                 for (p, i) in [("a", 0), ("b", 1)] {
@@ -75,7 +75,7 @@ fn s3_what_is_caught_up_with_is_neither_too_old_nor_too_much() {
                 s.claim_as("a", 0, "MISFIRE", fire(3)).at(43.0).done("a", 0).claim("a", 0, 4);
                 s.at(44.0).done("a", 0);
             }),
-            ("noted before the job caught up", |s| {
+            ("noted before the job had a catch-up policy", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("b", 1).at(20.01);
                 s.note("a", 0, 2).claim("b", 1, 2).done("b", 1);
                 catching_up(s.at(25.0), 10, 1).at(30.01).claim("b", 1, 3).done("b", 1).at(40.01);
@@ -89,16 +89,16 @@ fn s3_what_is_caught_up_with_is_neither_too_old_nor_too_much() {
 }
 
 #[test]
-fn l0_what_the_window_holds_is_not_passed_over() {
+fn l0_fires_within_the_window_are_not_passed_over() {
     let rows: [Row; 3] = [
-        ("all of it", |s| afterwards(left_alone(catching_up(s, 100, 5)), &[])),
-        ("the first of it", |s| afterwards(left_alone(catching_up(s, 100, 3)), &[3, 4])),
-        ("one in the middle", |s| afterwards(left_alone(catching_up(s, 100, 3)), &[2, 4])),
+        ("all of them", |s| catch_up(missed_fires(catching_up(s, 100, 5)), &[])),
+        ("the first one", |s| catch_up(missed_fires(catching_up(s, 100, 3)), &[3, 4])),
+        ("one in the middle", |s| catch_up(missed_fires(catching_up(s, 100, 3)), &[2, 4])),
     ];
     assert_bad(L0, &[], &rows);
-    for (case, tell) in rows {
+    for (case, play) in rows {
         let mut story = Story::cluster(2);
-        tell(&mut story);
+        play(&mut story);
         let text = story.judge().to_string();
         assert!(text.contains("are caught up with"), "{case}: {text}");
     }

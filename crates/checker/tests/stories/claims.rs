@@ -1,4 +1,4 @@
-//! S1, S1a, S2, S6, S7, S10, S11: whose claims of which items are allowed.
+//! S1, S1a, S2, S6, S7, S10, S11: valid and invalid claims.
 
 use checker::Property::{L0, L4, S1, S1a, S2, S3, S6, S7, S8, S10, S11};
 use checker::history::{Fact, RegOp};
@@ -8,27 +8,27 @@ use crate::story::verdict::{assert_bad, assert_good};
 use crate::story::{Story, fire};
 
 #[test]
-fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
+fn s1_claims_are_ordered_by_token_and_replace_no_run() {
     assert_bad(
         S1,
         &[S1a, S2, S3, S6, S7, S8, L4],
         &[
-            ("the token stays", |s| {
+            ("the token does not rise", |s| {
                 s.at(10.01).tamper(|l| l["token"] = json!(0)).claim("a", 0, 1);
             }),
-            ("the token goes back later", |s| {
+            ("the token decreases later", |s| {
                 s.round(1).at(20.01).tamper(|l| l["token"] = json!(1)).claim("a", 0, 2);
             }),
-            ("another takes a running item", |s| {
+            ("another instance claims a running item", |s| {
                 s.at(10.01).claim("a", 0, 1).only_claim("b", 0, "NORMAL", fire(1));
             }),
             ("an orphan is taken over for another fire", |s| {
-                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").orphan("a", 1);
                 s.tamper(|l| l["fire"] = json!(fire(2))).only_take_over("a", 1);
             }),
             ("a run is taken over at once for another fire", |s| {
                 s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b");
-                s.tamper(|l| l["fire"] = json!(fire(2))).take_at_once("a", 1);
+                s.tamper(|l| l["fire"] = json!(fire(2))).take_over_at_once("a", 1);
             }),
             ("an idle item is taken over", |s| {
                 s.at(10.01).claim_as("a", 0, "FAILOVER", fire(1)).done("a", 0);
@@ -45,14 +45,14 @@ fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
                         json!({"state":"orphan","token":0,"holder":"x","fire":1,"source":"NORMAL"});
                 });
             }),
-            ("code runs that nobody has claimed", |s| {
+            ("the code runs without a claim", |s| {
                 s.round(1).at(12.0);
                 let mut run = s.run_id(0);
                 run.token = 7;
                 let ev = checker::history::ExecEvent::Start;
                 s.says("a", Fact::Exec { ev, run, source: "NORMAL".into(), cfg: 0, result: None });
             }),
-            ("another runs than has claimed", |s| {
+            ("another process than the claimant runs", |s| {
                 s.at(10.01).only_claim("a", 0, "NORMAL", fire(1)).start("b", 0);
             }),
             ("the run begins before its claim", |s| {
@@ -61,7 +61,7 @@ fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
                 let claim = s.records.len() - 2;
                 s.records[claim].mt += 50_000_000;
             }),
-            ("two run at once without a cause, and both have effects", |s| {
+            ("two runs at the same time without a cause, and both have effects", |s| {
                 s.at(10.01).claim("a", 0, 1);
                 let first = s.run_id(0);
                 s.at(11.0).release("a", 0, "failed").at(12.0).claim_as("a", 0, "MANUAL", 12_001);
@@ -73,17 +73,17 @@ fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
     assert_good(
         S1,
         &[
-            ("a crash, and the same fire under the next token", |s| {
+            ("the holder crashes, and the same fire runs under the next token", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0).crash("b");
-                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).deal(&["a"]);
-                s.at(16.0).done("a", 1).at(17.0).deal(&["a"]).round(2).at(22.0);
+                s.at(15.0).expire("b").orphan("a", 1).take_over("a", 1).assign(&["a"]);
+                s.at(16.0).done("a", 1).at(17.0).assign(&["a"]).round(2).at(22.0);
             }),
-            ("fires noted while it runs", |s| {
+            ("fires are noted during a run", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("b", 1);
                 s.at(20.01).note("a", 0, 2).claim("b", 1, 2).at(21.0).done("b", 1).done("a", 0);
                 s.claim_as("a", 0, "MISFIRE", fire(2)).at(22.0).done("a", 0);
             }),
-            ("two run at once: the first was paused beyond its session", |s| {
+            ("two runs at the same time: the first was paused beyond its session", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -91,7 +91,7 @@ fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
                     .done("a", 0)
                     .begin("pause", "b");
                 let paused = s.run_id(1);
-                s.at(16.0).expire("b").sweep("a", 1).take_over("a", 1).effect(1, true);
+                s.at(16.0).expire("b").orphan("a", 1).take_over("a", 1).effect(1, true);
                 s.at(17.0).over("pause", "b").effect_of(paused.clone(), false);
                 s.stop_run("b", paused, "ok").done("a", 1);
             }),
@@ -103,24 +103,24 @@ fn s1_claims_are_ordered_by_token_and_nobody_takes_a_running_item() {
 }
 
 #[test]
-fn s1a_a_fire_is_claimed_once() {
+fn s1a_fire_is_claimed_once() {
     assert_bad(
         S1a,
         &[L0, S3],
         &[
-            ("again", |s| {
+            ("the same fire again", |s| {
                 s.round(1).at(12.0).claim("a", 0, 1).done("a", 0);
             }),
-            ("an earlier one", |s| {
+            ("an earlier fire", |s| {
                 s.round(1).round(2).at(22.0).claim("a", 0, 1).done("a", 0);
             }),
-            ("the last fire goes back", |s| {
+            ("the last fire decreases", |s| {
                 s.round(1).round(2).ledger("a", 0, |l| l["last"] = json!(fire(1)));
             }),
-            ("again, as a misfire", |s| {
+            ("the same fire again, as a misfire", |s| {
                 s.round(1).at(12.0).claim_as("a", 0, "MISFIRE", fire(1)).done("a", 0);
             }),
-            ("a fire that a run has stood for", |s| {
+            ("a fire that a former run stands for", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -131,7 +131,7 @@ fn s1a_a_fire_is_claimed_once() {
                 s.at(30.01).claim("a", 0, 3).claim("b", 1, 3).done("b", 1).done("a", 0);
                 s.at(32.0).claim_as("a", 0, "MISFIRE", fire(2)).done("a", 0);
             }),
-            ("one claim is run twice", |s| {
+            ("one claim has two runs", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).stop("a", 0, "ok").start("a", 0);
                 s.at(11.0).done("a", 0).done("b", 1);
             }),
@@ -140,33 +140,33 @@ fn s1a_a_fire_is_claimed_once() {
     assert_good(
         S1a,
         &[
-            ("a request for a run beside the schedule", |s| {
+            ("a manual run beside the schedule", |s| {
                 s.round(1)
                     .at(12.0)
                     .claim_as("a", 0, "MANUAL", fire(1) + 2_001)
                     .done("a", 0)
                     .round(2);
             }),
-            ("a takeover is the same fire", |s| {
+            ("a takeover of the same fire", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).crash("b").at(15.0);
-                s.expire("b").sweep("a", 1).take_over("a", 1).at(16.0).done("a", 1);
+                s.expire("b").orphan("a", 1).take_over("a", 1).at(16.0).done("a", 1);
             }),
-            ("the same transaction again, as it was", |s| {
+            ("the same transaction again", |s| {
                 s.round(1).ledger("a", 0, |_| {}).ledger("a", 0, |_| {});
             }),
         ],
     );
 }
 
-/// After the first fire an item is asked to run, and its run to be told something.
-fn asked(s: &mut Story, i: u32) -> &mut Story {
+/// After the first fire, writes a manual request with a parameter for an item.
+fn request_run(s: &mut Story, i: u32) -> &mut Story {
     s.round(1).at(12.0).ledger("a", i, |l| {
         l["request"] = json!({ "id": "r", "at": 12_001, "parameter": "february" });
     })
 }
 
-/// The run of the request is told this.
-fn telling<'a>(s: &'a mut Story, parameter: &'static str) -> &'a mut Story {
+/// Makes the next claim answer the request with this parameter.
+fn with_parameter<'a>(s: &'a mut Story, parameter: &'static str) -> &'a mut Story {
     s.tamper(move |l| {
         l.as_object_mut().unwrap().remove("request");
         l["parameter"] = json!(parameter);
@@ -174,32 +174,38 @@ fn telling<'a>(s: &'a mut Story, parameter: &'static str) -> &'a mut Story {
 }
 
 /// An item of `b` runs for the request, and `b`, which does not lead, is lost.
-fn left_unfinished(s: &mut Story) -> &mut Story {
-    telling(asked(s, 1), "february").claim_as("b", 1, "MANUAL", 12_001);
+fn orphaned_manual_run(s: &mut Story) -> &mut Story {
+    with_parameter(request_run(s, 1), "february").claim_as("b", 1, "MANUAL", 12_001);
     s.crash("b").at(17.0).expire("b")
 }
 
 #[test]
-fn s3_a_run_is_told_what_its_request_says() {
+fn s3_run_has_the_parameter_of_its_request() {
     assert_bad(
         S3,
         &[S1],
         &[
-            ("it is told nothing", |s| {
-                asked(s, 0).claim_as("a", 0, "MANUAL", 12_001).done("a", 0);
+            ("the run has no parameter", |s| {
+                request_run(s, 0).claim_as("a", 0, "MANUAL", 12_001).done("a", 0);
             }),
-            ("it is told something else", |s| {
-                telling(asked(s, 0), "march").claim_as("a", 0, "MANUAL", 12_001).done("a", 0);
+            ("the run has another parameter", |s| {
+                with_parameter(request_run(s, 0), "march")
+                    .claim_as("a", 0, "MANUAL", 12_001)
+                    .done("a", 0);
             }),
-            ("the request is another one", |s| {
-                telling(asked(s, 0), "february").claim_as("a", 0, "MANUAL", 12_003).done("a", 0);
+            ("the run answers another request", |s| {
+                with_parameter(request_run(s, 0), "february")
+                    .claim_as("a", 0, "MANUAL", 12_003)
+                    .done("a", 0);
             }),
-            ("a scheduled run is told something", |s| {
+            ("a scheduled run has a parameter", |s| {
                 s.at(10.01).tamper(|l| l["parameter"] = json!("february")).claim("a", 0, 1);
                 s.done("a", 0).claim("b", 1, 1).done("b", 1);
             }),
-            ("the request says something else while it waits", |s| {
-                asked(s, 0).at(13.0).ledger("a", 0, |l| l["request"]["parameter"] = json!("march"));
+            ("the parameter of the waiting request changes", |s| {
+                request_run(s, 0)
+                    .at(13.0)
+                    .ledger("a", 0, |l| l["request"]["parameter"] = json!("march"));
             }),
         ],
     );
@@ -207,15 +213,15 @@ fn s3_a_run_is_told_what_its_request_says() {
         S1,
         &[S3],
         &[
-            ("whoever takes it over is told nothing", |s| {
-                left_unfinished(s).sweep("a", 1).tamper(|l| l["parameter"] = json!(null));
+            ("the takeover has no parameter", |s| {
+                orphaned_manual_run(s).orphan("a", 1).tamper(|l| l["parameter"] = json!(null));
                 s.only_take_over("a", 1);
             }),
-            ("what it is told is lost with its holder", |s| {
-                left_unfinished(s).tamper(|l| l["parameter"] = json!(null)).sweep("a", 1);
+            ("the orphaned run loses its parameter", |s| {
+                orphaned_manual_run(s).tamper(|l| l["parameter"] = json!(null)).orphan("a", 1);
             }),
-            ("what it is told changes while it runs", |s| {
-                telling(asked(s, 0), "february").claim_as("a", 0, "MANUAL", 12_001);
+            ("the parameter changes during the run", |s| {
+                with_parameter(request_run(s, 0), "february").claim_as("a", 0, "MANUAL", 12_001);
                 s.at(13.0).ledger("a", 0, |l| l["parameter"] = json!("march"));
             }),
         ],
@@ -223,39 +229,39 @@ fn s3_a_run_is_told_what_its_request_says() {
     assert_good(
         S3,
         &[
-            ("it is told what was asked for, and a later request waits", |s| {
-                telling(asked(s, 0), "february").claim_as("a", 0, "MANUAL", 12_001);
+            ("the run has the requested parameter, and a later request waits", |s| {
+                with_parameter(request_run(s, 0), "february").claim_as("a", 0, "MANUAL", 12_001);
                 s.ledger("a", 0, |l| l["request"] = json!({ "id": "q", "at": 12_003 }));
                 s.done("a", 0);
             }),
-            ("a request that says nothing", |s| {
+            ("a request without a parameter", |s| {
                 s.round(1).at(12.0);
                 s.ledger("a", 0, |l| l["request"] = json!({ "id": "q", "at": 12_001 }));
                 s.tamper(|l| l["request"] = json!(null)).claim_as("a", 0, "MANUAL", 12_001);
                 s.done("a", 0);
             }),
-            ("whoever takes it over is told the same", |s| {
-                left_unfinished(s).sweep("a", 1).take_over("a", 1).deal(&["a"]);
-                s.at(18.0).done("a", 1).at(19.0).deal(&["a"]);
+            ("the takeover has the same parameter", |s| {
+                orphaned_manual_run(s).orphan("a", 1).take_over("a", 1).assign(&["a"]);
+                s.at(18.0).done("a", 1).at(19.0).assign(&["a"]);
             }),
         ],
     );
 }
 
 #[test]
-fn s2_nobody_claims_what_it_does_not_own() {
+fn s2_claim_conflicts_unless_the_claimant_owns_the_item() {
     assert_bad(
         S2,
         &[S3, S10],
         &[
-            ("somebody else's item", |s| {
+            ("an item of another owner", |s| {
                 s.at(10.01).claim("b", 0, 1).claim("b", 1, 1).at(11.0).done("b", 0).done("b", 1);
             }),
-            ("in the name of another", |s| {
+            ("in the name of another instance", |s| {
                 let b = s.id("b");
                 s.at(10.01).tamper(move |l| l["holder"] = json!(b)).claim("a", 0, 1);
             }),
-            ("after its instance was taken away", |s| {
+            ("after the instance's node was deleted", |s| {
                 let path = format!("/j/instances/{}", s.id("a"));
                 s.write("operator", &path, None).at(10.01);
                 let ops = {
@@ -268,19 +274,19 @@ fn s2_nobody_claims_what_it_does_not_own() {
                 };
                 s.commit("a", ops);
             }),
-            ("an item that has yet to move", |s| {
-                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).join("c").deal_by("a", &["c", "a"]);
+            ("a pending item", |s| {
+                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).join("c").assign_by("a", &["c", "a"]);
                 s.at(11.0).done("a", 0).done("b", 1).at(12.0);
                 s.claim_as("a", 0, "MANUAL", fire(1) + 2_001).done("a", 0);
             }),
-            ("the number of items has changed since", |s| {
+            ("the number of items changed after the assignment", |s| {
                 s.at(5.0)
                     .configure(|c| c["shardingTotalCount"] = json!(3))
                     .at(10.01)
                     .claim("a", 0, 1);
             }),
             ("an instance that never registered takes over", |s| {
-                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").orphan("a", 1);
                 s.tamper(|l| l["holder"] = json!("10.0.0.9@-@9")).only_take_over("a", 1);
             }),
         ],
@@ -288,19 +294,25 @@ fn s2_nobody_claims_what_it_does_not_own() {
     assert_good(
         S2,
         &[
-            ("an item that has just moved here", |s| {
-                s.at(9.0).join("c").deal_by("a", &["c", "a"]).round(1);
+            ("an item that has just got this owner", |s| {
+                s.at(9.0).join("c").assign_by("a", &["c", "a"]).round(1);
             }),
-            ("the process is a member in a new session", |s| {
+            ("the process is registered in a new session", |s| {
                 s.begin("expire", "b").expire("b").over("expire", "b").at(3.0).connect("b");
-                s.deal(&["a", "b"]).round(1);
+                s.assign(&["a", "b"]).round(1);
             }),
-            ("what is stored cannot be read, and it has not seen that there are more items", |s| {
-                s.at(5.0).configure(|c| c["shardingTotalCount"] = json!(3)).at(5.1);
-                s.write("operator", "/j/config", Some("{")).at(10.01).claim("a", 0, 1).done("a", 0);
-                s.claim("b", 1, 1).done("b", 1).at(12.0).configure(|_| {}).deal(&["a", "b"]);
-            }),
-            ("a taker does not own the item", |s| {
+            (
+                "the stored configuration is unusable, and the claimant has not seen that there are more items",
+                |s| {
+                    s.at(5.0).configure(|c| c["shardingTotalCount"] = json!(3)).at(5.1);
+                    s.write("operator", "/j/config", Some("{"))
+                        .at(10.01)
+                        .claim("a", 0, 1)
+                        .done("a", 0);
+                    s.claim("b", 1, 1).done("b", 1).at(12.0).configure(|_| {}).assign(&["a", "b"]);
+                },
+            ),
+            ("the instance that takes over does not own the item", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -308,38 +320,44 @@ fn s2_nobody_claims_what_it_does_not_own() {
                     .crash("a")
                     .at(15.0)
                     .expire("a");
-                s.lead("b").sweep("b", 0).take_over("b", 0).at(16.0).done("b", 0).deal(&["b"]);
+                s.lead("b").orphan("b", 0).take_over("b", 0).at(16.0).done("b", 0).assign(&["b"]);
             }),
         ],
     );
 }
 
 #[test]
-fn s6_no_failover_while_the_holder_lives() {
+fn s6_no_failover_while_the_session_of_the_holder_lives() {
     assert_bad(
         S6,
         &[S3],
         &[
-            ("it lives", |s| {
-                s.at(10.01).claim("b", 1, 1).at(12.0).sweep("a", 1);
+            ("the session lives", |s| {
+                s.at(10.01).claim("b", 1, 1).at(12.0).orphan("a", 1);
             }),
-            ("it crashed, and its session is not over yet", |s| {
-                s.at(10.01).claim("b", 1, 1).crash("b").at(13.9).sweep("a", 1).at(15.0).expire("b");
+            ("the holder crashed, and its session has not ended yet", |s| {
+                s.at(10.01)
+                    .claim("b", 1, 1)
+                    .crash("b")
+                    .at(13.9)
+                    .orphan("a", 1)
+                    .at(15.0)
+                    .expire("b");
             }),
-            ("another session of the same process is over", |s| {
+            ("another session of the same process has ended", |s| {
                 s.expire("b")
                     .at(3.0)
                     .connect("b")
-                    .deal(&["a", "b"])
+                    .assign(&["a", "b"])
                     .at(10.01)
                     .claim("b", 1, 1)
-                    .sweep("a", 1);
+                    .orphan("a", 1);
             }),
-            ("taken over at once", |s| {
-                s.at(10.01).claim("b", 1, 1).take_at_once("a", 1);
+            ("taken over in one write", |s| {
+                s.at(10.01).claim("b", 1, 1).take_over_at_once("a", 1);
             }),
-            ("taken over at once from itself", |s| {
-                s.at(10.01).claim("a", 0, 1).take_at_once("a", 0);
+            ("taken over in one write by the holder itself", |s| {
+                s.at(10.01).claim("a", 0, 1).take_over_at_once("a", 0);
             }),
             ("given up as interrupted", |s| {
                 s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("b", 1, 1);
@@ -350,7 +368,7 @@ fn s6_no_failover_while_the_holder_lives() {
     assert_good(
         S6,
         &[
-            ("the holder gives it up itself", |s| {
+            ("the holder gives the run up itself", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).at(11.0).stop(
                     "b",
                     1,
@@ -359,16 +377,16 @@ fn s6_no_failover_while_the_holder_lives() {
                 s.ledger("b", 1, |l| l["state"] = json!("orphan"));
                 s.at(12.0).write("b", "/j/sharding/1/running", None).take_over("a", 1).done("a", 1);
             }),
-            ("its session is over, and the leader takes it over at once", |s| {
+            ("the session has ended, and the leader takes over in one write", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).crash("b");
-                s.at(15.0).expire("b").take_at_once("a", 1).at(16.0).done("a", 1);
+                s.at(15.0).expire("b").take_over_at_once("a", 1).at(16.0).done("a", 1);
             }),
-            ("its session is over, and the process lives on", |s| {
+            ("the session has ended, and the process lives on", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).begin("partition", "b");
-                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).at(16.0).done("a", 1);
+                s.at(15.0).expire("b").orphan("a", 1).take_over("a", 1).at(16.0).done("a", 1);
                 s.over("partition", "b");
             }),
-            ("a pause that is shorter than the session", |s| {
+            ("a pause shorter than the session timeout", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -387,21 +405,21 @@ fn s7_only_the_holder_completes() {
         S7,
         &[S3, S6, S8],
         &[
-            ("another completes it", |s| {
+            ("another instance completes the run", |s| {
                 s.at(10.01).claim("b", 1, 1).at(11.0).stop("b", 1, "ok").release(
                     "a",
                     1,
                     "succeeded",
                 );
             }),
-            ("a former life completes it", |s| {
+            ("the process completes it after its session was lost and the run taken over", |s| {
                 s.at(10.01).claim("b", 1, 1).begin("expire", "b");
                 let run = s.run_id(1);
-                s.expire("b").sweep("a", 1).connect("b").over("expire", "b").take_over("a", 1);
+                s.expire("b").orphan("a", 1).connect("b").over("expire", "b").take_over("a", 1);
                 s.at(11.0).stop_run("b", run, "ok").release("b", 1, "succeeded");
             }),
             ("an orphan is given up although failover is on", |s| {
-                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").orphan("a", 1);
                 s.ledger_by_leader(1, "interrupted");
             }),
             ("failover was turned on while the run was under way", |s| {
@@ -417,7 +435,7 @@ fn s7_only_the_holder_completes() {
             }),
             ("an orphan is completed as if it had succeeded", |s| {
                 s.configure(|c| c["failover"] = json!(false));
-                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").sweep("a", 1);
+                s.at(10.01).claim("b", 1, 1).crash("b").at(15.0).expire("b").orphan("a", 1);
                 s.ledger_by_leader(1, "succeeded");
             }),
         ],
@@ -425,14 +443,14 @@ fn s7_only_the_holder_completes() {
     assert_good(
         S7,
         &[
-            ("failover is off: what was lost is interrupted", |s| {
+            ("failover is off: the lost run is interrupted", |s| {
                 s.configure(|c| c["failover"] = json!(false))
                     .at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1);
                 s.done("a", 0).crash("b").at(15.0).expire("b").ledger_by_leader(1, "interrupted");
             }),
-            ("nobody can use what is stored, and it was off before", |s| {
+            ("the stored configuration is unusable, and failover was off before", |s| {
                 s.configure(|c| c["failover"] = json!(false)).at(10.01).claim("a", 0, 1);
                 s.claim("b", 1, 1).done("a", 0).crash("b");
                 s.at(12.0).configure(|c| c["failover"] = json!(true));
@@ -447,10 +465,10 @@ fn s7_only_the_holder_completes() {
                     .crash("b")
                     .at(15.0)
                     .expire("b");
-                s.sweep("a", 1).configure(|c| c["failover"] = json!(false));
+                s.orphan("a", 1).configure(|c| c["failover"] = json!(false));
                 s.ledger_by_leader(1, "interrupted");
             }),
-            ("the holder completes it after an operator took its instance away", |s| {
+            ("the holder completes it after an operator deleted its instance node", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0);
                 let path = format!("/j/instances/{}", s.id("b"));
                 s.write("operator", &path, None).at(11.0).done("b", 1);
@@ -460,7 +478,7 @@ fn s7_only_the_holder_completes() {
 }
 
 #[test]
-fn s10_what_is_disabled_or_paused_does_not_start() {
+fn s10_disabled_or_paused_starts_nothing() {
     assert_bad(
         S10,
         &[S3],
@@ -485,7 +503,7 @@ fn s10_what_is_disabled_or_paused_does_not_start() {
                     .crash("b")
                     .at(15.0)
                     .expire("b");
-                s.write("operator", "/j/servers/10.0.0.1", Some("DISABLED")).sweep("a", 1);
+                s.write("operator", "/j/servers/10.0.0.1", Some("DISABLED")).orphan("a", 1);
                 s.take_over("a", 1).done("a", 1);
             }),
         ],
@@ -493,7 +511,7 @@ fn s10_what_is_disabled_or_paused_does_not_start() {
     assert_good(
         S10,
         &[
-            ("disabled during the run: it may end", |s| {
+            ("disabled during the run, which may end", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1);
                 s.write("operator", "/j/servers/10.0.0.2", Some("DISABLED"));
                 s.ledger("a", 0, |l| l["disabled"] = json!(true))
@@ -509,10 +527,10 @@ fn s10_what_is_disabled_or_paused_does_not_start() {
                     .crash("b")
                     .at(15.0)
                     .expire("b");
-                s.sweep("a", 1).ledger("a", 1, |l| l["disabled"] = json!(true)).take_over("a", 1);
+                s.orphan("a", 1).ledger("a", 1, |l| l["disabled"] = json!(true)).take_over("a", 1);
                 s.at(16.0).done("a", 1);
             }),
-            ("the node says disabled, and the record does not say so yet", |s| {
+            ("the node is disabled, and the record does not have it yet", |s| {
                 s.at(10.0).write("operator", "/j/sharding/0/disabled", Some("")).round(1);
             }),
             ("disabled, skipped, enabled again", |s| {
@@ -530,16 +548,16 @@ fn s10_what_is_disabled_or_paused_does_not_start() {
 }
 
 #[test]
-fn s11_a_run_sees_the_configuration_of_its_claim() {
+fn s11_run_sees_the_configuration_of_its_claim() {
     assert_bad(
         S11,
         &[L0],
         &[
-            ("the claim names an older one", |s| {
+            ("the claim names an older version", |s| {
                 s.at(5.0).configure(|c| c["misfire"] = json!(false)).at(10.01);
                 s.tamper(|l| l["config"] = json!(0)).only_claim("a", 0, "NORMAL", fire(1));
             }),
-            ("the claim names one that is not there yet", |s| {
+            ("the claim names a version that does not exist yet", |s| {
                 s.at(10.01).tamper(|l| l["config"] = json!(1)).only_claim(
                     "a",
                     0,
@@ -547,11 +565,11 @@ fn s11_a_run_sees_the_configuration_of_its_claim() {
                     fire(1),
                 );
             }),
-            ("the code sees a newer one than its claim", |s| {
+            ("the code sees a newer version than its claim", |s| {
                 s.at(10.01).only_claim("a", 0, "NORMAL", fire(1));
                 s.configure(|c| c["misfire"] = json!(false)).start("a", 0);
             }),
-            ("a takeover names the one of the former claim", |s| {
+            ("a takeover names the version of the former claim", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -559,7 +577,7 @@ fn s11_a_run_sees_the_configuration_of_its_claim() {
                     .crash("b")
                     .at(15.0)
                     .expire("b");
-                s.sweep("a", 1).configure(|c| c["misfire"] = json!(false));
+                s.orphan("a", 1).configure(|c| c["misfire"] = json!(false));
                 s.tamper(|l| l["config"] = json!(0)).only_take_over("a", 1);
             }),
         ],
@@ -575,14 +593,14 @@ fn s11_a_run_sees_the_configuration_of_its_claim() {
                     .done("b", 1)
                     .round(2);
             }),
-            ("a claim that names none", |s| {
+            ("a claim that names no version", |s| {
                 s.at(10.01).tamper(|l| drop(l.as_object_mut().unwrap().remove("config")));
                 s.claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
             }),
-            ("what is stored cannot be read: the last good one stays in force", |s| {
+            ("the stored configuration is unusable: the last usable one stays in force", |s| {
                 s.at(5.0).write("operator", "/j/config", Some("poison")).round(1);
             }),
-            ("a takeover under a newer one", |s| {
+            ("a takeover under a newer version", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -590,7 +608,7 @@ fn s11_a_run_sees_the_configuration_of_its_claim() {
                     .crash("b")
                     .at(15.0)
                     .expire("b");
-                s.sweep("a", 1)
+                s.orphan("a", 1)
                     .configure(|c| c["misfire"] = json!(false))
                     .take_over("a", 1)
                     .done("a", 1);
@@ -600,7 +618,7 @@ fn s11_a_run_sees_the_configuration_of_its_claim() {
 }
 
 impl crate::story::Story {
-    /// Instance `a`, which leads, gives a run up for good.
+    /// The leader `a` gives up a run for good.
     fn ledger_by_leader(&mut self, i: u32, outcome: &str) -> &mut Self {
         let mut ledger = self.ledgers[&i].clone();
         ledger["state"] = json!("idle");

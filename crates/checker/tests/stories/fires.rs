@@ -1,4 +1,4 @@
-//! S3, L0, L5: every fire is accounted for, and what is missed or late has a cause.
+//! S3, L0, L5: every fire is accounted for, and each miss or delay has a cause.
 
 use checker::Property::{L0, L5, S1a, S3};
 use checker::history::Fact;
@@ -7,40 +7,40 @@ use serde_json::json;
 use crate::story::verdict::{assert_bad, assert_good};
 use crate::story::{Story, fire};
 
-/// The days that are left out from 3 s on. Stories are of 14 November 2023, a Tuesday.
-fn left_out<'a>(s: &'a mut Story, days: &'static str) -> &'a mut Story {
+/// Excludes days from 3 s on. Stories take place on 14 November 2023, a Tuesday.
+fn excluded<'a>(s: &'a mut Story, days: &'static str) -> &'a mut Story {
     s.at(3.0).configure(|c| c["excludedDays"] = json!(days))
 }
 
 #[test]
-fn s3_days_that_are_left_out_have_no_fires() {
+fn s3_excluded_days_have_no_fires() {
     assert_bad(
         S3,
         &[],
         &[
-            ("a fire of such a weekday is claimed", |s| {
-                left_out(s, "TUE,12-25").round(1);
+            ("a fire on an excluded weekday is claimed", |s| {
+                excluded(s, "TUE,12-25").round(1);
             }),
-            ("a fire of such a day of the year is claimed", |s| {
-                left_out(s, "11-10..11-14").round(1);
+            ("a fire on an excluded day of the year is claimed", |s| {
+                excluded(s, "11-10..11-14").round(1);
             }),
-            ("a fire of such a date is claimed", |s| {
-                left_out(s, "2023-11-14").round(1);
+            ("a fire on an excluded date is claimed", |s| {
+                excluded(s, "2023-11-14").round(1);
             }),
         ],
     );
     assert_good(
         S3,
         &[
-            ("nobody runs anything", |s| {
-                left_out(s, "11-14..11-15").at(90.0);
+            ("no instance runs a fire", |s| {
+                excluded(s, "11-14..11-15").at(90.0);
             }),
-            ("other weekdays are left out", |s| {
-                left_out(s, "WED..MON").round(1).round(2);
+            ("other weekdays are excluded", |s| {
+                excluded(s, "WED..MON").round(1).round(2);
             }),
-            ("it is another day in the zone", |s| {
+            ("the day is another one in the time zone", |s| {
                 s.at(2.5).configure(|c| c["timeZone"] = json!("GMT+08:00"));
-                left_out(s, "TUE").round(1).round(2);
+                excluded(s, "TUE").round(1).round(2);
             }),
         ],
     );
@@ -48,23 +48,23 @@ fn s3_days_that_are_left_out_have_no_fires() {
         L0,
         &[S3],
         &[
-            ("other weekdays are left out, and a fire is missed", |s| {
-                left_out(s, "WED..MON").round(1).round(3);
+            ("other weekdays are excluded, and a fire is missed", |s| {
+                excluded(s, "WED..MON").round(1).round(3);
             }),
-            ("other days of the year", |s| {
-                left_out(s, "11-15").round(1).round(3);
+            ("other days of the year are excluded", |s| {
+                excluded(s, "11-15").round(1).round(3);
             }),
-            ("other dates", |s| {
-                left_out(s, "2022-11-14").round(1).round(3);
+            ("other dates are excluded", |s| {
+                excluded(s, "2022-11-14").round(1).round(3);
             }),
         ],
     );
 }
 
-/// A fire was missed with a good reason, and that is no reason to be silent about it.
+/// A miss needs a report even if it has a cause.
 #[test]
-fn s3_a_fire_that_was_not_run_is_reported() {
-    fn away(s: &mut Story) -> &mut Story {
+fn s3_missed_fire_is_reported() {
+    fn outage(s: &mut Story) -> &mut Story {
         s.round(1).at(15.0).begin("registry_down", "registry");
         s.at(25.0).over("registry_down", "registry")
     }
@@ -79,16 +79,20 @@ fn s3_a_fire_that_was_not_run_is_reported() {
         &[],
         &[
             ("no instance reports it", |s| {
-                away(s).hide_gaps().round(3);
+                outage(s).hide_gaps().round(3);
             }),
             ("one item's gap is not reported", |s| {
-                away(s).hide_gaps().round(3).says("a", gap(0, 2, 3));
+                outage(s).hide_gaps().round(3).says("a", gap(0, 2, 3));
             }),
             ("the gap is too short", |s| {
-                away(s).hide_gaps().round(3).says("a", gap(0, 1, 2)).says("b", gap(1, 2, 3));
+                outage(s).hide_gaps().round(3).says("a", gap(0, 1, 2)).says("b", gap(1, 2, 3));
             }),
             ("the report names no items", |s| {
-                away(s).hide_gaps().says("a", missed(None, 2)).says("b", missed(None, 2)).round(3);
+                outage(s)
+                    .hide_gaps()
+                    .says("a", missed(None, 2))
+                    .says("b", missed(None, 2))
+                    .round(3);
             }),
         ],
     );
@@ -96,13 +100,13 @@ fn s3_a_fire_that_was_not_run_is_reported() {
         S3,
         &[
             ("in gaps", |s| {
-                away(s).round(3);
+                outage(s).round(3);
             }),
             ("in gaps, twice", |s| {
-                away(s).round(3).says("a", gap(0, 2, 3)).says("b", gap(1, 1, 3));
+                outage(s).round(3).says("a", gap(0, 2, 3)).says("b", gap(1, 1, 3));
             }),
             ("with a reason", |s| {
-                away(s).hide_gaps().says("a", missed(Some(0), 2)).says("b", missed(Some(1), 2));
+                outage(s).hide_gaps().says("a", missed(Some(0), 2)).says("b", missed(Some(1), 2));
                 s.round(3);
             }),
         ],
@@ -110,7 +114,7 @@ fn s3_a_fire_that_was_not_run_is_reported() {
 }
 
 #[test]
-fn s3_a_gap_that_is_certain_has_no_fire_that_was_run() {
+fn s3_certain_gap_contains_no_run_fire() {
     fn reported(s: &mut Story, first: i64, until: i64, count: Option<u32>) {
         let (first, until) = (fire(first), fire(until));
         s.says("a", Fact::Gap { job: "j".into(), item: 0, first, until, count });
@@ -122,10 +126,10 @@ fn s3_a_gap_that_is_certain_has_no_fire_that_was_run() {
             ("the gap begins with a fire that was run", |s| {
                 reported(s.round(1).round(2), 1, 2, Some(1));
             }),
-            ("it ends with one", |s| {
+            ("the gap ends with a fire that was run", |s| {
                 reported(s.round(1).round(2), 0, 2, Some(2));
             }),
-            ("it has several", |s| {
+            ("the gap contains several fires that were run", |s| {
                 reported(s.round(1).round(2).round(3), 0, 4, Some(4));
             }),
         ],
@@ -149,7 +153,7 @@ fn s3_a_gap_that_is_certain_has_no_fire_that_was_run() {
 }
 
 #[test]
-fn s3_a_gap_in_the_record_waits_for_one_more_claim_at_most() {
+fn s3_gap_in_the_record_waits_for_one_more_claim_at_most() {
     fn kept(s: &mut Story) -> &mut Story {
         s.round(1).at(15.0).begin("registry_down", "registry");
         s.at(25.0).over("registry_down", "registry").hide_gaps().round(3);
@@ -163,10 +167,10 @@ fn s3_a_gap_in_the_record_waits_for_one_more_claim_at_most() {
             ("no instance has claimed since", |s| {
                 kept(s);
             }),
-            ("the next instance may be lost before it reports it", |s| {
+            ("the next instance may be lost before it reports the gap", |s| {
                 kept(s).round(4);
             }),
-            ("it was reported", |s| {
+            ("the gap was reported", |s| {
                 for (p, item) in [("a", 0), ("b", 1)] {
                     let (first, until) = (fire(2), fire(3));
                     s.says(p, Fact::Gap { job: "j".into(), item, first, until, count: Some(1) });
@@ -182,12 +186,12 @@ fn s3_a_gap_in_the_record_waits_for_one_more_claim_at_most() {
             ("instances claim again and again", |s| {
                 kept(s).round(4).round(5);
             }),
-            ("it leaves the record", |s| {
+            ("the gap leaves the record", |s| {
                 kept(s);
                 s.ledger("a", 0, |l| l["gaps"] = json!([]));
                 s.ledger("b", 1, |l| l["gaps"] = json!([])).round(4);
             }),
-            ("it leaves the record of one item", |s| {
+            ("the gap leaves the record of one item", |s| {
                 kept(s).ledger("b", 1, |l| l["gaps"] = json!([])).round(4);
             }),
         ],
@@ -195,7 +199,7 @@ fn s3_a_gap_in_the_record_waits_for_one_more_claim_at_most() {
 }
 
 #[test]
-fn s3_a_change_of_the_configuration_hides_no_gap() {
+fn s3_configuration_change_hides_no_gap() {
     fn changed(s: &mut Story) -> &mut Story {
         s.round(1).at(12.0).configure(|c| c["cron"] = json!("0/5 * * * * ?")).hide_gaps()
     }
@@ -212,10 +216,10 @@ fn s3_a_change_of_the_configuration_hides_no_gap() {
             ("no fire of the present schedule is reported", |s| {
                 changed(s).round(3);
             }),
-            ("the first of them is not reported", |s| {
+            ("the first fire of the present schedule is not reported", |s| {
                 reported(changed(s), fire(2)).round(3);
             }),
-            ("one of the former schedule is not reported", |s| {
+            ("a fire of the former schedule is not reported", |s| {
                 s.round(1).at(28.0).configure(|c| c["cron"] = json!("0/30 * * * * ?"));
                 s.hide_gaps().round(3);
             }),
@@ -224,12 +228,12 @@ fn s3_a_change_of_the_configuration_hides_no_gap() {
     assert_good(
         S3,
         &[
-            ("all of them are reported", |s| {
+            ("all fires are reported", |s| {
                 changed(s).at(13.0).begin("registry_down", "registry");
                 s.at(26.0).over("registry_down", "registry");
                 reported(s, fire(1) + 5_000).round(3);
             }),
-            ("the change comes a moment before the first of them", |s| {
+            ("the change comes a moment before the first fire of the present schedule", |s| {
                 s.round(1).at(15.0).begin("registry_down", "registry");
                 s.at(19.5).configure(|c| c["cron"] = json!("0/5 * * * * ?")).hide_gaps();
                 s.at(26.0).over("registry_down", "registry");
@@ -251,7 +255,7 @@ fn s3_every_fire_is_accounted_for_once() {
         S3,
         &[L0, S1a],
         &[
-            ("the claim hides what was missed", |s| {
+            ("the claim hides missed fires", |s| {
                 s.round(1)
                     .at(20.01)
                     .claim("b", 1, 2)
@@ -266,13 +270,13 @@ fn s3_every_fire_is_accounted_for_once() {
                     (l["previous"], l["last"]) = (json!(fire(1)), json!(fire(2)));
                 });
             }),
-            ("accounted for as disabled, and is not", |s| {
+            ("skipped as disabled, and the item is not disabled", |s| {
                 s.round(1).at(20.01).claim("b", 1, 2).done("b", 1).ledger("a", 0, |l| {
                     (l["previous"], l["last"]) = (json!(fire(1)), json!(fire(2)));
                     l["outcome"] = json!("disabled");
                 });
             }),
-            ("noted fires vanish at the end of the run", |s| {
+            ("noted fires are lost at the end of the run", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -281,7 +285,7 @@ fn s3_every_fire_is_accounted_for_once() {
                     .note("a", 0, 2);
                 s.claim("b", 1, 2).done("b", 1).tamper(|l| l["misfire"] = json!(null)).done("a", 0);
             }),
-            ("noted fires vanish in a claim", |s| {
+            ("noted fires are lost in a claim", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -301,7 +305,7 @@ fn s3_every_fire_is_accounted_for_once() {
                 s.tamper(|l| l["merged"] = json!({"first": fire(1), "last": fire(5), "count": 5}));
                 s.claim("a", 0, 1).done("a", 0);
             }),
-            ("accounted for as disabled, and enabled again before the fire before", |s| {
+            ("skipped as disabled, and enabled again before the former fire", |s| {
                 s.at(3.0).write("operator", "/j/sharding/0/disabled", Some(""));
                 s.at(8.0).write("operator", "/j/sharding/0/disabled", None).round(1);
                 s.at(20.01).claim("b", 1, 2).done("b", 1).ledger("a", 0, |l| {
@@ -309,18 +313,18 @@ fn s3_every_fire_is_accounted_for_once() {
                     l["outcome"] = json!("disabled");
                 });
             }),
-            ("a fire that the schedule does not have", |s| {
+            ("a fire that is not in the schedule", |s| {
                 s.round(1).at(13.01).claim_as("a", 0, "NORMAL", fire(1) + 3_000).done("a", 0);
             }),
-            ("recorded as succeeded, and never ran", |s| {
+            ("recorded as succeeded without a run", |s| {
                 s.at(10.01).claim("b", 1, 1).only_claim("a", 0, "NORMAL", fire(1)).at(10.5);
                 s.done("b", 1).release("a", 0, "succeeded");
             }),
-            ("recorded as succeeded, and failed", |s| {
+            ("recorded as succeeded after a failed run", |s| {
                 s.at(10.01).claim("b", 1, 1).claim("a", 0, 1).at(10.5).done("b", 1);
                 s.stop("a", 0, "error").release("a", 0, "succeeded");
             }),
-            ("nobody claims any more, and nobody says why", |s| {
+            ("no instance claims any more, without a reason", |s| {
                 s.round(1)
                     .at(20.01)
                     .claim("b", 1, 2)
@@ -335,7 +339,7 @@ fn s3_every_fire_is_accounted_for_once() {
     assert_good(
         S3,
         &[
-            ("noted fires are merged into the next", |s| {
+            ("noted fires are merged into the next run", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -360,19 +364,19 @@ fn s3_every_fire_is_accounted_for_once() {
                     l["outcome"] = json!("disabled");
                 });
             }),
-            ("items that were born later owe nothing for before", |s| {
+            ("items created later owe no earlier fires", |s| {
                 s.round(1).round(2).configure(|c| c["shardingTotalCount"] = json!(3)).at(25.0);
-                s.deal(&["a", "b"]).round(3);
+                s.assign(&["a", "b"]).round(3);
             }),
-            ("retired items owe nothing, and go on when they come back", |s| {
+            ("retired items owe no fires, and continue when they come back", |s| {
                 s.round(1)
                     .configure(|c| c["shardingTotalCount"] = json!(1))
-                    .deal(&["a", "b"])
+                    .assign(&["a", "b"])
                     .round(2)
                     .round(3);
-                s.configure(|c| c["shardingTotalCount"] = json!(2)).deal(&["a", "b"]).round(4);
+                s.configure(|c| c["shardingTotalCount"] = json!(2)).assign(&["a", "b"]).round(4);
             }),
-            ("skipped by who has not seen yet that it was enabled since the last fire", |s| {
+            ("skipped by an instance that cannot have seen yet that the item was enabled", |s| {
                 s.round(1).at(12.0).write("operator", "/j/sharding/0/disabled", Some(""));
                 s.at(15.0).write("operator", "/j/sharding/0/disabled", None);
                 s.at(20.01).claim("b", 1, 2).done("b", 1).ledger("a", 0, |l| {
@@ -384,7 +388,7 @@ fn s3_every_fire_is_accounted_for_once() {
                 s.at(10.01).claim("b", 1, 1).claim("a", 0, 1).at(10.5).done("b", 1);
                 s.stop("a", 0, "error").release("a", 0, "failed").round(2);
             }),
-            ("noted before a skip, run after it", |s| {
+            ("noted before a skip, and run after it", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -402,7 +406,7 @@ fn s3_every_fire_is_accounted_for_once() {
                 s.ledger("a", 0, |l| l["disabled"] = json!(false));
                 s.claim_as("a", 0, "MISFIRE", fire(2)).done("a", 0).round(4);
             }),
-            ("missed fires are caught up with, each by a run of its own", |s| {
+            ("missed fires are caught up with, each by its own run", |s| {
                 s.round(1)
                     .begin("registry_down", "registry")
                     .at(38.0)
@@ -417,7 +421,7 @@ fn s3_every_fire_is_accounted_for_once() {
 }
 
 #[test]
-fn l0_what_is_missed_has_a_cause() {
+fn l0_missed_fire_has_a_cause() {
     assert_bad(
         L0,
         &[L5, S3],
@@ -428,42 +432,51 @@ fn l0_what_is_missed_has_a_cause() {
             ("late by three seconds", |s| {
                 s.at(10.01).claim("b", 1, 1).done("b", 1).at(13.0).claim("a", 0, 1).done("a", 0);
             }),
-            ("late by more than the configuration lets it begin later", |s| {
+            ("late by more than the configured jitter", |s| {
                 s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(5_000)).at(10.01);
                 s.claim("b", 1, 1).done("b", 1).at(18.5).claim("a", 0, 1).done("a", 0);
             }),
             (
-                "late by less than the bound, and by more than this fire begins later: 6290 ms",
+                "late by less than the jitter bound, and by more than the delay of this fire: 6290 ms",
                 |s| {
                     s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(8_000)).at(10.01);
                     s.claim("b", 1, 1).done("b", 1).at(17.5).claim("a", 0, 1).done("a", 0);
                 },
             ),
-            ("missed, although it began long before the next one: after 3325 ms", |s| {
+            ("missed, although it was due long before the next one: after 3325 ms", |s| {
                 for k in 1..=5 {
                     s.round(k);
                 }
                 s.at(53.0).configure(|c| c["jitterMilliseconds"] = json!(9_999)).at(63.5);
                 s.claim("b", 1, 6).done("b", 1).at(80.01).claim("a", 0, 8).done("a", 0);
             }),
-            ("claimed eight seconds before it comes", |s| {
+            ("claimed eight seconds before its time", |s| {
                 s.round(1).at(12.0).claim("a", 0, 2).at(13.0).done("a", 0);
                 s.at(20.01).claim("b", 1, 2).done("b", 1);
             }),
-            ("noted before it comes, by nobody whose clock is wrong", |s| {
+            ("noted before its time by an instance whose clock is right", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).note("b", 1, 2).at(12.0);
                 s.done("a", 0).done("b", 1).at(20.01).claim("a", 0, 2).done("a", 0);
                 s.claim_as("b", 1, "MISFIRE", fire(2)).done("b", 1);
             }),
-            ("its owner leaves, and the next one, who saw it come, leaves it alone", |s| {
-                s.round(1).at(20.01).claim("a", 0, 2).done("a", 0).at(20.3).drain("b").leave("b");
-                s.at(20.6).deal(&["a"]).round(3);
-            }),
-            ("missed while another is in trouble", |s| {
+            (
+                "the owner leaves, and the next owner, which saw the fire come, does not claim it",
+                |s| {
+                    s.round(1)
+                        .at(20.01)
+                        .claim("a", 0, 2)
+                        .done("a", 0)
+                        .at(20.3)
+                        .drain("b")
+                        .leave("b");
+                    s.at(20.6).assign(&["a"]).round(3);
+                },
+            ),
+            ("missed during a fault of another instance", |s| {
                 s.begin("pause", "b").at(10.01).claim("b", 1, 1).at(10.2).done("b", 1).at(20.01);
                 s.claim("a", 0, 2).done("a", 0).claim("b", 1, 2).done("b", 1).over("pause", "b");
             }),
-            ("met the run, was not noted, and misfires are wanted", |s| {
+            ("met the run and was not noted, with misfire on", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -479,18 +492,24 @@ fn l0_what_is_missed_has_a_cause() {
                     .only_claim("a", 0, "NORMAL", fire(1))
                     .at(19.0);
             }),
-            ("missed long after who stood still was killed and had started again", |s| {
-                s.begin("pause", "b").at(4.0).crash("b").at(9.0).expire("b").deal(&["a"]).at(10.0);
-                s.join("b").deal_by("a", &["a", "b"]).at(10.01).claim("a", 0, 1).done("a", 0);
+            ("missed long after the paused process was killed and had started again", |s| {
+                s.begin("pause", "b")
+                    .at(4.0)
+                    .crash("b")
+                    .at(9.0)
+                    .expire("b")
+                    .assign(&["a"])
+                    .at(10.0);
+                s.join("b").assign_by("a", &["a", "b"]).at(10.01).claim("a", 0, 1).done("a", 0);
                 s.at(20.01).claim("a", 0, 2).done("a", 0).claim("b", 1, 2).done("b", 1);
                 s.at(30.01).claim("a", 0, 3).done("a", 0).at(40.01).claim("a", 0, 4).done("a", 0);
                 s.claim("b", 1, 4).done("b", 1).over("pause", "b");
             }),
-            ("missed long after the fault was over", |s| {
+            ("missed long after the end of the fault", |s| {
                 s.begin("pause", "a").at(3.0).over("pause", "a").round(1);
                 s.at(20.01).claim("b", 1, 2).done("b", 1).round(3);
             }),
-            ("the clock steps over a fire at a change that does not touch the schedule", |s| {
+            ("missed at a configuration change that does not touch the schedule", |s| {
                 s.round(1)
                     .at(20.01)
                     .configure(|c| c["description"] = json!("x"))
@@ -509,15 +528,15 @@ fn l0_what_is_missed_has_a_cause() {
             }),
             ("the owner was dead until the next fire", |s| {
                 s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(29.8);
-                s.deal(&["a"]).round(3);
+                s.assign(&["a"]).round(3);
             }),
-            ("late by what the configuration lets it begin later", |s| {
+            ("late by the jitter", |s| {
                 s.at(3.0).configure(|c| c["jitterMilliseconds"] = json!(8_000)).at(10.01);
                 s.claim("b", 1, 1).done("b", 1).at(17.0).claim("a", 0, 1).done("a", 0);
             }),
-            ("late, because the item has just moved here", |s| {
+            ("late, because the item has just got this owner", |s| {
                 s.round(1).crash("b").at(20.01).claim("a", 0, 2).done("a", 0).expire("b").at(26.0);
-                s.deal(&["a"]).claim("a", 1, 2).at(27.0).done("a", 1).round(3);
+                s.assign(&["a"]).claim("a", 1, 2).at(27.0).done("a", 1).round(3);
             }),
             ("the owner joined after the fire", |s| {
                 s.round(1)
@@ -528,9 +547,9 @@ fn l0_what_is_missed_has_a_cause() {
                     .expire("b")
                     .at(22.0)
                     .join("c");
-                s.deal_by("a", &["a", "c"]).round(3);
+                s.assign_by("a", &["a", "c"]).round(3);
             }),
-            ("the registry was away", |s| {
+            ("the registry was down", |s| {
                 s.round(1)
                     .begin("registry_down", "registry")
                     .at(28.0)
@@ -542,7 +561,7 @@ fn l0_what_is_missed_has_a_cause() {
                 s.at(25.01).claim_as("a", 0, "NORMAL", fire(2) + 5_000).done("a", 0);
                 s.claim_as("b", 1, "NORMAL", fire(2) + 5_000).done("b", 1);
             }),
-            ("misfires are not wanted", |s| {
+            ("misfire is off", |s| {
                 s.configure(|c| c["misfire"] = json!(false))
                     .at(10.01)
                     .claim("a", 0, 1)
@@ -576,24 +595,33 @@ fn l0_what_is_missed_has_a_cause() {
                 s.at(30.01).claim("b", 1, 3).done("b", 1).note("a", 0, 3).at(31.0).done("a", 0);
                 s.claim_as("a", 0, "MISFIRE", fire(3)).at(32.0).done("a", 0);
             }),
-            ("a clock that is ahead passes fires over, and the item moves on", |s| {
+            ("a fast clock passes fires over, and the item gets another owner", |s| {
                 s.round(1).begin("skew", "b").at(20.003).claim("b", 1, 3).at(20.01);
                 s.claim("a", 0, 2).at(21.0).done("a", 0).done("b", 1);
-                s.deal_by("a", &["b", "a"]).at(25.0).over("skew", "b").at(30.01).claim("b", 0, 3);
+                s.assign_by("a", &["b", "a"]).at(25.0).over("skew", "b").at(30.01).claim("b", 0, 3);
                 s.at(31.0).done("b", 0);
             }),
-            ("its clock was ahead, and it still holds due what it saw come then", |s| {
-                s.at(8.0).skew("a", 30_000).at(9.0).over("skew", "a").round(1).round(2).at(27.0);
-                s.drain("b").leave("b").deal(&["a"]).claim("a", 1, 3).at(28.0).done("a", 1);
-                s.at(30.01).claim("a", 0, 3).at(31.0).done("a", 0);
-            }),
-            ("noted before it came by a clock that is ahead, and run by the next owner", |s| {
+            (
+                "the clock was fast, and the instance still considers due a fire that it saw then",
+                |s| {
+                    s.at(8.0)
+                        .skew("a", 30_000)
+                        .at(9.0)
+                        .over("skew", "a")
+                        .round(1)
+                        .round(2)
+                        .at(27.0);
+                    s.drain("b").leave("b").assign(&["a"]).claim("a", 1, 3).at(28.0).done("a", 1);
+                    s.at(30.01).claim("a", 0, 3).at(31.0).done("a", 0);
+                },
+            ),
+            ("noted before its time by a fast clock, and run by the next owner", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(10.5).done("a", 0);
                 s.begin("skew", "b").at(11.0).note("b", 1, 2).at(12.0).done("b", 1);
-                s.deal_by("a", &["b", "a"]).claim_as("a", 1, "MISFIRE", fire(2)).at(13.0);
+                s.assign_by("a", &["b", "a"]).claim_as("a", 1, "MISFIRE", fire(2)).at(13.0);
                 s.done("a", 1).over("skew", "b").at(20.01).claim("b", 0, 2).at(21.0).done("b", 0);
             }),
-            ("the operator took the job away", |s| {
+            ("the operator deleted the job's configuration", |s| {
                 s.round(1).write("operator", "/j/config", None).at(39.0);
             }),
         ],
@@ -601,13 +629,13 @@ fn l0_what_is_missed_has_a_cause() {
 }
 
 #[test]
-fn l5_a_slow_item_delays_no_other() {
+fn l5_slow_item_delays_no_other_item() {
     assert_bad(
         L5,
         &[L0, S3],
         &[
             ("late beside a slow item", |s| {
-                four(s)
+                four_items(s)
                     .at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -622,7 +650,7 @@ fn l5_a_slow_item_delays_no_other() {
                     .claim("a", 2, 2);
             }),
             ("missed beside a slow item", |s| {
-                four(s)
+                four_items(s)
                     .at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -638,7 +666,7 @@ fn l5_a_slow_item_delays_no_other() {
                     .round(3);
             }),
             ("late beside a misfire loop", |s| {
-                four(s)
+                four_items(s)
                     .at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -665,7 +693,7 @@ fn l5_a_slow_item_delays_no_other() {
         L5,
         &[
             ("in time beside a slow item", |s| {
-                four(s)
+                four_items(s)
                     .at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -684,7 +712,7 @@ fn l5_a_slow_item_delays_no_other() {
                 s.at(10.8).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
             }),
             ("late beside a slow item, and paused", |s| {
-                four(s)
+                four_items(s)
                     .at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -709,6 +737,6 @@ fn l5_a_slow_item_delays_no_other() {
     );
 }
 
-fn four(s: &mut crate::story::Story) -> &mut crate::story::Story {
-    s.configure(|c| c["shardingTotalCount"] = json!(4)).at(3.0).deal(&["a", "b"])
+fn four_items(s: &mut crate::story::Story) -> &mut crate::story::Story {
+    s.configure(|c| c["shardingTotalCount"] = json!(4)).at(3.0).assign(&["a", "b"])
 }

@@ -1,4 +1,4 @@
-//! Failures of the harness, too little coverage, and what a report looks like.
+//! Failures of the harness, missing coverage, and the text of reports.
 
 use checker::Property::S2;
 use checker::history::{Fact, FaultOutcome, NemesisEvent};
@@ -9,9 +9,9 @@ use crate::story::verdict::Row;
 use crate::story::{Story, fire};
 
 #[test]
-fn a_run_of_a_failed_harness_is_not_accepted() {
+fn run_of_a_failed_harness_is_not_accepted() {
     let rows: [Row; 11] = [
-        ("it says so itself", |s| {
+        ("the harness reports its failure", |s| {
             s.says(
                 "nemesis",
                 Fact::HarnessFailure { at: "worker".into(), error: "no port".into() },
@@ -20,11 +20,11 @@ fn a_run_of_a_failed_harness_is_not_accepted() {
         ("a record is missing", |s| {
             s.records.remove(12);
         }),
-        ("a record is there twice", |s| {
+        ("a record occurs twice", |s| {
             let record = s.records[12].clone();
             s.records.insert(12, record);
         }),
-        ("there is no end", |s| {
+        ("the end is missing", |s| {
             s.says("nemesis", Fact::End);
             s.records.pop();
             s.says("a", Fact::Fire { job: "j".into(), fire: fire(1) })
@@ -35,23 +35,23 @@ fn a_run_of_a_failed_harness_is_not_accepted() {
         ("a fault never ends", |s| {
             s.begin("pause", "b");
         }),
-        ("a fault ends that had not begun", |s| {
+        ("a fault ends without having begun", |s| {
             s.over("pause", "b");
         }),
-        ("a version was skipped", |s| {
+        ("a version is skipped", |s| {
             let op = s.put(s.sid("a"), "/j/coordination/request", Some(String::new()), false);
             drop(op);
             s.write("a", "/j/coordination/request", Some(""));
         }),
-        ("a dead session writes", |s| {
+        ("a closed session writes", |s| {
             s.at(19.0).drain("b").leave("b").write("b", "/j/coordination/request", Some(""));
         }),
-        ("the resource refuses what nobody has superseded", |s| {
-            s.at(20.01).claim("a", 0, 2).told(0, true).effect(0, false).done("a", 0);
+        ("the resource rejects a token that is not stale", |s| {
+            s.at(20.01).claim("a", 0, 2).announce(0, true).effect(0, false).done("a", 0);
             s.claim("b", 1, 2).done("b", 1);
         }),
-        ("a run writes and has not announced itself, as others do", |s| {
-            s.at(20.01).claim("a", 0, 2).told(0, true).claim("b", 1, 2).effect(1, true);
+        ("a run writes without having announced itself, as others do", |s| {
+            s.at(20.01).claim("a", 0, 2).announce(0, true).claim("b", 1, 2).effect(1, true);
             s.done("a", 0).done("b", 1);
         }),
         ("another format", |s| {
@@ -60,10 +60,10 @@ fn a_run_of_a_failed_harness_is_not_accepted() {
             }
         }),
     ];
-    for (case, tell) in rows {
+    for (case, play) in rows {
         let mut story = Story::cluster(2);
         story.round(1);
-        tell(&mut story);
+        play(&mut story);
         let report = story.judge();
         assert_eq!(report.verdict, Verdict::Unknown, "{case}\n{report}");
         assert!(!report.problems.is_empty(), "{case}");
@@ -71,7 +71,7 @@ fn a_run_of_a_failed_harness_is_not_accepted() {
 }
 
 #[test]
-fn a_failed_harness_does_not_erase_a_violation() {
+fn failed_harness_does_not_hide_a_violation() {
     let mut story = Story::cluster(2);
     story.at(10.01).claim("b", 0, 1).done("b", 0).claim("b", 1, 1).done("b", 1);
     story.says("nemesis", Fact::HarnessFailure { at: "worker".into(), error: "no port".into() });
@@ -81,14 +81,14 @@ fn a_failed_harness_does_not_erase_a_violation() {
 }
 
 #[test]
-fn a_run_that_did_not_reach_what_it_must_shows_nothing() {
+fn run_without_its_required_coverage_is_unknown() {
     type Case = (&'static str, &'static [(&'static str, u64)], fn(&mut Story), Verdict);
     let rows: [Case; 8] = [
         ("a failover", &[("failover", 1)], crash_while_running, Verdict::Valid),
         ("two failovers", &[("failover", 2)], crash_while_running, Verdict::Unknown),
         ("a crash that hit", &[("crash", 1)], crash_while_running, Verdict::Valid),
         (
-            "a crash of nobody",
+            "a crash of an unknown process",
             &[("crash", 1)],
             |s| {
                 s.crash("x");
@@ -96,7 +96,7 @@ fn a_run_that_did_not_reach_what_it_must_shows_nothing() {
             Verdict::Unknown,
         ),
         (
-            "a crash of somebody idle",
+            "a crash of an idle instance",
             &[("crash", 1)],
             |s| {
                 s.crash("b");
@@ -111,13 +111,13 @@ fn a_run_that_did_not_reach_what_it_must_shows_nothing() {
             },
             Verdict::Valid,
         ),
-        ("a fault that was not installed", &[("pause", 1)], skipped, Verdict::Unknown),
+        ("a fault that was skipped", &[("pause", 1)], skipped, Verdict::Unknown),
         ("an unknown row", &[("frobnication", 1)], |_| {}, Verdict::Unknown),
     ];
-    for (case, require, tell, verdict) in rows {
+    for (case, require, play, verdict) in rows {
         let mut story = Story::requiring(2, require);
-        story.at(0.1).join("a").join("b").at(0.5).lead("a").at(1.0).deal(&["a", "b"]);
-        tell(&mut story);
+        story.at(0.1).join("a").join("b").at(0.5).lead("a").at(1.0).assign(&["a", "b"]);
+        play(&mut story);
         let report = story.judge();
         assert_eq!(report.verdict, verdict, "{case}\n{report}");
     }
@@ -125,17 +125,17 @@ fn a_run_that_did_not_reach_what_it_must_shows_nothing() {
 
 fn crash_while_running(s: &mut Story) {
     s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).crash("b").at(15.0).expire("b");
-    s.sweep("a", 1).take_over("a", 1).at(16.0).done("a", 1);
+    s.orphan("a", 1).take_over("a", 1).at(16.0).done("a", 1);
 }
 
 fn skipped(s: &mut Story) {
     let (kind, target) = ("pause".to_owned(), "a".to_owned());
     let (ev, outcome) = (NemesisEvent::Point, FaultOutcome::Skipped);
-    s.says("nemesis", Fact::Nemesis { ev, kind, target, outcome, why: "nobody ran".into() });
+    s.says("nemesis", Fact::Nemesis { ev, kind, target, outcome, why: "no process ran".into() });
 }
 
 #[test]
-fn the_first_broken_promise_is_known_at_its_revision() {
+fn first_violation_is_known_at_its_revision() {
     let mut story = Story::cluster(2);
     story.round(1).at(12.0);
     let before = story.records.len();
@@ -147,7 +147,7 @@ fn the_first_broken_promise_is_known_at_its_revision() {
 }
 
 #[test]
-fn a_report_shows_the_records_around_a_violation() {
+fn report_shows_the_records_around_a_violation() {
     let mut story = Story::cluster(2);
     story.round(1).at(12.0).claim_as("b", 0, "MANUAL", fire(1) + 2_001).done("b", 0);
     let report = story.judge();
@@ -178,7 +178,7 @@ fn unclaimed(change: fn(&mut serde_json::Value)) -> checker::Report {
 }
 
 #[test]
-fn who_has_not_seen_the_last_usable_configuration_falls_back_to_an_older_one() {
+fn instance_that_missed_the_last_usable_configuration_falls_back_to_an_older_one() {
     let report =
         unclaimed(|c| (c["monitorExecution"], c["failover"]) = (json!(false), json!(false)));
     assert_eq!(report.violations_of(checker::Property::S1).count(), 0, "{report}");
@@ -187,7 +187,7 @@ fn who_has_not_seen_the_last_usable_configuration_falls_back_to_an_older_one() {
 }
 
 #[test]
-fn a_job_without_monitoring_is_said_not_to_be_judged() {
+fn job_without_monitoring_is_reported_as_not_judged() {
     let mut story = Story::job(2);
     story.configure(|c| (c["monitorExecution"], c["failover"]) = (json!(false), json!(false)));
     story.at(0.1).join("a").lead("a").at(10.0);

@@ -1,4 +1,4 @@
-//! L7: neither sessions nor feeds pile up in the registry.
+//! L7: no leak of sessions or feeds in the registry.
 
 use checker::Property::{L1, L3, L7, S3, S9};
 use checker::history::{Fact, ProcessEvent, SessionEvent};
@@ -16,7 +16,7 @@ fn l7_sessions_and_feeds_return_to_a_constant() {
                 s.round(1).heal().at(12.0).opens("b", 900).uses("b", 900);
                 s.rounds_of_all(2..5).at(59.0);
             }),
-            ("two sessions are opened at once, and the one that is not used stays", |s| {
+            ("two sessions are opened at once, and the unused one stays", |s| {
                 s.round(1).heal().at(12.0).opens("b", 900);
                 let sid = s.sid("b");
                 s.uses("b", sid).rounds_of_all(2..5).at(59.0);
@@ -28,7 +28,7 @@ fn l7_sessions_and_feeds_return_to_a_constant() {
                 s.round(1).heal().drain("b").process("b", ProcessEvent::Exit).at(59.0);
             }),
             ("a session holds more feeds than before", |s| {
-                s.held("a", 1).held("b", 1).round(1).crash("b").at(16.0).expire("b").deal(&["a"]);
+                s.held("a", 1).held("b", 1).round(1).crash("b").at(16.0).expire("b").assign(&["a"]);
                 s.heal().rounds_of_all(2..4).held("a", 2);
             }),
         ],
@@ -38,9 +38,9 @@ fn l7_sessions_and_feeds_return_to_a_constant() {
         &[
             ("the old session ends in time", |s| {
                 s.round(1).begin("partition", "b").at(15.0).expire("b").over("partition", "b");
-                s.heal().connect("b").deal(&["a", "b"]).rounds_of_all(2..6).at(59.0);
+                s.heal().connect("b").assign(&["a", "b"]).rounds_of_all(2..6).at(59.0);
             }),
-            ("two sessions are opened at once, and the second is not used and ends", |s| {
+            ("two sessions are opened at once, and the unused one ends", |s| {
                 s.at(2.5).opens("b", 900);
                 let sid = s.sid("b");
                 s.uses("b", sid).round(1).closes(900).heal().rounds_of_all(2..5);
@@ -50,7 +50,7 @@ fn l7_sessions_and_feeds_return_to_a_constant() {
             }),
             ("as many feeds as before", |s| {
                 s.held("a", 1).held("b", 2).round(1).crash("b").at(16.0).expire("b").join("b");
-                s.deal(&["a", "b"]).held("b", 4).heal().rounds_of_all(2..4).held("b", 2);
+                s.assign(&["a", "b"]).held("b", 4).heal().rounds_of_all(2..4).held("b", 2);
             }),
         ],
     );
@@ -68,7 +68,7 @@ impl Story {
         self.says("registry", Fact::SessionOpened { sid, owner: p.to_owned() })
     }
 
-    /// A process says in which session it is.
+    /// A process reports its session.
     fn uses(&mut self, p: &str, sid: i64) -> &mut Self {
         let (ev, instance) = (SessionEvent::Connected, None);
         self.says(p, Fact::Session { ev, sid, instance })
@@ -79,7 +79,7 @@ impl Story {
         self.says("registry", Fact::SessClose { zxid, sid, ephemerals: Vec::new() })
     }
 
-    /// The registry says how many feeds the session of a process has.
+    /// The registry reports the number of feeds of a process's session.
     fn held(&mut self, p: &str, feeds: u64) -> &mut Self {
         let sid = self.sid(p);
         self.says("registry", Fact::Held { sid, feeds })

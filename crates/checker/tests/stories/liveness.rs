@@ -1,4 +1,4 @@
-//! L1–L4, L6, L7: what must come to pass after healing.
+//! L1–L4, L6, L7: liveness after healing.
 
 use checker::Property::{L0, L1, L2, L3, L4, L6, L7, S3, S9};
 use checker::{Options, Verdict};
@@ -8,21 +8,21 @@ use crate::story::verdict::{assert_bad, assert_good};
 use crate::story::{Story, fire};
 
 #[test]
-fn l1_every_item_belongs_to_somebody_available() {
+fn l1_every_item_belongs_to_an_available_instance() {
     assert_bad(
         L1,
         &[S3, S9, L3],
         &[
-            ("an owner is gone and nothing moves", |s| {
+            ("an owner is gone, and no resharding follows", |s| {
                 s.round(1).crash("b").at(15.0).expire("b").heal().at(39.0);
             }),
             ("an owner is gone after healing", |s| {
                 s.heal().round(1).expire("b").at(39.0);
             }),
-            ("an owner's server is disabled and nothing moves", |s| {
+            ("an owner's server is disabled, and no resharding follows", |s| {
                 s.heal().write("operator", "/j/servers/10.0.0.2", Some("DISABLED")).at(39.0);
             }),
-            ("more items, and nobody gets them", |s| {
+            ("more items, and no resharding follows", |s| {
                 s.heal().configure(|c| c["shardingTotalCount"] = json!(3)).at(39.0);
             }),
         ],
@@ -30,7 +30,7 @@ fn l1_every_item_belongs_to_somebody_available() {
     assert_good(
         L1,
         &[
-            ("moved within its time", |s| {
+            ("resharded in time", |s| {
                 s.round(1)
                     .crash("b")
                     .at(15.0)
@@ -40,12 +40,12 @@ fn l1_every_item_belongs_to_somebody_available() {
                     .claim("a", 0, 2)
                     .done("a", 0)
                     .at(24.0)
-                    .deal(&["a"])
+                    .assign(&["a"])
                     .claim("a", 1, 2)
                     .done("a", 1)
                     .round(3);
             }),
-            ("a run is in the way", |s| {
+            ("a run delays the new owner", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -53,8 +53,8 @@ fn l1_every_item_belongs_to_somebody_available() {
                     .crash("b")
                     .at(15.0)
                     .expire("b")
-                    .deal(&["a"]);
-                s.sweep("a", 1)
+                    .assign(&["a"]);
+                s.orphan("a", 1)
                     .take_over("a", 1)
                     .heal()
                     .at(20.01)
@@ -67,10 +67,10 @@ fn l1_every_item_belongs_to_somebody_available() {
                     .note("a", 1, 3)
                     .at(39.0)
                     .done("a", 1)
-                    .deal(&["a"]);
+                    .assign(&["a"]);
                 s.round(4);
             }),
-            ("nobody is there", |s| {
+            ("no instance is left", |s| {
                 s.round(1).crash("a").crash("b").at(16.0).expire("a").expire("b").heal().at(59.0);
             }),
             ("not healed", |s| {
@@ -94,14 +94,14 @@ fn l2_orphans_are_taken_over() {
                     .crash("b")
                     .at(15.0)
                     .expire("b");
-                s.sweep("a", 1)
+                s.orphan("a", 1)
                     .heal()
                     .round_of("a", 0, 2)
                     .round_of("a", 0, 3)
                     .round_of("a", 0, 4)
                     .at(49.0);
             }),
-            ("nobody finds the run of a dead holder", |s| {
+            ("no instance finds the run of a lost holder", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -111,7 +111,7 @@ fn l2_orphans_are_taken_over() {
                     .expire("b");
                 s.heal().round_of("a", 0, 2).round_of("a", 0, 3).round_of("a", 0, 4).at(49.0);
             }),
-            ("all die, two come back, and nobody looks", |s| {
+            ("all instances are lost, two new ones join, and none finds the runs", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -121,7 +121,7 @@ fn l2_orphans_are_taken_over() {
                     .expire("a");
                 s.expire("b").join("c").join("d").lead("c").heal().at(49.0);
             }),
-            ("failover is off, and an orphan of before stays", |s| {
+            ("failover is turned off, and an earlier orphan stays", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -129,7 +129,7 @@ fn l2_orphans_are_taken_over() {
                     .crash("b")
                     .at(15.0)
                     .expire("b");
-                s.sweep("a", 1).configure(|c| c["failover"] = json!(false)).heal();
+                s.orphan("a", 1).configure(|c| c["failover"] = json!(false)).heal();
                 s.round_of("a", 0, 2).round_of("a", 0, 3).round_of("a", 0, 4).at(49.0);
             }),
         ],
@@ -137,7 +137,7 @@ fn l2_orphans_are_taken_over() {
     assert_good(
         L2,
         &[
-            ("taken over within its time", |s| {
+            ("taken over in time", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -146,37 +146,37 @@ fn l2_orphans_are_taken_over() {
                     .at(15.0)
                     .expire("b")
                     .heal();
-                s.deal(&["a"])
-                    .sweep("a", 1)
+                s.assign(&["a"])
+                    .orphan("a", 1)
                     .at(18.0)
                     .take_over("a", 1)
                     .at(19.0)
                     .done("a", 1)
-                    .deal(&["a"])
+                    .assign(&["a"])
                     .round(2);
             }),
-            ("everybody is busy", |s| {
+            ("all instances are busy", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
                     .crash("b")
                     .at(15.0)
                     .expire("b")
-                    .sweep("a", 1);
-                s.deal(&["a"]).heal();
+                    .orphan("a", 1);
+                s.assign(&["a"]).heal();
                 for k in 2..6 {
                     s.at(k as f64 * 10.0 + 0.01).note("a", 0, k).note("a", 1, k);
                 }
                 s.done("a", 0).take_over("a", 1).at(51.0).done("a", 1);
-                s.deal(&["a"]).claim_as("a", 0, "MISFIRE", fire(5)).claim_as(
+                s.assign(&["a"]).claim_as("a", 0, "MISFIRE", fire(5)).claim_as(
                     "a",
                     1,
                     "MISFIRE",
                     fire(5),
                 );
-                s.done("a", 0).done("a", 1).deal(&["a"]);
+                s.done("a", 0).done("a", 1).assign(&["a"]);
             }),
-            ("the last one has left", |s| {
+            ("the last instance has left", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -191,7 +191,7 @@ fn l2_orphans_are_taken_over() {
 }
 
 #[test]
-fn l3_somebody_leads() {
+fn l3_an_available_instance_leads() {
     assert_bad(
         L3,
         &[S3, S9, L1],
@@ -199,14 +199,14 @@ fn l3_somebody_leads() {
             ("the leader is gone", |s| {
                 s.crash("a").at(7.0).expire("a").heal().at(39.0);
             }),
-            ("an operator took the leader's node away", |s| {
+            ("an operator deleted the leader's node", |s| {
                 s.heal()
                     .write("operator", "/j/leader/election/instance", None)
                     .round(1)
                     .round(2)
                     .at(29.0);
             }),
-            ("the leader's server is disabled and it stays", |s| {
+            ("the leader's server is disabled, and the leader stays", |s| {
                 s.heal().write("operator", "/j/servers/10.0.0.1", Some("DISABLED")).at(39.0);
             }),
         ],
@@ -224,12 +224,12 @@ fn l3_somebody_leads() {
                     .done("b", 1)
                     .at(15.0)
                     .lead("b")
-                    .deal(&["b"])
+                    .assign(&["b"])
                     .claim("b", 0, 1)
                     .done("b", 0)
                     .round(2);
             }),
-            ("nobody could lead", |s| {
+            ("no instance could lead", |s| {
                 s.crash("a").crash("b").at(7.0).expire("a").expire("b").heal().at(39.0);
             }),
             ("another fault after healing", |s| {
@@ -243,19 +243,19 @@ fn l3_somebody_leads() {
                     .at(14.0)
                     .begin("registry_down", "registry")
                     .at(24.0);
-                s.over("registry_down", "registry").lead("b").deal(&["b"]).round(3);
+                s.over("registry_down", "registry").lead("b").assign(&["b"]).round(3);
             }),
         ],
     );
 }
 
 #[test]
-fn l4_what_ended_is_recorded() {
+fn l4_end_of_a_run_is_recorded() {
     assert_bad(
         L4,
         &[S3, L0],
         &[
-            ("the run ended and the record stays", |s| {
+            ("the run ended, and the record stays running", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -290,7 +290,7 @@ fn l4_what_ended_is_recorded() {
             ("recorded at once", |s| {
                 s.round(1).at(19.0);
             }),
-            ("the reply was lost, and it was written again", |s| {
+            ("the reply was lost, and the end was written again", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -299,7 +299,7 @@ fn l4_what_ended_is_recorded() {
                     .begin("lose_reply", "a");
                 s.stop("a", 0, "ok").at(14.0).over("lose_reply", "a").release("a", 0, "succeeded");
             }),
-            ("killed before it could", |s| {
+            ("killed before the end could be recorded", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -307,85 +307,87 @@ fn l4_what_ended_is_recorded() {
                     .done("a", 0)
                     .stop("b", 1, "ok")
                     .crash("b");
-                s.at(16.0).expire("b").sweep("a", 1).take_over("a", 1).at(17.0).done("a", 1);
+                s.at(16.0).expire("b").orphan("a", 1).take_over("a", 1).at(17.0).done("a", 1);
             }),
         ],
     );
 }
 
 #[test]
-fn l6_a_leave_ends() {
+fn l6_leave_ends() {
     assert_bad(
         L6,
         &[S3, L0, L1, L3],
         &[
-            ("it never leaves", |s| {
-                s.round(1).drain("b").deal(&["a"]);
+            ("the instance never leaves", |s| {
+                s.round(1).drain("b").assign(&["a"]);
                 (2..9).for_each(|k| {
                     s.round(k);
                 });
             }),
-            ("it takes longer than it may", |s| {
-                s.round(1).drain("b").deal(&["a"]);
+            ("the leave exceeds its bound", |s| {
+                s.round(1).drain("b").assign(&["a"]);
                 (2..9).for_each(|k| {
                     s.round(k);
                 });
                 s.leave("b");
             }),
-            ("another leaves, and it does not", |s| {
-                s.round(1).drain("b").deal(&["a"]).round(2).drain("a").leave("a").at(99.0);
+            ("another instance leaves, and this one does not", |s| {
+                s.round(1).drain("b").assign(&["a"]).round(2).drain("a").leave("a").at(99.0);
             }),
         ],
     );
     assert_good(
         L6,
         &[
-            ("it leaves", |s| {
-                s.round(1).drain("b").deal(&["a"]).at(15.0).leave("b").deal(&["a"]);
+            ("the instance leaves", |s| {
+                s.round(1).drain("b").assign(&["a"]).at(15.0).leave("b").assign(&["a"]);
                 (2..9).for_each(|k| {
                     s.round(k);
                 });
             }),
-            ("it was killed meanwhile", |s| {
-                s.round(1).drain("b").deal(&["a"]).crash("b");
+            ("the process was killed during the leave", |s| {
+                s.round(1).drain("b").assign(&["a"]).crash("b");
                 (2..9).for_each(|k| {
                     s.round(k);
                 });
             }),
-            ("it still has time", |s| {
-                s.round(1).round(2).drain("b").deal(&["a"]).round(3).at(39.0);
+            ("the bound has not passed yet", |s| {
+                s.round(1).round(2).drain("b").assign(&["a"]).round(3).at(39.0);
             }),
         ],
     );
 }
 
 #[test]
-fn l7_nothing_stale_stays() {
+fn l7_no_stale_node_stays() {
     assert_bad(
         L7,
         &[],
         &[
-            ("shown as running", |s| {
+            ("marked as running", |s| {
                 let op = s.put(s.sid("a"), "/j/sharding/0/running", Some(String::new()), true);
                 s.commit("a", vec![op]).heal().only("b", 1..4);
             }),
-            ("waits in the failover queue", |s| {
+            ("in the failover queue", |s| {
                 s.write("a", "/j/leader/failover/items/0", Some("")).heal().rounds(1..4);
             }),
-            ("shown as misfired", |s| {
-                s.write("a", "/j/sharding/1/misfire", Some("")).heal().unshown(1..4);
+            ("marked as misfired", |s| {
+                s.write("a", "/j/sharding/1/misfire", Some(""))
+                    .heal()
+                    .rounds_without_misfire_mark(1..4);
             }),
             ("beyond the number of items, with an owner", |s| {
                 let b = s.id("b");
-                s.heal().configure(|c| c["shardingTotalCount"] = json!(1)).deal(&["a", "b"]);
+                s.heal().configure(|c| c["shardingTotalCount"] = json!(1)).assign(&["a", "b"]);
                 s.write("operator", "/j/sharding/1/instance", Some(&b)).only("a", 1..4);
             }),
-            ("the mark of a leave", |s| {
+            ("the draining mark of an instance that has left", |s| {
                 s.write("operator", "/j/coordination/draining/10.0.0.9@-@9", Some(""))
                     .heal()
                     .rounds(1..4);
             }),
-            ("a noted fire that nobody runs", |s| {
+            ("a noted fire that no instance runs", |s| {
                 s.at(10.01)
                     .claim("a", 0, 1)
                     .claim("b", 1, 1)
@@ -404,7 +406,7 @@ fn l7_nothing_stale_stays() {
     assert_good(
         L7,
         &[
-            ("taken away within its time", |s| {
+            ("removed in time", |s| {
                 s.write("a", "/j/leader/failover/items/0", Some("")).heal().round(1);
                 s.write("a", "/j/leader/failover/items/0", None).rounds(2..4);
             }),
@@ -421,7 +423,7 @@ fn l7_nothing_stale_stays() {
             ("a surplus item that still runs", |s| {
                 s.heal().at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0);
                 s.configure(|c| c["shardingTotalCount"] = json!(1))
-                    .deal(&["a", "b"])
+                    .assign(&["a", "b"])
                     .only("a", 2..5);
             }),
         ],
@@ -429,7 +431,7 @@ fn l7_nothing_stale_stays() {
 }
 
 #[test]
-fn patience_is_scaled() {
+fn bounds_are_scaled() {
     let mut story = Story::cluster(2);
     story.at(10.01).claim("b", 1, 1).done("b", 1).at(12.5).claim("a", 0, 1).done("a", 0);
     assert_eq!(story.judge().verdict, Verdict::Invalid);
@@ -450,7 +452,8 @@ impl Story {
         self
     }
 
-    /// Items 0 of `a`, or 1 of `b`, runs its fires; the other one is noted as busy if it runs.
+    /// Runs fires of item 0 of `a` or item 1 of `b` only. The other item notes its fires while it
+    /// runs.
     fn only(&mut self, p: &str, fires: std::ops::Range<i64>) -> &mut Self {
         let (mine, other, whose) = if p == "a" { (0, 1, "b") } else { (1, 0, "a") };
         for k in fires {
@@ -462,8 +465,8 @@ impl Story {
         self
     }
 
-    /// Rounds that leave the mark of a misfire alone.
-    fn unshown(&mut self, fires: std::ops::Range<i64>) -> &mut Self {
+    /// Runs rounds that leave the misfire mark untouched.
+    fn rounds_without_misfire_mark(&mut self, fires: std::ops::Range<i64>) -> &mut Self {
         for k in fires {
             self.at(k as f64 * 10.0 + 0.01);
             for (p, i) in [("a", 0), ("b", 1)] {

@@ -1,14 +1,15 @@
-//! Histories told in a few words, good and bad ones, for every property; and good ones that are spoilt at random.
+//! Valid and invalid histories of every property, written as short stories, and valid ones with
+//! random damage.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
 mod catching_up;
 mod claims;
 mod cluster;
+mod damaged;
 mod fires;
 mod harness;
 mod leaks;
 mod liveness;
 mod runs;
-mod spoilt;
 mod story;

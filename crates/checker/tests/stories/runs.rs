@@ -1,4 +1,4 @@
-//! S1b, S1c, S13: what the resource and the callbacks see.
+//! S1b, S1c, S13: effects at the resource and callbacks.
 
 use checker::Property::{S1b, S1c, S13};
 use checker::history::RunId;
@@ -7,16 +7,16 @@ use checker::{Options, Verdict};
 use crate::story::verdict::{Row, assert_bad, assert_good, broken};
 use crate::story::{Story, fire};
 
-/// Item 1 runs under token 1 with `b`, which is paused; `a` has taken it over under token 2.
+/// Item 1 runs under token 1 on the paused `b`; `a` has taken it over under token 2.
 fn taken_over(s: &mut Story) -> RunId {
     s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).begin("pause", "b");
     let paused = s.run_id(1);
-    s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1);
+    s.at(15.0).expire("b").orphan("a", 1).take_over("a", 1);
     paused
 }
 
 #[test]
-fn s1b_the_resource_accepts_no_stale_token() {
+fn s1b_resource_accepts_no_stale_token() {
     assert_bad(
         S1b,
         &[],
@@ -29,31 +29,36 @@ fn s1b_the_resource_accepts_no_stale_token() {
                 let paused = taken_over(s);
                 s.at(16.0).done("a", 1).over("pause", "b").effect_of(paused, true);
             }),
-            ("a stale token after a later run has announced itself, and nobody else wrote", |s| {
-                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).told(1, true).at(11.0).done("a", 0);
+            ("a stale token after a later run has announced itself, without other writes", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .announce(1, true)
+                    .at(11.0)
+                    .done("a", 0);
                 s.begin("pause", "b");
                 let paused = s.run_id(1);
-                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).told(1, true);
+                s.at(15.0).expire("b").orphan("a", 1).take_over("a", 1).announce(1, true);
                 s.over("pause", "b").effect_of(paused, true).at(16.0).effect(1, true).done("a", 1);
             }),
-            ("a stale run is let begin", |s| {
+            ("a stale run may begin", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0);
                 s.begin("pause", "b");
                 let paused = s.run_id(1);
-                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).told(1, true);
-                s.over("pause", "b").told_of(paused, true).at(16.0).done("a", 1);
+                s.at(15.0).expire("b").orphan("a", 1).take_over("a", 1).announce(1, true);
+                s.over("pause", "b").announce_run(paused, true).at(16.0).done("a", 1);
             }),
-            ("nobody runs what writes", |s| {
+            ("a write without a run", |s| {
                 s.round(1).at(12.0);
                 let mut run = s.run_id(0);
                 run.token = 5;
                 s.effect_of(run, true);
             }),
-            ("it writes before it begins", |s| {
+            ("a run writes before it begins", |s| {
                 s.at(10.01).claim("b", 1, 1).only_claim("a", 0, "NORMAL", fire(1)).effect(0, true);
                 s.at(10.1).start("a", 0).at(11.0).done("a", 0).done("b", 1);
             }),
-            ("the resource's order counts, not that of the records", |s| {
+            ("the resource's order decides, not the order of the records", |s| {
                 let paused = taken_over(s);
                 s.effect(1, true)
                     .over("pause", "b")
@@ -69,19 +74,24 @@ fn s1b_the_resource_accepts_no_stale_token() {
     assert_good(
         S1b,
         &[
-            ("the stale one is refused", |s| {
+            ("the stale token is rejected", |s| {
                 let paused = taken_over(s);
                 s.effect(1, true).over("pause", "b").effect_of(paused, false).at(16.0).done("a", 1);
             }),
-            ("the stale one comes before anybody has told the resource", |s| {
+            ("the stale token comes before any newer token reached the resource", |s| {
                 let paused = taken_over(s);
                 s.over("pause", "b").effect_of(paused, true).effect(1, true).at(16.0).done("a", 1);
             }),
-            ("the stale one is refused once the later one has announced itself", |s| {
-                s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).told(1, true).at(11.0).done("a", 0);
+            ("the stale token is rejected after the later run has announced itself", |s| {
+                s.at(10.01)
+                    .claim("a", 0, 1)
+                    .claim("b", 1, 1)
+                    .announce(1, true)
+                    .at(11.0)
+                    .done("a", 0);
                 s.begin("pause", "b");
                 let paused = s.run_id(1);
-                s.at(15.0).expire("b").sweep("a", 1).take_over("a", 1).told(1, true);
+                s.at(15.0).expire("b").orphan("a", 1).take_over("a", 1).announce(1, true);
                 s.over("pause", "b").effect_of(paused, false).at(16.0).effect(1, true).done("a", 1);
             }),
             ("one run has many effects", |s| {
@@ -98,23 +108,23 @@ fn s1b_the_resource_accepts_no_stale_token() {
 }
 
 #[test]
-fn s1c_is_judged_if_the_resource_says_so() {
+fn s1c_is_judged_if_the_resource_deduplicates() {
     let twice: [Row; 3] = [
         ("two effects of one run", |s| {
             s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).effect(0, true).effect(0, true);
             s.at(11.0).done("a", 0).done("b", 1);
         }),
-        ("a takeover repeats what was done", |s| {
+        ("a takeover repeats an effect", |s| {
             s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).effect(1, true).crash("b");
             s.at(15.0)
                 .expire("b")
-                .sweep("a", 1)
+                .orphan("a", 1)
                 .take_over("a", 1)
                 .effect(1, true)
                 .at(16.0)
                 .done("a", 1);
         }),
-        ("a second effect, after another item's", |s| {
+        ("a second effect, after another item's effect", |s| {
             s.at(10.01)
                 .claim("a", 0, 1)
                 .claim("b", 1, 1)
@@ -129,13 +139,13 @@ fn s1c_is_judged_if_the_resource_says_so() {
             s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).done("a", 0).crash("b");
             s.at(15.0)
                 .expire("b")
-                .sweep("a", 1)
+                .orphan("a", 1)
                 .take_over("a", 1)
                 .effect(1, true)
                 .at(16.0)
                 .done("a", 1);
         }),
-        ("one effect a fire", |s| {
+        ("one effect per fire", |s| {
             s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).effect(0, true).effect(1, true);
             s.at(11.0)
                 .done("a", 0)
@@ -146,29 +156,29 @@ fn s1c_is_judged_if_the_resource_says_so() {
                 .done("a", 0);
             s.claim("b", 1, 2).done("b", 1);
         }),
-        ("none", |s| {
+        ("no effect", |s| {
             s.round(1).at(12.0);
         }),
     ];
     let strict = Options { deduplicated: true, ..Options::default() };
-    for (case, tell) in twice {
+    for (case, play) in twice {
         let mut story = Story::cluster(2);
-        tell(&mut story);
+        play(&mut story);
         let report = story.judge_with(&strict);
         assert_eq!(broken(&report), [S1c], "{case}\n{report}");
         let report = story.judge();
         assert_eq!(report.verdict, Verdict::Valid, "{case}, counted only\n{report}");
         assert_eq!(report.metrics["fires with more than one effect"], 1, "{case}");
     }
-    for (case, tell) in once {
+    for (case, play) in once {
         let mut story = Story::cluster(2);
-        tell(&mut story);
+        play(&mut story);
         let report = story.judge_with(&strict);
         assert_eq!(report.verdict, Verdict::Valid, "{case}\n{report}");
     }
 }
 
-/// Returns a record of calls in which *completed* was won.
+/// Returns a record of callbacks in which *completed* was won.
 fn won(k: i64, token: u64) -> String {
     let fire = crate::story::fire(k);
     serde_json::json!({"completed": {"fire": fire, "token": token, "holder": "a", "done": false}})
@@ -176,7 +186,7 @@ fn won(k: i64, token: u64) -> String {
 }
 
 #[test]
-fn s13_callbacks_come_once_and_not_too_early() {
+fn s13_callback_is_called_once_and_not_too_early() {
     assert_bad(
         S13,
         &[],
@@ -223,7 +233,7 @@ fn s13_callbacks_come_once_and_not_too_early() {
                     .crash("b")
                     .at(15.0)
                     .expire("b");
-                s.sweep("a", 1)
+                s.orphan("a", 1)
                     .at(15.5)
                     .once("a", "completed", 1, 3)
                     .take_over("a", 1)
@@ -248,20 +258,20 @@ fn s13_callbacks_come_once_and_not_too_early() {
                 s.round(1).once("b", "completed", 1, 3).crash("b").at(16.0).expire("b");
                 s.once("a", "completed", 1, 4);
             }),
-            ("completed was won before the job had more items", |s| {
+            ("completed was won before the job got more items", |s| {
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0).done("b", 1);
                 s.write("a", "/j/coordination/once", Some(&won(1, 3)));
                 s.configure(|c| c["shardingTotalCount"] = serde_json::json!(3));
-                s.deal(&["a", "b"]).at(11.1).once("a", "completed", 1, 3);
+                s.assign(&["a", "b"]).at(11.1).once("a", "completed", 1, 3);
             }),
-            ("completed was won in the moment before an item came back that runs", |s| {
+            ("completed was won just before a running item came back into force", |s| {
                 let total =
                     |n: u32| move |c: &mut serde_json::Value| c["shardingTotalCount"] = n.into();
                 s.at(10.01).claim("a", 0, 1).claim("b", 1, 1).at(11.0).done("a", 0);
                 s.configure(total(1)).at(11.5).write("a", "/j/coordination/once", Some(&won(1, 3)));
                 s.configure(total(2)).once("a", "completed", 1, 3).at(12.0).done("b", 1);
             }),
-            ("completed, an item being disabled", |s| {
+            ("completed with a disabled item", |s| {
                 s.at(5.0).ledger("a", 0, |l| l["disabled"] = serde_json::json!(true)).at(10.01);
                 s.claim("b", 1, 1).ledger("a", 0, |l| {
                     l["last"] = serde_json::json!(crate::story::fire(1));

@@ -1,4 +1,4 @@
-//! `config get`, `set`, `diff`: configurations, each change under the revision that it was made for.
+//! `config get`, `set`, `diff`: configurations; each change names the revision that it is based on.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ use crate::text::{job_name, one_line, revision};
 pub(crate) enum ConfigCommand {
     /// Show a configuration and its revision
     Get(GetArguments),
-    /// Change a configuration, unless somebody else has changed it since
+    /// Change a configuration, unless another client has changed it since it was read
     Set(SetArguments),
-    /// Show in which fields a configuration would change; exit code 1 if in any
+    /// Show the fields in which a configuration would change; exit code 1 if there are any
     Diff(DiffArguments),
 }
 
@@ -40,10 +40,10 @@ impl ConfigCommand {
 
 #[derive(Debug, Args)]
 pub(crate) struct GetArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
-    /// Show the document as it is stored, which may hold secrets
+    /// Show the document as stored, which may hold secrets
     #[arg(long)]
     document: bool,
 }
@@ -74,29 +74,29 @@ impl GetArguments {
     }
 }
 
-/// What a configuration shall be.
+/// The wanted configuration.
 #[derive(Debug, Args)]
 struct Wanted {
     /// Fields and their new values, such as failover=true "cron=0 0 3 * * ?"
     #[arg(value_name = "FIELD=VALUE", required_unless_present_any = ["document", "jobs"])]
     fields: Vec<String>,
-    /// A document as ElasticJob stores it, in place of the stored one; - for the standard input
+    /// A document as ElasticJob stores it, instead of the stored one; - for the standard input
     #[arg(long, value_name = "FILE", conflicts_with = "jobs")]
     document: Option<PathBuf>,
-    /// A worker's file, which declares the job
+    /// A worker's file that declares the job
     #[arg(long, value_name = "FILE")]
     jobs: Option<PathBuf>,
 }
 
 impl Wanted {
-    /// Returns the configuration that is wanted in place of a stored one.
+    /// Returns the wanted configuration, based on the stored one.
     fn of(&self, job: &JobName, stored: &StoredConfig) -> Result<JobConfig, Fault> {
         let mut config = match (&self.document, &self.jobs) {
             (Some(path), _) => read_document(path, job)?,
             (None, Some(path)) => declared(path, job, stored)?,
             (None, None) => stored.config.clone().map_err(|fault| {
                 Fault::refused(format!(
-                    "the configuration of job {job} cannot be used: {fault}; replace it by --document"
+                    "the configuration of job {job} cannot be used: {fault}; replace it with --document"
                 ))
             })?,
         };
@@ -107,7 +107,7 @@ impl Wanted {
     }
 }
 
-/// Reads a document as ElasticJob stores it, of this job.
+/// Reads a document as ElasticJob stores it, for this job.
 pub(super) fn read_document(path: &Path, job: &JobName) -> Result<JobConfig, Fault> {
     let mut bytes = Vec::new();
     let read = match path.as_os_str() == "-" {
@@ -117,18 +117,18 @@ pub(super) fn read_document(path: &Path, job: &JobName) -> Result<JobConfig, Fau
     let shown = path.display();
     read.map_err(|error| Fault::usage(format!("--document {shown} cannot be read: {error}")))?;
     let config = decode_config(&bytes).map_err(|error| {
-        Fault::usage(format!("--document {shown} is no configuration: {error}"))
+        Fault::usage(format!("--document {shown} is not a configuration: {error}"))
     })?;
     match config.job_name == *job {
         true => Ok(config),
         false => Err(Fault::usage(format!(
-            "--document {shown} is of job {}; valid is one of job {job}",
+            "--document {shown} is for job {}; valid is a document for job {job}",
             config.job_name
         ))),
     }
 }
 
-/// A file of jobs says nothing about what only Java reads; that stays.
+/// Reads the configuration from a file of jobs; fields that only Java reads stay as stored.
 fn declared(path: &Path, job: &JobName, stored: &StoredConfig) -> Result<JobConfig, Fault> {
     let file = JobFile::read(path).map_err(|error| file_fault(path, &error))?;
     let declared = file.jobs().iter().find(|declared| declared.config().job_name == *job);
@@ -143,12 +143,12 @@ fn declared(path: &Path, job: &JobName, stored: &StoredConfig) -> Result<JobConf
 
 #[derive(Debug, Args)]
 pub(crate) struct SetArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
     #[command(flatten)]
     wanted: Wanted,
-    /// Only if the stored configuration has this revision still, as `config get` shows it
+    /// Change only if the stored configuration has this revision, as `config get` shows it
     #[arg(long, value_name = "REVISION", value_parser = revision)]
     revision: Option<Revision>,
     #[command(flatten)]
@@ -174,7 +174,7 @@ impl SetArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DiffArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
     #[command(flatten)]
@@ -186,7 +186,7 @@ impl DiffArguments {
         let stored = cx.operations().await?.config(&self.job).await?;
         let wanted = self.wanted.of(&self.job, &stored)?;
         let Ok(config) = &stored.config else {
-            let text = "the stored configuration cannot be read; everything would be replaced\n";
+            let text = "the stored configuration cannot be read; all fields would be replaced\n";
             return Ok(Page::new(text, &json!({ "changes": null })).ending(Exit::Partly));
         };
         let changes = differences(config, &wanted);

@@ -1,4 +1,4 @@
-//! The fields of a configuration by the names that people use: what each shows, and how its value is written.
+//! The fields of a configuration that people set: their names, values and parsers.
 
 use std::time::Duration;
 
@@ -6,77 +6,77 @@ use coordination::{CatchUp, JobConfig, MaxTimeDiff};
 use jiff::SignedDuration;
 use serde_json::{Map, Value, json};
 
-/// A field of a configuration.
+/// A field of a configuration, with its JSON value and its parser.
 struct Field {
     name: &'static str,
-    shows: fn(&JobConfig) -> Value,
-    takes: fn(&mut JobConfig, &str) -> Result<(), &'static str>,
+    value_of: fn(&JobConfig) -> Value,
+    parse: fn(&mut JobConfig, &str) -> Result<(), &'static str>,
 }
 
 const BOOLEAN: &str = "true or false";
-const MAX_TIME_DIFF: &str = "default, off, or a time of whole seconds, such as 5s";
-const RECONCILE_INTERVAL: &str = "a time of whole minutes, such as 10m, or 0m for never";
-const JITTER: &str = "none, or a time of 1ms to 24h, such as 30s";
-const CATCH_UP: &str = "none, or how many fires in which time, such as \"5 in 10m\"";
+const MAX_TIME_DIFF: &str = "default, off, or a duration of whole seconds, such as 5s";
+const RECONCILE_INTERVAL: &str = "a duration of whole minutes, such as 10m, or 0m for never";
+const JITTER: &str = "none, or a duration of 1ms to 24h, such as 30s";
+const CATCH_UP: &str = "none, or a number of fires within a duration, such as \"5 in 10m\"";
 
 /// All fields that people set, in the order of `JobConfig::fields`.
 const FIELDS: [Field; 18] = [
     Field {
         name: "cron",
-        shows: |config| json!(config.cron),
-        takes: |config, text| set(&mut config.cron, Ok(optional(text))),
+        value_of: |config| json!(config.cron),
+        parse: |config, text| set(&mut config.cron, Ok(optional(text))),
     },
     Field {
         name: "time_zone",
-        shows: |config| json!(config.time_zone),
-        takes: |config, text| set(&mut config.time_zone, Ok(optional(text))),
+        value_of: |config| json!(config.time_zone),
+        parse: |config, text| set(&mut config.time_zone, Ok(optional(text))),
     },
     Field {
         name: "excluded_days",
-        shows: |config| json!(config.excluded_days),
-        takes: |config, text| set(&mut config.excluded_days, Ok(optional(text))),
+        value_of: |config| json!(config.excluded_days),
+        parse: |config, text| set(&mut config.excluded_days, Ok(optional(text))),
     },
     Field {
         name: "jitter",
-        shows: |config| json!(config.jitter_ms.map(|bound| format!("{bound} ms"))),
-        takes: |config, text| set(&mut config.jitter_ms, jitter(text)),
+        value_of: |config| json!(config.jitter_ms.map(|bound| format!("{bound} ms"))),
+        parse: |config, text| set(&mut config.jitter_ms, jitter(text)),
     },
     Field {
         name: "sharding_total_count",
-        shows: |config| json!(config.sharding_total_count),
-        takes: |config, text| {
+        value_of: |config| json!(config.sharding_total_count),
+        parse: |config, text| {
             set(&mut config.sharding_total_count, text.parse().map_err(|_| "1 to 100000"))
         },
     },
     Field {
         name: "sharding_item_parameters",
-        shows: |config| json!(config.sharding_item_parameters),
-        takes: |config, text| set(&mut config.sharding_item_parameters, Ok(text.to_owned())),
+        value_of: |config| json!(config.sharding_item_parameters),
+        parse: |config, text| set(&mut config.sharding_item_parameters, Ok(text.to_owned())),
     },
     Field {
         name: "job_parameter",
-        shows: |config| json!(config.job_parameter),
-        takes: |config, text| set(&mut config.job_parameter, Ok(text.to_owned())),
+        value_of: |config| json!(config.job_parameter),
+        parse: |config, text| set(&mut config.job_parameter, Ok(text.to_owned())),
     },
     Field {
         name: "failover",
-        shows: |config| json!(config.failover),
-        takes: |config, text| set(&mut config.failover, boolean(text)),
+        value_of: |config| json!(config.failover),
+        parse: |config, text| set(&mut config.failover, boolean(text)),
     },
     Field {
         name: "misfire",
-        shows: |config| json!(config.misfire),
-        takes: |config, text| set(&mut config.misfire, boolean(text)),
+        value_of: |config| json!(config.misfire),
+        parse: |config, text| set(&mut config.misfire, boolean(text)),
     },
     Field {
         name: "monitor_execution",
-        shows: |config| json!(config.monitor_execution),
-        takes: |config, text| set(&mut config.monitor_execution, boolean(text)),
+        value_of: |config| json!(config.monitor_execution),
+        parse: |config, text| set(&mut config.monitor_execution, boolean(text)),
     },
     Field {
         name: "max_time_diff",
-        shows: |config| json!(config.max_time_diff.to_string()),
-        takes: |config, text| {
+        value_of: |config| json!(config.max_time_diff.to_string()),
+        parse: |config, text| {
             let bound = match text {
                 "default" | "" => Ok(MaxTimeDiff::Default),
                 "off" => Ok(MaxTimeDiff::Off),
@@ -90,47 +90,47 @@ const FIELDS: [Field; 18] = [
     },
     Field {
         name: "reconcile_interval",
-        shows: |config| json!(format!("{}m", config.reconcile_interval_minutes)),
-        takes: |config, text| {
+        value_of: |config| json!(format!("{}m", config.reconcile_interval_minutes)),
+        parse: |config, text| {
             let minutes = whole(text, 60).ok_or(RECONCILE_INTERVAL);
             set(&mut config.reconcile_interval_minutes, minutes)
         },
     },
     Field {
         name: "catch_up",
-        shows: |config| {
+        value_of: |config| {
             json!(
                 config
                     .catch_up
                     .map(|c| json!({ "window_seconds": c.window_seconds, "max": c.max }))
             )
         },
-        takes: |config, text| set(&mut config.catch_up, catch_up(text)),
+        parse: |config, text| set(&mut config.catch_up, catch_up(text)),
     },
     Field {
         name: "static_sharding",
-        shows: |config| json!(config.static_sharding),
-        takes: |config, text| set(&mut config.static_sharding, boolean(text)),
+        value_of: |config| json!(config.static_sharding),
+        parse: |config, text| set(&mut config.static_sharding, boolean(text)),
     },
     Field {
         name: "strategy",
-        shows: |config| json!(config.strategy),
-        takes: |config, text| set(&mut config.strategy, Ok(text.to_owned())),
+        value_of: |config| json!(config.strategy),
+        parse: |config, text| set(&mut config.strategy, Ok(text.to_owned())),
     },
     Field {
         name: "description",
-        shows: |config| json!(config.description),
-        takes: |config, text| set(&mut config.description, Ok(text.to_owned())),
+        value_of: |config| json!(config.description),
+        parse: |config, text| set(&mut config.description, Ok(text.to_owned())),
     },
     Field {
         name: "disabled",
-        shows: |config| json!(config.disabled),
-        takes: |config, text| set(&mut config.disabled, boolean(text)),
+        value_of: |config| json!(config.disabled),
+        parse: |config, text| set(&mut config.disabled, boolean(text)),
     },
     Field {
         name: "overwrite",
-        shows: |config| json!(config.overwrite),
-        takes: |config, text| set(&mut config.overwrite, boolean(text)),
+        value_of: |config| json!(config.overwrite),
+        parse: |config, text| set(&mut config.overwrite, boolean(text)),
     },
 ];
 
@@ -147,7 +147,7 @@ fn boolean(text: &str) -> Result<bool, &'static str> {
     text.parse().map_err(|_| BOOLEAN)
 }
 
-/// Reads a time as a whole number of units of so many seconds.
+/// Parses a duration as a whole number of units of `unit_seconds`.
 fn whole(text: &str, unit_seconds: i64) -> Option<u32> {
     let time: SignedDuration = text.parse().ok()?;
     let is_whole = time.as_secs() % unit_seconds == 0 && time.subsec_nanos() == 0;
@@ -173,33 +173,33 @@ fn catch_up(text: &str) -> Result<Option<CatchUp>, &'static str> {
     Ok(Some(CatchUp { window_seconds, max: max.trim().parse().map_err(|_| CATCH_UP)? }))
 }
 
-/// Returns the fields as a document for programs.
+/// Returns the fields as a JSON document.
 pub(crate) fn document(config: &JobConfig) -> Value {
-    let fields = FIELDS.iter().map(|field| (field.name.to_owned(), (field.shows)(config)));
+    let fields = FIELDS.iter().map(|field| (field.name.to_owned(), (field.value_of)(config)));
     Value::Object(fields.collect::<Map<_, _>>())
 }
 
-/// Returns true if an assignment, `name=value`, is of this field.
+/// Returns true if an assignment, `name=value`, is for this field.
 pub(crate) fn is_of(assignment: &str, field: &str) -> bool {
     let name = assignment.split_once('=').map_or(assignment, |(name, _)| name);
     name.trim().replace('-', "_") == field
 }
 
-/// Changes one field: `name=value`. The configuration as a whole is checked when it is written.
+/// Assigns one field: `name=value`. The whole configuration is checked when it is written.
 pub(crate) fn assign(config: &mut JobConfig, assignment: &str) -> Result<(), String> {
     let Some((name, value)) = assignment.split_once('=') else {
         return Err(format!(
-            "{assignment:?} is no change; valid is FIELD=VALUE, such as failover=true"
+            "{assignment:?} is not an assignment; valid is FIELD=VALUE, such as failover=true"
         ));
     };
     let Some(field) = FIELDS.iter().find(|field| is_of(assignment, field.name)) else {
-        return Err(format!("there is no field {name:?}; {}", meant(name)));
+        return Err(format!("there is no field {name:?}; {}", hint(name)));
     };
-    (field.takes)(config, value).map_err(|valid| format!("{name} is {value:?}; valid is {valid}"))
+    (field.parse)(config, value).map_err(|valid| format!("{name} is {value:?}; valid is {valid}"))
 }
 
-/// Says which field was probably meant, or else which there are.
-fn meant(name: &str) -> String {
+/// Returns the similar field, or else a list of all fields.
+fn hint(name: &str) -> String {
     let names = || FIELDS.iter().map(|field| field.name);
     let similar = names().map(|known| (strsim::jaro_winkler(name, known), known));
     let close = similar.filter(|(similarity, _)| *similarity > 0.8);
@@ -220,14 +220,14 @@ mod tests {
     }
 
     #[test]
-    fn every_field_of_a_configuration_is_here() {
+    fn fields_are_those_of_the_configuration() {
         let names: Vec<&str> = config().fields().iter().map(|(name, _)| *name).collect();
-        let here: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
-        assert_eq!(here, names);
+        let names_here: Vec<&str> = FIELDS.iter().map(|field| field.name).collect();
+        assert_eq!(names_here, names);
     }
 
     #[test]
-    fn a_value_is_taken_or_told_what_would_be_valid() {
+    fn invalid_value_is_rejected_with_the_valid_ones() {
         let rows: [(&str, Result<Value, &str>); 26] = [
             ("cron=0 0 9 * * ?", Ok(json!("0 0 9 * * ?"))),
             ("cron=", Ok(Value::Null)),
@@ -238,23 +238,23 @@ mod tests {
             ("max_time_diff=off", Ok(json!("off"))),
             ("max_time_diff=default", Ok(json!("default"))),
             ("max_time_diff=5s", Ok(json!("5s"))),
-            ("max_time_diff=500ms", Err("valid is default, off, or a time of whole seconds")),
+            ("max_time_diff=500ms", Err("valid is default, off, or a duration of whole seconds")),
             ("max_time_diff_seconds=5", Err("; did you mean max_time_diff?")),
             ("reconcile_interval=1h", Ok(json!("60m"))),
             ("reconcile_interval=0s", Ok(json!("0m"))),
-            ("reconcile_interval=90s", Err("valid is a time of whole minutes, such as 10m")),
+            ("reconcile_interval=90s", Err("valid is a duration of whole minutes, such as 10m")),
             ("excluded_days=SAT..SUN", Ok(json!("SAT..SUN"))),
             ("jitter=30s", Ok(json!("30000 ms"))),
             ("jitter=none", Ok(Value::Null)),
-            ("jitter=-1s", Err("jitter is \"-1s\"; valid is none, or a time of 1ms to 24h")),
+            ("jitter=-1s", Err("jitter is \"-1s\"; valid is none, or a duration of 1ms to 24h")),
             ("catch_up=5 in 10m", Ok(json!({ "window_seconds": 600, "max": 5 }))),
             ("catch_up=5 in 600 s", Ok(json!({ "window_seconds": 600, "max": 5 }))),
             ("catch_up=none", Ok(Value::Null)),
-            ("catch_up=5", Err("valid is none, or how many fires in which time")),
+            ("catch_up=5", Err("valid is none, or a number of fires within a duration")),
             ("failover=yes", Err("failover is \"yes\"; valid is true or false")),
             ("crom=x", Err("there is no field \"crom\"; did you mean cron?")),
             ("priority=x", Err("there is no field \"priority\"; valid are cron, time_zone")),
-            ("failover", Err("is no change; valid is FIELD=VALUE")),
+            ("failover", Err("is not an assignment; valid is FIELD=VALUE")),
         ];
         for (assignment, expected) in rows {
             let mut config = config();

@@ -1,4 +1,4 @@
-//! `create`: making a job at run time, from a template that processes offer.
+//! `create`: creates a job at run time, from a template that processes offer.
 
 use std::path::PathBuf;
 
@@ -15,27 +15,27 @@ use crate::fault::Fault;
 use crate::output::Page;
 use crate::text::{dialect, job_name, label, template_name};
 
-/// The one field that no job can do without.
+/// The only required field.
 const COUNT: &str = "sharding_total_count";
 
 #[derive(Debug, Args)]
 pub(crate) struct CreateArguments {
-    /// What the job shall be called
+    /// Name of the new job
     #[arg(value_parser = job_name)]
     job: JobName,
     /// Fields and their values, such as sharding_total_count=4 "cron=0 0 3 * * ?"
     #[arg(value_name = "FIELD=VALUE", required_unless_present = "document")]
     fields: Vec<String>,
-    /// The template that its code comes from
+    /// Name of the template whose code the job runs
     #[arg(long, value_name = "NAME", value_parser = template_name)]
     template: TemplateName,
-    /// Only processes that take this label take part
+    /// Only processes that accept this label join the job
     #[arg(long, value_name = "WORD", value_parser = label)]
     label: Option<Label>,
-    /// A document as ElasticJob stores it, before the fields; - for the standard input
+    /// A document as ElasticJob stores it, applied before the fields; - for the standard input
     #[arg(long, value_name = "FILE", conflicts_with = "dialect")]
     document: Option<PathBuf>,
-    /// In which dialect it is stored: 2.1.5 or 3.x [default: 2.1.5]
+    /// Dialect in which the job is stored: 2.1.5 or 3.x [default: 2.1.5]
     #[arg(long, value_name = "DIALECT", value_parser = dialect)]
     dialect: Option<Dialect>,
     #[command(flatten)]
@@ -51,7 +51,7 @@ impl CreateArguments {
         Ok(report::page(&operations.create_job(&template, &config, &by).await?))
     }
 
-    /// Returns the configuration, which is checked as a whole before it is stored.
+    /// Returns the configuration. It is checked as a whole before it is stored.
     fn config(&self) -> Result<JobConfig, Fault> {
         let mut config = match &self.document {
             Some(path) => read_document(path, &self.job)?,

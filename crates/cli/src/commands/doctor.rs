@@ -1,4 +1,4 @@
-//! `doctor`: what is left over, stuck, damaged or mixed up, and mending it.
+//! `doctor`: finds leftovers, stuck, damaged and mixed state, and fixes it.
 
 use std::time::Duration;
 
@@ -14,24 +14,24 @@ use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
 use crate::text::{duration, job_name, one_line};
 
-/// A ghost of an instance takes two fixes, one after the other.
+/// Number of repair passes: a ghost of an instance takes two fixes, one after the other.
 const PASSES: usize = 3;
 
 #[derive(Debug, Args)]
 pub(crate) struct DoctorArguments {
-    /// Which job [default: all]
+    /// Name of the job [default: all]
     #[arg(value_parser = job_name)]
     job: Option<JobName>,
-    /// Look twice, so far apart: what has not moved is told as stuck
+    /// Examine twice, this far apart: faults found both times are reported as stuck
     #[arg(long, value_name = "TIME", value_parser = duration)]
     twice: Option<Duration>,
-    /// Leave out what is less than this
+    /// Lowest severity to show
     #[arg(long, value_name = "SEVERITY", default_value = "info")]
     least: Least,
-    /// Show what would mend the findings; nothing is done without --apply
+    /// Show how to fix the findings; nothing is changed without --apply
     #[arg(long)]
     fix: bool,
-    /// Mend them
+    /// Apply the fixes
     #[arg(long, requires = "fix")]
     apply: bool,
     #[command(flatten)]
@@ -56,7 +56,7 @@ impl Least {
 }
 
 impl DoctorArguments {
-    /// Returns the only job to examine; `None` for all.
+    /// Returns the job to examine, or `None` for all.
     pub(crate) fn job(&self) -> Option<&JobName> {
         self.job.as_ref()
     }
@@ -69,8 +69,8 @@ impl DoctorArguments {
         let operations = cx.operations().await?;
         let (mut findings, mut examined) = self.examine(cx, &operations).await?;
         let Some(by) = by else { return Ok(self.page(&findings, examined, None)) };
-        let mut mended = Report::default();
-        // What comes to light by mending was not shown before.
+        let mut fixed = Report::default();
+        // Fixes can bring new findings to light; they were not shown, so they are not fixed.
         let shown: Vec<Finding> = findings.iter().filter(|f| f.fix.is_some()).cloned().collect();
         for _ in 0..PASSES {
             let is_meant = |f: &&Finding| f.fix.is_some() && shown.iter().any(|s| is_same(s, f));
@@ -78,21 +78,21 @@ impl DoctorArguments {
             if meant.is_empty() {
                 break;
             }
-            let report = mend(cx, &operations, &meant, &by).await;
+            let report = apply_fixes(cx, &operations, &meant, &by).await;
             let goes_on = report.has_changed() && report.failed.is_empty();
             let answers = !report.causes.iter().any(operations::Error::is_unanswered);
-            mended.extend(report);
+            fixed.extend(report);
             if answers {
                 match self.read(&operations).await {
                     Ok(now) => (findings, examined) = (now.findings(None, &self), now.examined()),
-                    Err(error) => mended.fail("all", "what is left", error),
+                    Err(error) => fixed.fail("all", "remaining findings", error),
                 }
             }
             if !goes_on {
                 break;
             }
         }
-        Ok(self.page(&findings, examined, Some(&mended)))
+        Ok(self.page(&findings, examined, Some(&fixed)))
     }
 
     async fn examine(
@@ -103,7 +103,7 @@ impl DoctorArguments {
         let mut earlier = None;
         if let Some(apart) = self.twice {
             earlier = Some(self.examine_once(operations).await?);
-            let waiting = cx.waiting(format!("looking again in {apart:?}"));
+            let waiting = cx.waiting(format!("examining again in {apart:?}"));
             tokio::time::sleep(apart).await;
             waiting.finish_and_clear();
         }
@@ -122,7 +122,7 @@ impl DoctorArguments {
                 Namespace { jobs: vec![operations.job(job).await?], ..Namespace::default() }
             }
         };
-        // Only a repair may write, and asking for the registry's time is a write.
+        // Reading the registry's time is a write, which only a repair may make.
         let now = if self.apply {
             let configured = namespace.jobs.iter().find(|job| job.has_config());
             operations.registry_now(configured).await
@@ -132,32 +132,38 @@ impl DoctorArguments {
         Ok(Reading { namespace, now })
     }
 
-    fn page(&self, findings: &[Finding], examined: Examined, mended: Option<&Report>) -> Page {
+    fn page(&self, findings: &[Finding], examined: Examined, fixed: Option<&Report>) -> Page {
         let Examined { jobs, unread } = examined;
         let has_errors = findings.iter().any(|finding| finding.severity == Severity::Error);
-        let mut text = mended.map(report::text).unwrap_or_default();
-        let mending = mended.map_or(Exit::Done, report::exit);
-        let is_over = matches!(mending, Exit::Unknown | Exit::Unreachable);
-        if mended.is_some() && !findings.is_empty() {
-            text.push_str(if is_over { "as it was found before:\n" } else { "what is left:\n" });
+        let mut text = fixed.map(report::text).unwrap_or_default();
+        let fix_exit = fixed.map_or(Exit::Done, report::exit);
+        let is_over = matches!(fix_exit, Exit::Unknown | Exit::Unreachable);
+        if fixed.is_some() && !findings.is_empty() {
+            text.push_str(if is_over {
+                "findings before the fixes:\n"
+            } else {
+                "remaining findings:\n"
+            });
         }
         findings.iter().for_each(|finding| text.push_str(&self.line(finding)));
         text.push_str(&summary(findings, jobs));
         if self.fix && !self.apply && findings.iter().any(|finding| finding.fix.is_some()) {
-            text.push_str("nothing was done; to mend it, repeat with --apply --why TEXT\n");
+            text.push_str(
+                "nothing was changed; to apply the fixes, repeat with --apply --why TEXT\n",
+            );
         }
-        let document = json!({ "findings": findings, "mended": mended });
-        // Nothing is known of what could not be read, whatever is left out of the list of findings.
-        let failed = unread > 0 || mended.is_some_and(|mended| !mended.failed.is_empty());
+        let document = json!({ "findings": findings, "mended": fixed });
+        // A job that could not be read may have any fault, so the diagnosis is not clean.
+        let failed = unread > 0 || fixed.is_some_and(|fixed| !fixed.failed.is_empty());
         Page::new(text, &document).ending(match (is_over, has_errors, failed) {
-            (true, ..) => mending,
+            (true, ..) => fix_exit,
             (false, true, _) => Exit::Findings,
             (false, false, true) => Exit::Partly,
             (false, false, false) => Exit::Done,
         })
     }
 
-    /// One line for each finding; its fix follows on lines of their own if it was asked for.
+    /// Returns one line for a finding, and with `--fix` one for each step of its fix.
     fn line(&self, finding: &Finding) -> String {
         let fault = finding.fault.map(|fault| format!(" ({fault})")).unwrap_or_default();
         let at = finding.node.as_deref().unwrap_or(&finding.job);
@@ -176,40 +182,47 @@ impl DoctorArguments {
     }
 }
 
-/// Returns true if both are the same thing that is wrong at the same place, perhaps with another fix by now.
+/// Returns true if two findings are the same fault at the same node, perhaps with another fix.
 fn is_same(a: &Finding, b: &Finding) -> bool {
     (&a.job, a.code, &a.node) == (&b.job, b.code, &b.node)
 }
 
-/// Mends findings one by one. One that cannot be mended does not keep the others from it, unless the registry does not
-/// answer.
-async fn mend(cx: &Context<'_>, operations: &Operations, findings: &[&Finding], by: &By) -> Report {
-    let bar = cx.progress(findings.len(), "mending");
-    let mut mended = Report::default();
+/// Fixes findings one by one.
+///
+/// A fix that fails does not stop the others. If the registry does not answer, the remaining
+/// fixes are skipped.
+async fn apply_fixes(
+    cx: &Context<'_>,
+    operations: &Operations,
+    findings: &[&Finding],
+    by: &By,
+) -> Report {
+    let bar = cx.progress(findings.len(), "fixing");
+    let mut fixed = Report::default();
     for finding in findings {
         let target = finding.code.to_string();
-        if mended.causes.iter().any(operations::Error::is_unanswered) {
-            mended.skip(&finding.job, &target);
+        if fixed.causes.iter().any(operations::Error::is_unanswered) {
+            fixed.skip(&finding.job, &target);
             continue;
         }
         match operations.fix(finding, by).await {
-            Ok(report) => mended.extend(report),
-            Err(error) => mended.fail(&finding.job, &target, error),
+            Ok(report) => fixed.extend(report),
+            Err(error) => fixed.fail(&finding.job, &target, error),
         }
         bar.inc(1);
     }
     bar.finish_and_clear();
-    mended
+    fixed
 }
 
-/// How many jobs there are, and how many of them could not be read.
+/// Number of jobs, and number of jobs that could not be read.
 #[derive(Clone, Copy)]
 struct Examined {
     jobs: usize,
     unread: usize,
 }
 
-/// What was read at one time, by the registry's clock if it has one.
+/// Jobs as read at one time, which is the registry's time if it is known.
 struct Reading {
     namespace: Namespace,
     now: Timestamp,
@@ -254,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_diagnosis_that_could_not_read_a_job_is_not_a_clean_one() {
+    fn unreadable_job_makes_a_diagnosis_partial() {
         let given = Line::parse_from(["doctor", "--least", "error"]).given;
         for (unread, expected) in [(0, Exit::Done), (1, Exit::Partly)] {
             let page = given.page(&[], Examined { jobs: 2, unread }, None);

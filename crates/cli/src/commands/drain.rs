@@ -1,4 +1,4 @@
-//! `drain`: hold a server back and wait until nothing of a job runs there.
+//! `drain`: disables or pauses a server, and waits until no item of a job runs there.
 
 use std::time::Duration;
 
@@ -15,16 +15,16 @@ use crate::text::{duration, job_name, server_ip};
 
 #[derive(Debug, Args)]
 pub(crate) struct DrainArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
-    /// Which server
+    /// IP address of the server
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server: ServerIp,
-    /// Pause the server in place of disabling it: its items stay
+    /// Pause the server instead of disabling it: its items stay
     #[arg(long)]
     pause: bool,
-    /// How long to wait; the server stays as it is then
+    /// Deadline for the drain; the server stays disabled or paused after it
     #[arg(long, value_name = "TIME", default_value = "5m", value_parser = duration)]
     deadline: Duration,
     #[command(flatten)]
@@ -46,15 +46,16 @@ impl DrainArguments {
 
     fn text(&self, drained: &Drained) -> String {
         let Self { job, server, deadline, .. } = self;
-        let told = match (drained.complete, drained.running.is_empty(), drained.owned.is_empty()) {
-            (true, _, true) => format!("drained: nothing of {job} runs on {server}"),
+        let result = match (drained.complete, drained.running.is_empty(), drained.owned.is_empty())
+        {
+            (true, _, true) => format!("drained: no item of {job} runs on {server}"),
             (true, _, false) => format!(
-                "drained: nothing of {job} runs on {server}; items {} stay there",
+                "drained: no item of {job} runs on {server}; it still owns items {}",
                 ranges(&drained.owned)
             ),
-            (false, true, true) => format!("not drained: {server} is not held back"),
+            (false, true, true) => format!("not drained: {server} is neither disabled nor paused"),
             (false, true, false) => format!(
-                "not drained within {deadline:?}: items {} still belong to {server}",
+                "not drained within {deadline:?}: {server} still owns items {}",
                 ranges(&drained.owned)
             ),
             (false, false, _) => format!(
@@ -62,6 +63,6 @@ impl DrainArguments {
                 ranges(&drained.running)
             ),
         };
-        format!("{}{told}\n", report::text(&drained.report))
+        format!("{}{result}\n", report::text(&drained.report))
     }
 }

@@ -1,4 +1,4 @@
-//! `history`: what has become of fires, and what else happened, from a store that `job-history` keeps.
+//! `history`: outcomes of fires, and other events, from a store that `job-history` writes.
 
 use std::path::{Path, PathBuf};
 
@@ -18,24 +18,24 @@ use crate::fault::Fault;
 use crate::output::{Page, counted, table_on_screen};
 use crate::text::{job_name, or_dash, time_or_age};
 
-/// The variable that holds where a history is kept, perhaps with a password.
+/// Variable with the URL of a history, perhaps with a password.
 const HISTORY: &str = "EJOB_HISTORY";
-/// The variable that holds the password of a history's store.
+/// Variable with the password of a history's store.
 const PASSWORD: &str = "EJOB_HISTORY_PASSWORD";
 
-/// Where a history is kept.
+/// Location of a history.
 #[derive(Debug, Args)]
 pub(crate) struct StoreArguments {
-    /// Where the history is: sqlite:PATH, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE
+    /// URL of the history: sqlite:PATH, postgres://USER@HOST/DATABASE or mysql://USER@HOST/DATABASE
     #[arg(long, env = HISTORY, hide_env_values = true, value_name = "URL")]
     pub(crate) history: Option<String>,
-    /// A file with the password of its user; or set EJOB_HISTORY_PASSWORD to that
+    /// File with the password of the history's user; or set EJOB_HISTORY_PASSWORD to the password
     #[arg(long, value_name = "FILE")]
     pub(crate) history_password_file: Option<PathBuf>,
 }
 
 impl StoreArguments {
-    /// Returns the options of the store; `None` if none is named.
+    /// Returns the options of the store; `None` if no URL is given.
     pub(crate) fn options(&self) -> Result<Option<HistoryOptions>, Fault> {
         let Some(url) = self.history.as_deref().filter(|url| !url.is_empty()) else {
             return Ok(None);
@@ -43,7 +43,7 @@ impl StoreArguments {
         let is_set = std::env::var(HISTORY).is_ok_and(|set| set == url);
         if has_password(url) && !is_set {
             return Err(Fault::usage(format!(
-                "--history has a password in it, which everybody on this host can see; give it by --history-password-file, or set {PASSWORD} or {HISTORY}"
+                "--history contains a password, which every user of this host can see; pass it with --history-password-file, or set {PASSWORD} or {HISTORY}"
             )));
         }
         let named = |error: job_history::Error| Fault::usage(format!("--history: {error}"));
@@ -67,8 +67,8 @@ impl StoreArguments {
         Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
     }
 
-    /// A file that is only looked at is not made.
-    fn check_there(&self) -> Result<(), Fault> {
+    /// Rejects a missing file, which opening the history would create.
+    fn check_exists(&self) -> Result<(), Fault> {
         let path = self.history.as_deref().and_then(|url| url.strip_prefix("sqlite:"));
         let path = path.map(|path| Path::new(path.strip_prefix("//").unwrap_or(path)));
         match path.filter(|path| !path.exists()) {
@@ -81,7 +81,7 @@ impl StoreArguments {
     }
 }
 
-/// Refuses stores that this program was built without.
+/// Rejects stores that this program was built without.
 fn check_built(url: &str) -> Result<(), Fault> {
     let (servers, feature, is_built) = match url.split(':').next() {
         Some("postgres" | "postgresql") => ("PostgreSQL", "postgres", cfg!(feature = "postgres")),
@@ -97,7 +97,7 @@ fn check_built(url: &str) -> Result<(), Fault> {
     )))
 }
 
-/// Returns true if a URL has a password, before its host or among its parameters.
+/// Returns true if a URL has a password, before its host or in its parameters.
 fn has_password(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else { return false };
     let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
@@ -127,14 +127,14 @@ pub(crate) struct HistoryArguments {
     /// Only before this time, written as for --from
     #[arg(long, value_name = "TIME", value_parser = time_or_age)]
     until: Option<Timestamp>,
-    /// At most so many, the latest first
+    /// At most this many records, the latest first
     #[arg(long, value_name = "COUNT", default_value_t = 50,
         value_parser = clap::value_parser!(u32).range(1..=1000))]
     limit: u32,
-    /// How many fires ended in which way, in place of each
+    /// Show the number of fires for each outcome, instead of each fire
     #[arg(long, conflicts_with = "events")]
     counts: bool,
-    /// What else happened, in place of fires
+    /// Show other events, instead of fires
     #[arg(long)]
     events: bool,
 }
@@ -144,10 +144,10 @@ impl HistoryArguments {
         let options = self.store.options()?.ok_or_else(|| {
             Fault::usage("--history is missing; give it, such as --history sqlite:history.db, or set EJOB_HISTORY")
         })?;
-        self.store.check_there()?;
+        self.store.check_exists()?;
         let history = History::open(options).await?;
         let page = self.page(&history).await;
-        // Nothing was written that could be lost.
+        // Nothing was written, so closing cannot lose records.
         let _ = history.close(std::time::Duration::from_secs(1)).await;
         page
     }
@@ -160,19 +160,19 @@ impl HistoryArguments {
             false => table_on_screen(headings, rows),
         };
         if more {
-            text.push_str("there is more: raise --limit, or lower --until\n");
+            text.push_str("more records exist: raise --limit, or lower --until\n");
         }
         for DropRecord { first, last, dropped, .. } in &lost {
             let records = counted(usize::try_from(*dropped).unwrap_or(usize::MAX), "record");
             text.push_str(&format!(
-                "lost: {records} from {first} to {last}: the store could not take them\n"
+                "lost: {records} from {first} to {last}: the store could not write them\n"
             ));
         }
         document["lost"] = lost.iter().map(lost_document).collect();
         Ok(Page::new(text, &document))
     }
 
-    /// Returns headings, rows, whether there are more of them, and the document.
+    /// Returns headings, rows, whether more rows exist, and the document.
     async fn answer(&self, history: &History) -> Result<Answer, Fault> {
         if self.events {
             let page = history.events(&self.event_query(), self.limit, None).await?;
@@ -205,8 +205,9 @@ impl HistoryArguments {
         Ok((&FIRE_HEADINGS, page.fires.iter().map(fire_row).collect(), more, document))
     }
 
-    /// Says what was searched in vain. A job of which nothing at all is recorded is none of this
-    /// history.
+    /// Returns the text of an empty answer, which repeats the conditions.
+    ///
+    /// A job without any record is reported as not found.
     async fn nothing(&self, history: &History) -> Result<String, Fault> {
         let store = history.store();
         if let Some(job) = &self.job {
@@ -215,7 +216,7 @@ impl HistoryArguments {
             if fires.fires.is_empty() && events.events.is_empty() {
                 let hint = "without a name `ejob history` shows all jobs";
                 return Err(Fault::not_found(format!(
-                    "{store} has nothing of a job {job}; {hint}"
+                    "{store} has no records of a job {job}; {hint}"
                 )));
             }
         }
@@ -267,10 +268,10 @@ impl HistoryArguments {
     }
 }
 
-/// Headings, rows, whether there are more of them, and the document.
+/// Headings, rows, whether more rows exist, and the document.
 type Answer = (&'static [&'static str], Vec<Vec<String>>, bool, Value);
 
-const EVENT_HEADINGS: [&str; 4] = ["WHEN", "JOB", "WHAT", "TEXT"];
+const EVENT_HEADINGS: [&str; 4] = ["WHEN", "JOB", "EVENT", "TEXT"];
 const COUNT_HEADINGS: [&str; 3] = ["JOB", "OUTCOME", "FIRES"];
 const FIRE_HEADINGS: [&str; 8] =
     ["FIRE", "JOB", "ITEM", "OUTCOME", "SOURCE", "INSTANCE", "ENDED", "REASON"];
@@ -297,8 +298,9 @@ fn fire_row(fire: &FireRecord) -> Vec<String> {
     ]
 }
 
-/// The reason, and the end and the number of fires of a gap that begins here. A fire may both have
-/// another outcome and begin a gap.
+/// Returns the reason of an outcome, and the gap that begins at this fire, if any.
+///
+/// A fire can have another outcome and begin a gap.
 fn why(fire: &FireRecord) -> String {
     let reason = fire.reason.clone().unwrap_or_default();
     let Some(until) = fire.gap_until else { return reason };
@@ -314,7 +316,7 @@ fn why(fire: &FireRecord) -> String {
         Some(count) => format!("a gap of {count} fires up to before {until} begins here"),
         None => format!("a gap up to before {until} begins here"),
     };
-    // First, because a table cuts long reasons.
+    // The gap comes first, because a table cuts long reasons.
     if reason.is_empty() { gap } else { format!("{gap}; {reason}") }
 }
 
@@ -361,7 +363,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_password_in_a_url_is_noticed_wherever_it_stands() {
+    fn password_in_a_url_is_detected() {
         let rows = [
             ("sqlite:history.db", false),
             ("sqlite:/a:b@c/d", false),

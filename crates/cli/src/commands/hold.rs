@@ -1,4 +1,4 @@
-//! `pause`, `resume`, `disable`, `enable`: holding servers and items back, and letting them go on.
+//! `pause`, `resume`, `disable`, `enable`: for servers and items.
 
 use clap::Args;
 use coordination::{JobName, ServerIp};
@@ -11,19 +11,19 @@ use crate::fault::Fault;
 use crate::output::Page;
 use crate::text::{Items, items, job_name, server_ip};
 
-/// Which jobs and servers are meant.
+/// Jobs and servers of a change.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// Which job [default: all that know the server]
+    /// Name of the job [default: all jobs that know the server]
     #[arg(value_parser = job_name, required_unless_present = "server")]
     pub(crate) job: Option<JobName>,
-    /// Which server [default: all of the job]
+    /// IP address of the server [default: all servers of the job]
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     pub(crate) server: Option<ServerIp>,
 }
 
 impl Which {
-    /// Returns the scope, once the server is known to be there.
+    /// Returns the scope; a job that does not know the server is an error.
     pub(crate) async fn scope(self, operations: &Operations) -> Result<Scope, Fault> {
         let Self { job, server } = self;
         if let (Some(job), Some(ip)) = (&job, &server) {
@@ -33,7 +33,7 @@ impl Which {
     }
 }
 
-/// Refuses a server that a job does not know.
+/// Rejects a server that a job does not know.
 pub(crate) async fn known(
     operations: &Operations,
     job: &JobName,
@@ -42,7 +42,7 @@ pub(crate) async fn known(
     known_in(&operations.job(job).await?, ip)
 }
 
-/// Refuses a server that a job, as it was read, does not know.
+/// Rejects a server that the job of a snapshot does not know.
 pub(crate) fn known_in(job: &JobSnapshot, ip: &ServerIp) -> Result<(), Fault> {
     if job.view().server_state(ip).is_some() {
         return Ok(());
@@ -52,7 +52,7 @@ pub(crate) fn known_in(job: &JobSnapshot, ip: &ServerIp) -> Result<(), Fault> {
     Err(Fault::not_found(format!("job {} has no server {ip}; it has {servers}", job.job())))
 }
 
-/// Returns the page of a change of servers.
+/// Returns the page for a change of servers.
 pub(crate) fn page(report: &Report, scope: &Scope) -> Result<Page, Fault> {
     let is_empty = report.done.is_empty() && report.left.is_empty() && report.failed.is_empty();
     match (is_empty, scope.job(), scope.server()) {
@@ -99,7 +99,7 @@ impl ResumeArguments {
 pub(crate) struct DisableArguments {
     #[command(flatten)]
     which: Which,
-    /// Items of the job in place of servers, such as 0,3-5
+    /// Items of the job, such as 0,3-5, instead of servers
     #[arg(long, value_name = "ITEMS", value_parser = items, requires = "job", conflicts_with = "server")]
     items: Option<Items>,
     #[command(flatten)]
@@ -122,7 +122,7 @@ impl DisableArguments {
 pub(crate) struct EnableArguments {
     #[command(flatten)]
     which: Which,
-    /// Items of the job in place of servers, such as 0,3-5
+    /// Items of the job, such as 0,3-5, instead of servers
     #[arg(long, value_name = "ITEMS", value_parser = items, requires = "job", conflicts_with = "server")]
     items: Option<Items>,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `shutdown`, `remove`, `remove-server`: taking instances, servers and whole jobs away.
+//! `shutdown`, `remove`, `remove-server`: for instances, jobs and servers.
 
 use clap::Args;
 use coordination::{JobName, ServerIp};
@@ -17,7 +17,7 @@ use crate::text::{instance, job_name, server_ip};
 pub(crate) struct ShutdownArguments {
     #[command(flatten)]
     which: Which,
-    /// One instance of the job, in place of all
+    /// Id of one instance of the job [default: all of its instances]
     #[arg(long, value_name = "ID", value_parser = instance, requires = "job", conflicts_with = "server")]
     instance: Option<InstanceId>,
     #[command(flatten)]
@@ -38,13 +38,14 @@ impl ShutdownArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
-    /// Do it: the job's name again, or what the command shows without this option
+    /// Remove the job: repeat its name, or pass the confirmation that the command shows without
+    /// this option
     #[arg(long, value_name = "NAME")]
     confirm: Option<String>,
-    /// Even while instances live; they are told to leave
+    /// Remove the job even while instances are alive; they are asked to leave
     #[arg(long)]
     force: bool,
     #[command(flatten)]
@@ -68,11 +69,11 @@ impl RemoveArguments {
         let force = if preview.instances.is_empty() { "" } else { " --force" };
         let mut text = format!("would remove {}: {}\n", self.job, counted(preview.nodes, "node"));
         for instance in &preview.instances {
-            text.push_str(&format!("would tell to leave: {instance}\n"));
+            text.push_str(&format!("would ask to leave: {instance}\n"));
         }
         let confirmation = &preview.confirmation;
         text.push_str(&format!(
-            "nothing was done; to do it: ejob remove {} --confirm {confirmation}{force} --why TEXT\n",
+            "nothing was removed; to remove the job: ejob remove {} --confirm {confirmation}{force} --why TEXT\n",
             self.job
         ));
         Ok(Page::new(text, &json!({ "preview": preview })))
@@ -81,10 +82,10 @@ impl RemoveArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RemoveServerArguments {
-    /// Which job [default: all that know the server]
+    /// Name of the job [default: all jobs that know the server]
     #[arg(value_parser = job_name)]
     job: Option<JobName>,
-    /// Which server
+    /// IP address of the server
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server: ServerIp,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! `jobs`, `instances`, `servers`: what there is.
+//! `jobs`, `instances`, `servers`: overviews of a namespace.
 
 use clap::Args;
 use coordination::{JobName, ServerIp, server_of};
@@ -14,7 +14,7 @@ use crate::text::{job_name, or_dash, server_ip};
 
 #[derive(Debug, Args)]
 pub(crate) struct JobsArguments {
-    /// Only those that know this server, with what operators want of it there
+    /// Only jobs that know this server, with the state of the server in each
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server: Option<ServerIp>,
 }
@@ -63,18 +63,16 @@ fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {
         };
         vec![job.job_name.clone(), state.to_owned(), job.instance_count.to_string()]
     });
-    let text = table(&["JOB", "SERVER IS", "INSTANCES"], rows);
+    let text = table(&["JOB", "SERVER STATE", "INSTANCES"], rows);
     Ok(with_unread(text, &json!({ "jobs": snake_case(&jobs) }), namespace))
 }
 
-/// Returns the fault that no job knows a server.
+/// Returns the error for a server that no job knows.
 pub(crate) fn no_server(ip: &ServerIp) -> Fault {
-    Fault::not_found(format!(
-        "no job knows a server {ip}; `ejob servers` lists those that there are"
-    ))
+    Fault::not_found(format!("no job knows a server {ip}; `ejob servers` lists the existing ones"))
 }
 
-/// Adds what could not be read, which must not look like what is not there.
+/// Adds the jobs that could not be read, so that they are not taken for absent.
 pub(crate) fn with_unread(
     mut text: String,
     document: &serde_json::Value,
@@ -93,7 +91,8 @@ pub(crate) fn with_unread(
     Page::new(text, &document).ending(exit)
 }
 
-/// Returns the state of a job, and how much of the job is failing or paused if that is a part.
+/// Returns the state of a job, with the failing items and paused servers if only a part is
+/// affected.
 pub(crate) fn state_text(job: &JobBrief) -> String {
     let total = job.sharding_total_count.unwrap_or_default();
     let state = job.status.as_str();
@@ -113,10 +112,10 @@ pub(crate) fn state_text(job: &JobBrief) -> String {
 
 #[derive(Debug, Args)]
 pub(crate) struct InstancesArguments {
-    /// Only those of this job
+    /// Only instances of this job
     #[arg(long, value_name = "NAME", value_parser = job_name)]
     job: Option<JobName>,
-    /// Only those on this server
+    /// Only instances on this server
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server: Option<ServerIp>,
 }
@@ -144,13 +143,13 @@ impl InstancesArguments {
     }
 }
 
-/// An instance on one line.
+/// Summary of an instance, for one line of a table.
 #[derive(Debug, Serialize)]
 pub(crate) struct InstanceBrief {
     job: String,
     instance: String,
     server: String,
-    /// `java`, `rust`, or nothing while an operator's wish hides whose it is.
+    /// `java` or `rust`; `None` while a manual request in the node hides the language.
     language: Option<&'static str>,
     /// `available`, `leaving`, `disabled`, `paused`, or `unavailable`.
     state: String,
@@ -185,9 +184,9 @@ fn instance_brief(job: &JobSnapshot, id: &InstanceId) -> InstanceBrief {
     }
 }
 
-/// Draws instances, with their jobs if they may be of several.
+/// Draws a table of instances, with a column for the job if `with_job` is set.
 pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> String {
-    let headings = ["JOB", "INSTANCE", "LANGUAGE", "STATE", "LEADS", "ITEMS"];
+    let headings = ["JOB", "INSTANCE", "LANGUAGE", "STATE", "LEADER", "ITEMS"];
     let skipped = usize::from(!with_job);
     let rows = briefs.iter().map(|brief| {
         let cells = [
@@ -203,7 +202,7 @@ pub(crate) fn instance_table(briefs: &[InstanceBrief], with_job: bool) -> String
     table(&headings[skipped..], rows)
 }
 
-/// Shows ascending numbers as people write them: `0,3-5`.
+/// Formats ascending numbers as ranges: `0,3-5`.
 pub(crate) fn ranges(numbers: &[u32]) -> String {
     let mut spans: Vec<(u32, u32)> = Vec::new();
     for n in numbers {
@@ -222,7 +221,7 @@ pub(crate) fn ranges(numbers: &[u32]) -> String {
     }
 }
 
-/// Lists the servers that jobs know.
+/// Lists the servers that at least one job knows.
 pub(crate) async fn servers(cx: &Context<'_>) -> Result<Page, Fault> {
     let namespace = cx.operations().await?.namespace().await?;
     let briefs = operations::server_briefs(&namespace.jobs);
@@ -247,7 +246,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_shown_as_people_write_them() {
+    fn numbers_are_shown_as_ranges() {
         let rows: [(&[u32], &str); 5] = [
             (&[], "-"),
             (&[0], "0"),

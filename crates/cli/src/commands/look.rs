@@ -1,4 +1,4 @@
-//! `job`, `why`, `next`, `audit`, `dump`: one job, from several sides.
+//! `job`, `why`, `next`, `audit`, `dump`: details of one job.
 
 use clap::Args;
 use coordination::{JobConfig, JobName};
@@ -19,7 +19,7 @@ use crate::text::{job_name, moment, one_line, or_dash, timestamp};
 
 #[derive(Debug, Args)]
 pub(crate) struct JobArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
 }
@@ -81,7 +81,7 @@ fn list(texts: impl Iterator<Item = String>) -> String {
     texts.collect::<Vec<_>>().join(", ")
 }
 
-/// Returns the requests to run now that wait: in the registry for the leader, and in the records of items for their run.
+/// Returns the waiting manual requests: those the leader has yet to read, and those in records.
 fn requests(job: &JobSnapshot, items: &[ItemBrief]) -> String {
     let unread = job.view().requests().filter(|(_, of)| of.is_none_or(|of| !of.is_empty()));
     let unread = unread.map(|(id, of)| match of {
@@ -92,11 +92,12 @@ fn requests(job: &JobSnapshot, items: &[ItemBrief]) -> String {
         }
     });
     let waiting: Vec<_> = items.iter().filter(|item| item.requested).map(|i| i.item).collect();
-    let waiting = (!waiting.is_empty()).then(|| format!("waiting at items {}", ranges(&waiting)));
+    let waiting = (!waiting.is_empty())
+        .then(|| format!("waiting in the records of items {}", ranges(&waiting)));
     list(unread.chain(waiting))
 }
 
-/// The present run and the last one that has ended stand in columns of their own.
+/// Draws the items; the present run and the last run have separate columns.
 fn item_table(items: &[ItemBrief]) -> String {
     let row = |item: &ItemBrief| {
         let moves = item.moves_to.as_ref().map(|to| format!(", moves to {to}"));
@@ -129,7 +130,7 @@ fn item_table(items: &[ItemBrief]) -> String {
     table(&headings, items.iter().map(row))
 }
 
-/// The reasons of the last failures, below the items; nothing if there are none.
+/// Draws the reasons of the last failures; empty if there are none.
 fn failure_table(items: &[ItemBrief]) -> String {
     let row = |item: &ItemBrief| Some(vec![item.item.to_string(), item.failure.clone()?]);
     let rows: Vec<_> = items.iter().filter_map(row).collect();
@@ -153,10 +154,10 @@ fn item_state(item: &ItemBrief) -> &'static str {
 
 #[derive(Debug, Args)]
 pub(crate) struct WhyArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
-    /// Which item, if one is meant
+    /// Number of the item [default: the whole job]
     #[arg(value_parser = crate::text::item)]
     item: Option<u32>,
 }
@@ -187,20 +188,20 @@ impl WhyArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct NextArguments {
-    /// Which job; or name an expression
+    /// Name of the job, unless --cron is given
     #[arg(value_parser = job_name, required_unless_present = "cron", conflicts_with = "cron")]
     job: Option<JobName>,
-    /// A Quartz expression, in place of a job
+    /// Quartz expression, instead of a job
     #[arg(long, value_name = "EXPRESSION")]
     cron: Option<String>,
-    /// The zone that the expression is meant in
+    /// Time zone of the expression
     #[arg(long, value_name = "ZONE", requires = "cron", conflicts_with = "job")]
     time_zone: Option<String>,
-    /// How many fires
+    /// Number of fires
     #[arg(short, value_name = "COUNT", default_value_t = 5,
         value_parser = clap::value_parser!(u16).range(1..=1000))]
     n: u16,
-    /// After when [default: now]
+    /// Show fires after this time [default: now]
     #[arg(long, value_name = "TIME", value_parser = timestamp)]
     after: Option<Timestamp>,
 }
@@ -213,7 +214,7 @@ impl NextArguments {
             .map_err(|error| Fault::usage(format!("--{}", error.to_string().replace('_', "-"))))?;
         if let (Some(cron), true) = (&self.cron, fires.is_empty()) {
             return Err(Fault::usage(format!(
-                "--cron is {cron:?}; valid is an expression that fires after {after}; this one never does"
+                "--cron is {cron:?}; valid is an expression that fires after {after}; this one never fires after that"
             )));
         }
         let zone = config.time_zone.as_deref().and_then(|zone| TimeZone::get(zone).ok());
@@ -222,8 +223,10 @@ impl NextArguments {
             None => format!("{fire}\n"),
         };
         let text = match fires.is_empty() {
-            true if config.cron.is_none() => "it runs on request only\n".to_owned(),
-            true => "it does not fire any more\n".to_owned(),
+            true if config.cron.is_none() => {
+                "the job has no schedule and runs on request only\n".to_owned()
+            }
+            true => "the schedule has no further fire\n".to_owned(),
             false => fires.iter().map(row).collect(),
         };
         Ok(Page::new(
@@ -243,7 +246,7 @@ impl NextArguments {
     }
 }
 
-/// Returns the configuration in force, or the fault that there is none.
+/// Returns the configuration in force, or an error if there is none.
 pub(crate) fn usable(job: &JobSnapshot) -> Result<&JobConfig, Fault> {
     job.config().ok_or_else(|| match job.config_fault() {
         Some(fault) => Fault::refused(format!(
@@ -251,7 +254,7 @@ pub(crate) fn usable(job: &JobSnapshot) -> Result<&JobConfig, Fault> {
             job.job()
         )),
         None => Fault::not_found(format!(
-            "the registry has no job {}; `ejob jobs` lists those that there are",
+            "the registry has no job {}; `ejob jobs` lists the existing ones",
             job.job()
         )),
     })
@@ -259,7 +262,7 @@ pub(crate) fn usable(job: &JobSnapshot) -> Result<&JobConfig, Fault> {
 
 #[derive(Debug, Args)]
 pub(crate) struct AuditArguments {
-    /// Which job [default: all]
+    /// Name of the job [default: all]
     #[arg(value_parser = job_name)]
     job: Option<JobName>,
 }
@@ -287,7 +290,7 @@ impl AuditArguments {
         });
         let text = match records.is_empty() {
             true => "no changes\n".to_owned(),
-            false => table(&["WHEN", "JOB", "ACT", "TARGET", "WHO", "WHY"], rows),
+            false => table(&["WHEN", "JOB", "ACTION", "TARGET", "AUTHOR", "REASON"], rows),
         };
         let documents = records.iter().map(|(job, record)| json!({ "job": job, "record": record }));
         let document = json!({ "records": documents.collect::<Vec<_>>() });
@@ -297,13 +300,15 @@ impl AuditArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct DumpArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
 }
 
 impl DumpArguments {
-    /// Prints one line per node; line breaks and control characters in data are escaped. `--json` has the data as it is.
+    /// Prints one line for each node.
+    ///
+    /// Line breaks and control characters in data are escaped; `--json` has the raw data.
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let job = cx.operations().await?.job(&self.job).await?;
         let nodes: Vec<_> = job

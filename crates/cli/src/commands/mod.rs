@@ -1,4 +1,4 @@
-//! The commands, one file for each group: what each takes, and what it does.
+//! The commands, one file for each group: their arguments and their execution.
 
 pub(crate) mod bench;
 pub(crate) mod config;

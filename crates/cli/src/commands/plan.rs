@@ -1,4 +1,4 @@
-//! `plan`: which items would move.
+//! `plan`: shows the items that a change would move.
 
 use clap::Args;
 use coordination::{JobName, ServerIp, instance_id};
@@ -15,25 +15,25 @@ use crate::text::{instance, job_name, or_dash, server_ip};
 
 #[derive(Debug, Args)]
 pub(crate) struct PlanArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
-    /// An instance would join at this address; may be given several times
+    /// An instance would join at this address; can be repeated
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     join: Vec<ServerIp>,
-    /// This instance would leave
+    /// This instance would leave; can be repeated
     #[arg(long, value_name = "ID", value_parser = instance)]
     leave: Vec<InstanceId>,
-    /// This server would be disabled
+    /// This server would be disabled; can be repeated
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     disable: Vec<ServerIp>,
-    /// This server would be enabled
+    /// This server would be enabled; can be repeated
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     enable: Vec<ServerIp>,
-    /// There would be so many items
+    /// The job would have this many items
     #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     items: Option<u32>,
-    /// This strategy would assign them
+    /// This strategy would assign the items
     #[arg(long, value_name = "NAME")]
     strategy: Option<String>,
 }
@@ -48,13 +48,13 @@ impl PlanArguments {
         usable(&job)?;
         if let Some(id) = self.leave.iter().find(|id| !job.view().is_registered(id)) {
             return Err(Fault::not_found(format!(
-                "job {} has no instance {id}; `ejob instances` lists those that there are",
+                "job {} has no instance {id}; `ejob instances` lists the existing ones",
                 self.job
             )));
         }
         let servers = self.disable.iter().chain(&self.enable);
-        let mut strangers = servers.filter(|ip| !self.join.contains(ip));
-        strangers.try_for_each(|ip| known_in(&job, ip))?;
+        let mut unlisted = servers.filter(|ip| !self.join.contains(ip));
+        unlisted.try_for_each(|ip| known_in(&job, ip))?;
         let join = self.join.iter().enumerate();
         let join = join.map(|(n, ip)| instance_id(ip, &format!("new-{}", n + 1)));
         let what_if = WhatIf {
@@ -76,14 +76,13 @@ impl PlanArguments {
             ]
         };
         let mut text = match (plan.nobody, plan.moves.is_empty()) {
-            (true, _) => "nobody would be available: items stay, and nobody runs them\n".to_owned(),
+            (true, _) => "no instance would be available: items keep their owners, and none runs\n"
+                .to_owned(),
             (false, true) => "no item would move\n".to_owned(),
             (false, false) => table(&["ITEM", "FROM", "TO", "WHEN"], plan.moves.iter().map(row)),
         };
         if plan.java_leads {
-            text.push_str(
-                "a Java instance leads: it moves everything at once, when nothing runs\n",
-            );
+            text.push_str("a Java instance leads: it moves all items at once, when none runs\n");
         }
         Ok(Page::new(text, &plan))
     }

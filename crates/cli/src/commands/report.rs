@@ -1,4 +1,4 @@
-//! How a change is told: what was done, what was left alone, what failed.
+//! Reports of changes: done, left alone, failed.
 
 use operations::{Entry, Error, Report};
 
@@ -6,12 +6,12 @@ use crate::fault::Exit;
 use crate::output::Page;
 use crate::text::one_line;
 
-/// Returns the page of a report.
+/// Returns the page for a report.
 pub(crate) fn page(report: &Report) -> Page {
     Page::new(text(report), report).ending(exit(report))
 }
 
-/// Returns one line for each thing that was done, left alone or failed.
+/// Returns one line for each target that was changed, left alone or failed.
 pub(crate) fn text(report: &Report) -> String {
     let rows = [("done", &report.done), ("left alone", &report.left), ("failed", &report.failed)];
     let mut text = String::new();
@@ -27,7 +27,7 @@ pub(crate) fn text(report: &Report) -> String {
     text
 }
 
-/// What was left alone because that is as wanted is no failure; anything else is one.
+/// Returns the exit code of a report. A target left alone counts as done only if it is as wanted.
 pub(crate) fn exit(report: &Report) -> Exit {
     let as_wanted = report.left.iter().all(|entry| entry.as_wanted);
     match () {

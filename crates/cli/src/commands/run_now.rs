@@ -1,4 +1,4 @@
-//! `trigger`, `rerun`: runs on request, and what comes of them.
+//! `trigger`, `rerun`: manual requests and their outcomes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,13 +16,14 @@ use crate::text::{Items, duration, items, job_name, parameter};
 
 #[derive(Debug, Args)]
 pub(crate) struct TriggerArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
-    /// Some items, such as 0,3-5 [default: all]
+    /// Items to run, such as 0,3-5 [default: all]
     #[arg(long, value_name = "ITEMS", value_parser = items)]
     items: Option<Items>,
-    /// What the runs are told; it stands in the registry until they have ended, and is no place for secrets
+    /// Parameter for the runs; readable in the registry until they have ended, so no place for
+    /// secrets
     #[arg(long, value_name = "TEXT", value_parser = parameter)]
     parameter: Option<RequestParameter>,
     #[command(flatten)]
@@ -33,7 +34,7 @@ pub(crate) struct TriggerArguments {
 
 #[derive(Debug, Args)]
 pub(crate) struct RerunArguments {
-    /// Which job
+    /// Name of the job
     #[arg(value_parser = job_name)]
     job: JobName,
     #[command(flatten)]
@@ -44,7 +45,7 @@ pub(crate) struct RerunArguments {
 
 #[derive(Debug, Args)]
 struct Wait {
-    /// Wait this long for the runs, and tell how they ended
+    /// Wait this long for the runs, and show how they ended
     #[arg(long, value_name = "TIME", value_parser = duration)]
     wait: Option<Duration>,
 }
@@ -85,10 +86,11 @@ impl Wait {
             return Ok(Page::new(text, &json!({ "report": report })).ending(exit));
         };
         let Some(request) = request else {
-            // Nothing was asked for, or the convention of Java tells nothing about what comes of it.
+            // Nothing was requested, or the request has ElasticJob's own form, which has no
+            // outcome.
             let exit = match report.has_changed() {
                 true => {
-                    text.push_str("nobody can tell what comes of it: see `ejob job`\n");
+                    text.push_str("the outcome cannot be observed: see `ejob job`\n");
                     Exit::Partly
                 }
                 false => exit,
@@ -106,23 +108,25 @@ impl Wait {
     }
 }
 
-/// A run of which nobody knows how it ended is none that has succeeded.
+/// Returns true if a run is known to have succeeded.
 fn has_succeeded(run: &ItemRun) -> bool {
     matches!(run, ItemRun::Ended { outcome: "succeeded", .. })
 }
 
 fn run_table(runs: &BTreeMap<u32, ItemRun>) -> String {
-    let told = |run: &ItemRun| match run {
-        ItemRun::Waiting => "has yet to begin".to_owned(),
+    let result = |run: &ItemRun| match run {
+        ItemRun::Waiting => "waiting".to_owned(),
         ItemRun::Running { holder } => format!("runs on {holder}"),
         ItemRun::Ended { outcome, reason: None } => (*outcome).to_owned(),
         ItemRun::Ended { outcome, reason: Some(reason) } => format!("{outcome}: {reason}"),
-        ItemRun::EndedUnseen => "ended, nobody knows how: it has run again since".to_owned(),
+        ItemRun::EndedUnseen => {
+            "ended with an unknown outcome: the item has run again since".to_owned()
+        }
         ItemRun::Dropped => {
-            "dropped: the item is disabled or gone, or could not be told its parameter".to_owned()
+            "dropped: the item is disabled or gone, or its parameter cannot be delivered".to_owned()
         }
     };
-    table(&["ITEM", "RUN"], runs.iter().map(|(item, run)| vec![item.to_string(), told(run)]))
+    table(&["ITEM", "RUN"], runs.iter().map(|(item, run)| vec![item.to_string(), result(run)]))
 }
 
 #[cfg(test)]
@@ -130,7 +134,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_run_that_is_known_to_have_succeeded_has() {
+    fn run_with_unknown_outcome_has_not_succeeded() {
         let rows = [
             (ItemRun::Ended { outcome: "succeeded", reason: None }, true),
             (ItemRun::Ended { outcome: "failed", reason: None }, false),

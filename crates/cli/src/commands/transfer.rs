@@ -1,4 +1,4 @@
-//! `export`, `import`: configurations into a file and out of one, or out of a namespace of ElasticJob 1.x.
+//! `export`, `import`: configurations to and from a file, or from a namespace of ElasticJob 1.x.
 
 use std::io::{Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
@@ -19,7 +19,7 @@ use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
 use crate::text::{dialect, job_name, one_line};
 
-/// In which form a file is.
+/// Format of an export file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
     Yaml,
@@ -27,7 +27,7 @@ enum Form {
 }
 
 impl Form {
-    /// YAML, unless the name of the file says otherwise.
+    /// Returns JSON for a file name that ends in `.json`, otherwise YAML.
     fn of(path: Option<&Path>) -> Self {
         let extension = path.and_then(Path::extension).and_then(|extension| extension.to_str());
         if extension == Some("json") { Self::Json } else { Self::Yaml }
@@ -49,13 +49,13 @@ impl Form {
 
 #[derive(Debug, Args)]
 pub(crate) struct ExportArguments {
-    /// Which jobs [default: all]
+    /// Names of the jobs [default: all]
     #[arg(value_parser = job_name)]
     jobs: Vec<JobName>,
-    /// Into this new file [default: the standard output]
+    /// New file for the export [default: the standard output]
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// In which form [default: what the name of the file ends in, else yaml]
+    /// Format of the export [default: by the extension of the file, otherwise yaml]
     #[arg(long, value_name = "FORM")]
     form: Option<Form>,
 }
@@ -78,17 +78,17 @@ impl ExportArguments {
         left_out.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
         let form = self.form.unwrap_or_else(|| Form::of(self.output.as_deref()));
         let text = form.write(&export)?;
-        let told = left_out.iter().map(|(job, why)| json!({ "job": job, "why": why }));
+        let entries = left_out.iter().map(|(job, why)| json!({ "job": job, "why": why }));
         let document = json!({
             "export": export,
-            "left_out": told.collect::<Vec<Value>>(),
+            "left_out": entries.collect::<Vec<Value>>(),
         });
         let lines = left_out
             .iter()
             .map(|(job, why)| one_line(&format!("left out: {job}: {why}")) + "\n")
             .collect::<String>();
         let exit = if left_out.is_empty() { Exit::Done } else { Exit::Partly };
-        // What is printed is the export; a comment does no harm to whoever reads it, and JSON has none.
+        // The standard output has to stay a valid export. YAML allows comments, JSON does not.
         let (shown, beside) = match (&self.output, form) {
             (Some(path), _) => {
                 write_new(path, &text)?;
@@ -105,53 +105,54 @@ impl ExportArguments {
     }
 }
 
-/// A file that is there is somebody's. What is written may hold secrets, so that only its owner can read it; half a file is
-/// not left behind.
+/// Writes a new file, readable only by its owner, because configurations may hold secrets.
+///
+/// An existing file is never replaced, and an incomplete one is removed.
 fn write_new(path: &Path, text: &str) -> Result<(), Fault> {
     let shown = path.display();
     let opened = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
     let mut file = opened.map_err(|error| {
         Fault::usage(format!(
-            "--output {shown} cannot be written: {error}; name a file that is not there"
+            "--output {shown} cannot be written: {error}; name a file that does not exist"
         ))
     })?;
     let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_all());
     written.map_err(|error| match std::fs::remove_file(path) {
         Ok(()) => Fault::refused(format!("--output {shown} cannot be written: {error}")),
         Err(left) => Fault::refused(format!(
-            "--output {shown} cannot be written: {error}; what is there of it cannot be removed: {left}"
+            "--output {shown} cannot be written: {error}; the incomplete file cannot be removed: {left}"
         )),
     })
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct ImportArguments {
-    /// What `ejob export` has written; - for the standard input
+    /// File that `ejob export` has written; - for the standard input
     #[arg(required_unless_present = "from_1x", conflicts_with = "from_1x")]
     file: Option<PathBuf>,
-    /// A namespace of ElasticJob 1.x in the same registry, in place of a file
+    /// Namespace of ElasticJob 1.x in the same registry, instead of a file
     #[arg(long, value_name = "PATH")]
     from_1x: Option<String>,
-    /// In which dialect jobs of 1.x are stored: 2.1.5 or 3.x
+    /// Dialect in which jobs of 1.x are stored: 2.1.5 or 3.x
     #[arg(long, value_name = "DIALECT", default_value = "2.1.5", value_parser = dialect)]
     dialect: Dialect,
-    /// Do it; without this it is only shown what would be done
+    /// Import; without this option the plan is only shown
     #[arg(long)]
     apply: bool,
-    /// Replace configurations that are there and differ
+    /// Replace stored configurations that differ
     #[arg(long)]
     overwrite: bool,
     #[command(flatten)]
     signed: Signed,
 }
 
-/// What is to be imported.
+/// Configurations to import.
 #[derive(Default)]
 struct Given {
     jobs: Vec<Importable>,
-    /// What could not be taken over, with the job.
+    /// Settings that could not be converted: job and note.
     notes: Vec<(String, String)>,
-    /// What could not be converted at all, with the reason.
+    /// Jobs that could not be converted: job and reason.
     refused: Vec<(String, String)>,
 }
 
@@ -160,18 +161,18 @@ impl ImportArguments {
         let by = self.signed.by("import")?;
         let given = self.given(cx).await?;
         let namespace = cx.connect().namespace()?;
-        // Nothing is made before it is asked for.
+        // A dry run must not create the namespace.
         let operations = match cx.registry(&namespace, self.apply, None).await {
             Err(fault) if fault.exit() == Exit::NotFound && !self.apply => None,
             opened => Some(cx.operating(opened?)),
         };
-        let there = match &operations {
+        let present = match &operations {
             Some(operations) => operations.namespace().await?,
             None => Namespace::default(),
         };
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
-        let steps = plan_import(&given.jobs, &there, self.overwrite, &strategies, now);
+        let steps = plan_import(&given.jobs, &present, self.overwrite, &strategies, now);
         let Some(operations) = operations.filter(|_| self.apply) else {
             return Ok(self.dry_run(&steps, &given));
         };
@@ -184,7 +185,7 @@ impl ImportArguments {
             }
             match operations.import(step, &by).await {
                 Ok(done) => report.extend(done),
-                // The others do not wait for it; what has become of this one is told.
+                // A failed import does not stop the others; the report has its error.
                 Err(error) => report.fail(&step.job, "configuration", error),
             }
             bar.inc(1);
@@ -203,9 +204,9 @@ impl ImportArguments {
         let mut text = given.text() + &lines.collect::<String>();
         let is_kept = |step: &ImportStep| matches!(step.act, ImportAct::Stays { .. });
         if steps.iter().any(is_kept) {
-            text.push_str("what differs stays; to replace it, add --overwrite\n");
+            text.push_str("configurations that differ stay; to replace them, add --overwrite\n");
         }
-        text.push_str("nothing was done; to do it, repeat with --apply\n");
+        text.push_str("nothing was changed; to import, repeat with --apply\n");
         let is_refused = |step: &ImportStep| matches!(step.act, ImportAct::Refused { .. });
         let refused = steps.iter().any(is_refused) || !given.refused.is_empty();
         let exit = if refused { Exit::Partly } else { Exit::Done };
@@ -218,7 +219,7 @@ impl ImportArguments {
             (Some(namespace), _) => self.version_1(cx, namespace).await,
             (None, Some(path)) => Ok(Given { jobs: read(path)?, ..Given::default() }),
             (None, None) => {
-                Err(Fault::usage("a file is missing; name one that `ejob export` has written"))
+                Err(Fault::usage("a file is missing; name one written by `ejob export`"))
             }
         }
     }
@@ -226,13 +227,13 @@ impl ImportArguments {
     async fn version_1(&self, cx: &Context<'_>, namespace: &str) -> Result<Given, Fault> {
         if cx.connect().namespace()? == namespace {
             return Err(Fault::usage(format!(
-                "--from-1x and --namespace are both {namespace}; valid is another namespace: the nodes of 1.x stand where those of later releases belong"
+                "--from-1x and --namespace are both {namespace}; valid is another namespace: the nodes of 1.x occupy the places of those of later releases"
             )));
         }
         let registry = cx.registry(namespace, false, None).await?;
-        let there = cx.operating(registry).namespace().await?;
+        let source = cx.operating(registry).namespace().await?;
         let mut given = Given::default();
-        for job in &there.jobs {
+        for job in &source.jobs {
             let name = job.job().to_string();
             match convert_version_1(job, self.dialect) {
                 None => {}
@@ -244,7 +245,7 @@ impl ImportArguments {
                 Some(Err(reason)) => given.refused.push((name, reason)),
             }
         }
-        let unread = there.unread.iter();
+        let unread = source.unread.iter();
         given.refused.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
         match given.jobs.is_empty() && given.refused.is_empty() {
             true => Err(Fault::not_found(format!(
@@ -272,7 +273,7 @@ impl Given {
     }
 }
 
-/// JSON is read as the YAML that it is.
+/// Reads an export file. The YAML parser also reads JSON.
 fn read(path: &Path) -> Result<Vec<Importable>, Fault> {
     let mut text = String::new();
     let read = match path.as_os_str() == "-" {
@@ -283,6 +284,6 @@ fn read(path: &Path) -> Result<Vec<Importable>, Fault> {
     read.map_err(|error| Fault::usage(format!("{shown} cannot be read: {error}")))?;
     let options = serde_saphyr::options! { with_snippet: false };
     let export: Export = serde_saphyr::from_str_with_options(&text, options)
-        .map_err(|error| Fault::usage(format!("{shown} is no export of ejob: {error}")))?;
+        .map_err(|error| Fault::usage(format!("{shown} is not an export of ejob: {error}")))?;
     export.importable().map_err(|error| Fault::usage(format!("{shown}: {error}")))
 }

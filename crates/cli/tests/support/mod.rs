@@ -1,4 +1,4 @@
-//! Namespaces in memory with real schedulers, and command lines that are run on them.
+//! Namespaces in memory with real schedulers, and command lines that run on them.
 
 #[path = "../../../operations/tests/support/accident.rs"]
 pub(crate) mod accident;
@@ -18,30 +18,30 @@ use serde_json::Value;
 
 use accident::{Accident, Then};
 
-/// More than any test needs.
+/// Deadline, longer than any test needs.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Waits for something with a deadline.
+/// Waits for a future with a deadline.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     let done = tokio::time::timeout(PATIENCE, future).await;
     done.unwrap_or_else(|_| panic!("did not happen within {PATIENCE:?}: {what}"))
 }
 
-/// What a command line has said.
+/// Output and exit code of a command line.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub(crate) struct CommandOutput {
     pub(crate) exit: Exit,
     pub(crate) out: String,
     pub(crate) err: String,
 }
 
-impl Said {
-    /// Returns the one JSON document that was printed.
+impl CommandOutput {
+    /// Returns the printed JSON document.
     pub(crate) fn json(&self) -> Value {
         document(self.out.as_bytes())
     }
 
-    /// Returns what was printed, if all went well.
+    /// Asserts that the command succeeded, and returns the printed text.
     pub(crate) fn done(self) -> String {
         assert_eq!(self.exit, Exit::Done, "{self:?}");
         assert_eq!(self.err, "", "{self:?}");
@@ -49,18 +49,18 @@ impl Said {
     }
 }
 
-/// Reads the one JSON document of an answer; all its keys must be written `like_this`.
+/// Parses the JSON document of an answer; all its keys must be in snake case.
 pub(crate) fn document(answer: &[u8]) -> Value {
     let text = || String::from_utf8_lossy(answer);
     let read = serde_json::from_slice(answer);
     let document: Value =
-        read.unwrap_or_else(|error| panic!("no single document ({error}): {}", text()));
+        read.unwrap_or_else(|error| panic!("not exactly one JSON document ({error}): {}", text()));
     let mut open = vec![&document];
     while let Some(value) = open.pop() {
         let fields = value.as_object().into_iter().flatten();
         for (key, value) in fields {
             let is_snake = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
-            assert!(key.chars().all(is_snake), "{key:?} is not written like_this: {}", text());
+            assert!(key.chars().all(is_snake), "{key:?} is not in snake case: {}", text());
             open.push(value);
         }
         open.extend(value.as_array().into_iter().flatten());
@@ -72,7 +72,7 @@ pub(crate) fn document(answer: &[u8]) -> Value {
 #[derive(Default)]
 pub(crate) struct Memory {
     namespaces: Mutex<BTreeMap<String, MemoryRegistry>>,
-    /// What happens to the next connection, and at which of its writes.
+    /// Fault of the next connection, and the number of the write at which it occurs.
     accident: Mutex<Option<(Then, usize)>>,
 }
 
@@ -91,13 +91,13 @@ impl Registries for Memory {
     }
 }
 
-/// The namespace `/jobs`, to be operated by command lines.
+/// The namespace `/jobs`, for command lines.
 pub(crate) struct World {
     pub(crate) memory: Memory,
     pub(crate) registry: MemoryRegistry,
 }
 
-/// A scheduler with its part in the job; its session lives as long as this.
+/// A scheduler with its job handle; dropping it ends the session.
 pub(crate) struct Member {
     pub(crate) scheduler: Scheduler,
     pub(crate) handle: JobHandle,
@@ -111,24 +111,29 @@ impl World {
     }
 
     /// Runs `ejob` on the namespace.
-    pub(crate) async fn ejob(&self, arguments: &[&str]) -> Said {
+    pub(crate) async fn ejob(&self, arguments: &[&str]) -> CommandOutput {
         self.ejob_in("/jobs", arguments).await
     }
 
-    /// Runs `ejob` on a connection that has an accident; nothing is waited for long.
-    pub(crate) async fn ejob_with(&self, then: Then, at: usize, arguments: &[&str]) -> Said {
+    /// Runs `ejob` on a connection with a fault, with a short read deadline.
+    pub(crate) async fn ejob_with(
+        &self,
+        then: Then,
+        at: usize,
+        arguments: &[&str],
+    ) -> CommandOutput {
         *self.memory.accident.lock() = Some((then, at));
         self.ejob(&[arguments, &["--timeout", "300ms"]].concat()).await
     }
 
     /// Runs `ejob` on another namespace.
-    pub(crate) async fn ejob_in(&self, namespace: &str, arguments: &[&str]) -> Said {
+    pub(crate) async fn ejob_in(&self, namespace: &str, arguments: &[&str]) -> CommandOutput {
         let mut out = Vec::new();
         let (exit, err) = self.ejob_to(&mut out, namespace, arguments).await;
-        Said { exit, out: String::from_utf8(out).unwrap(), err }
+        CommandOutput { exit, out: String::from_utf8(out).unwrap(), err }
     }
 
-    /// Runs `ejob` with something else as its standard output; returns what was said on the standard error.
+    /// Runs `ejob` with another standard output; returns the text of the standard error.
     pub(crate) async fn ejob_to(
         &self,
         out: &mut (dyn std::io::Write + Send),
@@ -141,15 +146,16 @@ impl World {
         (exit, String::from_utf8(err).unwrap())
     }
 
-    /// Adds a member with the address `10.0.0.{n}` to a job and waits until it is registered. Its item 3 fails, and so does
-    /// every item that is told to.
+    /// Adds a member with the address `10.0.0.{n}` to a job and waits until it is registered.
+    ///
+    /// Item 3 fails, and so does every run with the parameter `fail`.
     pub(crate) async fn member(&self, n: u8, job: &str) -> Member {
         let center = Arc::new(self.registry.connect());
         let builder = Scheduler::builder(center).server_ip(&format!("10.0.0.{n}")).unwrap();
         let scheduler = builder.life(n.to_string()).dialect(Dialect::V2).build().unwrap();
         let run = job_fn(|context: ShardingContext| async move {
-            let is_told = context.request_parameter() == Some("fail");
-            if is_told || context.item().index() == 3 { Err("it fails".into()) } else { Ok(()) }
+            let shall_fail = context.request_parameter() == Some("fail");
+            if shall_fail || context.item().index() == 3 { Err("it fails".into()) } else { Ok(()) }
         });
         let config = JobBuilder::new(job, 4).failover(true).description("counts").build().unwrap();
         let handle = scheduler.schedule(config, run).await.unwrap();
@@ -157,7 +163,7 @@ impl World {
         Member { scheduler, handle }
     }
 
-    /// Waits until a job is as wanted.
+    /// Waits until the job satisfies `wanted`.
     pub(crate) async fn until(&self, job: &str, what: &str, wanted: impl Fn(&JobSnapshot) -> bool) {
         let job = JobName::new(job).unwrap();
         let observer = self.registry.connect();
@@ -175,7 +181,7 @@ impl World {
         .await;
     }
 
-    /// Two members that share the four items of job `report`.
+    /// Adds two members, which share the four items of job `report`.
     pub(crate) async fn shared(&self) -> (Member, Member) {
         let members = (self.member(1, "report").await, self.member(2, "report").await);
         self.until("report", "both to share", |job| owned(job, 1) == 2 && owned(job, 2) == 2).await;
@@ -192,14 +198,14 @@ impl World {
         }
     }
 
-    /// Returns what a node holds.
+    /// Returns the data of a node as text.
     pub(crate) fn stored(&self, path: &str) -> Option<String> {
         let node = self.registry.snapshot().read(&NodePath::parse(path).unwrap()).cloned();
         node.map(|node| String::from_utf8_lossy(&node.data).into_owned())
     }
 }
 
-/// Returns how many items the member `10.0.0.{n}` has.
+/// Returns the number of items that the member `10.0.0.{n}` owns.
 pub(crate) fn owned(job: &JobSnapshot, n: u8) -> usize {
     let id = format!("10.0.0.{n}@-@{n}");
     let is_its = |item| job.owner(item).is_some_and(|owner| owner.as_str() == id);

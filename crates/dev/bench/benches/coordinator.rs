@@ -1,6 +1,7 @@
-//! How long an instance takes to decide, by number of items. It owns all of them and leads, and the registry answers at once.
+//! Decision latency of one instance by number of items. The instance is the leader and owns all
+//! items. The registry answers at once.
 
-#![expect(clippy::unwrap_used, reason = "a bench that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a bench that fails should panic")]
 
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -24,13 +25,13 @@ struct Stage {
     layout: Layout,
     coordinator: Coordinator,
     now: Now,
-    /// What the coordinator has taken since this was read.
+    /// Time that the coordinator spent on events since the last reset.
     busy: Duration,
     running: Vec<(ShardingItem, FencingToken)>,
 }
 
 impl Stage {
-    /// An instance that owns all items of a job, and has nothing to do.
+    /// Returns an instance that owns all items of a job and has nothing left to do.
     fn settled(items: u32) -> Self {
         let (job, server) = (JobName::new("bench").unwrap(), ServerIp::new("10.0.0.1").unwrap());
         let layout = Layout::new(&job);
@@ -52,13 +53,13 @@ impl Stage {
             busy: Duration::ZERO,
             running: Vec::new(),
         };
-        stage.tell(vec![Event::Connected { session, incarnation }]);
-        stage.tell(vec![Event::Registry(snapshot)]);
+        stage.feed_events(vec![Event::Connected { session, incarnation }]);
+        stage.feed_events(vec![Event::Registry(snapshot)]);
         stage
     }
 
-    /// Tells the coordinator of events and does what it wants, until it wants nothing more.
-    fn tell(&mut self, events: Vec<Event>) {
+    /// Feeds events to the coordinator and executes its commands until it issues no more.
+    fn feed_events(&mut self, events: Vec<Event>) {
         let mut out = Vec::new();
         let begin = Instant::now();
         self.coordinator.handle_all(self.now, events, &mut out);
@@ -71,8 +72,8 @@ impl Stage {
                         TxnOutcome::Committed(committed) => Reply::Committed(committed.revision),
                         TxnOutcome::Conflict(conflict) => Reply::Conflict(conflict),
                     };
-                    self.tell(vec![Event::Replied { ticket, reply }]);
-                    self.tell(vec![Event::Registry(changes)]);
+                    self.feed_events(vec![Event::Replied { ticket, reply }]);
+                    self.feed_events(vec![Event::Registry(changes)]);
                 }
                 Command::Start(items) => {
                     self.running.extend(items.iter().map(|start| (start.item, start.token)));
@@ -88,24 +89,24 @@ impl Stage {
         }
     }
 
-    /// All items run for a fire and end. Returns what the coordinator has taken.
+    /// Runs all items for one fire and ends them. Returns the time that the coordinator spent.
     fn fire(&mut self) -> Duration {
         self.busy = Duration::ZERO;
         self.now.wall_ms += 1_000;
         self.now.mono += Duration::from_secs(1);
         let (at, missed) = (FireTime(self.now.wall_ms), Vec::new());
-        self.tell(vec![Event::Fire { at, next: None, missed }]);
+        self.feed_events(vec![Event::Fire { at, next: None, missed }]);
         let outcome = Outcome::Succeeded;
         let ended = std::mem::take(&mut self.running).into_iter();
         let ends: Vec<_> = ended
             .map(|(item, token)| Event::ItemFinished { item, token, outcome, reason: None })
             .collect();
-        assert!(!ends.is_empty(), "nothing has run");
-        self.tell(ends);
+        assert!(!ends.is_empty(), "no item ran for the fire");
+        self.feed_events(ends);
         self.busy
     }
 
-    /// The change by which the registry tells once more what an item's record is.
+    /// Returns a change that repeats the record of item 0.
     fn record(&self) -> Change {
         let path = self.layout.ledger_path(ShardingItem::new(0));
         Change::Put(self.registry.read(&path).unwrap().clone())
@@ -117,11 +118,11 @@ fn handle(criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(name);
         for items in SIZES {
             let mut stage = Stage::settled(items);
-            // From the first fire on there is a last one that items may have missed.
+            // After a first fire the coordinator also checks whether items have missed one.
             stage.fire();
             let changes: Vec<_> = change.then(|| stage.record()).into_iter().collect();
             group.bench_function(BenchmarkId::from_parameter(items), |b| {
-                b.iter(|| stage.tell(vec![Event::Registry(black_box(changes.clone()))]));
+                b.iter(|| stage.feed_events(vec![Event::Registry(black_box(changes.clone()))]));
             });
         }
         group.finish();

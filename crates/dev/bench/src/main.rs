@@ -1,8 +1,8 @@
-//! Measures what coordination costs, beside what the registry itself needs for as much.
+//! Measures the cost of coordination, and of the same operations sent to the registry directly.
 #![expect(
     clippy::print_stdout,
     clippy::cast_possible_truncation,
-    reason = "a program that measures rounds what it finds and prints it"
+    reason = "a measuring program rounds its figures and prints them"
 )]
 
 mod measure;
@@ -21,7 +21,7 @@ use report::{Machine, Report, Table};
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Measures what coordination costs on ZooKeeper, beside what ZooKeeper itself needs for the same operations.
+/// Measures the cost of coordination on ZooKeeper, and of the same operations sent to it directly
 #[derive(Debug, Parser)]
 #[command(name = "ejob-bench", version)]
 struct Line {
@@ -31,27 +31,27 @@ struct Line {
     /// Only these measurements; all if none is named
     #[arg(value_enum)]
     only: Vec<Measurement>,
-    /// Measure the Java original too: the folder of its worker, with `classes` and `lib`
+    /// Also measure the Java original; the folder of its worker, with `classes` and `lib`
     #[arg(long, value_name = "FOLDER")]
     java: Option<PathBuf>,
-    /// Where all figures go as JSON
+    /// Write all figures to this file as JSON
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
-    /// Where a picture of the ratios goes
+    /// Draw the ratios into this file
     #[arg(long, value_name = "FILE")]
     svg: Option<PathBuf>,
     #[command(subcommand)]
     process: Option<Process>,
 }
 
-/// What this program starts itself again for.
+/// Subcommands for child processes of this program.
 #[derive(Debug, Subcommand)]
 enum Process {
     #[command(hide = true)]
     IdleJobsProcess { jobs: u32 },
 }
 
-/// What can be measured.
+/// Available measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Measurement {
     /// One fire: requests, round trips, times
@@ -60,21 +60,21 @@ enum Measurement {
     Resharding,
     /// An instance is lost
     Failover,
-    /// What is sent to instances that share a job
+    /// Packets sent to instances that share a job
     WatchLoad,
-    /// Many jobs that do nothing
+    /// Many idle jobs
     IdleJobs,
-    /// How late runs begin
+    /// Lateness of runs
     Lateness,
-    /// What a job costs its registry in clusters far beyond this machine, simulated
+    /// Registry load of a job in simulated clusters too large for this machine
     Scale,
-    /// What one server can do here
+    /// Capacity of one server on this machine
     Server,
-    /// The Java original beside ours; only with `--java`
+    /// The Java original compared with this project; only with `--java`
     Java,
 }
 
-/// How much is measured.
+/// Size of the settings and number of rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     Quick,
@@ -82,7 +82,7 @@ pub(crate) enum Effort {
 }
 
 impl Effort {
-    /// How often each thing is measured.
+    /// Number of rounds of each measurement.
     pub(crate) fn rounds(self) -> usize {
         match self {
             Self::Quick => 3,
@@ -96,7 +96,7 @@ async fn main() -> ExitCode {
     let line = Line::parse();
     let outcome = match line.process {
         Some(Process::IdleJobsProcess { jobs }) => {
-            measure::idle_jobs::in_a_process(jobs).await.map(|seen| println!("{seen}"))
+            measure::idle_jobs::in_a_process(jobs).await.map(|figures| println!("{figures}"))
         }
         None => run(&line).await,
     };
@@ -114,7 +114,9 @@ async fn run(line: &Line) -> Outcome<()> {
     let mut report = Report { machine: Machine::here(), tables: Vec::new() };
     println!("{}\n", report.machine);
     if line.only.contains(&Measurement::Java) && line.java.is_none() {
-        return Err("`java` needs `--java FOLDER`, the folder of the Java worker".into());
+        return Err(
+            "the measurement `java` needs `--java FOLDER`, the folder of the Java worker".into()
+        );
     }
     for &measurement in Measurement::value_variants() {
         if line.only.is_empty() || line.only.contains(&measurement) {

@@ -1,4 +1,4 @@
-//! The limit: transactions of as many operations and bytes, sent straight to the registry.
+//! The lower limit: transactions of as many operations and bytes, sent straight to the registry.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,13 +7,14 @@ use reg_center::{Lifetime, NodePath, Op, RegistryCenter, Txn, TxnOutcome};
 
 use crate::Outcome;
 
-/// Operations in one transaction of the preparation.
+/// Operations in one transaction that prepares or cleans up nodes.
 const AT_ONCE: usize = 200;
 
-/// Sends transactions of the same shape as some, one after the other, and returns how long each took.
+/// Replays `txns` with the same shape, one after the other, and returns the time of each.
 ///
-/// Each operation becomes one of its kind, with as much data, on a node whose path is as long. What has to be there before is
-/// made before, what has to be gone after is taken away after; neither is timed.
+/// Each operation becomes one of its kind, with as much data, on a node whose path is as long.
+/// Nodes that an operation needs are created before, and all nodes are deleted afterwards, both
+/// outside the measured time.
 pub(crate) async fn replay(
     center: &Arc<dyn RegistryCenter>,
     txns: &[Txn],
@@ -21,10 +22,11 @@ pub(crate) async fn replay(
     replay_after(Duration::ZERO, center, txns).await
 }
 
-/// The same, where nobody has done anything for a while before the first: the processors and the server are as they are when
-/// a fire comes.
+/// Replays `txns` like [`replay`], after an idle time.
+///
+/// Processors and server are then in the same state as before a fire.
 pub(crate) async fn replay_after(
-    lull: Duration,
+    idle_time: Duration,
     center: &Arc<dyn RegistryCenter>,
     txns: &[Txn],
 ) -> Outcome<Vec<Duration>> {
@@ -33,7 +35,7 @@ pub(crate) async fn replay_after(
         let mirrored = Mirror::of(txn)?;
         mirrored.prepare(center).await?;
         if times.is_empty() {
-            tokio::time::sleep(lull).await;
+            tokio::time::sleep(idle_time).await;
         }
         let begin = Instant::now();
         commit(center, mirrored.txn.clone()).await?;
@@ -43,12 +45,12 @@ pub(crate) async fn replay_after(
     Ok(times)
 }
 
-/// A transaction on nodes that belong to nobody else.
+/// A transaction on nodes that no job uses.
 struct Mirror {
     txn: Txn,
-    /// Nodes that must exist before.
+    /// Nodes that must exist before the transaction.
     before: Vec<NodePath>,
-    /// Nodes that exist after.
+    /// Nodes that exist after the transaction.
     after: Vec<NodePath>,
 }
 
@@ -57,10 +59,10 @@ impl Mirror {
         let mut mirror = Self { txn: Txn::new(), before: Vec::new(), after: Vec::new() };
         for (index, op) in txn.ops().iter().enumerate() {
             let path = path_as_long_as(op.path(), index)?;
-            let there = !matches!(op, Op::Create { .. } | Op::CheckAbsent { .. });
-            let stays = !matches!(op, Op::Delete { .. } | Op::CheckAbsent { .. });
-            mirror.before.extend(there.then(|| path.clone()));
-            mirror.after.extend(stays.then(|| path.clone()));
+            let exists_before = !matches!(op, Op::Create { .. } | Op::CheckAbsent { .. });
+            let exists_after = !matches!(op, Op::Delete { .. } | Op::CheckAbsent { .. });
+            mirror.before.extend(exists_before.then(|| path.clone()));
+            mirror.after.extend(exists_after.then(|| path.clone()));
             let txn = mirror.txn;
             mirror.txn = match op {
                 Op::Create { data, lifetime, .. } => txn.create(path, data.clone(), *lifetime),
@@ -97,11 +99,13 @@ async fn in_portions(
 async fn commit(center: &Arc<dyn RegistryCenter>, txn: Txn) -> Outcome<()> {
     match center.commit(txn).await? {
         TxnOutcome::Committed(_) => Ok(()),
-        TxnOutcome::Conflict(conflict) => Err(format!("the raw transaction: {conflict:?}").into()),
+        TxnOutcome::Conflict(conflict) => {
+            Err(format!("the raw transaction met a conflict: {conflict:?}").into())
+        }
     }
 }
 
-/// A path right below the root, padded to the length of another one.
+/// Returns a path right below the root, padded to the length of `path`.
 fn path_as_long_as(path: &NodePath, index: usize) -> Outcome<NodePath> {
     let number = format!("/raw{index}-");
     let missing = path.as_str().len().saturating_sub(number.len());
@@ -115,13 +119,13 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_replay_has_the_size_of_the_original_and_leaves_nothing() -> Outcome<()> {
+    async fn replay_has_the_size_of_the_original_and_leaves_no_nodes() -> Outcome<()> {
         let path = |text| NodePath::parse(text);
         let txn = Txn::new()
             .create(path("/job/sharding/0/running")?, "who", Lifetime::Ephemeral)
             .put(path("/job/coordination/ledger/0")?, "a record")
             .delete(path("/job/sharding/0/misfire")?)
-            .check_exists(path("/job/instances/somebody")?)
+            .check_exists(path("/job/instances/10.0.0.1")?)
             .check_absent(path("/job/sharding/0/disabled")?);
         let mirror = Mirror::of(&txn)?;
         assert_eq!(mirror.txn.size(), txn.size());

@@ -1,4 +1,5 @@
-//! A registry centre that notes every request: when it was sent, when it was answered, and what it was.
+//! A registry centre that records every request: the moments of sending and answer, and the
+//! transaction.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -19,7 +20,7 @@ pub(crate) struct Request {
     pub(crate) txn: Option<Txn>,
 }
 
-/// Hands everything on to another centre and keeps the requests.
+/// Forwards all calls to another centre and records the requests.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     inner: Arc<dyn RegistryCenter>,
@@ -36,7 +37,7 @@ impl Recorder {
         std::mem::take(&mut *self.requests.lock())
     }
 
-    /// Returns the centre itself, whose requests are not noted.
+    /// Returns the inner centre, whose requests are not recorded.
     pub(crate) fn unrecorded(&self) -> &Arc<dyn RegistryCenter> {
         &self.inner
     }
@@ -108,7 +109,8 @@ impl RegistryCenter for Recorder {
     }
 }
 
-/// Returns how many requests one after the other there were among some: each was sent after the one before was answered.
+/// Returns the length of the longest chain of `requests` in which each was sent after the answer to
+/// the one before.
 pub(crate) fn round_trips(requests: &[Request]) -> usize {
     let mut in_order: Vec<&Request> = requests.iter().collect();
     in_order.sort_unstable_by_key(|request| request.answered);

@@ -1,22 +1,24 @@
-//! Minimum, median and maximum of what was measured.
+//! Minimum, median and maximum of measured values.
 
 use std::fmt;
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// What the rounds of a measurement came to.
+/// Summary of the rounds of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct Spread {
     pub(crate) min: f64,
     pub(crate) median: f64,
     pub(crate) max: f64,
-    /// How many rounds.
+    /// Number of rounds.
     pub(crate) n: usize,
 }
 
 impl Spread {
-    /// Returns the spread of some values; `None` of none. The median of an even number is the greater of the two in the middle.
+    /// Returns the spread of `values`, or `None` without values.
+    ///
+    /// The median of an even number of values is the greater of the two in the middle.
     pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().collect();
         values.sort_unstable_by(f64::total_cmp);
@@ -24,13 +26,14 @@ impl Spread {
         Some(Self { min, median: values[values.len() / 2], max, n: values.len() })
     }
 
-    /// Returns the spread of some times in milliseconds; `None` of none.
+    /// Returns the spread of `times` in milliseconds, or `None` without times.
     pub(crate) fn of_times(times: impl IntoIterator<Item = Duration>) -> Option<Self> {
         Self::of(times.into_iter().map(|time| time.as_secs_f64() * 1e3))
     }
 }
 
-/// Returns the time in milliseconds that this share of all times does not exceed; `None` of no times.
+/// Returns the time in milliseconds that a share of all times does not exceed, or `None` without
+/// times.
 pub(crate) fn quantile(times: &[Duration], share: f64) -> Option<f64> {
     let mut times = times.to_vec();
     times.sort_unstable();
@@ -53,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_median_is_in_the_middle() {
+    fn median_of_an_even_number_is_the_greater_middle_value() {
         let rows = [
             (vec![3.0], [3.0, 3.0, 3.0]),
             (vec![3.0, 1.0], [1.0, 3.0, 3.0]),
@@ -68,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_quantile_is_a_time_that_its_share_does_not_exceed() {
+    fn quantile_is_the_time_that_its_share_does_not_exceed() {
         let times = [4, 1, 3, 2].map(Duration::from_millis);
         let rows = [(0.0, 1.0), (0.25, 1.0), (0.26, 2.0), (0.5, 2.0), (0.99, 4.0), (1.0, 4.0)];
         for (share, expected) in rows {

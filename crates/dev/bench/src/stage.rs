@@ -1,4 +1,4 @@
-//! What measurements run on: a server of their own, and schedulers whose requests are noted.
+//! Set-up of a measurement: a server of its own, and schedulers whose requests are recorded.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -14,15 +14,19 @@ use crate::Outcome;
 use crate::recorder::Recorder;
 use crate::report::on_or_off;
 
-/// How long anything may take before the measurement fails.
+/// Longest wait before the measurement fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// What a server has in production at least: 100 000 items and the latest transactions do not fit into much less.
+/// Heap of the server in MiB, as in production: 100 000 items and the latest transactions do not
+/// fit into much less.
 const HEAP_MIB: u32 = 1_024;
-/// How often a status is looked at.
-const GLANCE: Duration = Duration::from_millis(1);
-/// How much longer it is not looked at than that takes, and at most: a status lists all items, and is answered before anything else.
-const REST: u32 = 10;
-const LONGEST_REST: Duration = Duration::from_millis(25);
+/// Shortest pause between two status requests.
+const POLL_INTERVAL: Duration = Duration::from_millis(1);
+/// Pause after a status request, as a multiple of the request's time.
+///
+/// A status lists all items, and the driver answers it before all other events.
+const PAUSE_FACTOR: u32 = 10;
+/// Longest pause between two status requests.
+const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
 /// A ZooKeeper server for one measurement.
 #[derive(Debug)]
@@ -31,15 +35,15 @@ pub(crate) struct Stage {
     fsync: bool,
 }
 
-/// One process, as far as the registry is concerned: a session and a scheduler.
+/// A session and a scheduler, like those of one process.
 #[derive(Debug)]
-pub(crate) struct Member {
+pub(crate) struct Instance {
     pub(crate) center: Arc<Recorder>,
     pub(crate) scheduler: Scheduler,
 }
 
 impl Stage {
-    /// Starts a server that forces each transaction to the disk, or does not.
+    /// Starts a server, with or without fsync of each transaction.
     pub(crate) fn set(fsync: bool) -> Outcome<Self> {
         let options = ServerOptions::default().fsync(fsync).tick(Duration::from_millis(500));
         let options = options.heap_mib(HEAP_MIB);
@@ -50,34 +54,36 @@ impl Stage {
         on_or_off(self.fsync)
     }
 
-    /// Returns where the server is, as clients take it.
+    /// Returns the server's connect string for clients.
     pub(crate) fn connect_string(&self) -> String {
         self.server.connect_string()
     }
 
-    /// Returns the requests that clients have sent, by the server's own count. It contains pings.
+    /// Returns the number of requests from clients, by the server's own count, with pings.
     pub(crate) fn request_count(&self) -> Outcome<u64> {
         Ok(self.server.request_count()?)
     }
 
-    /// Returns the packets that the server has sent: answers, notifications of watches.
+    /// Returns the number of packets that the server has sent: answers and watch events.
     pub(crate) fn sent_count(&self) -> Outcome<u64> {
         Ok(self.server.sent_count()?)
     }
 
     /// Opens a session for a scheduler on a host of its own.
-    pub(crate) async fn member(&self, namespace: &str, host: u32) -> Outcome<Member> {
+    pub(crate) async fn instance(&self, namespace: &str, host: u32) -> Outcome<Instance> {
         let center = Arc::new(Recorder::new(self.session(namespace).await?));
         let scheduler = scheduler_on(Arc::clone(&center) as Arc<dyn RegistryCenter>, host)?;
-        Ok(Member { center, scheduler })
+        Ok(Instance { center, scheduler })
     }
 
-    /// The same, without anybody who keeps requests: for what is measured in memory.
+    /// Opens a session for a scheduler like [`Stage::instance`], without a recorder.
+    ///
+    /// Recorded requests would add to measured memory.
     pub(crate) async fn unrecorded(&self, namespace: &str, host: u32) -> Outcome<Scheduler> {
         scheduler_on(self.session(namespace).await?, host)
     }
 
-    /// Opens a session for nobody in particular.
+    /// Opens a session without a scheduler.
     pub(crate) async fn session(&self, namespace: &str) -> Outcome<Arc<dyn RegistryCenter>> {
         let url = format!("zk://{}/{namespace}", self.connect_string());
         let options = ZookeeperOptions::parse_url(&url)?.session_timeout(Duration::from_secs(20));
@@ -90,27 +96,29 @@ fn scheduler_on(center: Arc<dyn RegistryCenter>, host: u32) -> Outcome<Scheduler
     Ok(Scheduler::builder(center).server_ip(&ip)?.build()?)
 }
 
-impl Member {
-    /// Leaves in an orderly way.
+impl Instance {
+    /// Shuts down the scheduler and closes the session.
     pub(crate) async fn leave(self) -> Outcome<()> {
         self.scheduler.shutdown(PATIENCE).await;
         Ok(self.center.close().await?)
     }
 
-    /// Is lost: its session ends at once, and nothing is handed over.
+    /// Simulates the loss of the process: ends the session at once, without a shutdown.
     pub(crate) async fn crash(self) -> Outcome<()> {
         self.scheduler.abort();
         Ok(self.center.close().await?)
     }
 }
 
-/// Waits until a job owns this many items here and runs none.
+/// Waits until the instance of `handle` owns `items` items and runs none.
 pub(crate) async fn settled(handle: &JobHandle, items: usize) -> Outcome<()> {
     let is_settled = |status: &JobStatus| status.owned.len() == items && status.running.is_empty();
-    until(handle, &format!("{items} items here, none running"), is_settled).await
+    until(handle, &format!("the instance to own {items} items and to run none"), is_settled).await
 }
 
-/// Waits until a job's status is as wanted; `what` says how. It may have been so for [`LONGEST_REST`] if there are very many items.
+/// Waits until a job's status satisfies a condition. `what` names the condition in the error.
+///
+/// With very many items the condition can hold for [`LONGEST_PAUSE`] before this returns.
 pub(crate) async fn until(
     handle: &JobHandle,
     what: &str,
@@ -122,19 +130,19 @@ pub(crate) async fn until(
             if is_wanted(&handle.status().await?) {
                 return Ok(());
             }
-            let rest = (begin.elapsed() * REST).min(LONGEST_REST);
-            tokio::time::sleep(GLANCE.max(rest)).await;
+            let pause = (begin.elapsed() * PAUSE_FACTOR).min(LONGEST_PAUSE);
+            tokio::time::sleep(POLL_INTERVAL.max(pause)).await;
         }
     };
     within(what, look).await?
 }
 
-/// Waits for something, but not for ever.
+/// Waits for a future for at most [`PATIENCE`]. `what` names it in the error.
 pub(crate) async fn within<T>(what: &str, wait: impl Future<Output = T>) -> Outcome<T> {
     timeout(PATIENCE, wait).await.map_err(|_| format!("waited {PATIENCE:?} for {what}").into())
 }
 
-/// Describes a job with whatever flags are measured.
+/// Returns `config` with the measured flags.
 pub(crate) fn with_flags(mut config: JobConfig, monitor: bool, failover: bool) -> JobConfig {
     config.monitor_execution = monitor;
     config.failover = failover;

@@ -1,10 +1,10 @@
-//! Everything that can end a run before its verdict.
+//! Errors that end a run before its verdict.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Why a run has no verdict.
+/// Failure of the harness: the run has no verdict.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -15,40 +15,40 @@ pub enum Error {
         action: &'static str,
         /// The file.
         path: PathBuf,
-        /// The answer of the operating system.
+        /// The error of the operating system.
         source: io::Error,
     },
     /// The folder of a run holds files already.
     #[error("{} is not empty; valid is a folder that is empty or missing", .0.display())]
     NotEmpty(PathBuf),
-    /// The operating system refused something else.
-    #[error("the operating system refused a call")]
+    /// Another call to the operating system failed.
+    #[error("a call to the operating system failed")]
     System(#[source] io::Error),
     /// A ZooKeeper server failed.
     #[error(transparent)]
     Zookeeper(#[from] zookeeper_fixture::Error),
-    /// A variable of a script's environment cannot be used.
-    #[error("the environment variable {name}: {reason}")]
+    /// A variable of a script's environment is missing or invalid.
+    #[error("the environment variable {name} is missing or invalid: {reason}")]
     Variable {
         /// The variable.
         name: &'static str,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// A JSON document cannot be read or written.
-    #[error("{} holds no valid JSON", .path.display())]
+    #[error("{} is not valid JSON", .path.display())]
     Json {
         /// The file.
         path: PathBuf,
-        /// Where and why.
+        /// The place and the cause.
         source: serde_json::Error,
     },
     /// A history cannot be read.
-    #[error("the history {}", .path.display())]
+    #[error("cannot read the history {}", .path.display())]
     History {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         source: job_history::Error,
     },
     /// The configuration of a job could not be read back.
@@ -56,13 +56,13 @@ pub enum Error {
     ReadBack {
         /// The job.
         job: String,
-        /// The last answer.
+        /// The last output of the command.
         reason: String,
     },
-    /// Items did not run although there were no faults.
-    #[error("after {after:?} without faults there are no runs of: {missing}")]
+    /// Items did not run in the absence of faults.
+    #[error("without faults, these did not run within {after:?}: {missing}")]
     NotCalm {
-        /// How long the harness waited.
+        /// The time that the harness waited.
         after: Duration,
         /// The items.
         missing: String,
@@ -70,7 +70,7 @@ pub enum Error {
     /// A thread of the harness panicked.
     #[error("a thread of the harness panicked")]
     Thread,
-    /// The evidence cannot be judged.
+    /// The evidence is incomplete or invalid.
     #[error("the run cannot be judged: {0}")]
     Judge(String),
 }

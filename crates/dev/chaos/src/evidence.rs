@@ -1,10 +1,10 @@
-//! The facts that a run leaves behind: the input of the judge, kept as one JSON file.
+//! Evidence of a run: the input of the judge, stored as one JSON file.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// All facts of one run. Times are milliseconds since 1970 UTC.
+/// All facts of a run. Times are milliseconds since 1970 UTC.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// The seed that the plan was drawn from.
@@ -23,7 +23,7 @@ pub struct Evidence {
     pub events: Vec<EventRow>,
     /// The faults that took place.
     pub faults: Vec<Fault>,
-    /// Broken promises that the harness saw itself, such as a panic of a worker.
+    /// Broken promises that the harness itself observed, such as a panic of a worker.
     pub incidents: Vec<String>,
 }
 
@@ -32,15 +32,15 @@ pub struct Evidence {
 pub struct JobFacts {
     /// The name of the job.
     pub name: String,
-    /// Whether the job is monitored. Fires of a job without monitoring are counted, not judged.
+    /// True if the job is monitored. Fires of a job without monitoring are counted, not judged.
     pub monitored: bool,
-    /// Whether another instance takes over the runs of a lost one.
+    /// True if failover is on: another instance takes over the runs of a lost one.
     pub failover: bool,
     /// The configurations in the order in which they took effect; at least one.
     pub configs: Vec<ConfigSpan>,
 }
 
-/// A configuration. It is in force for sure from `settled_ms` until the next one's `from_ms`.
+/// A configuration. It is certainly in force from `settled_ms` until the next one's `from_ms`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConfigSpan {
     /// The earliest instant at which it can have taken effect: the start of the command.
@@ -53,7 +53,7 @@ pub struct ConfigSpan {
     pub total: u32,
 }
 
-/// Which end of a run a line is about.
+/// Begin or end of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Phase {
@@ -66,9 +66,9 @@ pub enum Phase {
 /// A line that a script wrote.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
-    /// Which end of the run.
+    /// Begin or end.
     pub phase: Phase,
-    /// When, by the script's clock.
+    /// The time by the script's clock.
     pub at_ms: i64,
     /// The process id of the script.
     pub pid: u32,
@@ -99,15 +99,15 @@ pub struct FireRow {
     pub fire_ms: i64,
     /// The outcome, a word of `job_history::FireOutcome`.
     pub outcome: String,
-    /// Why it did not run, or how its run failed.
+    /// The reason why the fire did not run, or the failure of its run.
     pub reason: Option<String>,
-    /// Why it ran last: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
+    /// The source of its last run: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
     pub source: Option<String>,
     /// The token of its last run.
     pub token: Option<u64>,
-    /// The instance that ran it last.
+    /// The instance of its last run.
     pub instance: Option<String>,
-    /// When its last run began, by the clock of that instance.
+    /// The start of its last run, by the clock of that instance.
     #[serde(default)]
     pub began_ms: Option<i64>,
     /// The exclusive end of a gap that begins with this fire.
@@ -119,7 +119,7 @@ pub struct FireRow {
 pub struct EventRow {
     /// The server IP of the worker whose history has the row.
     pub worker: String,
-    /// When, by the clock of the instance.
+    /// The time by the clock of the instance.
     pub at_ms: i64,
     /// The name of the job.
     pub job: String,
@@ -127,9 +127,9 @@ pub struct EventRow {
     pub instance: Option<String>,
     /// The kind, such as `missed`.
     pub kind: String,
-    /// The item; `None` if the event is about all items of the instance.
+    /// The item; `None` if the event concerns all items of the instance.
     pub item: Option<u32>,
-    /// The fire, if it is about one.
+    /// The scheduled fire time, if the event concerns a fire.
     pub fire_ms: Option<i64>,
     /// The event as a sentence.
     pub text: String,
@@ -145,13 +145,13 @@ pub enum FaultKind {
     Stop,
     /// SIGTERM of a worker, until its next start.
     Terminate,
-    /// A worker ended because the registry was out at its start, until its next start.
+    /// The worker ended because the registry was unreachable at its start, until its next start.
     Ended,
-    /// One ZooKeeper server is killed, until it serves again.
+    /// SIGKILL of one ZooKeeper server, until it serves again.
     ServerDown,
-    /// All ZooKeeper servers are killed, until they serve again.
+    /// SIGKILL of all ZooKeeper servers, until they serve again.
     Outage,
-    /// A command of an operator, until it has ended.
+    /// A command of an operator, until its end.
     Command,
 }
 
@@ -169,7 +169,7 @@ impl fmt::Display for FaultKind {
     }
 }
 
-/// A fault and how long it lasted.
+/// A fault with its begin and end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Fault {
     /// The kind.
@@ -177,8 +177,8 @@ pub struct Fault {
     /// The server IP of the worker, the number of the ZooKeeper server, or the command line with
     /// its exit code.
     pub target: String,
-    /// When it began.
+    /// The begin.
     pub from_ms: i64,
-    /// When it was over.
+    /// The end.
     pub until_ms: i64,
 }

@@ -1,4 +1,4 @@
-//! The jobs: the file that all workers run, and the script of all items.
+//! The jobs: the file that all workers run, and the script that all items run.
 
 use std::fs::{File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -22,11 +22,11 @@ pub(crate) struct Declared {
     pub(crate) failover: bool,
     /// Further fields of the job's table.
     fields: &'static str,
-    /// How long a script takes, in milliseconds: the least and the most.
-    takes_ms: (u64, u64),
+    /// Minimum and maximum duration of a script, in milliseconds.
+    duration_ms: (u64, u64),
 }
 
-/// One job for each way of treating a fire that did not run in time.
+/// One job for each policy for fires that did not run in time.
 pub(crate) const JOBS: [Declared; 4] = [
     Declared {
         name: "a",
@@ -35,7 +35,7 @@ pub(crate) const JOBS: [Declared; 4] = [
         monitored: true,
         failover: true,
         fields: "",
-        takes_ms: (20, 300),
+        duration_ms: (20, 300),
     },
     Declared {
         name: "b",
@@ -44,7 +44,7 @@ pub(crate) const JOBS: [Declared; 4] = [
         monitored: true,
         failover: true,
         fields: "misfire = true",
-        takes_ms: (1_000, 8_000),
+        duration_ms: (1_000, 8_000),
     },
     Declared {
         name: "c",
@@ -53,7 +53,7 @@ pub(crate) const JOBS: [Declared; 4] = [
         monitored: true,
         failover: true,
         fields: "catch_up = { window = \"5m\", max = 100 }",
-        takes_ms: (20, 200),
+        duration_ms: (20, 200),
     },
     Declared {
         name: "d",
@@ -62,14 +62,14 @@ pub(crate) const JOBS: [Declared; 4] = [
         monitored: false,
         failover: false,
         fields: "monitor_execution = false",
-        takes_ms: (20, 500),
+        duration_ms: (20, 500),
     },
 ];
 
-/// Returns the file of jobs. Each script is `program item …`, which appends to `lines`.
+/// Returns the text of the jobs file. Each script is `program item …` and appends to `lines`.
 pub(crate) fn file(program: &Path, lines: &Path, seed: u64) -> String {
     let table = |job: &Declared| {
-        let Declared { name, cron, total, failover, fields, takes_ms: (least, most), .. } = job;
+        let Declared { name, cron, total, failover, fields, duration_ms: (least, most), .. } = job;
         let arguments = [
             program.display().to_string(),
             "item".to_owned(),
@@ -86,18 +86,19 @@ pub(crate) fn file(program: &Path, lines: &Path, seed: u64) -> String {
     JOBS.iter().map(table).collect()
 }
 
-/// The script of an item: writes a line, takes its time, writes another line.
+/// The script of an item: writes a line, waits, and writes another line.
 #[derive(Clone, Debug, Args)]
 pub struct ItemArguments {
-    /// The file that the lines are appended to
+    /// The file to which the lines are appended
     lines: PathBuf,
-    /// The least time that it takes, in milliseconds
+    /// The minimum duration, in milliseconds
     least_ms: u64,
-    /// The most time that it takes, in milliseconds
+    /// The maximum duration, in milliseconds
     most_ms: u64,
-    /// The seed that the time is drawn from, together with the item and its fire
+    /// The seed of the duration, together with the item and its fire
     seed: u64,
     /// The context, if the worker passes it as an argument; the script reads its environment
+    /// instead
     context: Option<String>,
 }
 
@@ -105,7 +106,7 @@ impl ItemArguments {
     /// Runs the script.
     ///
     /// # Errors
-    /// A variable of the environment is missing or unreadable, or the file cannot be written.
+    /// A variable of the environment is missing or invalid, or the file cannot be written.
     pub fn run(&self) -> Result<(), Error> {
         let mut line = Line {
             phase: Phase::Begin,
@@ -120,13 +121,13 @@ impl ItemArguments {
         };
         self.append(&mut line)?;
         let draw = self.seed ^ line.fire_ms.unsigned_abs() ^ (u64::from(line.item) << 48);
-        let takes_ms = fastrand::Rng::with_seed(draw).u64(self.least_ms..=self.most_ms);
-        thread::sleep(Duration::from_millis(takes_ms));
+        let duration_ms = fastrand::Rng::with_seed(draw).u64(self.least_ms..=self.most_ms);
+        thread::sleep(Duration::from_millis(duration_ms));
         line.phase = Phase::End;
         self.append(&mut line)
     }
 
-    /// Appends a line by one write, so that lines of several scripts do not mix.
+    /// Appends a line by one write, so that lines of several scripts never mix.
     fn append(&self, line: &mut Line) -> Result<(), Error> {
         line.at_ms = Timestamp::now().as_millisecond();
         let text = serde_json::to_string(line);
@@ -151,7 +152,7 @@ fn number<T: std::str::FromStr<Err: std::fmt::Display>>(name: &'static str) -> R
 pub(crate) struct LineReader {
     path: PathBuf,
     lines: Vec<Line>,
-    /// How many bytes have been read as whole lines.
+    /// Number of bytes that were read as complete lines.
     read: u64,
 }
 
@@ -160,7 +161,7 @@ impl LineReader {
         Self { path, lines: Vec::new(), read: 0 }
     }
 
-    /// Returns the lines that were written since the last call. A missing file has none.
+    /// Returns the lines written since the last call. A missing file has none.
     pub(crate) fn read_on(&mut self) -> Result<&[Line], Error> {
         let known = self.lines.len();
         if !self.path.exists() {
@@ -172,19 +173,19 @@ impl LineReader {
             file.read_to_string(&mut text)
         });
         read.map_err(Error::file("read", &self.path))?;
-        let whole = text.rfind('\n').map_or(0, |end| end + 1);
-        self.read += whole as u64;
+        let complete = text.rfind('\n').map_or(0, |end| end + 1);
+        self.read += complete as u64;
         let parse = |line: &str| {
             let path = self.path.clone();
             serde_json::from_str(line).map_err(|source| Error::Json { path, source })
         };
-        for line in text[..whole].lines().map(parse) {
+        for line in text[..complete].lines().map(parse) {
             self.lines.push(line?);
         }
         Ok(&self.lines[known..])
     }
 
-    /// Returns all lines that were written until now.
+    /// Returns all lines.
     pub(crate) fn into_lines(mut self) -> Result<Vec<Line>, Error> {
         self.read_on()?;
         Ok(self.lines)
@@ -196,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_line_is_read_once_and_only_when_it_is_whole() {
+    fn each_line_is_read_once_and_only_when_complete() {
         let folder = env::temp_dir().join(format!("chaos-lines-{}", process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("lines.jsonl");

@@ -1,4 +1,4 @@
-//! What the harness itself did and saw, shown as it happens and kept for the judge.
+//! Log of the harness: faults and incidents, printed at once and kept for the judge.
 
 use std::fs::File;
 use std::io::Write as _;
@@ -29,30 +29,30 @@ impl Journal {
         Self { start: Instant::now(), inner: Mutex::new(inner) }
     }
 
-    /// Shows and logs a line.
-    #[expect(clippy::print_stdout, reason = "the program shows what it does")]
-    pub(crate) fn say(&self, text: &str) {
+    /// Prints and logs a line.
+    #[expect(clippy::print_stdout, reason = "the program prints its progress")]
+    pub(crate) fn log(&self, text: &str) {
         let seconds = self.start.elapsed().as_secs_f64();
         let time = crate::judge::clock(now_ms());
         let line = format!("{time} {seconds:7.1} s  {text}");
         println!("{line}");
-        // The log is a convenience: a full disk shows elsewhere.
+        // The log is a convenience, and a full disk fails other writes.
         let _ = writeln!(self.inner.lock().log, "{line}");
     }
 
-    /// Keeps a fault that is over.
+    /// Keeps a fault that has ended now.
     pub(crate) fn fault(&self, kind: FaultKind, target: impl Into<String>, from_ms: i64) {
         let fault = Fault { kind, target: target.into(), from_ms, until_ms: now_ms() };
         self.inner.lock().faults.push(fault);
     }
 
-    /// Keeps a broken promise.
+    /// Logs and keeps a broken promise.
     pub(crate) fn incident(&self, text: String) {
-        self.say(&format!("INCIDENT: {text}"));
+        self.log(&format!("INCIDENT: {text}"));
         self.inner.lock().incidents.push(text);
     }
 
-    /// Takes what was kept.
+    /// Takes all faults and incidents.
     pub(crate) fn take(&self) -> (Vec<Fault>, Vec<String>) {
         let mut inner = self.inner.lock();
         (std::mem::take(&mut inner.faults), std::mem::take(&mut inner.incidents))

@@ -1,4 +1,4 @@
-//! The program: carries out a run and judges it, judges a kept run again, or is the script of an item.
+//! The program: plays and judges a run, judges a kept run again, or runs as the script of an item.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use chaos::run::{Setup, read, run};
 use chaos::{Error, plan::Plan};
 use clap::{Args, Parser, Subcommand};
 
-/// Random faults on real workers, and a judge of every scheduled fire.
+/// Random faults on real worker processes, and a judge of every scheduled fire.
 #[derive(Debug, Parser)]
 #[command(name = "ejob-chaos")]
 struct CommandLine {
@@ -23,14 +23,14 @@ struct CommandLine {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Carry out a run and judge it
+    /// Play a run and judge it
     Run(RunArguments),
-    /// Judge a run that was kept
+    /// Judge a kept run
     Judge {
         /// The folder of the run
         folder: PathBuf,
     },
-    /// Be the script of an item
+    /// Run as the script of an item
     #[command(hide = true)]
     Item(ItemArguments),
 }
@@ -40,16 +40,16 @@ struct RunArguments {
     /// The program `ejob`
     #[arg(long)]
     ejob: PathBuf,
-    /// How long faults go on
+    /// Duration of the faults, in minutes
     #[arg(long, default_value_t = 9, value_parser = clap::value_parser!(u64).range(1..=600))]
     minutes: u64,
-    /// The seed of all random choices [default: drawn, and printed]
+    /// Seed of all random choices [default: drawn and printed]
     #[arg(long)]
     seed: Option<u64>,
-    /// The folder for everything that the run leaves behind, empty or missing
+    /// Folder for the files of the run, empty or missing
     #[arg(long, value_name = "DIR")]
     keep: Option<PathBuf>,
-    /// The folder in which runs have a folder of their own without `--keep`
+    /// Parent of the run folders if `--keep` is missing
     #[arg(long, value_name = "DIR", default_value = "target/chaos")]
     runs: PathBuf,
     /// Only print the plan of the seed
@@ -79,7 +79,7 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 }
 
 impl RunArguments {
-    #[expect(clippy::print_stdout, reason = "the program shows what it does")]
+    #[expect(clippy::print_stdout, reason = "the program prints the plan")]
     fn run(self) -> Result<bool, Error> {
         let seed = self.seed.unwrap_or_else(|| fastrand::u64(0..1_000_000));
         let length = Duration::from_secs(self.minutes * 60);
@@ -95,14 +95,14 @@ impl RunArguments {
     }
 }
 
-/// Prints the verdict, and writes it in full into the folder.
-#[expect(clippy::print_stdout, reason = "the program shows what it found")]
+/// Prints the verdict, and writes the full report into the folder.
+#[expect(clippy::print_stdout, reason = "the program prints the verdict")]
 fn verdict(evidence: &Evidence, folder: &Path) -> Result<bool, Error> {
     let judgement = judge(evidence).map_err(Error::Judge)?;
     let report = |in_full| Report { evidence, judgement: &judgement, in_full };
     let path = folder.join("report.txt");
     let text = report(true).to_string();
     fs::write(&path, text).map_err(|source| Error::File { action: "write", path, source })?;
-    println!("\n{}kept in {}", report(false), folder.display());
+    println!("\n{}the files are in {}", report(false), folder.display());
     Ok(judgement.is_clean())
 }

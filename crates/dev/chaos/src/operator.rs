@@ -1,4 +1,4 @@
-//! The commands of operators, and the configurations that they lead to.
+//! Commands of operators, and the configurations that result from them.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -16,18 +16,20 @@ use crate::journal::{Journal, now_ms};
 use crate::plan::CommandStep;
 use crate::workers::Launch;
 
-/// How long a command may take: its longest wait for a connection and for one reading, and a drain.
+/// Limit of a command: its longest waits for a connection and for a read, and a drain.
 const COMMAND_LIMIT: Duration = Duration::from_secs(45);
-/// How long the harness tries to read a configuration back, the outage included.
+/// Limit of the attempts to read a configuration back, including an outage.
 const READ_BACK_LIMIT: Duration = Duration::from_secs(60);
-/// How long after a configuration was read back all instances have it, and have assigned items
-/// for it. A session timeout is longer than any delay of a notification.
+/// Time in milliseconds after which all instances have a configuration and have assigned items for
+/// it, counted from its read-back.
+///
+/// A session timeout is longer than any delay of a notification.
 const SETTLING_MS: i64 = 4_000;
-/// How often a command that takes another one back is tried, as during the outage.
+/// Maximum number of attempts of an undo command, which may fail during an outage.
 const UNDO_TRIES: usize = 4;
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// What became of a command.
+/// Result of a command.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// The exit code; `None` if the command was killed at its limit.
@@ -36,13 +38,13 @@ pub(crate) struct Answer {
     pub(crate) err: String,
 }
 
-/// An operator with a terminal.
+/// An operator that runs `ejob` commands.
 #[derive(Debug)]
 pub(crate) struct Operator<'a> {
     launch: Launch,
     journal: &'a Journal,
     configs: BTreeMap<&'static str, Vec<ConfigSpan>>,
-    /// How often each exit code came.
+    /// Number of commands by exit code.
     pub(crate) codes: BTreeMap<i32, usize>,
 }
 
@@ -57,7 +59,7 @@ impl<'a> Operator<'a> {
         Self { launch, journal, configs, codes: BTreeMap::new() }
     }
 
-    /// Carries out the steps one after the other, each not before its time since `start`.
+    /// Plays the steps one after the other, each not before its time since `start`.
     pub(crate) fn play(&mut self, steps: &[CommandStep], start: Instant) -> Result<(), Error> {
         let mut later_by = Duration::ZERO;
         for CommandStep { at, arguments, undo } in steps {
@@ -65,38 +67,39 @@ impl<'a> Operator<'a> {
             later_by = later_by.max(Instant::now().saturating_duration_since(due));
             thread::sleep(due.saturating_duration_since(Instant::now()));
             let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-            self.act(&words)?;
+            self.run_and_log(&words)?;
             if let Some((after, undo)) = undo {
                 thread::sleep(*after);
                 let words: Vec<&str> = undo.iter().map(String::as_str).collect();
-                // What stays held back would keep later faults from meeting anything.
+                // A job or server that stays paused or disabled would hide the effects of later
+                // faults.
                 for _ in 0..UNDO_TRIES {
-                    if self.act(&words)? == Some(0) {
+                    if self.run_and_log(&words)? == Some(0) {
                         break;
                     }
                 }
             }
         }
         if later_by > Duration::from_secs(1) {
-            self.journal.say(&format!("commands were up to {later_by:?} later than planned"));
+            self.journal.log(&format!("commands were up to {later_by:?} later than planned"));
         }
         Ok(())
     }
 
-    /// Runs a command, keeps what became of it, and returns its exit code.
-    fn act(&mut self, words: &[&str]) -> Result<Option<i32>, Error> {
+    /// Runs a command, logs and keeps its result, and returns its exit code.
+    fn run_and_log(&mut self, words: &[&str]) -> Result<Option<i32>, Error> {
         let from_ms = now_ms();
         let line = words.join(" ");
         let answer = self.run(words)?;
         let outcome = match answer.code {
-            None => format!("no end within {COMMAND_LIMIT:?}"),
+            None => format!("did not end within {COMMAND_LIMIT:?}"),
             Some(code) => format!("exit code {code}"),
         };
-        self.journal.say(&format!("ejob {line}: {outcome} {}", answer.err.trim_end()));
+        self.journal.log(&format!("ejob {line}: {outcome} {}", answer.err.trim_end()));
         self.journal.fault(FaultKind::Command, format!("ejob {line}: {outcome}"), from_ms);
         match answer.code {
             None => self.journal.incident(format!("ejob {line}: {outcome}")),
-            // 101 is a panic; 2 is a command line that the harness got wrong.
+            // 101 is a panic; 2 is a command line that the harness built wrong.
             Some(101 | 2) => {
                 self.journal.incident(format!("ejob {line}: {outcome}: {}", answer.err));
             }
@@ -108,7 +111,7 @@ impl<'a> Operator<'a> {
         Ok(answer.code)
     }
 
-    /// Reads the configuration that is in force after a change, whatever became of the command.
+    /// Reads the configuration in force after a change, whatever the result of the command.
     fn read_back(&mut self, job: &str, from_ms: i64) -> Result<(), Error> {
         let (cron, total) = self.config(job)?;
         let settled_ms = now_ms() + SETTLING_MS;
@@ -142,9 +145,9 @@ impl<'a> Operator<'a> {
         }
     }
 
-    /// Runs `ejob` until its end, or kills it at the limit.
+    /// Runs `ejob` until it ends, or kills it at the limit.
     pub(crate) fn run(&self, words: &[&str]) -> Result<Answer, Error> {
-        // Files, because a pipe that is not read would hold the command up.
+        // Files, because a full pipe would block the command.
         let (out, err) = (self.file("out"), self.file("err"));
         let create = |path: &PathBuf| File::create(path).map_err(Error::file("create", path));
         let mut command = self.launch.ejob();
@@ -173,7 +176,7 @@ impl<'a> Operator<'a> {
         self.launch.folder.join(format!("command.{name}"))
     }
 
-    /// Takes everything back that holds jobs, servers or items.
+    /// Resumes and enables all jobs and items.
     pub(crate) fn release_all(&mut self) -> Result<(), Error> {
         let deadline = Instant::now() + READ_BACK_LIMIT;
         for job in &JOBS {
@@ -193,7 +196,7 @@ impl<'a> Operator<'a> {
                     if Instant::now() >= deadline {
                         let line = words.join(" ");
                         self.journal.incident(format!(
-                            "ejob {line} after the faults: exit code {:?}: {}",
+                            "ejob {line} after the faults: exit code {:?}; valid is 0: {}",
                             answer.code, answer.err
                         ));
                         break;
@@ -205,13 +208,13 @@ impl<'a> Operator<'a> {
         Ok(())
     }
 
-    /// Asks `ejob doctor` until it finds no error, within a limit.
+    /// Runs `ejob doctor` until it finds no error, within a limit.
     pub(crate) fn check_health(&self, limit: Duration) -> Result<(), Error> {
         let deadline = Instant::now() + limit;
         loop {
             let answer = self.run(&["doctor", "--twice", "5s", "--least", "warning"])?;
             if answer.code == Some(0) {
-                self.journal.say("ejob doctor finds no error");
+                self.journal.log("ejob doctor finds no error");
                 return Ok(());
             }
             if Instant::now() >= deadline {
@@ -225,7 +228,7 @@ impl<'a> Operator<'a> {
         }
     }
 
-    /// Returns the jobs with the configurations that they had.
+    /// Returns the jobs with their configurations.
     pub(crate) fn jobs(&self) -> Vec<JobFacts> {
         let facts = |job: &crate::jobs::Declared| JobFacts {
             name: job.name.to_owned(),

@@ -1,17 +1,18 @@
-//! The plan of a run: all random choices, drawn from the seed before anything starts.
+//! Plan of a run: all random choices, drawn from the seed before the run starts.
 
 use std::fmt;
 use std::time::Duration;
 
 use fastrand::Rng;
 
-/// How many workers there are.
+/// Number of workers.
 pub const WORKERS: usize = 4;
-/// How many ZooKeeper servers there are.
+/// Number of ZooKeeper servers.
 pub const SERVERS: usize = 3;
-/// How long the outage of all ZooKeeper servers lasts.
+/// Duration of the outage of all ZooKeeper servers.
 const OUTAGE: Duration = Duration::from_secs(15);
-/// How long a worker is left alone after a fault, so that most faults meet a worker that works.
+/// Time in milliseconds without another fault of the same worker, so that most faults hit a running
+/// worker.
 const RECOVERY_MS: u64 = 3_000;
 /// The names of the jobs; [`crate::jobs`] declares them.
 const JOBS: [&str; 4] = ["a", "b", "c", "d"];
@@ -30,7 +31,7 @@ pub struct Plan {
 /// A fault of a worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerStep {
-    /// When, since the start of the faults.
+    /// Time since the start of the faults.
     pub at: Duration,
     /// The index of the worker.
     pub worker: usize,
@@ -41,33 +42,33 @@ pub struct WorkerStep {
 /// A fault of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerFault {
-    /// SIGKILL, and a new start after this time.
+    /// SIGKILL, and a start after this time.
     Kill(Duration),
     /// SIGSTOP, and SIGCONT after this time.
     Stop(Duration),
-    /// SIGTERM, and a new start this long after the end.
+    /// SIGTERM, and a start this long after the end.
     Terminate(Duration),
 }
 
 /// A fault of ZooKeeper servers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerStep {
-    /// When, since the start of the faults.
+    /// Time since the start of the faults.
     pub at: Duration,
-    /// The index of the server that is killed; `None` for all of them.
+    /// The index of the killed server; `None` for all servers.
     pub server: Option<usize>,
-    /// How long it is down.
+    /// Time until the server starts again.
     pub down: Duration,
 }
 
 /// A command of an operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CommandStep {
-    /// When, since the start of the faults or the end of the command before, whichever is later.
+    /// Time since the start of the faults, or the end of the command before if that is later.
     pub at: Duration,
     /// The arguments of `ejob`.
     pub arguments: Vec<String>,
-    /// The command that takes it back, and how long after its end.
+    /// The command that undoes it, and its delay after the end of the first command.
     pub undo: Option<(Duration, Vec<String>)>,
 }
 
@@ -76,7 +77,7 @@ impl Plan {
     #[must_use]
     pub fn draw(seed: u64, length: Duration) -> Self {
         let mut rng = Rng::with_seed(seed);
-        // A generator for each part: a change of one part leaves the others as they are.
+        // One generator for each part, so that a change of one part does not change the others.
         let (mut workers, mut servers, mut commands) = (rng.fork(), rng.fork(), rng.fork());
         Self {
             workers: draw_workers(&mut workers, length),
@@ -133,7 +134,7 @@ fn draw_servers(rng: &mut Rng, length: Duration) -> Vec<ServerStep> {
         }
         let server = rng.usize(0..SERVERS);
         let down = between(rng, 500, 10_000);
-        // A server that is down when the outage begins would be one fault with it.
+        // A server that is still down when the outage begins would merge the two faults.
         let down = if has_outage { down } else { down.min(outage_at.saturating_sub(at)) };
         if down >= Duration::from_millis(500) {
             steps.push(ServerStep { at, server: Some(server), down });
@@ -158,7 +159,7 @@ fn draw_commands(rng: &mut Rng, length: Duration) -> Vec<CommandStep> {
     steps
 }
 
-/// Draws a command and, if it holds something back, the command that takes it back.
+/// Draws a command and, if it pauses, disables or drains, the command that undoes it.
 fn draw_command(rng: &mut Rng) -> (Vec<String>, Option<Vec<String>>) {
     let job = JOBS[rng.usize(0..JOBS.len())];
     let ip = server_ip(rng.usize(0..WORKERS));
@@ -260,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nine_minutes_have_dozens_of_faults_of_every_kind() {
+    fn nine_minutes_have_enough_faults_of_every_kind() {
         for seed in 0..50 {
             let plan = Plan::draw(seed, LENGTH);
             let of_kind = |is: fn(&WorkerFault) -> bool| {

@@ -1,18 +1,18 @@
-//! The verdict as text.
+//! Text of the verdict.
 
 use std::fmt;
 
 use crate::evidence::{Evidence, FaultKind};
 use crate::judge::{Judgement, Neighbourhood, Tally};
 
-/// The verdict on a run, as it is printed.
+/// The printed verdict of a run.
 #[derive(Debug)]
 pub struct Report<'a> {
-    /// All facts.
+    /// All facts of the run.
     pub evidence: &'a Evidence,
-    /// The verdict on them.
+    /// The verdict.
     pub judgement: &'a Judgement,
-    /// Whether to show the neighbourhoods of unexplained fires, not only their times.
+    /// True to show the neighbourhoods of unexplained fires, not only their times.
     pub in_full: bool,
 }
 

@@ -1,4 +1,4 @@
-//! A run from its start to its evidence.
+//! Plays a run and collects its evidence.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -17,33 +17,34 @@ use crate::operator::Operator;
 use crate::plan::{Plan, SERVERS, ServerStep};
 use crate::workers::{EndOnDrop, Launch, Phases, Workers, make_folder};
 
-/// How long the workers may take until every item of every job has run, at first and after the
-/// faults: a session timeout, a resharding, the longest period and the longest script.
+/// Limit until every item of every job has run, before and after the faults.
+///
+/// It covers a session timeout, a resharding, the longest period and the longest script.
 const CALM_LIMIT: Duration = Duration::from_secs(90);
-/// How long the workers go on after the last fire that is judged: longer than the longest script
-/// and the longest period, so that its misfires and gaps are recorded.
+/// Time that the workers run after the last judged fire. It is longer than the longest script and
+/// the longest period, so that misfires and gaps of that fire are recorded.
 const TAIL: Duration = Duration::from_secs(15);
 
-/// What a run needs.
+/// Settings of a run.
 #[derive(Clone, Debug)]
 pub struct Setup {
     /// The program `ejob`.
     pub ejob: PathBuf,
     /// The program of this crate, which is the script of all items.
     pub script: PathBuf,
-    /// The folder for everything that the run leaves behind; made if it is missing.
+    /// The folder for the files of the run; created if it is missing.
     pub folder: PathBuf,
     /// The seed of the plan.
     pub seed: u64,
-    /// How long faults go on.
+    /// The duration of the faults.
     pub length: Duration,
 }
 
-/// Carries out a run and returns its evidence, which is also in `evidence.json` of the folder.
+/// Plays a run and returns its evidence, which is also in `evidence.json` of the folder.
 ///
 /// # Errors
 /// The harness itself failed: a process or a server could not be started, a file could not be
-/// written, or the workers did not become calm in time.
+/// written, or the items did not run in time.
 pub fn run(setup: &Setup) -> Result<Evidence, Error> {
     let folder = make_folder(&setup.folder)?;
     let log = folder.join("harness.log");
@@ -51,13 +52,13 @@ pub fn run(setup: &Setup) -> Result<Evidence, Error> {
     let plan = Plan::draw(setup.seed, setup.length);
     let plan_file = folder.join("plan.txt");
     fs::write(&plan_file, plan.to_string()).map_err(Error::file("write", &plan_file))?;
-    journal.say(&format!(
-        "seed {}, {:?} of faults; the plan is {}",
+    journal.log(&format!(
+        "seed {}, {:?} of faults; the plan is in {}",
         setup.seed,
         setup.length,
         plan_file.display()
     ));
-    // The ensemble belongs to this thread: its servers die with the thread that started them.
+    // This thread owns the ensemble, because servers die with the thread that started them.
     let options = ServerOptions::default().tick(Duration::from_millis(100));
     let mut ensemble = Ensemble::start_with(SERVERS, &options)?;
     let lines = folder.join("lines.jsonl");
@@ -81,10 +82,10 @@ pub fn run(setup: &Setup) -> Result<Evidence, Error> {
             play(&plan, &mut ensemble, &mut operator, &mut reader, &phases, &journal)
         };
         let ended = workers.join().map_err(|_| Error::Thread)?;
-        // A failure of the workers' thread is the reason why the others failed.
+        // If the workers' thread failed, the other failures are consequences.
         ended.and(window)
     })?;
-    journal.say(&format!("exit codes of commands and how often: {:?}", operator.codes));
+    journal.log(&format!("number of commands by exit code: {:?}", operator.codes));
     let (rows, events) = history::read_all(&launch.histories())?;
     let (faults, incidents) = journal.take();
     let evidence = Evidence {
@@ -102,7 +103,7 @@ pub fn run(setup: &Setup) -> Result<Evidence, Error> {
     Ok(evidence)
 }
 
-/// Carries out the plan, and returns the first and the last instant whose fires are judged.
+/// Plays the plan, and returns the first and the last instant whose fires are judged.
 fn play(
     plan: &Plan,
     ensemble: &mut Ensemble,
@@ -111,8 +112,8 @@ fn play(
     phases: &Phases,
     journal: &Journal,
 ) -> Result<(i64, i64), Error> {
-    until_calm(reader, operator)?;
-    journal.say("every item has run: the faults begin");
+    wait_for_runs(reader, operator)?;
+    journal.log("every item has run: the faults begin");
     let first_ms = now_ms();
     let start = phases.begin_faults();
     thread::scope(|scope| {
@@ -123,22 +124,22 @@ fn play(
     let deadline = Instant::now() + CALM_LIMIT;
     while !phases.is_healed() {
         if Instant::now() >= deadline {
-            let missing = "workers that run".to_owned();
+            let missing = "workers after the last fault".to_owned();
             return Err(Error::NotCalm { after: CALM_LIMIT, missing });
         }
         thread::sleep(Duration::from_millis(100));
     }
-    journal.say("the faults are over");
+    journal.log("the faults have ended");
     operator.release_all()?;
-    until_calm(reader, operator)?;
+    wait_for_runs(reader, operator)?;
     operator.check_health(CALM_LIMIT)?;
     let last_ms = now_ms();
-    journal.say("every item has run again");
+    journal.log("every item has run again");
     thread::sleep(TAIL);
     Ok((first_ms, last_ms))
 }
 
-/// Returns where the evidence of a run is in its folder.
+/// Returns the path of the evidence in the folder of a run.
 #[must_use]
 pub fn evidence_file(folder: &Path) -> PathBuf {
     folder.join("evidence.json")
@@ -150,18 +151,18 @@ fn write(evidence: &Evidence, path: &Path) -> Result<(), Error> {
     fs::write(path, text).map_err(Error::file("write", path))
 }
 
-/// Reads the evidence of a run that was kept.
+/// Reads the evidence of a kept run.
 ///
 /// # Errors
-/// The file is missing or unreadable.
+/// The file is missing or invalid.
 pub fn read(folder: &Path) -> Result<Evidence, Error> {
     let path = evidence_file(folder);
     let text = fs::read_to_string(&path).map_err(Error::file("read", &path))?;
     serde_json::from_str(&text).map_err(|source| Error::Json { path, source })
 }
 
-/// Waits until every item of every job has begun a scheduled run for a fire from now on.
-fn until_calm(reader: &mut LineReader, operator: &Operator<'_>) -> Result<(), Error> {
+/// Waits until every item of every job has begun a run of a fire that is due from now on.
+fn wait_for_runs(reader: &mut LineReader, operator: &Operator<'_>) -> Result<(), Error> {
     let from_ms = now_ms();
     let deadline = Instant::now() + CALM_LIMIT;
     let mut missing: BTreeSet<(String, u32)> = BTreeSet::new();
@@ -204,7 +205,7 @@ fn play_servers(
                 (FaultKind::Outage, "all".to_owned())
             }
         };
-        journal.say(&format!("{kind}: {target}, for {down:?}"));
+        journal.log(&format!("{kind}: {target}, for {down:?}"));
         thread::sleep(*down);
         ensemble.launch_missing()?;
         journal.fault(kind, target, from_ms);

@@ -1,4 +1,4 @@
-//! The worker processes: started, killed, stopped, terminated, and started again.
+//! Worker processes: their starts, faults and ends.
 
 use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -14,17 +14,17 @@ use crate::evidence::FaultKind;
 use crate::journal::{Journal, now_ms};
 use crate::plan::{WORKERS, WorkerFault, WorkerStep, server_ip};
 
-/// How long runs may go on after SIGTERM.
+/// Drain time of a worker after SIGTERM.
 const DRAIN: &str = "5s";
-/// How long a worker may take to end after SIGTERM: its drain, the shutdown grace of its scripts,
-/// the end of its session while the registry is out, and the writes of its history.
+/// Limit of the end of a worker after SIGTERM. It covers the drain, the shutdown grace of the
+/// scripts, the close of the session during an outage, and the writes of the history.
 const END_LIMIT: Duration = Duration::from_secs(60);
-/// How long a supervisor waits until it starts a worker that ended by itself.
+/// Delay before the restart of a worker that ended by itself, as a supervisor has it.
 const RESTART_PAUSE: Duration = Duration::from_secs(1);
-/// The exit code of a worker that cannot reach the registry at its start.
+/// Exit code of a worker that cannot reach the registry at its start.
 const UNREACHABLE: i32 = 3;
 
-/// How the workers of a run are started.
+/// Settings for the start of the workers.
 #[derive(Clone, Debug)]
 pub(crate) struct Launch {
     /// The program `ejob`.
@@ -33,7 +33,7 @@ pub(crate) struct Launch {
     pub(crate) folder: PathBuf,
     /// The ZooKeeper servers.
     pub(crate) zookeeper: String,
-    /// Whether `setpriv` is there, which lets a process die with the thread that started it.
+    /// True if `setpriv` exists, which lets a process die with the thread that started it.
     pub(crate) dies_with_parent: bool,
 }
 
@@ -45,9 +45,9 @@ impl Launch {
         command.status().is_ok_and(|status| status.success())
     }
 
-    /// Returns `ejob` with the variables that name the registry.
+    /// Returns the command `ejob` with the variables that name the registry.
     pub(crate) fn ejob(&self) -> Command {
-        // `setpriv` becomes `ejob`: the process id stays the same.
+        // `setpriv` executes `ejob` in its place, so that the process id stays the same.
         let mut command = if self.dies_with_parent {
             let mut command = Command::new("setpriv");
             command.args(["--pdeathsig", "KILL"]).arg(&self.ejob);
@@ -92,7 +92,7 @@ impl Launch {
 #[derive(Debug)]
 enum State {
     Running,
-    /// SIGSTOP was sent at this time, by the wall clock; SIGCONT follows at the instant.
+    /// SIGSTOP was sent at `from_ms`; SIGCONT follows at `until`.
     Stopped {
         from_ms: i64,
         until: Instant,
@@ -103,7 +103,7 @@ enum State {
         since: Instant,
         down: Duration,
     },
-    /// There is no process until the instant.
+    /// The worker has no process until `until`.
     Down {
         kind: FaultKind,
         from_ms: i64,
@@ -117,7 +117,7 @@ struct Worker {
     state: State,
 }
 
-/// All workers of a run. Dropping it kills them.
+/// All workers of a run. Dropping the value kills them.
 #[derive(Debug)]
 pub(crate) struct Workers<'a> {
     launch: Launch,
@@ -135,14 +135,15 @@ impl<'a> Workers<'a> {
         Ok(workers)
     }
 
-    /// Looks after the workers until `phase` says that they end, and carries out the steps once
-    /// it says that the faults begin. Panics are looked for in the logs at the end.
+    /// Watches the workers until `phase` ends, and plays the steps once the faults begin.
     ///
-    /// One thread does all of it, because workers die with the thread that started them.
+    /// At the end it searches the logs for panics. One thread does all this, because workers die
+    /// with
+    /// the thread that started them.
     pub(crate) fn play(&mut self, steps: &[WorkerStep], phase: &Phases) -> Result<(), Error> {
         let mut steps = steps.iter().peekable();
         while !phase.is_ending() {
-            self.look_after()?;
+            self.update()?;
             if let Some(start) = phase.faults_start() {
                 while let Some(step) = steps.next_if(|step| start + step.at <= Instant::now()) {
                     self.begin(step)?;
@@ -162,10 +163,10 @@ impl<'a> Workers<'a> {
         let ip = server_ip(step.worker);
         let worker = &mut self.workers[step.worker];
         if !matches!(worker.state, State::Running) {
-            self.journal.say(&format!("{ip} does not run: {:?} is left out", step.fault));
+            self.journal.log(&format!("{ip} is not running, so that {:?} is skipped", step.fault));
             return Ok(());
         }
-        self.journal.say(&format!("{ip} {:?}", step.fault));
+        self.journal.log(&format!("{ip} {:?}", step.fault));
         let from_ms = now_ms();
         worker.state = match step.fault {
             WorkerFault::Kill(down) => {
@@ -185,8 +186,8 @@ impl<'a> Workers<'a> {
         Ok(())
     }
 
-    /// Continues, ends and starts what is due.
-    fn look_after(&mut self) -> Result<(), Error> {
+    /// Continues, ends and starts workers that are due.
+    fn update(&mut self) -> Result<(), Error> {
         for n in 0..self.workers.len() {
             let (ip, now) = (server_ip(n), Instant::now());
             let worker = &mut self.workers[n];
@@ -195,10 +196,11 @@ impl<'a> Workers<'a> {
                     let Some(status) = worker.child.try_wait().map_err(Error::System)? else {
                         continue;
                     };
-                    // As a supervisor does: the registry may be out.
+                    // The worker may have started while the registry was unreachable. A supervisor
+                    // would restart it.
                     let kind = FaultKind::Ended;
                     if status.code() == Some(UNREACHABLE) {
-                        self.journal.say(&format!("{ip} could not reach the registry: {status}"));
+                        self.journal.log(&format!("{ip} could not reach the registry: {status}"));
                     } else {
                         self.journal.incident(format!("{ip} ended by itself: {status}"));
                     }
@@ -276,7 +278,7 @@ impl<'a> Workers<'a> {
     }
 }
 
-/// How far a run is, for the thread of the workers.
+/// Phases of a run, for the thread of the workers.
 #[derive(Debug, Default)]
 pub(crate) struct Phases {
     faults_start: OnceLock<Instant>,
@@ -285,7 +287,7 @@ pub(crate) struct Phases {
 }
 
 impl Phases {
-    /// The faults begin now.
+    /// Starts the faults, and returns their start.
     pub(crate) fn begin_faults(&self) -> Instant {
         *self.faults_start.get_or_init(Instant::now)
     }
@@ -298,12 +300,12 @@ impl Phases {
         self.is_healed.store(true, Ordering::Release);
     }
 
-    /// Returns true once all faults of workers are over and all workers run.
+    /// Returns true once all faults of workers have ended and all workers run.
     pub(crate) fn is_healed(&self) -> bool {
         self.is_healed.load(Ordering::Acquire)
     }
 
-    /// The workers end now.
+    /// Lets the workers end.
     pub(crate) fn end(&self) {
         self.is_ending.store(true, Ordering::Release);
     }
@@ -313,7 +315,7 @@ impl Phases {
     }
 }
 
-/// Ends the workers also when the thread that owns this fails.
+/// Ends the workers when it is dropped, so that they also end if its thread fails.
 #[derive(Debug)]
 pub(crate) struct EndOnDrop<'a>(pub(crate) &'a Phases);
 
@@ -323,11 +325,12 @@ impl Drop for EndOnDrop<'_> {
     }
 }
 
-/// After SIGTERM a worker ends with 0, or with 1 if it cut runs short. During its start, and while
-/// the registry is out, it may have been unreachable.
+/// Checks the exit code of a worker after SIGTERM: 0, or 1 if it cancelled runs.
+///
+/// A worker that was starting, or ended during an outage, may report the registry as unreachable.
 fn check_end(journal: &Journal, ip: &str, status: ExitStatus) {
     match status.code() {
-        Some(0 | 1 | UNREACHABLE) => journal.say(&format!("{ip} ended after SIGTERM: {status}")),
+        Some(0 | 1 | UNREACHABLE) => journal.log(&format!("{ip} ended after SIGTERM: {status}")),
         Some(_) | None => {
             journal.incident(format!("{ip} ended after SIGTERM with {status}; valid is 0 or 1"));
         }
@@ -338,7 +341,7 @@ fn signal(child: &Child, signal: Signal) -> Result<(), Error> {
     let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let pid = pid.ok_or_else(|| Error::System(std::io::ErrorKind::InvalidInput.into()))?;
     match kill_process(pid, signal) {
-        // It has ended by itself, which is seen when it is looked after.
+        // The worker has ended by itself, which the next update finds.
         Ok(()) | Err(rustix::io::Errno::SRCH) => Ok(()),
         Err(error) => Err(Error::System(error.into())),
     }
@@ -347,14 +350,14 @@ fn signal(child: &Child, signal: Signal) -> Result<(), Error> {
 impl Drop for Workers<'_> {
     fn drop(&mut self) {
         for worker in &mut self.workers {
-            // Fails only for a process that has ended.
+            // The kill fails only if the process has ended.
             let _ = worker.child.kill();
             let _ = worker.child.wait();
         }
     }
 }
 
-/// Returns the folder of a run as an absolute path, made and empty.
+/// Creates the folder of a run and returns its absolute path. The folder must be empty.
 pub(crate) fn make_folder(folder: &Path) -> Result<PathBuf, Error> {
     fs::create_dir_all(folder).map_err(Error::file("create", folder))?;
     let mut entries = fs::read_dir(folder).map_err(Error::file("read", folder))?;

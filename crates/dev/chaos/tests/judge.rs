@@ -1,4 +1,4 @@
-//! The judge on evidence made by hand: each explanation is accepted, each broken rule is found.
+//! The judge on constructed evidence: each explanation is accepted, and each broken rule is found.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -17,7 +17,7 @@ fn span(from_ms: i64, settled_ms: i64, cron: &str, total: u32) -> ConfigSpan {
     ConfigSpan { from_ms, settled_ms, cron: cron.to_owned(), total }
 }
 
-/// Begin and end of a run; tokens follow the fires unless a test says otherwise.
+/// Returns begin and end of a run. By default, tokens increase with the fires.
 fn run(item: u32, fire_ms: i64, token: u64, began_ms: i64, ended_ms: i64) -> [Line; 2] {
     let line = |phase, at_ms| Line {
         phase,
@@ -33,7 +33,8 @@ fn run(item: u32, fire_ms: i64, token: u64, began_ms: i64, ended_ms: i64) -> [Li
     [line(Phase::Begin, began_ms), line(Phase::End, ended_ms)]
 }
 
-/// Job `a` with two items and a fire each second, from T to T + 9 s; all fires ran.
+/// Returns the evidence of job `a` with two items and a fire each second, from T to T + 9 s; all
+/// fires ran.
 fn all_ran() -> Evidence {
     let fires = (0..10).flat_map(|n| (0..2).map(move |item| (n, item)));
     let lines = fires.flat_map(|(n, item)| {
@@ -55,7 +56,7 @@ fn all_ran() -> Evidence {
     }
 }
 
-/// As [`all_ran`], without the run of item 1 at T + 4 s.
+/// Returns [`all_ran`] without the run of item 1 at T + 4 s.
 fn one_did_not_run() -> Evidence {
     let mut evidence = all_ran();
     evidence.lines.retain(|line| (line.item, line.fire_ms) != (1, T + 4_000));
@@ -104,7 +105,7 @@ fn fires_that_all_ran_are_clean() {
 }
 
 #[test]
-fn an_unexplained_fire_is_found_and_shown_with_its_neighbourhood() {
+fn unexplained_fire_is_found_and_shown_with_its_neighbourhood() {
     let mut evidence = one_did_not_run();
     evidence.faults.push(Fault {
         kind: FaultKind::Stop,
@@ -143,7 +144,7 @@ fn each_record_explains_a_fire_that_did_not_run() {
 }
 
 #[test]
-fn an_orphaned_run_of_a_job_with_failover_has_to_be_taken_over_or_ended() {
+fn orphaned_run_of_a_job_with_failover_must_be_taken_over_or_ended() {
     let fire = T + 4_000;
     for is_row in [true, false] {
         let with_failover = || {
@@ -178,12 +179,12 @@ fn an_orphaned_run_of_a_job_with_failover_has_to_be_taken_over_or_ended() {
 }
 
 #[test]
-fn a_gap_explains_its_fires_up_to_its_exclusive_end() {
+fn gap_explains_its_fires_up_to_its_exclusive_end() {
     let rows = [
-        ("around it", T + 3_000, T + 5_000, true),
-        ("from it on", T + 4_000, T + 5_000, true),
-        ("up to it", T + 3_000, T + 4_000, false),
-        ("after it", T + 5_000, T + 6_000, false),
+        ("gap around the fire", T + 3_000, T + 5_000, true),
+        ("gap from the fire on", T + 4_000, T + 5_000, true),
+        ("gap up to the fire", T + 3_000, T + 4_000, false),
+        ("gap after the fire", T + 5_000, T + 6_000, false),
     ];
     for (case, first, until, expected) in rows {
         let mut evidence = one_did_not_run();
@@ -193,7 +194,7 @@ fn a_gap_explains_its_fires_up_to_its_exclusive_end() {
 }
 
 #[test]
-fn records_about_something_else_explain_nothing() {
+fn records_of_other_items_jobs_and_fires_explain_nothing() {
     let fire = T + 4_000;
     let mut evidence = one_did_not_run();
     evidence.rows = vec![
@@ -212,7 +213,7 @@ fn records_about_something_else_explain_nothing() {
 }
 
 #[test]
-fn a_miss_without_an_item_is_about_the_items_of_its_server() {
+fn miss_without_an_item_concerns_the_items_of_its_server() {
     let fire = T + 4_000;
     for (instance, expected) in [(HOLDER, true), ("10.0.0.1@-@9-z", true), (OTHER, false)] {
         let mut evidence = one_did_not_run();
@@ -222,11 +223,11 @@ fn a_miss_without_an_item_is_about_the_items_of_its_server() {
 }
 
 #[test]
-fn an_instance_that_reported_on_an_item_owned_it() {
+fn instance_that_reported_on_an_item_counts_as_its_owner() {
     let fire = T + 4_000;
     let mut evidence = one_did_not_run();
     evidence.events.push(event("missed", None, fire, OTHER));
-    // The leader writes that a run is orphaned, not the owner.
+    // The leader, not the owner, writes that a run is orphaned.
     evidence
         .events
         .push(EventRow { at_ms: T + 3_600, ..event("orphaned", Some(1), T + 3_000, OTHER) });
@@ -238,7 +239,7 @@ fn an_instance_that_reported_on_an_item_owned_it() {
 }
 
 #[test]
-fn the_owner_is_sought_by_the_starts_of_runs_not_by_their_fires() {
+fn owner_is_found_by_the_starts_of_runs_not_by_their_fires() {
     let fire = T + 4_000;
     let mut evidence = one_did_not_run();
     evidence.events.push(event("missed", None, fire, OTHER));
@@ -250,7 +251,7 @@ fn the_owner_is_sought_by_the_starts_of_runs_not_by_their_fires() {
     }
     evidence.lines.extend(misfire);
     assert_eq!(verdict(&evidence).unexplained, []);
-    // A takeover says nothing about the owner.
+    // A takeover proves nothing about the owner.
     for line in evidence.lines.iter_mut().filter(|line| line.source == "MISFIRE") {
         line.source = "FAILOVER".to_owned();
     }
@@ -258,9 +259,9 @@ fn the_owner_is_sought_by_the_starts_of_runs_not_by_their_fires() {
 }
 
 #[test]
-fn an_item_that_perhaps_did_not_exist_needs_no_explanation() {
+fn item_that_may_not_have_existed_needs_no_explanation() {
     let mut evidence = all_ran();
-    // Item 1 comes into the job by a command from T + 3.5 s on, and exists for sure at T + 5.5 s.
+    // A command adds item 1 from T + 3.5 s on; it certainly exists at T + 5.5 s.
     evidence.jobs[0].configs = vec![
         span(i64::MIN, i64::MIN, "* * * * * ?", 1),
         span(T + 3_500, T + 5_500, "* * * * * ?", 2),
@@ -274,13 +275,13 @@ fn an_item_that_perhaps_did_not_exist_needs_no_explanation() {
 }
 
 #[test]
-fn the_fires_of_two_schedules_are_possible_while_one_replaces_the_other() {
+fn fires_of_both_schedules_are_possible_during_a_change() {
     let mut evidence = all_ran();
     evidence.jobs[0].configs = vec![
         span(i64::MIN, i64::MIN, "* * * * * ?", 2),
         span(T + 3_500, T + 5_500, "0/2 * * * * ?", 2),
     ];
-    // Odd seconds are due before the change, and perhaps while it takes effect.
+    // Odd seconds are due before the change, and may be due while it takes effect.
     evidence.lines.retain(|line| (line.fire_ms - T) % 2_000 == 0 || line.fire_ms < T + 4_000);
     let judgement = verdict(&evidence);
     assert!(judgement.is_clean(), "{judgement:#?}");
@@ -299,7 +300,7 @@ fn fires_without_monitoring_are_counted_and_not_judged() {
 }
 
 #[test]
-fn evidence_without_a_due_fire_is_no_verdict() {
+fn evidence_without_a_due_fire_has_no_verdict() {
     let mut evidence = all_ran();
     (evidence.first_ms, evidence.last_ms) = (T + 100, T + 200);
     assert!(judge(&evidence).unwrap_err().contains("nothing to judge"));
@@ -310,7 +311,7 @@ fn violations(evidence: &Evidence) -> Vec<String> {
 }
 
 #[test]
-fn a_second_claim_of_a_fire_from_the_schedule_is_a_violation() {
+fn second_claim_of_a_fire_from_the_schedule_is_a_violation() {
     let mut evidence = all_ran();
     evidence.lines.extend(run(1, T + 4_000, 50, T + 9_500, T + 9_600));
     let found = violations(&evidence);
@@ -337,13 +338,13 @@ fn two_recorded_successes_of_a_fire_are_a_violation() {
     assert!(found.iter().any(|text| text.contains("recorded as succeeded")), "{found:?}");
 }
 
-/// A fault of the server that ran item 1, from T + 2 s to T + 5 s.
+/// Returns a fault of the server that ran item 1, from T + 2 s to T + 5 s.
 fn fault(kind: FaultKind, target: &str) -> Fault {
     Fault { kind, target: target.to_owned(), from_ms: T + 2_000, until_ms: T + 5_000 }
 }
 
 #[test]
-fn a_token_that_does_not_increase_is_a_violation_unless_its_holder_stood_still() {
+fn token_that_does_not_increase_is_a_violation_unless_its_holder_was_stopped() {
     let mut evidence = all_ran();
     // The run with token 4 starts after the one with token 5.
     for line in &mut evidence.lines {
@@ -358,7 +359,7 @@ fn a_token_that_does_not_increase_is_a_violation_unless_its_holder_stood_still()
 }
 
 #[test]
-fn a_token_that_starts_twice_is_a_violation_whatever_happened() {
+fn token_that_starts_twice_is_always_a_violation() {
     let mut evidence = all_ran();
     let mut again = run(1, T + 4_000, 5, T + 4_600, T + 4_700);
     again.iter_mut().for_each(|line| line.pid = 9_999);
@@ -376,9 +377,9 @@ fn runs_overlap_only_after_a_fault_of_the_first_holder_and_for_a_bounded_time() 
         ("stopped", 500, Some(fault(FaultKind::Stop, "10.0.0.1")), true),
         ("outage", 500, Some(fault(FaultKind::Outage, "all")), true),
         ("another worker", 500, Some(fault(FaultKind::Kill, "10.0.0.2")), false),
-        ("a graceful end", 500, Some(fault(FaultKind::Terminate, "10.0.0.1")), false),
+        ("terminated", 500, Some(fault(FaultKind::Terminate, "10.0.0.1")), false),
         ("one server down", 500, Some(fault(FaultKind::ServerDown, "1")), false),
-        ("for too long", 60_000, Some(fault(FaultKind::Stop, "10.0.0.1")), false),
+        ("too long an overlap", 60_000, Some(fault(FaultKind::Stop, "10.0.0.1")), false),
     ];
     for (case, overlap, fault, expected) in rows {
         let mut evidence = all_ran();
@@ -403,7 +404,7 @@ fn runs_overlap_only_after_a_fault_of_the_first_holder_and_for_a_bounded_time() 
 }
 
 #[test]
-fn unexplained_fires_of_an_item_that_are_close_are_one_group() {
+fn close_unexplained_fires_of_an_item_are_one_group() {
     let mut evidence = all_ran();
     evidence.last_ms = T + 40_000;
     evidence.jobs[0].configs = vec![span(i64::MIN, i64::MIN, "0/5 * * * * ?", 2)];
@@ -426,7 +427,7 @@ fn unexplained_fires_of_an_item_that_are_close_are_one_group() {
 }
 
 #[test]
-fn an_incident_of_the_harness_is_a_violation() {
+fn incident_of_the_harness_is_a_violation() {
     let mut evidence = all_ran();
     evidence.incidents.push("10.0.0.1 panicked".to_owned());
     assert_eq!(violations(&evidence), ["10.0.0.1 panicked"]);

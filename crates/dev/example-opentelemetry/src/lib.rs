@@ -13,25 +13,30 @@ use tracing::Subscriber;
 use tracing_opentelemetry::OpenTelemetryLayer;
 use tracing_subscriber::registry::LookupSpan;
 
-/// Makes what collects spans and hands them to a processor. Shut it down before the program ends, or the last spans are lost.
+/// Returns a provider that hands finished spans to a processor.
+///
+/// Shut it down before the program ends; otherwise the last spans are lost.
 #[must_use]
 pub fn provider(processor: impl SpanProcessor + 'static) -> SdkTracerProvider {
     let resource = Resource::builder().with_service_name("reports").build();
     SdkTracerProvider::builder().with_resource(resource).with_span_processor(processor).build()
 }
 
-/// Makes what sends spans to a collector: OTLP over HTTP, `http://127.0.0.1:4318`.
+/// Returns an exporter that sends spans to a collector by OTLP over HTTP. An example of an endpoint
+/// is `http://127.0.0.1:4318`.
 ///
 /// # Errors
-/// What the exporter says of the address.
+/// Returns the error of the exporter if it cannot use the endpoint.
 pub fn exporter(endpoint: &str) -> Result<SpanExporter, ExporterBuildError> {
-    // The HTTP client takes whatever the program has chosen for TLS. If it has chosen something, that stays.
+    // The HTTP client needs a default TLS provider. If the program has installed one, this call
+    // fails and the installed one stays.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let endpoint = format!("{}/v1/traces", endpoint.trim_end_matches('/'));
     SpanExporter::builder().with_http().with_endpoint(endpoint).build()
 }
 
-/// Makes the layer that turns the spans of this program, and of the scheduler in it, into spans of OpenTelemetry.
+/// Returns a layer that converts the spans of this program, including those of its scheduler, to
+/// OpenTelemetry spans.
 #[must_use]
 pub fn layer<S>(provider: &SdkTracerProvider) -> OpenTelemetryLayer<S, SdkTracer>
 where
@@ -40,24 +45,26 @@ where
     tracing_opentelemetry::layer().with_tracer(provider.tracer("elastic-job"))
 }
 
-/// Runs a job of three items once: the first succeeds, the second does at its second attempt, the third fails.
+/// Runs a job of three items once.
+///
+/// Item 0 succeeds, item 1 succeeds at its second attempt, and item 2 fails.
 ///
 /// # Errors
-/// What the scheduler says.
+/// Returns the error of the scheduler.
 pub async fn play() -> Result<(), Box<dyn std::error::Error>> {
     let registry = MemoryRegistry::new();
     let scheduler = Scheduler::builder(Arc::new(registry.connect())).build()?;
     let config = JobBuilder::new("report", 3)
         .sharding_item_parameters("0=Beijing,1=Shanghai,2=Shenzhen")
         .build()?;
-    let again = RetryPolicy::new(2).first_delay(Duration::from_millis(10));
-    let job = scheduler.schedule(config, job_fn(report)).retry(again).await?;
+    let retry = RetryPolicy::new(2).first_delay(Duration::from_millis(10));
+    let job = scheduler.schedule(config, job_fn(report)).retry(retry).await?;
     let mut events = job.events();
     job.trigger().await?;
-    let mut running = 3;
+    let mut unsettled = 3;
     while let Some(record) = events.next().await {
-        running -= i32::from(matches!(record.event, JobEvent::Settled { .. }));
-        if running == 0 {
+        unsettled -= i32::from(matches!(record.event, JobEvent::Settled { .. }));
+        if unsettled == 0 {
             break;
         }
     }
@@ -65,7 +72,7 @@ pub async fn play() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The code of an item. Spans that it opens are children of the span of its run.
+/// Code of an item. The spans that it opens are children of the span of its run.
 #[tracing::instrument(skip_all, fields(region = run.parameter()))]
 async fn report(run: ShardingContext) -> Result<(), JobError> {
     match run.item().index() {

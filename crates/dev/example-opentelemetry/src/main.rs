@@ -1,4 +1,4 @@
-//! Runs a job once and exports the spans of its runs: to the standard output, or to a collector.
+//! Runs a job once and exports the spans of its runs to standard output or to a collector.
 
 use clap::Parser;
 use opentelemetry_sdk::trace::BatchSpanProcessor;
@@ -11,14 +11,15 @@ use example_opentelemetry::{exporter, layer, play, provider};
 /// Exports the runs of a job as OpenTelemetry traces.
 #[derive(Debug, Parser)]
 struct Options {
-    /// Where a collector takes OTLP over HTTP: `http://127.0.0.1:4318`. Without it spans are printed.
+    /// Address of a collector for OTLP over HTTP, `http://127.0.0.1:4318`. Without it spans are
+    /// printed.
     #[arg(long)]
     otlp: Option<String>,
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let options = Options::parse();
-    // A batch has a thread of its own, so that no run waits for a collector.
+    // The batch processor exports on its own thread, so that no run waits for a collector.
     let provider = match options.otlp {
         None => provider(
             BatchSpanProcessor::builder(opentelemetry_stdout::SpanExporter::default()).build(),

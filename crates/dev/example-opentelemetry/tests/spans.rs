@@ -1,4 +1,4 @@
-//! The spans of runs, as a collector gets them.
+//! Spans of runs, as a collector receives them.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::collections::BTreeMap;
@@ -16,11 +16,11 @@ use tracing_subscriber::layer::SubscriberExt;
 
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Runs the example on this thread with its spans going to a provider.
+/// Runs the example on this thread and sends its spans to a provider.
 async fn play_with(provider: &SdkTracerProvider) {
     let subscriber = tracing_subscriber::registry().with(LevelFilter::INFO).with(layer(provider));
     let guard = tracing::subscriber::set_default(subscriber);
-    tokio::time::timeout(DEADLINE, play()).await.expect("the job ends").unwrap();
+    tokio::time::timeout(DEADLINE, play()).await.expect("the job did not end in time").unwrap();
     drop(guard);
 }
 
@@ -29,7 +29,7 @@ fn attributes(span: &SpanData) -> BTreeMap<&str, String> {
 }
 
 #[tokio::test]
-async fn each_run_is_a_trace_that_says_which_run_it_is_and_how_it_ended() {
+async fn each_run_is_a_trace_with_the_attributes_of_the_run() {
     let exporter = InMemorySpanExporter::default();
     let provider = provider(SimpleSpanProcessor::new(exporter.clone()));
     play_with(&provider).await;
@@ -55,34 +55,44 @@ async fn each_run_is_a_trace_that_says_which_run_it_is_and_how_it_ended() {
         let is_error = matches!(run.status, Status::Error { .. });
         assert_eq!(is_error, !succeeded, "{:?}", run.status);
 
-        assert_eq!(run.parent_span_id, SpanId::INVALID, "a run is the root of its trace");
+        assert_eq!(
+            run.parent_span_id,
+            SpanId::INVALID,
+            "the span of a run must be the root of its trace"
+        );
         let code: Vec<&SpanData> =
             spans.iter().filter(|span| span.parent_span_id == run.span_context.span_id()).collect();
         let attempts = if index == 0 { 1 } else { 2 };
-        assert_eq!(code.len(), attempts, "the spans of the job's own code are its children");
+        assert_eq!(code.len(), attempts, "each attempt of the job's code must be a child span");
         assert!(code.iter().all(|span| span.name == "report"), "{code:?}");
     }
     let traces: Vec<_> = runs.iter().map(|run| run.span_context.trace_id()).collect();
     assert!(traces[0] != traces[1] && traces[1] != traces[2], "{traces:?}");
 }
 
-/// Reads one request and answers that all is well; returns its first line and its body.
+/// Reads one request, answers with status 200, and returns the request line and the body.
 async fn answer(mut connection: TcpStream) -> (String, Vec<u8>) {
     let mut read = Vec::new();
     let head = loop {
         if let Some(end) = read.windows(4).position(|four| four == b"\r\n\r\n") {
             break end + 4;
         }
-        assert!(connection.read_buf(&mut read).await.unwrap() > 0, "the request has no end");
+        assert!(
+            connection.read_buf(&mut read).await.unwrap() > 0,
+            "the request ended within its header"
+        );
     };
     let text = String::from_utf8(read[..head].to_vec()).unwrap();
     let length = text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;
         name.eq_ignore_ascii_case("content-length").then(|| value.trim().parse::<usize>().unwrap())
     });
-    let length = length.expect("the request says how long it is");
+    let length = length.expect("the request has no content-length");
     while read.len() < head + length {
-        assert!(connection.read_buf(&mut read).await.unwrap() > 0, "the body is cut short");
+        assert!(
+            connection.read_buf(&mut read).await.unwrap() > 0,
+            "the request ended within its body"
+        );
     }
     connection
         .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n")
@@ -92,11 +102,11 @@ async fn answer(mut connection: TcpStream) -> (String, Vec<u8>) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_collector_gets_them_by_otlp() {
+async fn collector_receives_spans_by_otlp() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let collector = tokio::spawn(async move { answer(listener.accept().await.unwrap().0).await });
-    // The client blocks its thread, and is made outside of the runtime's.
+    // The blocking HTTP client must be built and used outside of the runtime's threads.
     let exported = tokio::task::spawn_blocking(move || {
         let exporter = exporter(&endpoint).unwrap();
         let provider = provider(BatchSpanProcessor::builder(exporter).build());
@@ -106,10 +116,10 @@ async fn a_collector_gets_them_by_otlp() {
     });
     exported.await.unwrap().unwrap();
     let collected = tokio::time::timeout(DEADLINE, collector).await;
-    let (request, body) = collected.expect("the collector is asked").unwrap();
+    let (request, body) = collected.expect("the collector received no request in time").unwrap();
     assert_eq!(request, "POST /v1/traces HTTP/1.1");
     let has = |text: &str| body.windows(text.len()).any(|window| window == text.as_bytes());
     for text in ["reports", "item", "outcome", "succeeded", "failed", "there is no such region"] {
-        assert!(has(text), "{text} is not in the {} bytes of the request", body.len());
+        assert!(has(text), "the request of {} bytes does not contain {text}", body.len());
     }
 }

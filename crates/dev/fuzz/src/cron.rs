@@ -1,10 +1,10 @@
-//! Cron expressions: read or refused, and then searched.
+//! Cron expressions: parsing, and the search for the next fire.
 
 use arbitrary::Unstructured;
 use jiff::{SignedDuration, Timestamp};
 use trigger::{CronExpression, CronSchedule, OverlapPolicy, Zone};
 
-/// Zones with every kind of clock change, and some without.
+/// Zones with every kind of clock change, and some without changes.
 const ZONES: [&str; 8] = [
     "UTC",
     "America/New_York",
@@ -15,9 +15,10 @@ const ZONES: [&str; 8] = [
     "GMT+14",
     "GMT-03:30",
 ];
-/// Where the instants lie: from before the first year that fires to after the last one, in seconds.
+/// Range of the instants in seconds, from before the first year with fires to after the last one.
 const SECONDS: std::ops::RangeInclusive<i64> = -100_000_000..=5_000_000_000;
-/// How far every second is looked at: two days for one input in sixteen, else half an hour.
+/// Number of seconds that are checked one by one: two days for one input in sixteen, else half an
+/// hour.
 const LONG_LOOK: i64 = 2 * 86_400;
 const SHORT_LOOK: i64 = 1_800;
 
@@ -35,7 +36,7 @@ pub fn run(bytes: &[u8]) {
 fn input(mut u: Unstructured<'_>) -> arbitrary::Result<(Timestamp, Option<CronSchedule>, i64)> {
     let nanosecond = u.int_in_range(0..=999_999_999)?;
     let after = Timestamp::new(u.int_in_range(SECONDS)?, nanosecond);
-    let after = after.expect("the range lies within jiff's");
+    let after = after.expect("the range is within that of jiff");
     let zone = Zone::parse(u.choose(&ZONES)?).expect("the zones of the table exist");
     let overlap = *u.choose(&[OverlapPolicy::Later, OverlapPolicy::Both])?;
     let look = if u.ratio(1, 16)? { LONG_LOOK } else { SHORT_LOOK };
@@ -45,12 +46,12 @@ fn input(mut u: Unstructured<'_>) -> arbitrary::Result<(Timestamp, Option<CronSc
     Ok((after, schedule, look))
 }
 
-/// Reads an expression, which is written as it was read; or looks at the error.
+/// Parses an expression and checks its written form, or checks the error.
 fn read(text: &str) -> Option<CronExpression> {
     match CronExpression::parse(text) {
         Ok(expression) => {
             let again: CronExpression =
-                expression.to_string().parse().expect("what is written is read");
+                expression.to_string().parse().expect("a written expression can be parsed");
             assert_eq!(again, expression, "{text:?}");
             assert_eq!(again.never_fires(), expression.never_fires(), "{text:?}");
             assert!(!expression.description().is_empty());
@@ -79,27 +80,37 @@ fn check_silence(schedule: &CronSchedule, after: Timestamp, look: i64) {
     check_none(schedule, seconds_between(after, look), after);
 }
 
-/// None of the seconds matches. What the wall clock had shown at `after` already is over if overlaps fire later.
+/// Checks that none of the seconds matches.
+///
+/// With [`OverlapPolicy::Later`], a wall clock time that was over at `after` does not match again.
 fn check_none(schedule: &CronSchedule, seconds: impl Iterator<Item = Timestamp>, after: Timestamp) {
     let later = schedule.overlap() == OverlapPolicy::Later;
     for at in seconds {
         let missed = schedule.matches(at) && !(later && is_repeat(schedule.zone(), after, at));
-        assert!(!missed, "{} in {}: {at} was left out", schedule.expression(), schedule.zone());
+        assert!(
+            !missed,
+            "{} in {}: the fire at {at} was skipped",
+            schedule.expression(),
+            schedule.zone()
+        );
     }
 }
 
-/// Whether the clock shows at `at` what it had shown by the second after `after`: it went back in between.
+/// Returns true if the clock went back after `after`, so that it shows at `at` a time that it had
+/// shown before.
 fn is_repeat(zone: &Zone, after: Timestamp, at: Timestamp) -> bool {
     let Ok(zone) = jiff::tz::TimeZone::get(zone.name()) else { return false };
     let begin = after.checked_add(SignedDuration::from_secs(1)).unwrap_or(after);
     zone.to_datetime(at) < zone.to_datetime(begin)
 }
 
-/// The later the start, the later the next fire; where the clock is never put back this has no exception.
+/// Checks that a later start never gives an earlier fire. In UTC this has no exception.
 fn check_monotone(schedule: &CronSchedule, after: Timestamp) {
     let schedule = CronSchedule::new(schedule.expression().clone(), Zone::utc());
     let starts = [0, 1, 59, 3_600, 86_400, 40_000_000].map(|seconds| {
-        after.checked_add(SignedDuration::from_secs(seconds)).expect("the range lies within jiff's")
+        after
+            .checked_add(SignedDuration::from_secs(seconds))
+            .expect("the range is within that of jiff")
     });
     let nexts = starts.map(|start| schedule.next_after(start).unwrap_or(Timestamp::MAX));
     assert!(nexts.is_sorted(), "{}: {nexts:?} after {starts:?}", schedule.expression());
@@ -107,6 +118,6 @@ fn check_monotone(schedule: &CronSchedule, after: Timestamp) {
 
 fn seconds_between(after: Timestamp, look: i64) -> impl Iterator<Item = Timestamp> {
     let floor = after.as_nanosecond().div_euclid(1_000_000_000);
-    let floor = i64::try_from(floor).expect("seconds of jiff's range fit");
-    (1..=look).map(move |n| Timestamp::from_second(floor + n).expect("within jiff's range"))
+    let floor = i64::try_from(floor).expect("seconds within the range of jiff fit");
+    (1..=look).map(move |n| Timestamp::from_second(floor + n).expect("within the range of jiff"))
 }

@@ -1,4 +1,4 @@
-//! The feed of a job: whatever is skipped, repeated or begun anew, the view at the end is that of a fresh snapshot.
+//! The feed of a job: after gaps, repeats and slow reads, the view equals that of a fresh snapshot.
 
 use arbitrary::{Result, Unstructured};
 use coordination::{Coordinator, Event};
@@ -10,7 +10,7 @@ use crate::job_tree::{connected, good_nodes, layout, now, path, with_snapshot};
 
 const STEPS: std::ops::RangeInclusive<usize> = 1..=40;
 
-/// Takes writes to the tree of a job from `bytes`, and what the feed makes of them.
+/// Takes writes to the tree of a job, and the behaviour of the feed, from `bytes`.
 pub fn run(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);
     let mut scene = Scene::new();
@@ -55,7 +55,8 @@ impl Scene {
                 self.sessions[ended.unwrap_or(0)] = self.registry.open_session();
             }
             10 => self.relist(),
-            // Told twice, as by a watcher that reads a node once for each of two events.
+            // The same change again, as from a watcher that reads a node once for each of two
+            // events.
             11 => self.send(self.last.clone().into_iter().collect()),
             12 => self.read(usize::MAX),
             _ => self.read(u.int_in_range(1..=4)?),
@@ -63,7 +64,7 @@ impl Scene {
         Ok(())
     }
 
-    /// Commits one to three operations on nodes of the job, all valid data.
+    /// Commits one to three operations with valid data on nodes of the job.
     fn write(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let nodes = good_nodes();
         let session = self.sessions[u.choose_index(2)?];
@@ -79,7 +80,7 @@ impl Scene {
             };
         }
         let result = self.registry.commit(session, txn.ops());
-        let (outcome, changes) = result.expect("the session lives, and the root is not deleted");
+        let (outcome, changes) = result.expect("the session is open, and the root is not deleted");
         assert!(outcome.is_committed() || changes.is_empty());
         self.send(changes);
         Ok(())
@@ -92,7 +93,7 @@ impl Scene {
         }
     }
 
-    /// There was a gap: a new snapshot, in the order of the paths.
+    /// Sends a new snapshot, in the order of the paths, as after a gap.
     fn relist(&mut self) {
         self.last = None;
         self.sender.send(Change::Init);
@@ -102,14 +103,14 @@ impl Scene {
         self.sender.send(Change::Ready);
     }
 
-    /// The instance takes in up to `n` changes as one event.
+    /// Lets the instance handle up to `n` changes as one event.
     fn read(&mut self, n: usize) {
         let changes: Vec<_> = std::iter::from_fn(|| self.feed.try_next()).take(n).collect();
         self.coordinator.handle(now(0), Event::Registry(changes), &mut Vec::new());
     }
 
     fn finish(mut self) {
-        // A last write, so that both views have seen the same revision.
+        // A last write, so that both views have the same revision.
         let at = NodePath::parse("/report/systemTime/current").expect("a valid path");
         let touch = match self.registry.read(&at) {
             Some(_) => Op::Put { path: at, data: "".into(), expect: reg_center::Expect::Exists },
@@ -119,7 +120,7 @@ impl Scene {
         let Ok((TxnOutcome::Committed(_), changes)) = result else { panic!("{result:?}") };
         self.send(changes);
         self.read(usize::MAX);
-        assert_eq!(self.feed.try_next(), None, "everything was read");
+        assert_eq!(self.feed.try_next(), None, "all changes were read");
         let root = layout().root();
         let fresh = with_snapshot(self.registry.subtree(&root).cloned());
         assert_eq!(self.coordinator.view(), fresh.view());

@@ -1,4 +1,4 @@
-//! Histories: the checker judges whatever it is given.
+//! Histories: the checker accepts any input.
 
 use checker::{History, Options, check};
 
@@ -6,7 +6,7 @@ use checker::{History, Options, check};
 pub fn run(bytes: &[u8]) {
     let history = History::from_bytes("any.jsonl", bytes);
     let report = check(&history, &Options::default());
-    // What nobody could read is told, and never taken for a good history.
+    // Unreadable lines are reported, and such a history is never valid.
     let lines = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).count();
     assert!(history.records().len() <= lines, "there are more records than lines");
     if !history.problems().is_empty() {

@@ -1,10 +1,10 @@
-//! Item parameters, against a parser that goes from character to character.
+//! Item parameters, compared with a naive parser.
 
 use std::collections::BTreeMap;
 
 use sharding::{ShardingItem, ShardingItemParameters};
 
-/// Reads `bytes` as item parameters; what is no UTF-8 is none.
+/// Reads `bytes` as item parameters; bytes that are not UTF-8 are skipped.
 pub fn run(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     match (ShardingItemParameters::parse(text), naive(text)) {
@@ -23,12 +23,17 @@ pub fn run(bytes: &[u8]) {
             assert_eq!(error.text, text);
             assert!(text.get(error.span.clone()).is_some(), "{error:?}");
         }
-        (read, wanted) => panic!("{text:?} is read as {read:?}, naively as {wanted:?}"),
+        (read, wanted) => {
+            panic!("{text:?} is parsed as {read:?}, and by the naive parser as {wanted:?}")
+        }
     }
 }
 
-/// Reads `item=value` pairs by hand: blanks (up to U+0020) around everything are dropped, `=` at the end of a pair and
-/// `,` at the end of the text are ignored, and of two values for one item the later one counts.
+/// Parses `item=value` pairs by hand.
+///
+/// Blanks (up to U+0020) around items and values are dropped. `=` at the end of a pair and `,` at
+/// the end of the
+/// text are ignored. Of two values for one item the later one counts.
 fn naive(text: &str) -> Option<BTreeMap<i32, String>> {
     let mut parameters = BTreeMap::new();
     let mut rest: Vec<char> = text.chars().collect();
@@ -68,7 +73,7 @@ fn without_blanks(mut text: &[char]) -> &[char] {
     text
 }
 
-/// Reads an `i32` digit by digit.
+/// Parses an `i32` digit by digit.
 fn integer(text: &str) -> Option<i32> {
     let (sign, digits) = match text.as_bytes() {
         [b'-', digits @ ..] => (-1, digits),

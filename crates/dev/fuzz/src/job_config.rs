@@ -1,14 +1,14 @@
-//! A stored configuration: read, written and read again.
+//! Stored configurations: decoded, encoded and decoded again.
 
 use std::collections::BTreeMap;
 
 use coordination::{ConfigError, Dialect, JobConfig, decode_config, encode_config};
 use serde_json::value::RawValue;
 
-/// The fields of a JSON document, each as it was written; of a field that stands twice the last counts.
+/// Fields of a JSON document with their text; of a repeated field the last one counts.
 type Fields = BTreeMap<String, Box<RawValue>>;
 
-/// Fields of JSON documents that the reader knows. Everything else at the top is kept as it is.
+/// Known top-level fields of JSON documents. All other top-level fields are kept.
 const KNOWN: [&str; 26] = [
     "jobName",
     "jobClass",
@@ -37,24 +37,25 @@ const KNOWN: [&str; 26] = [
     "jitterMilliseconds",
     "maxTimeDiff",
 ];
-/// Fields that the reader knows inside of others.
+/// Known nested fields.
 const NESTED: [&str; 4] =
     ["job_exception_handler", "executor_service_handler", "windowSeconds", "max"];
 
-/// Reads `bytes` as a configuration.
+/// Decodes `bytes` as a configuration.
 pub fn run(bytes: &[u8]) {
     match decode_config(bytes) {
         Ok(config) => check_accepted(&config, bytes),
-        Err(error) => check_refused(&error, bytes),
+        Err(error) => check_rejected(&error, bytes),
     }
 }
 
 fn check_accepted(config: &JobConfig, bytes: &[u8]) {
     let written = encode_config(config);
     let again = decode_config(written.as_bytes());
-    let again = again.unwrap_or_else(|error| panic!("{written} was written, and refused: {error}"));
-    assert_eq!(&again, config, "what was written is read as something else: {written}");
-    assert_eq!(encode_config(&again), written, "what was read is written as something else");
+    let again = again
+        .unwrap_or_else(|error| panic!("the encoded configuration {written} is rejected: {error}"));
+    assert_eq!(&again, config, "the encoded configuration decodes to another one: {written}");
+    assert_eq!(encode_config(&again), written, "the decoded configuration is encoded differently");
 
     let total = config.sharding_total_count;
     assert!((1..=coordination::MAX_SHARDING_TOTAL_COUNT).contains(&total), "{total} items");
@@ -64,20 +65,20 @@ fn check_accepted(config: &JobConfig, bytes: &[u8]) {
 }
 
 fn check_unknown_fields(written: &str, bytes: &[u8]) {
-    let document: Fields = serde_json::from_slice(bytes).expect("JSON was read");
-    let written: Fields = serde_json::from_str(written).expect("JSON was written");
+    let document: Fields = serde_json::from_slice(bytes).expect("accepted bytes are JSON");
+    let written: Fields = serde_json::from_str(written).expect("the encoded configuration is JSON");
     for (name, value) in document.iter().filter(|(name, _)| !KNOWN.contains(&name.as_str())) {
         let kept = written.get(name).map(|kept| kept.get());
-        assert_eq!(kept, Some(value.get()), "the unknown field {name} is not kept");
+        assert_eq!(kept, Some(value.get()), "the unknown field {name} was lost or changed");
     }
 }
 
-fn check_refused(error: &ConfigError, bytes: &[u8]) {
+fn check_rejected(error: &ConfigError, bytes: &[u8]) {
     let message = error.to_string();
     let is_object = serde_json::from_slice::<Fields>(bytes).is_ok();
     let is_known = |field| KNOWN.contains(field) || NESTED.contains(field);
     let names_a_field = match error {
-        // JSON lets a field stand twice, YAML does not.
+        // JSON allows a repeated field, YAML does not.
         ConfigError::Syntax { form, .. } => !is_object || *form == "YAML mapping",
         ConfigError::Field { field, .. } => {
             message.contains(field) && (!is_object || is_known(field))
@@ -88,5 +89,5 @@ fn check_refused(error: &ConfigError, bytes: &[u8]) {
         ConfigError::Empty => bytes.trim_ascii().is_empty(),
         _ => true,
     };
-    assert!(names_a_field, "no field is named: {message}");
+    assert!(names_a_field, "the error names no field: {message}");
 }

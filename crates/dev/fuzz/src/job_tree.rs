@@ -1,4 +1,4 @@
-//! The tree of a job in good order, as an instance that leads it finds it.
+//! A valid tree of a job, seen by the instance that leads it.
 
 use bytes::Bytes;
 use coordination::{
@@ -7,16 +7,16 @@ use coordination::{
 use reg_center::{Change, Node, NodePath, Revision, SessionId, Stat, Version};
 use sharding::{InstanceId, StrategyRegistry};
 
-/// The instance whose coordinator is under test.
+/// Instance whose coordinator is under test.
 pub(crate) const ME: &str = "10.0.0.1@-@7-a";
 /// Another instance.
 pub(crate) const OTHER: &str = "10.0.0.2@-@9-b";
-/// The session of the instance under test.
+/// Session of the instance under test.
 pub(crate) const SESSION: SessionId = SessionId(1);
-/// The session of the other one.
+/// Session of the other instance.
 pub(crate) const OTHER_SESSION: SessionId = SessionId(2);
 
-/// The name of the job.
+/// Returns the name of the job.
 pub(crate) fn job() -> JobName {
     JobName::new("report").expect("a valid name")
 }
@@ -26,10 +26,10 @@ pub(crate) fn layout() -> Layout {
 }
 
 pub(crate) fn path(relative: &str) -> NodePath {
-    NodePath::parse(&format!("{}/{relative}", layout().root())).expect("a path of the table")
+    NodePath::parse(&format!("{}/{relative}", layout().root())).expect("a valid path")
 }
 
-/// A configuration that has everything on.
+/// Returns a configuration with all options on.
 pub(crate) fn config() -> JobConfig {
     let mut config = JobConfig::new(job(), 3);
     config.cron = Some("0/10 * * * * ?".to_owned());
@@ -39,7 +39,7 @@ pub(crate) fn config() -> JobConfig {
     config
 }
 
-/// Every kind of node, with good data and the session that owns it.
+/// Returns every kind of node, with valid data and the owning session.
 pub(crate) fn good_nodes() -> Vec<(&'static str, String, Option<SessionId>)> {
     let own = Some(SESSION);
     let idle = r#"{"state":"idle","token":3,"last":1000,"previous":0,"next":11000}"#;
@@ -105,7 +105,7 @@ pub(crate) fn node(
     Node { path: path(relative), data: data.into(), stat }
 }
 
-/// A coordinator that is connected and has seen nothing yet.
+/// Returns a coordinator that is connected and has no view yet.
 pub(crate) fn connected() -> Coordinator {
     let server = ServerIp::new("10.0.0.1").expect("a valid address");
     let identity = Identity { job: job(), server };
@@ -116,20 +116,20 @@ pub(crate) fn connected() -> Coordinator {
     coordinator
 }
 
-/// A snapshot of these nodes.
+/// Returns an event with a snapshot of the nodes.
 pub(crate) fn snapshot(nodes: impl IntoIterator<Item = Node>) -> Event {
     let entries = nodes.into_iter().map(Change::Entry);
     Event::Registry(std::iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect())
 }
 
-/// A coordinator that has seen these nodes and nothing else.
+/// Returns a coordinator whose view is a snapshot of the nodes.
 pub(crate) fn with_snapshot(nodes: impl IntoIterator<Item = Node>) -> Coordinator {
     let mut coordinator = connected();
     coordinator.handle(now(0), snapshot(nodes), &mut Vec::new());
     coordinator
 }
 
-/// So many milliseconds after the start, by both clocks.
+/// Returns a time of `ms` milliseconds after the start, by both clocks.
 pub(crate) fn now(ms: u32) -> Now {
     let mono = std::time::Duration::from_millis(u64::from(ms));
     Now { wall_ms: i64::from(ms), registry_ms: None, mono }

@@ -1,7 +1,7 @@
 #![doc = include_str!("../README.md")]
 #![expect(
     clippy::missing_panics_doc,
-    reason = "every target panics where a promise is broken: that is what it is for"
+    reason = "every target panics if its property is broken; that is its purpose"
 )]
 
 pub mod cron;
@@ -15,12 +15,12 @@ pub mod names;
 pub mod records;
 pub mod time_zone;
 
-/// A promise about any bytes.
+/// A property of any bytes.
 #[derive(Clone, Copy)]
 pub struct Target {
-    /// Its name, also that of its folder of seeds and of its libFuzzer program.
+    /// Name of the target, of its folder of seeds and of its libFuzzer program.
     pub name: &'static str,
-    /// Panics if the promise is broken.
+    /// Panics if the property is broken.
     pub run: fn(&[u8]),
 }
 
@@ -43,7 +43,7 @@ pub const TARGETS: [Target; 9] = [
     Target { name: "history", run: history::run },
 ];
 
-/// Returns the target of that name.
+/// Returns the target with a name.
 #[must_use]
 pub fn target(name: &str) -> Option<Target> {
     TARGETS.into_iter().find(|target| target.name == name)

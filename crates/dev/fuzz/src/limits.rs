@@ -1,4 +1,4 @@
-//! Limits of transactions: refused with both numbers, or not at all.
+//! Limits of transactions: a transaction over a limit is rejected with both numbers.
 
 use arbitrary::{Result, Unstructured};
 use coordination::{Command, Coordinator, Event, Identity, JobConfig, ServerIp, encode_config};
@@ -10,7 +10,7 @@ use sharding::{InstanceId, StrategyRegistry};
 
 use crate::job_tree::{job, layout, now};
 
-/// Takes limits and transactions from `bytes`, and a job whose leader has to keep to the limits.
+/// Takes limits and transactions from `bytes`, and a job whose leader must respect the limits.
 pub fn run(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);
     let _ = check_admission(&mut u);
@@ -47,7 +47,7 @@ fn check_admission(u: &mut Unstructured<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Counts what an operation carries, by hand.
+/// Counts the bytes of an operation by hand.
 fn bytes_of(op: &Op) -> usize {
     let (path, data) = match op {
         Op::Create { path, data, .. } | Op::Put { path, data, .. } => (path, data.len()),
@@ -58,7 +58,7 @@ fn bytes_of(op: &Op) -> usize {
 
 fn op(u: &mut Unstructured<'_>) -> Result<Op> {
     let paths = ["/", "/a", "/a/b", "/long/long/long/name"];
-    let at = NodePath::parse(u.choose(&paths)?).expect("a path of the table");
+    let at = NodePath::parse(u.choose(&paths)?).expect("a valid path");
     let data = vec![b'x'; u.int_in_range(0..=20)?];
     let version = Version(u.int_in_range(0..=2)?);
     let one = match u.int_in_range(0..=6)? {
@@ -73,9 +73,10 @@ fn op(u: &mut Unstructured<'_>) -> Result<Op> {
     Ok(one.ops()[0].clone())
 }
 
-/// An instance alone takes a job into use, resharding by resharding: no transaction is over the limits.
+/// Checks the plans of a single instance that takes a job into use: no transaction exceeds the
+/// limits.
 fn check_plans(u: &mut Unstructured<'_>) -> Result<()> {
-    // Less than this no plan can promise to fit: one item and what comes with every plan.
+    // Smaller limits do not fit one item with the guards of every plan.
     let limits = Limits {
         max_ops: u.int_in_range(64..=5_000)?,
         max_bytes: u.int_in_range(8_000..=700_000)?,
@@ -102,7 +103,7 @@ impl World {
         let session = registry.open_session();
         let config = encode_config(config);
         let setup = Txn::new().create(layout().config_path(), config, Lifetime::Persistent);
-        registry.commit(session, setup.ops()).expect("the session lives");
+        registry.commit(session, setup.ops()).expect("the session is open");
         let server = ServerIp::new("10.0.0.1").expect("a valid address");
         let mut coordinator =
             Coordinator::new(Identity { job: job(), server }, StrategyRegistry::default())
@@ -113,7 +114,7 @@ impl World {
         Self { registry, session, coordinator, ms: 0 }
     }
 
-    /// The instance sees everything, and everything that it wants happens.
+    /// Shows the whole tree to the instance, and commits all its transactions.
     fn round(&mut self, limits: Limits) {
         let root = layout().root();
         let entries = self.registry.subtree(&root).cloned().map(Change::Entry);

@@ -1,4 +1,4 @@
-//! Names that become nodes: refused before, or found again from the path.
+//! Names that become nodes: rejected, or parsed back from the path.
 
 use coordination::{
     Command, Coordinator, Event, Identity, JobConfig, JobName, Layout, ServerIp, ServerState,
@@ -10,7 +10,7 @@ use sharding::{ShardingItem, StrategyRegistry};
 
 use crate::job_tree::now;
 
-/// Takes names from `bytes`: parts that are separated by line breaks, or the whole of them.
+/// Takes names from `bytes`: the first two lines, and the whole text.
 pub fn run(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let mut lines = text.lines();
@@ -23,7 +23,7 @@ pub fn run(bytes: &[u8]) {
     check_instance(first, second);
 }
 
-/// A path is read as it is written, and taken apart as it was put together.
+/// Checks that a path keeps its text, and that splitting and joining are inverse.
 fn check_path(text: &str) {
     if let Ok(path) = NodePath::parse(text) {
         assert_eq!(path.as_str(), text);
@@ -42,10 +42,10 @@ fn check_path(text: &str) {
     }
 }
 
-/// The name of a job is the name of its node, and no node of it belongs to a namesake.
+/// Checks that a job's name is the name of its node, and that a longer name shares no node with it.
 fn check_job(name: &str) {
     let Ok(job) = JobName::new(name) else {
-        let message = JobName::new(name).map(|_| ()).expect_err("refused above").to_string();
+        let message = JobName::new(name).map(|_| ()).expect_err("rejected above").to_string();
         assert!(message.starts_with("job name ") && message.contains("not valid"), "{message}");
         return;
     };
@@ -53,8 +53,8 @@ fn check_job(name: &str) {
     let layout = Layout::new(&job);
     assert_eq!((layout.root().name(), layout.root().parent()), (name, Some(NodePath::root())));
     assert!(layout.config_path().is_within(&layout.root()));
-    if let Ok(namesake) = JobName::new(&format!("{name}b")) {
-        let other = Layout::new(&namesake);
+    if let Ok(longer) = JobName::new(&format!("{name}b")) {
+        let other = Layout::new(&longer);
         assert!(!other.config_path().is_within(&layout.root()));
         assert!(!layout.config_path().is_within(&other.root()));
     }
@@ -68,11 +68,11 @@ fn check_server(text: &str) {
     assert_eq!(txn.ops()[0].path().as_str(), wanted);
 }
 
-/// An instance that registers finds itself in the view: what is built from its id is matched again.
-fn check_instance(server: &str, life: &str) {
+/// Checks that an instance that registers finds its own id in the view.
+fn check_instance(server: &str, suffix: &str) {
     let server = ServerIp::new(server).or_else(|_| ServerIp::new("10.0.0.1"));
     let server = server.expect("a valid address");
-    let Ok(id) = instance_id(&server, life) else { return };
+    let Ok(id) = instance_id(&server, suffix) else { return };
     assert_eq!(server_of(&id), Some(server.clone()), "{id}");
     let task = task_id(&job(), ShardingItem::new(7), &id);
     assert!(task.starts_with("report@-@7@-@READY@-@") && task.ends_with(id.as_str()), "{task}");
@@ -81,7 +81,7 @@ fn check_instance(server: &str, life: &str) {
     let session = registry.open_session();
     let config = encode_config(&JobConfig::new(job(), 2));
     let setup = Txn::new().create(layout().config_path(), config, Lifetime::Persistent);
-    registry.commit(session, setup.ops()).expect("the session lives");
+    registry.commit(session, setup.ops()).expect("the session is open");
     let mut coordinator =
         Coordinator::new(Identity { job: job(), server }, StrategyRegistry::default());
     let mut commands = Vec::new();
@@ -96,12 +96,16 @@ fn check_instance(server: &str, life: &str) {
         coordinator.handle(now(0), Event::Registry(snapshot), &mut commands);
         for command in &commands {
             if let Command::Commit { txn, .. } = command {
-                let result = registry.commit(session, txn.ops()).expect("the session lives");
+                let result = registry.commit(session, txn.ops()).expect("the session is open");
                 assert!(matches!(result.0, TxnOutcome::Committed(_)), "{command}: {result:?}");
             }
         }
     }
-    assert!(coordinator.view().is_registered(&id), "{id} is not found: {}", coordinator.view());
+    assert!(
+        coordinator.view().is_registered(&id),
+        "{id} is not in the view: {}",
+        coordinator.view()
+    );
     assert!(coordinator.view().is_available(&id) && coordinator.view().leader() == Some(&id));
 }
 

@@ -1,4 +1,4 @@
-//! Nodes of a job with any data, and an instance that has to live with them.
+//! Nodes of a job with any data, and an instance that handles them.
 
 use arbitrary::{Result, Unstructured};
 use coordination::{
@@ -12,15 +12,15 @@ use crate::job_tree::{
 };
 
 const STEPS: std::ops::RangeInclusive<usize> = 1..=12;
-/// Nodes whose data is read as JSON.
+/// Prefixes of nodes whose data is JSON.
 const JSON: [&str; 4] =
     ["ledger/", "coordination/term", "coordination/assignment", "coordination/once"];
 
-/// Nodes that say more than one thing.
+/// Prefixes of nodes with several values.
 const RICH: [&str; 5] =
     ["config", "ledger/", "coordination/assignment", "coordination/once", "coordination/triggers"];
 
-/// Takes steps from `bytes`: what the registry shows, what becomes of commits and runs, and when fires are due.
+/// Takes steps from `bytes`: changes of nodes, results of commits and runs, and due fires.
 pub fn run(bytes: &[u8]) {
     let mut u = Unstructured::new(bytes);
     let mut scene = Scene::new();
@@ -31,7 +31,7 @@ pub fn run(bytes: &[u8]) {
             break;
         }
     }
-    scene.heal();
+    scene.check_repair();
 }
 
 struct Scene {
@@ -46,11 +46,11 @@ impl Scene {
         Self { coordinator: connected(), ms: 0, revision: 1, pending: Vec::new() }
     }
 
-    /// The registry shows everything in good order; what is wanted then is under way.
+    /// Shows the valid tree; the commands of the instance are then pending.
     fn begin(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let nodes = good_nodes();
         let nodes = nodes.into_iter().map(|(at, data, owner)| node(at, data, 0, 1, owner));
-        self.tell(u, snapshot(nodes))
+        self.handle(u, snapshot(nodes))
     }
 
     fn step(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
@@ -64,7 +64,7 @@ impl Scene {
                     .map(|n| FireTime(at.0 - n * 10_000))
                     .collect();
                 let event = Event::Fire { at, next: Some(FireTime(at.0 + 10_000)), missed };
-                self.tell(u, event)
+                self.handle(u, event)
             }
             6 => {
                 let events = [
@@ -78,27 +78,28 @@ impl Scene {
                     Event::Drain,
                 ];
                 let event = u.choose(&events)?.clone();
-                self.tell(u, event)
+                self.handle(u, event)
             }
-            _ if self.pending.is_empty() => self.tell(u, Event::Wake),
+            _ if self.pending.is_empty() => self.handle(u, Event::Wake),
             _ => {
                 let choice = u.choose_index(self.pending.len())?;
                 let event = self.pending.swap_remove(choice);
-                self.tell(u, event)
+                self.handle(u, event)
             }
         }
     }
 
-    /// What is drawn stays what it was: every other millisecond, a request tells its runs something.
+    /// Returns a parameter of a manual request in every other millisecond. It draws no bytes, so
+    /// that stored seeds keep their meaning.
     fn parameter(&self) -> Option<RequestParameter> {
         let text = "february ".repeat(usize::try_from(self.ms % 400).unwrap_or(1));
-        (self.ms % 2 == 1).then(|| RequestParameter::new(&text).expect("a text that can be told"))
+        (self.ms % 2 == 1).then(|| RequestParameter::new(&text).expect("a valid parameter"))
     }
 
-    /// The registry shows a node with any data, or shows that it is gone.
+    /// Shows a node with any data, or shows that it was deleted.
     fn show(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
         let nodes = good_nodes();
-        // Most often one of those with numbers and names in them.
+        // Mostly nodes with numbers and names in their data.
         let rich: Vec<_> =
             nodes.iter().filter(|(at, ..)| RICH.iter().any(|r| at.starts_with(r))).collect();
         let (at, good, owner) = if u.ratio(2, 3)? { *u.choose(&rich)? } else { u.choose(&nodes)? };
@@ -106,7 +107,7 @@ impl Scene {
         if u.ratio(1, 6)? {
             let revision = Some(Revision(self.revision));
             let gone = Change::Gone { path: crate::job_tree::path(at), revision };
-            return self.tell(u, Event::Registry(vec![gone]));
+            return self.handle(u, Event::Registry(vec![gone]));
         }
         let data = data(u, good)?;
         let owner = if u.ratio(1, 8)? { Some(*u.choose(&SESSIONS)?).flatten() } else { *owner };
@@ -114,17 +115,19 @@ impl Scene {
         let put = node(at, data, version, self.revision, owner);
         let must_be_reported = JSON.iter().any(|json| at.starts_with(json))
             && serde_json::from_slice::<Value>(&put.data).is_err();
-        let reported = self.tell_and_hear(u, Event::Registry(vec![Change::Put(put.clone())]))?;
-        assert!(reported || !must_be_reported, "nobody reports {put:?}");
+        let reported =
+            self.handle_and_queue_replies(u, Event::Registry(vec![Change::Put(put.clone())]))?;
+        assert!(reported || !must_be_reported, "the instance does not report {put:?}");
         Ok(())
     }
 
-    fn tell(&mut self, u: &mut Unstructured<'_>, event: Event) -> Result<()> {
-        self.tell_and_hear(u, event).map(|_| ())
+    fn handle(&mut self, u: &mut Unstructured<'_>, event: Event) -> Result<()> {
+        self.handle_and_queue_replies(u, event).map(|_| ())
     }
 
-    /// Feeds an event, answers what comes of it at some later time, and returns whether an anomaly was reported.
-    fn tell_and_hear(&mut self, u: &mut Unstructured<'_>, event: Event) -> Result<bool> {
+    /// Handles an event, queues replies to its commands, and returns true if an anomaly was
+    /// reported.
+    fn handle_and_queue_replies(&mut self, u: &mut Unstructured<'_>, event: Event) -> Result<bool> {
         let mut commands = Vec::new();
         self.coordinator.handle(now(self.ms), event, &mut commands);
         let mut reported = false;
@@ -172,8 +175,9 @@ impl Scene {
         Ok(reported)
     }
 
-    /// Good values heal the view: it is that of an instance that has never seen anything else.
-    fn heal(mut self) {
+    /// Checks that valid values repair the view: it equals that of an instance that has seen
+    /// nothing else.
+    fn check_repair(mut self) {
         let nodes: Vec<Node> = good_nodes()
             .into_iter()
             .map(|(at, data, owner)| node(at, data, 7, self.revision + 1, owner))
@@ -181,7 +185,7 @@ impl Scene {
         let puts = nodes.iter().cloned().map(Change::Put).collect();
         self.coordinator.handle(now(self.ms), Event::Registry(puts), &mut Vec::new());
         let fresh = with_snapshot(nodes);
-        assert_eq!(self.coordinator.view(), fresh.view(), "good values do not heal the view");
+        assert_eq!(self.coordinator.view(), fresh.view(), "valid values do not repair the view");
     }
 }
 
@@ -208,7 +212,7 @@ fn reply(u: &mut Unstructured<'_>, revision: u64) -> Result<Reply> {
     u.choose(&replies).copied()
 }
 
-/// Returns any bytes, or a good document with one thing changed.
+/// Returns any bytes, or a valid document with one change.
 fn data(u: &mut Unstructured<'_>, good: &str) -> Result<Vec<u8>> {
     Ok(match u.int_in_range(0..=5)? {
         0 => u.bytes(u.len().min(24))?.to_vec(),

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use trigger::{CronExpression, CronSchedule, OverlapPolicy, Zone};
 
-/// Reads `bytes` as the name of a zone; what is no UTF-8 is none.
+/// Reads `bytes` as the name of a zone; bytes that are not UTF-8 are skipped.
 pub fn run(bytes: &[u8]) {
     let Ok(name) = std::str::from_utf8(bytes) else { return };
     match Zone::parse(name) {
@@ -20,7 +20,8 @@ pub fn run(bytes: &[u8]) {
     }
 }
 
-/// Noon comes once a day: no zone changes its clocks then, and few skip a day (Pacific/Apia did).
+/// Checks that noon comes once a day: no zone changes its clocks at noon, and few skip a day
+/// (Pacific/Apia did).
 fn check_noons(zone: Zone) {
     let noon = CronExpression::parse("0 0 12 * * ?").expect("a valid expression");
     let schedule = CronSchedule::new(noon, zone.clone()).with_overlap(OverlapPolicy::Both);

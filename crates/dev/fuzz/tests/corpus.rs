@@ -1,4 +1,4 @@
-//! The stored seeds of every target, replayed.
+//! Replays the stored seeds of every target.
 
 mod seeds;
 
@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 use seeds::seeds;
 
 #[test]
-fn every_seed_keeps_its_promise() {
+fn every_seed_keeps_the_property_of_its_target() {
     let mut broken = Vec::new();
     for target in TARGETS {
         for (file, bytes) in seeds(target.name) {
@@ -22,7 +22,7 @@ fn every_seed_keeps_its_promise() {
 }
 
 #[test]
-fn the_folders_of_seeds_are_those_of_the_targets() {
+fn seed_folders_equal_the_targets() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus");
     let names = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
     let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
@@ -32,7 +32,7 @@ fn the_folders_of_seeds_are_those_of_the_targets() {
     assert_eq!(names, targets);
 }
 
-/// A search that has nothing to find ends: it is measured by the time of this thread, not by the clock on the wall.
+/// Measured by the CPU time of this thread, because the machine may be loaded.
 #[test]
 fn searches_without_a_result_end_quickly() {
     let spent = || {
@@ -55,7 +55,7 @@ fn searches_without_a_result_end_quickly() {
         let next = schedule.next_after(jiff::Timestamp::UNIX_EPOCH);
         let microseconds = spent() - before;
         assert_eq!(next.is_none(), never.contains(&text), "{text}: {next:?}");
-        // 10 ms in an optimized program; this one is not.
+        // The bound is 10 ms in an optimized program; this one is not optimized.
         assert!(microseconds < 100_000, "{text} took {microseconds} µs");
     }
 }

@@ -1,4 +1,4 @@
-//! Every target with random bytes and with changed seeds.
+//! Runs every target with random bytes and with changed seeds.
 
 mod seeds;
 
@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use seeds::seeds;
 
-/// Bytes as one would write them in a program.
+/// Input bytes, shown as a byte string literal.
 struct Input(Vec<u8>);
 
 impl std::fmt::Debug for Input {
@@ -16,7 +16,8 @@ impl std::fmt::Debug for Input {
     }
 }
 
-/// Any bytes, or a seed with some places changed, or the beginning of one seed with the end of another.
+/// Returns any bytes, a seed with some changes, or the beginning of one seed with the end of
+/// another.
 fn inputs(name: &'static str) -> impl Strategy<Value = Input> {
     let seeds: Vec<Vec<u8>> = seeds(name).into_iter().map(|(_, bytes)| bytes).collect();
     let edits = proptest::collection::vec((any::<Index>(), edit()), 0..6);
@@ -34,7 +35,7 @@ fn inputs(name: &'static str) -> impl Strategy<Value = Input> {
     prop_oneof![5 => changed, 2 => joined, 3 => random].prop_map(Input)
 }
 
-/// One change of a text or of any bytes.
+/// One change of a seed.
 #[derive(Clone, Debug)]
 enum Edit {
     Replace(u8),
@@ -105,7 +106,7 @@ macro_rules! properties {
 
             #[test]
             fn $name(input in inputs(stringify!($name))) {
-                let target = target(stringify!($name)).expect("the table has it");
+                let target = target(stringify!($name)).expect("the target exists");
                 (target.run)(&input.0);
             }
         })+

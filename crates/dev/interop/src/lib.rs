@@ -4,6 +4,6 @@ mod checks;
 pub mod peers;
 mod protocol;
 mod stage;
-#[expect(clippy::print_stdout, reason = "the suite talks to the person who runs it")]
+#[expect(clippy::print_stdout, reason = "the suite prints its results")]
 pub mod suite;
 pub mod worker;

@@ -1,24 +1,28 @@
-//! What the suite tells a worker and what a worker tells: one JSON document per line, the same for Java and Rust.
+//! Messages between the suite and its workers: one JSON document per line, the same for Java and
+//! Rust.
+//!
+//! The suite writes orders to a worker's standard input. The worker writes events to its standard
+//! output.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// Where the registry is: the first line that a worker reads.
+/// Address of the registry and settings of a worker: the first line that a worker reads.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Registry {
-    /// The Java release whose nodes a Rust worker shall write; Java workers write their own.
+    /// The Java release whose nodes a Rust worker writes. Java workers ignore it.
     pub(crate) release: String,
     pub(crate) addresses: String,
     pub(crate) namespace: String,
     pub(crate) session_ms: u64,
-    /// The port that a worker answers dumps at; −1 is none.
+    /// The port on which a worker answers dumps; −1 is none.
     pub(crate) dump_port: i32,
-    /// The zone of configurations that name none. A Java worker has that of its virtual machine.
+    /// The zone of configurations that name none. A Java worker uses that of its virtual machine.
     pub(crate) time_zone: String,
 }
 
-/// A job's configuration, for all releases alike.
+/// A job's configuration, common to all releases.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct JobPlan {
@@ -31,9 +35,9 @@ pub(crate) struct JobPlan {
     pub(crate) misfire: bool,
     pub(crate) monitor_execution: bool,
     pub(crate) overwrite: bool,
-    /// What the release calls the strategy; empty is its default.
+    /// The release's name of the strategy; empty is its default.
     pub(crate) strategy: String,
-    /// 0 is never.
+    /// 0 disables reconciliation.
     pub(crate) reconcile_interval_minutes: u32,
 }
 
@@ -55,7 +59,7 @@ impl JobPlan {
         }
     }
 
-    /// Never fires while the suite runs; only requests start it.
+    /// Sets a schedule that does not fire during the suite, so that only requests start runs.
     pub(crate) fn idle(mut self) -> Self {
         "0 0 0 1 1 ? 2099".clone_into(&mut self.cron);
         self
@@ -72,44 +76,46 @@ impl JobPlan {
 pub(crate) struct Order {
     pub(crate) order: u64,
     #[serde(flatten)]
-    pub(crate) act: Act,
+    pub(crate) action: Action,
 }
 
-/// What a worker shall do.
+/// Actions that the suite orders.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "camelCase")]
-pub(crate) enum Act {
-    /// Take part in a job. The answer is the id of the instance.
+pub(crate) enum Action {
+    /// Takes part in a job. The answer is the id of the instance.
     Schedule { job: JobPlan },
-    /// Items that begin from now on work so long; those in `hold` until they are no longer held.
+    /// Sets how long runs that begin from now on take. Items in `hold` run until a later order
+    /// releases them.
     #[serde(rename_all = "camelCase")]
     Work { job: String, usual_ms: u64, hold: Vec<u32> },
-    /// Ask for a run of all items, as an application can: Rust through the handle of the job, Java through its API.
+    /// Requests a run of all items, as an application does: Rust through the handle of the job,
+    /// Java through its API.
     Trigger { job: String },
-    /// Call the Java lifecycle API. The answer is what it returns.
+    /// Calls the Java lifecycle API. The answer is its return value.
     Call {
         call: String,
         #[serde(flatten)]
         arguments: serde_json::Map<String, Value>,
     },
-    /// End as a process ends when it is asked to.
+    /// Shuts down in an orderly way.
     Leave,
 }
 
-/// What a worker says.
+/// A message of a worker.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Fact {
-    /// When, in milliseconds since 1970 UTC.
+    /// Time of the event, in milliseconds since 1970 UTC.
     pub(crate) at: i64,
     #[serde(flatten)]
-    pub(crate) ev: Said,
+    pub(crate) event: WorkerEvent,
 }
 
-/// What happened.
+/// Events that a worker reports.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(tag = "ev", rename_all = "camelCase")]
-pub(crate) enum Said {
-    /// It reads orders now.
+pub(crate) enum WorkerEvent {
+    /// The worker is ready for orders.
     Ready,
     /// An order was carried out, or failed.
     Answer {
@@ -123,11 +129,12 @@ pub(crate) enum Said {
     Begin(Run),
     /// The job's code returned.
     End(Run),
-    /// A Java worker is done with a fire of a job, whether it had items to run or not.
+    /// A Java worker has completed a fire of a job, with or without items to run.
     Complete { job: String, fire: i64 },
-    /// What the Rust product tells of a job; of which fire, if an item is recorded as done.
+    /// An event of the Rust product. `settled` is the fire of the run, if the event records the end
+    /// of a run.
     Event { job: String, name: String, text: String, settled: Option<i64> },
-    /// The worker cannot go on.
+    /// The worker has failed.
     Error { text: String },
 }
 
@@ -137,11 +144,11 @@ pub(crate) enum Said {
 pub(crate) struct Run {
     pub(crate) job: String,
     pub(crate) item: u32,
-    /// Another number for each run of the process.
+    /// Number of the run, unique in the process.
     pub(crate) run: u64,
-    /// The scheduled time, in milliseconds since 1970 UTC.
+    /// The scheduled fire time, in milliseconds since 1970 UTC.
     pub(crate) fire: i64,
-    /// Why: as the worker's release words it.
+    /// Source of the run, in the words of the worker's release.
     pub(crate) source: String,
     pub(crate) total: u32,
     pub(crate) job_parameter: String,
@@ -150,7 +157,7 @@ pub(crate) struct Run {
     pub(crate) task_id: String,
     #[serde(default)]
     pub(crate) interrupted: bool,
-    /// The first of the fires that the run stands for, if they are more than its own: of Rust, which says so.
+    /// The first of several fires that the run stands for. Only Rust workers report it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) merged_from: Option<i64>,
 }

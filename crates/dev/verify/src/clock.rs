@@ -1,4 +1,5 @@
-//! The clocks of a run: one monotonic clock for all processes of the machine, and a wall clock for each.
+//! Clocks of a run: one monotonic clock for all processes of the machine, and a wall clock for each
+//! process.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -7,9 +8,10 @@ use rustix::time::{ClockId, clock_gettime};
 /// Nanoseconds in a millisecond.
 const NS_PER_MS: i64 = 1_000_000;
 
-/// Returns nanoseconds on the machine's monotonic clock, the same for all processes.
+/// Returns nanoseconds on the machine's monotonic clock, which all processes share.
 ///
-/// It is read without the C library, so that a preloaded library that fakes the time does not reach it.
+/// The call bypasses the C library, so that a preloaded library that fakes the time does not affect
+/// it.
 #[must_use]
 pub fn monotonic_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
@@ -17,17 +19,19 @@ pub fn monotonic_ns() -> u64 {
     seconds * 1_000_000_000 + u64::try_from(now.tv_nsec).unwrap_or(0)
 }
 
-/// Returns milliseconds since 1970 UTC by this process's wall clock, which may be faked.
+/// Returns milliseconds since 1970 UTC by the wall clock of this process, which may be faked.
 #[must_use]
 pub fn wall_ms() -> i64 {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// By how much the machine's wall clock is ahead of its monotonic clock.
+/// Difference between the machine's wall clock and its monotonic clock.
 ///
-/// The registry's log has wall times, everything else monotonic ones. Measured at the beginning and at the end of a
-/// run, because a wall clock may be set in between; what lies between them is taken as a straight line.
+/// The registry's log has wall clock times, everything else monotonic ones. The difference is
+/// measured at the beginning
+/// and at the end of a run, because the wall clock may be set in between. Times between the two are
+/// interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallOffset {
     at_ms: i64,
@@ -35,7 +39,7 @@ pub struct WallOffset {
 }
 
 impl WallOffset {
-    /// Measures it now.
+    /// Measures the difference now.
     #[must_use]
     pub fn measure() -> Self {
         let monotonic = i64::try_from(monotonic_ns()).unwrap_or(i64::MAX);
@@ -43,7 +47,7 @@ impl WallOffset {
         Self { at_ms, ahead_ns: at_ms.saturating_mul(NS_PER_MS).saturating_sub(monotonic) }
     }
 
-    /// Returns the monotonic time of a wall time, by this measurement and a later one.
+    /// Converts a wall clock time to monotonic time, by this measurement and a later one.
     #[must_use]
     pub fn monotonic_of(self, later: Self, wall_ms: i64) -> u64 {
         let drift = i128::from(later.ahead_ns - self.ahead_ns);
@@ -54,7 +58,8 @@ impl WallOffset {
         u64::try_from(monotonic).unwrap_or(0)
     }
 
-    /// Returns by how much two measurements differ, in nanoseconds: how far the wall clock was set meanwhile.
+    /// Returns the difference between two measurements in nanoseconds: the amount by which the wall
+    /// clock was set.
     #[must_use]
     pub fn drift_ns(self, later: Self) -> u64 {
         self.ahead_ns.abs_diff(later.ahead_ns)
@@ -66,13 +71,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_monotonic_clock_does_not_go_back() {
+    fn monotonic_clock_never_goes_back() {
         let (first, second) = (monotonic_ns(), monotonic_ns());
         assert!(first > 0 && first <= second, "{first} {second}");
     }
 
     #[test]
-    fn a_wall_time_is_placed_between_two_measurements() {
+    fn wall_time_is_interpolated_between_two_measurements() {
         let start = WallOffset { at_ms: 1_000, ahead_ns: 900 * NS_PER_MS };
         let steady = WallOffset { at_ms: 3_000, ..start };
         let set_forward = WallOffset { at_ms: 3_000, ahead_ns: 910 * NS_PER_MS };
@@ -81,7 +86,7 @@ mod tests {
             ("half of the drift", set_forward, 2_000, 1_095),
             ("before the first", set_forward, 950, 50),
             ("after the last", set_forward, 3_100, 2_190),
-            ("before the machine was started", steady, 0, 0),
+            ("before the start of the machine", steady, 0, 0),
         ];
         for (case, later, wall, expected_ms) in rows {
             let found = start.monotonic_of(later, wall);

@@ -1,4 +1,4 @@
-//! Writing down what happens: one line per record, whole or not at all.
+//! Writes records, one complete line per record.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -9,16 +9,17 @@ use parking_lot::Mutex;
 
 use crate::clock::monotonic_ns;
 
-/// The wall clock of the process that writes.
+/// Wall clock of the writing process, in milliseconds since 1970 UTC.
 pub type WallClock = Box<dyn Fn() -> i64 + Send + Sync>;
 
-/// The records of one life of one process, in a file of its own.
+/// Records of one start of a process, in a file of its own.
 ///
-/// Each record is one `write` to a file that is open for appending: whoever is killed loses the record that he was
-/// about to write, and no other.
+/// Each record is one `write` to a file that is open for appending. A killed process loses at most
+/// the record that it
+/// was about to write.
 pub struct Journal {
     process: String,
-    life: u32,
+    start: u32,
     wall: WallClock,
     lines: Mutex<Lines>,
 }
@@ -29,25 +30,26 @@ struct Lines {
 }
 
 impl Journal {
-    /// Begins the records of life `life` of `process` in a new file.
+    /// Creates the file for start number `start` of `process`.
     ///
     /// # Errors
-    /// Those of the operating system; also if the file exists.
-    pub fn create(path: &Path, process: &str, life: u32, wall: WallClock) -> io::Result<Self> {
+    /// Returns the error of the operating system; also if the file exists.
+    pub fn create(path: &Path, process: &str, start: u32, wall: WallClock) -> io::Result<Self> {
         let file = OpenOptions::new().append(true).create_new(true).open(path)?;
         let lines = Mutex::new(Lines { file, seq: 0 });
-        Ok(Self { process: process.to_owned(), life, wall, lines })
+        Ok(Self { process: process.to_owned(), start, wall, lines })
     }
 
-    /// Writes a record and returns it. When this returns, it stays whatever becomes of the process.
+    /// Writes a record and returns it. Once this returns, the record survives the end of the
+    /// process.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Returns the error of the operating system.
     pub fn write(&self, fact: Fact) -> io::Result<Record> {
         let mut lines = self.lines.lock();
         let record = Record {
             p: self.process.clone(),
-            inc: self.life,
+            inc: self.start,
             seq: lines.seq,
             mt: monotonic_ns(),
             wt: (self.wall)(),
@@ -59,10 +61,10 @@ impl Journal {
     }
 }
 
-/// Returns a record as a line, its end included.
+/// Returns a record as a line with its end.
 ///
 /// # Errors
-/// Never for a record that can be read again; the format's library has them.
+/// Returns an error if the record cannot be written as JSON, which no type of this crate causes.
 pub(crate) fn line<T: serde::Serialize>(record: &T) -> io::Result<Vec<u8>> {
     let mut line = serde_json::to_vec(record)?;
     line.push(b'\n');
@@ -71,8 +73,8 @@ pub(crate) fn line<T: serde::Serialize>(record: &T) -> io::Result<Vec<u8>> {
 
 impl std::fmt::Debug for Journal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (process, life) = (&self.process, self.life);
-        f.debug_struct("Journal").field("process", process).field("life", &life).finish()
+        let (process, start) = (&self.process, self.start);
+        f.debug_struct("Journal").field("process", process).field("start", &start).finish()
     }
 }
 
@@ -81,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn records_are_numbered_lines_that_can_be_read_again() {
+    fn records_are_numbered_lines_that_can_be_read_back() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("a.jsonl");
         let journal = Journal::create(&path, "a", 2, Box::new(|| 77)).unwrap();
@@ -95,6 +97,6 @@ mod tests {
             [(2, 0, 77), (2, 1, 77)]
         );
         let again = Journal::create(&path, "a", 2, Box::new(|| 77));
-        assert!(again.is_err(), "two lives must not share a file");
+        assert!(again.is_err(), "two starts must not share a file");
     }
 }

@@ -1,42 +1,43 @@
-//! What the harness and a worker tell each other: one JSON document per line, orders down, words up.
+//! Messages between harness and workers, one JSON document per line: orders to the worker, reports
+//! to the harness.
 
 use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 use testkit::harness::{Action, Point, When, Work};
 
-/// The first line that a worker reads: who it is and what it does.
+/// First line that a worker reads: its identity and its settings.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Plan {
-    /// What the history calls it.
+    /// Name of the process in the history.
     pub(crate) name: String,
-    /// Which of its lives this is, from 0.
+    /// Number of this start of the process, from 0.
     pub(crate) life: u32,
-    /// Where the registry is, for this worker.
+    /// Addresses of the registry for this worker.
     pub(crate) addresses: String,
-    /// The node that everything happens below.
+    /// Namespace of all nodes.
     pub(crate) namespace: String,
-    /// The session timeout that it asks for, in milliseconds.
+    /// Session timeout in milliseconds.
     pub(crate) session_timeout_ms: u64,
-    /// The IP that operators know it by.
+    /// IP address by which operators know the worker.
     pub(crate) server: String,
-    /// What its first life is called in the registry; later ones get a suffix.
+    /// Incarnation of its first session; later sessions get a suffix.
     pub(crate) life_name: String,
-    /// The job's configuration, as the registry stores it.
+    /// Configuration of the job, as stored in the registry.
     pub(crate) config: String,
-    /// What the job's code does.
+    /// Behaviour of the job's code.
     pub(crate) work: WorkPlan,
-    /// Where it writes its history.
+    /// Path of the history file.
     pub(crate) history: PathBuf,
-    /// Where the resource is.
+    /// Path of the resource.
     pub(crate) resource: PathBuf,
-    /// Of jobs with so many items, or more, it follows its own only.
+    /// Minimum number of items of a job for a narrow watch.
     pub(crate) own_from: u32,
-    /// How many milliseconds after the last thing that was out of the ordinary.
+    /// Delay of a narrow watch after the last unusual event, in milliseconds.
     pub(crate) own_after_ms: u64,
-    /// By how many milliseconds its own clock is wrong from the beginning; 0 if another means is used.
+    /// Initial skew of the worker's own clock in milliseconds; 0 if another method is used.
     pub(crate) skew_ms: i64,
-    /// What happens at which of its writes.
+    /// Faults at the worker's writes.
     pub(crate) arms: Vec<Arm>,
 }
 
@@ -64,7 +65,7 @@ impl WorkPlan {
         }
     }
 
-    /// Returns how long an item works, in milliseconds.
+    /// Returns the working time of an item, in milliseconds.
     pub(crate) fn ms_of(&self, item: u32) -> u64 {
         let slow = self.slow_ms.iter().find(|(slow, _)| *slow == item);
         slow.map_or(self.usual_ms, |(_, ms)| *ms)
@@ -81,30 +82,30 @@ fn scaled(periods: f64, period_ms: u64) -> u64 {
     (periods * period_ms as f64).round() as u64
 }
 
-/// A point of a worker's writes where something happens.
+/// A fault at a point of a worker's writes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Arm {
-    /// A number to speak of it.
+    /// Id of the fault.
     pub(crate) id: u32,
-    /// Which writes count; all with `None`.
+    /// Duty whose writes count; all writes with `None`.
     pub(crate) duty: Option<String>,
-    /// The how-manieth of them from now on, from 0.
+    /// Index of the write among those that count from now on, from 0.
     pub(crate) nth: u32,
-    /// After the write instead of before it.
+    /// True if the fault happens after the write, not before it.
     pub(crate) after: bool,
-    /// What happens.
-    pub(crate) what: What,
+    /// Kind of the fault.
+    pub(crate) what: PointAction,
 }
 
 impl Arm {
     pub(crate) fn new(id: u32, at: &Point, action: Action) -> Self {
         let what = match action {
-            Action::Kill => What::Kill,
-            Action::Pause => What::Pause,
-            Action::Expire => What::Expire,
-            Action::Lose => What::Lose,
+            Action::Kill => PointAction::Kill,
+            Action::Pause => PointAction::Pause,
+            Action::Expire => PointAction::Expire,
+            Action::Lose => PointAction::Lose,
             Action::Delay(delay) => {
-                What::Delay { ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX) }
+                PointAction::Delay { ms: u64::try_from(delay.as_millis()).unwrap_or(u64::MAX) }
             }
         };
         let after = at.when == When::After;
@@ -120,63 +121,63 @@ impl std::fmt::Display for Arm {
     }
 }
 
-/// What happens at a point.
+/// Kind of a fault at a point.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum What {
-    /// It kills itself.
+pub(crate) enum PointAction {
+    /// The worker kills itself.
     Kill,
-    /// It stops itself.
+    /// The worker stops itself.
     Pause,
-    /// It asks the harness to end its session, and waits until that is done.
+    /// The worker asks the harness to end its session, and waits for that.
     Expire,
     /// The request or the reply is lost.
     Lose,
-    /// The write waits.
+    /// The write is delayed.
     Delay {
-        /// How long, in milliseconds.
+        /// Delay in milliseconds.
         ms: u64,
     },
 }
 
-/// What the harness tells a worker.
+/// Order of the harness to a worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
     /// Leave in order.
     Close {
-        /// How long runs may take to end by themselves, in milliseconds.
+        /// Drain time in milliseconds.
         deadline_ms: u64,
     },
-    /// Something shall happen at a point.
+    /// Arm a fault at a point.
     Arm(Arm),
-    /// Nothing shall happen at any point any more.
+    /// Disarm all faults.
     Disarm,
-    /// The worker's own clock is wrong by so much from now on.
+    /// Skew the worker's own clock from now on.
     Skew {
-        /// How much, in milliseconds.
+        /// Skew in milliseconds.
         ms: i64,
     },
-    /// Go on at a point where the harness was waited for.
+    /// Continue at a point at which the worker waits for the harness.
     Proceed {
-        /// Which.
+        /// Id of the fault.
         arm: u32,
     },
 }
 
-/// What a worker tells the harness.
+/// Message of a worker to the harness.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Word {
-    /// There is a new record in its history.
+pub(crate) enum Message {
+    /// The history has a new record.
     Wrote,
-    /// An order was carried out, or begun in the case of [`Order::Close`].
+    /// An order was executed; [`Order::Close`] was begun.
     Took,
-    /// A point was reached; what is to happen there happens next.
+    /// A point was reached; its fault happens next.
     Reached {
-        /// Which.
+        /// Id of the fault.
         arm: u32,
-        /// The session that the worker is in, if it knows of one.
+        /// Session of the worker, if it has one.
         session: Option<i64>,
     },
 }

@@ -1,4 +1,5 @@
-//! The outside resource that jobs write to: it remembers the highest token of each item and refuses lower ones.
+//! The external resource of the jobs: it keeps the highest token of each item and rejects lower
+//! ones.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -11,39 +12,42 @@ use serde::{Deserialize, Serialize};
 use crate::clock::{monotonic_ns, wall_ms};
 use crate::journal;
 
-/// What the resource calls itself in a history.
+/// Name of the resource in a history.
 const PROCESS: &str = "resource";
 
-/// What is asked of the resource.
+/// Access to the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Act {
-    /// A run announces its token before it looks at anything.
+    /// A run announces its token before it reads anything.
     Begin,
-    /// A run changes something.
+    /// A run writes.
     Effect,
 }
 
-/// A line of the resource's own log, which is all that it stores.
+/// A line of the resource's log, which is all that it stores.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
-    /// What was asked.
+    /// Kind of access.
     pub act: Act,
-    /// By which run.
+    /// The run.
     pub run: RunId,
-    /// Whether it was taken.
+    /// True if the resource accepted it.
     pub accepted: bool,
-    /// When, on the monotonic clock of the machine.
+    /// Time on the monotonic clock of the machine.
     pub mt: u64,
-    /// When, by the wall clock of the process that asked.
+    /// Time by the wall clock of the run's process.
     pub wt: i64,
 }
 
-/// A handle to the resource. Every process has its own, to the same file.
+/// Handle to the resource. Every process has its own, to the same file.
 ///
-/// The file is a log under a lock: an act is one line, and the highest tokens are what the lines before it say. So an
-/// act happens as a whole or not at all, and the order of the lines is the order of the acts. A process that is
-/// stopped while it holds the lock keeps everybody waiting until it goes on; that is some microseconds of each run.
+/// The file is a log under a lock. An access is one line, and the highest tokens follow from the
+/// lines before it. So an
+/// access happens completely or not at all, and the lines are in the order of the accesses.
+/// If a process is stopped while it holds the lock, all others wait until it continues. It holds
+/// the lock for some
+/// microseconds of each run.
 #[derive(Debug)]
 pub struct Resource {
     file: File,
@@ -52,19 +56,20 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Opens the resource, which is made if it is missing.
+    /// Opens the resource, and creates it if it is missing.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// Returns the error of the operating system.
     pub fn open(path: &Path) -> io::Result<Self> {
         let file = OpenOptions::new().read(true).append(true).create(true).open(path)?;
         Ok(Self { file, read_to: 0, highest: BTreeMap::new() })
     }
 
-    /// Asks for an act and returns whether it was taken: never with a token below one that it has seen for the item.
+    /// Requests an access. Returns false if the token is lower than one that the resource has seen
+    /// for the item.
     ///
     /// # Errors
-    /// Those of the operating system; then the act has not happened.
+    /// Returns the error of the operating system; the access has then not happened.
     pub fn ask(&mut self, act: Act, run: &RunId) -> io::Result<bool> {
         self.file.lock()?;
         let asked = self.ask_locked(act, run);
@@ -83,7 +88,7 @@ impl Resource {
         Ok(accepted)
     }
 
-    /// Reads what others have written since the last look.
+    /// Reads the lines that other processes have written since the last access.
     fn catch_up(&mut self) -> io::Result<()> {
         self.file.seek(SeekFrom::Start(self.read_to))?;
         let mut news = String::new();
@@ -91,7 +96,8 @@ impl Resource {
         for line in news.split_inclusive('\n') {
             match serde_json::from_str::<Entry>(line) {
                 Ok(entry) if line.ends_with('\n') => self.take(&entry, line.len()),
-                // Whoever wrote this was killed in the middle: it has not happened.
+                // The writer was killed in the middle of the line, so that its access has not
+                // happened.
                 Ok(_) | Err(_) => return self.file.set_len(self.read_to),
             }
         }
@@ -106,9 +112,9 @@ impl Resource {
     }
 }
 
-/// Turns lines of the log into records: one per act, in the order of the log.
+/// Converts lines of the log into records: one per access, in the order of the log.
 ///
-/// It is told line after line, so that a history can be followed while it is written.
+/// It converts line by line, so that a history can be followed while it is written.
 #[derive(Debug, Default)]
 pub struct Effects {
     n_acts: u64,
@@ -118,7 +124,7 @@ impl Effects {
     /// Returns the record of a line.
     ///
     /// # Errors
-    /// If the line is not one of the resource's.
+    /// Returns an error if the line is not one of the resource's log.
     pub fn record(&mut self, line: &str) -> Result<Record, serde_json::Error> {
         let Entry { act, run, accepted, mt, wt } = serde_json::from_str(line)?;
         let rseq = self.n_acts;
@@ -140,17 +146,17 @@ mod tests {
     }
 
     #[test]
-    fn a_token_below_the_highest_is_refused_whoever_has_brought_that_one() {
+    fn token_below_the_highest_is_rejected_for_every_handle() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("resource.log");
         let (mut old, mut new) = (Resource::open(&path).unwrap(), Resource::open(&path).unwrap());
         assert!(old.ask(Act::Begin, &run(0, 4)).unwrap());
         assert!(new.ask(Act::Begin, &run(0, 5)).unwrap());
-        assert!(!old.ask(Act::Effect, &run(0, 4)).unwrap(), "it was overtaken");
+        assert!(!old.ask(Act::Effect, &run(0, 4)).unwrap(), "its token is stale");
         assert!(old.ask(Act::Effect, &run(1, 1)).unwrap(), "another item");
         assert!(new.ask(Act::Effect, &run(0, 5)).unwrap());
         let mut later = Resource::open(&path).unwrap();
-        assert!(!later.ask(Act::Effect, &run(0, 4)).unwrap(), "it is remembered");
+        assert!(!later.ask(Act::Effect, &run(0, 4)).unwrap(), "the highest token is stored");
 
         let mut effects = Effects::default();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -171,13 +177,13 @@ mod tests {
     }
 
     #[test]
-    fn an_act_that_was_cut_short_has_not_happened() {
+    fn torn_access_has_not_happened() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("resource.log");
         let mut resource = Resource::open(&path).unwrap();
         assert!(resource.ask(Act::Begin, &run(0, 1)).unwrap());
-        let whole = std::fs::read(&path).unwrap();
-        std::fs::write(&path, [&whole[..], &whole[..20]].concat()).unwrap();
+        let complete = std::fs::read(&path).unwrap();
+        std::fs::write(&path, [&complete[..], &complete[..20]].concat()).unwrap();
         assert!(Resource::open(&path).unwrap().ask(Act::Begin, &run(0, 2)).unwrap());
         assert!(!resource.ask(Act::Effect, &run(0, 1)).unwrap());
         let text = std::fs::read_to_string(&path).unwrap();

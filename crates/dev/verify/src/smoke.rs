@@ -1,4 +1,5 @@
-//! A scenario to try the harness itself with: three workers, one of them killed in the middle of its items.
+//! A scenario that tests the harness itself: three workers, one of them killed in the middle of its
+//! items.
 
 use std::collections::BTreeSet;
 
@@ -6,15 +7,15 @@ use checker::history::{ExecEvent, Fact, ProcessEvent, Record, RunId};
 use lite::{JobConfig, JobName};
 use testkit::harness::{Cluster, ClusterError, InstOpts, Work};
 
-/// How many items the job has: two for each worker.
+/// Number of items of the job: two for each worker.
 const N_ITEMS: u32 = 6;
-/// How many fires are waited for before the end.
+/// Number of fires before the end.
 const N_FIRES: usize = 5;
 
-/// Plays it and returns its history.
+/// Plays the scenario and returns its history.
 ///
 /// # Errors
-/// [`ClusterError`] if the cluster could not do what was asked, or if something that was waited for did not come.
+/// Returns [`ClusterError`] if the cluster failed, or if a condition was not met in time.
 pub async fn play(mut cluster: Box<dyn Cluster>) -> Result<Vec<Record>, ClusterError> {
     let name = JobName::new("smoke").map_err(|error| ClusterError::Harness {
         act: "name the job".to_owned(),
@@ -55,7 +56,7 @@ fn n_ready(records: &[Record]) -> usize {
     records.iter().filter(ready).count()
 }
 
-/// Returns the begun and the ended runs of the code.
+/// Returns the begins and ends of runs of the code.
 fn executions(records: &[Record]) -> impl Iterator<Item = (&Record, ExecEvent, &RunId, &str)> {
     records.iter().filter_map(|record| {
         let Fact::Exec { ev, run, source, .. } = &record.fact else { return None };
@@ -63,18 +64,18 @@ fn executions(records: &[Record]) -> impl Iterator<Item = (&Record, ExecEvent, &
     })
 }
 
-/// Counts the fires of which every item was done.
+/// Returns the number of fires of which every item has ended.
 fn n_fires(records: &[Record]) -> usize {
     let done: BTreeSet<(i64, u32)> = executions(records)
         .filter(|(_, ev, _, _)| *ev == ExecEvent::End)
         .map(|(_, _, run, _)| (run.fire, run.item))
         .collect();
     let fires: BTreeSet<i64> = done.iter().map(|(fire, _)| *fire).collect();
-    let whole = |fire: &&i64| (0..N_ITEMS).all(|item| done.contains(&(**fire, item)));
-    fires.iter().filter(whole).count()
+    let is_complete = |fire: &&i64| (0..N_ITEMS).all(|item| done.contains(&(**fire, item)));
+    fires.iter().filter(is_complete).count()
 }
 
-/// Returns what a worker has begun and not ended.
+/// Returns the runs that a worker has begun and not ended.
 fn running(records: &[Record], worker: &str) -> BTreeSet<RunId> {
     let mut running = BTreeSet::new();
     for (_, ev, run, _) in executions(records).filter(|(record, ..)| record.p == worker) {

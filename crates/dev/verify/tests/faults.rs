@@ -1,4 +1,4 @@
-//! Every act of the contract, against real processes: each must show in the history.
+//! Plays every action of the trait `Cluster` on real processes: each must show in the history.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -13,7 +13,7 @@ use testkit::harness::{Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegE
 use verify::cluster::ZkCluster;
 
 const N_ITEMS: u32 = 4;
-/// Periods; real ones take two seconds.
+/// Limit of waits in periods; a real period is two seconds.
 const PATIENCE: u32 = 10;
 
 async fn start(run: &str) -> Box<ZkCluster> {
@@ -57,7 +57,7 @@ fn is_in(records: &[Record], name: &str, expected: SessionEvent) -> bool {
     sessions(records, name).last() == Some(&expected)
 }
 
-/// Counts the runs that a process has ended well.
+/// Returns the number of runs that a process has ended with success.
 fn n_done(records: &[Record], name: &str) -> usize {
     let done = |record: &&Record| matches!(&record.fact, Fact::Exec { ev: ExecEvent::End, result: Some(result), .. } if result == "ok");
     of(records, name).filter(done).count()
@@ -74,17 +74,18 @@ fn n_faults(records: &[Record], kind: &str, ev: NemesisEvent) -> usize {
     records.iter().filter(this).count()
 }
 
-/// Waits until a process has done some more.
-async fn goes_on(cluster: &mut ZkCluster, name: &str) {
+/// Waits until a process has ended another run.
+async fn wait_for_progress(cluster: &mut ZkCluster, name: &str) {
     let before = n_done(cluster.records().unwrap(), name);
     let more = |records: &[Record]| n_done(records, name) > before;
-    cluster.until(&format!("{name} goes on"), PATIENCE, &more).await.unwrap();
+    cluster.until(&format!("{name} ends another run"), PATIENCE, &more).await.unwrap();
 }
 
-/// Waits for the moment at which all items of a fire have been recorded: the next is most of a period away.
+/// Waits until all items of a fire have been recorded, so that the next fire is most of a period
+/// away.
 ///
-/// A run that ends while its session does is a story of its own, which scenarios tell.
-async fn at_rest(cluster: &mut ZkCluster) {
+/// A run that ends together with its session belongs to the scenarios.
+async fn wait_until_idle(cluster: &mut ZkCluster) {
     let settled =
         |records: &[Record]| n_events(records, "a", "settled") + n_events(records, "b", "settled");
     let begun = |records: &[Record]| {
@@ -92,9 +93,9 @@ async fn at_rest(cluster: &mut ZkCluster) {
         records.iter().filter(started).count()
     };
     let before = begun(cluster.records().unwrap());
-    let at_rest =
+    let is_idle =
         |records: &[Record]| begun(records) > before && begun(records) == settled(records);
-    cluster.until("everything at rest", PATIENCE, &at_rest).await.unwrap();
+    cluster.until("all items are idle", PATIENCE, &is_idle).await.unwrap();
 }
 
 fn point(duty: &str, when: When) -> Point {
@@ -105,7 +106,7 @@ fn point(duty: &str, when: When) -> Point {
 async fn end(mut cluster: Box<ZkCluster>) -> Vec<Record> {
     cluster.heal().await.unwrap();
     for name in ["a", "b"] {
-        goes_on(&mut cluster, name).await;
+        wait_for_progress(&mut cluster, name).await;
     }
     let records = cluster.finish().await.unwrap();
     let report = check(&History::from_records(records.clone()), &verify::run::real_options());
@@ -114,27 +115,27 @@ async fn end(mut cluster: Box<ZkCluster>) -> Vec<Record> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn processes_sessions_and_links_do_as_they_are_told() {
+async fn faults_of_processes_sessions_and_links_show_in_the_history() {
     let mut cluster = start("acts").await;
-    at_rest(&mut cluster).await;
+    wait_until_idle(&mut cluster).await;
     cluster.pause("a").await.unwrap();
     cluster.elapse(Duration::from_secs(2)).await;
     cluster.resume("a").await.unwrap();
     let lost = |records: &[Record]| sessions(records, "a").contains(&SessionEvent::Lost);
-    cluster.until("a hears that it is late", PATIENCE, &lost).await.unwrap();
-    goes_on(&mut cluster, "a").await;
+    cluster.until("a learns that its session is lost", PATIENCE, &lost).await.unwrap();
+    wait_for_progress(&mut cluster, "a").await;
 
-    at_rest(&mut cluster).await;
+    wait_until_idle(&mut cluster).await;
     cluster.expire("b").await.unwrap();
     let replaced = |records: &[Record]| {
         let seen = sessions(records, "b");
         seen.contains(&SessionEvent::Lost) && seen.last() == Some(&SessionEvent::Connected)
     };
     cluster.until("b has another session", PATIENCE, &replaced).await.unwrap();
-    goes_on(&mut cluster, "b").await;
+    wait_for_progress(&mut cluster, "b").await;
 
     for mode in [LinkMode::Black, LinkMode::DropReplies, LinkMode::DropRequests] {
-        at_rest(&mut cluster).await;
+        wait_until_idle(&mut cluster).await;
         cluster.link("b", mode).await.unwrap();
         let gone = |records: &[Record]| !is_in(records, "b", SessionEvent::Connected);
         cluster.until(&format!("b notices {mode:?}"), PATIENCE, &gone).await.unwrap();
@@ -144,7 +145,7 @@ async fn processes_sessions_and_links_do_as_they_are_told() {
     }
     cluster.link("a", LinkMode::Reset).await.unwrap();
     cluster.link("a", LinkMode::Delay(Duration::from_millis(20))).await.unwrap();
-    goes_on(&mut cluster, "a").await;
+    wait_for_progress(&mut cluster, "a").await;
 
     cluster.close("a").await.unwrap();
     let exited = |records: &[Record]| {
@@ -152,7 +153,7 @@ async fn processes_sessions_and_links_do_as_they_are_told() {
     };
     cluster.until("a leaves", PATIENCE, &exited).await.unwrap();
     cluster.spawn("a", on("10.0.0.1")).await.unwrap();
-    cluster.until("a has a new life", PATIENCE, &|r| n_ready(r, "a") == 2).await.unwrap();
+    cluster.until("a is ready again", PATIENCE, &|r| n_ready(r, "a") == 2).await.unwrap();
     let records = end(cluster).await;
     for (kind, n) in [("pause", 1), ("partition", 3), ("delay", 1)] {
         assert_eq!(n_faults(&records, kind, NemesisEvent::Begin), n, "{kind}");
@@ -162,11 +163,11 @@ async fn processes_sessions_and_links_do_as_they_are_told() {
         matches!(&r.fact, Fact::SessClose { sid, .. } if
         !records.iter().any(|o| matches!(&o.fact, Fact::SessionOpened { sid: s, .. } if s == sid)))
     });
-    assert_eq!(orphaned.count(), 0, "sessions that close were opened");
+    assert_eq!(orphaned.count(), 0, "every closed session was opened");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn faults_happen_at_the_writes_that_they_wait_for() {
+async fn faults_happen_at_their_writes() {
     let mut cluster = start("points").await;
     for (duty, nth, when) in
         [("claim", 0, When::After), ("claim", 1, When::Before), ("release", 0, When::After)]
@@ -179,7 +180,7 @@ async fn faults_happen_at_the_writes_that_they_wait_for() {
             && n_faults(records, "lose_request", NemesisEvent::Point) == 1
     };
     cluster.until("three losses", PATIENCE, &lost).await.unwrap();
-    goes_on(&mut cluster, "a").await;
+    wait_for_progress(&mut cluster, "a").await;
 
     let delay = Action::Delay(Duration::from_millis(100));
     cluster.inject("a", point("release", When::Before), delay).await.unwrap();
@@ -188,14 +189,14 @@ async fn faults_happen_at_the_writes_that_they_wait_for() {
         n_faults(records, "expire", NemesisEvent::Point) == 1
             && sessions(records, "b").contains(&SessionEvent::Lost)
     };
-    cluster.until("b has lost its session at a claim", PATIENCE, &expired).await.unwrap();
-    goes_on(&mut cluster, "b").await;
+    cluster.until("b loses its session at a claim", PATIENCE, &expired).await.unwrap();
+    wait_for_progress(&mut cluster, "b").await;
 
     cluster.inject("b", point("claim", When::Before), Action::Pause).await.unwrap();
     let paused = |records: &[Record]| n_faults(records, "pause", NemesisEvent::Begin) == 1;
-    cluster.until("b stands still at a claim", PATIENCE, &paused).await.unwrap();
+    cluster.until("b is stopped at a claim", PATIENCE, &paused).await.unwrap();
     cluster.resume("b").await.unwrap();
-    goes_on(&mut cluster, "b").await;
+    wait_for_progress(&mut cluster, "b").await;
 
     cluster.inject("b", point("claim", When::After), Action::Kill).await.unwrap();
     cluster.inject("a", point("never", When::After), Action::Kill).await.unwrap();
@@ -203,18 +204,18 @@ async fn faults_happen_at_the_writes_that_they_wait_for() {
         n_faults(records, "crash", NemesisEvent::Point) == 1
             && n_events(records, "a", "orphaned") + n_events(records, "b", "orphaned") >= 1
     };
-    cluster.until("b is dead with what it claimed", PATIENCE, &taken_over).await.unwrap();
+    cluster.until("b is killed and its run orphaned", PATIENCE, &taken_over).await.unwrap();
     cluster.spawn("b", on("10.0.0.2")).await.unwrap();
     cluster.until("b is back", PATIENCE, &|r| n_ready(r, "b") == 2).await.unwrap();
     let records = end(cluster).await;
     let skipped = records.iter().filter(|record| {
         matches!(&record.fact, Fact::Nemesis { kind, target, .. } if kind == "injection" && target == "a")
     });
-    assert_eq!(skipped.count(), 1, "the point that nobody reached");
+    assert_eq!(skipped.count(), 1, "the point that was not reached");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn the_registry_the_clocks_and_the_operators_do_as_they_are_told() {
+async fn faults_of_registry_and_clocks_and_operator_actions_show_in_the_history() {
     let mut cluster = start("registry").await;
     for event in [
         RegEvent::KillLeader,
@@ -223,10 +224,10 @@ async fn the_registry_the_clocks_and_the_operators_do_as_they_are_told() {
         RegEvent::Lag(Duration::ZERO),
         RegEvent::RestartAll(Duration::from_secs(2)),
     ] {
-        at_rest(&mut cluster).await;
+        wait_until_idle(&mut cluster).await;
         cluster.registry(event).await.unwrap();
         for name in ["a", "b"] {
-            goes_on(&mut cluster, name).await;
+            wait_for_progress(&mut cluster, name).await;
         }
     }
     cluster.skew("a", 1_500).await.unwrap();
@@ -245,18 +246,18 @@ async fn the_registry_the_clocks_and_the_operators_do_as_they_are_told() {
     cluster.until("a run on request", PATIENCE, &manual).await.unwrap();
     let disable = |disabled| AdminOp::Server { ip: "10.0.0.1".to_owned(), disabled };
     cluster.admin(disable(true)).await.unwrap();
-    goes_on(&mut cluster, "b").await;
+    wait_for_progress(&mut cluster, "b").await;
     cluster.admin(disable(false)).await.unwrap();
     for disabled in [true, false] {
         cluster.admin(AdminOp::Item { item: 1, disabled }).await.unwrap();
     }
     let pause = |paused| AdminOp::Pause { ip: "10.0.0.2".to_owned(), paused };
     cluster.admin(pause(true)).await.unwrap();
-    goes_on(&mut cluster, "a").await;
+    wait_for_progress(&mut cluster, "a").await;
     cluster.admin(pause(false)).await.unwrap();
     let rejected = |records: &[Record]| n_events(records, "a", "config_rejected") >= 1;
     cluster.admin(AdminOp::Poison("no JSON".to_owned())).await.unwrap();
-    cluster.until("a bad configuration is noticed", PATIENCE, &rejected).await.unwrap();
+    cluster.until("the invalid configuration is rejected", PATIENCE, &rejected).await.unwrap();
     let config = JobConfig {
         cron: Some(cluster.cron()),
         ..JobConfig::new(JobName::new("faults").unwrap(), N_ITEMS)

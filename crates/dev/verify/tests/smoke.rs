@@ -1,11 +1,11 @@
-//! The harness itself: real workers on a real ensemble, one of them killed, and nothing lost.
+//! The harness itself: real workers on a real ensemble, one of them killed.
 
 mod support;
 
 use checker::{History, Verdict, check};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn a_killed_worker_loses_nothing_and_the_checker_agrees() {
+async fn killed_worker_loses_no_run_and_the_history_is_valid() {
     let cluster = support::cluster("smoke").await;
     let records = verify::smoke::play(Box::new(cluster)).await.unwrap();
     let report = check(&History::from_records(records), &verify::run::real_options());

@@ -1,4 +1,4 @@
-//! The reader of transaction logs, against the tool that comes with the server.
+//! Compares the reader of transaction logs with the tool that comes with the server.
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
@@ -17,7 +17,7 @@ fn path(text: &str) -> NodePath {
     NodePath::parse(text).unwrap()
 }
 
-/// Writes a little of everything that the product writes.
+/// Writes each kind of operation that the product uses.
 async fn write(server: &Server) {
     let options = ZookeeperOptions::new(server.connect_string())
         .namespace("/ns")
@@ -40,7 +40,7 @@ async fn write(server: &Server) {
     center.close().await.unwrap();
 }
 
-/// Runs the server's own tool over the log files of a folder.
+/// Runs the server's own tool on the log files of a folder, and returns its lines.
 fn printed(folder: &Path) -> Vec<String> {
     let mut files: Vec<_> = std::fs::read_dir(folder)
         .unwrap()
@@ -58,7 +58,7 @@ fn printed(folder: &Path) -> Vec<String> {
     text.lines().filter(|line| line.contains(" zxid 0x")).map(str::to_owned).collect()
 }
 
-/// What must be in the tool's line of an entry, in this order.
+/// Returns the words that the tool's line of an entry must contain, in this order.
 fn expected_words(entry: &Entry) -> Vec<String> {
     let mut words =
         vec![format!("session {:#x}", entry.session), format!("zxid {:#x} ", entry.zxid)];
@@ -86,7 +86,7 @@ fn words_of(write: &Write) -> [String; 2] {
 }
 
 #[test]
-fn the_same_transactions_are_read_as_the_servers_own_tool_prints() {
+fn transactions_equal_those_that_the_servers_tool_prints() {
     let mut server = Server::start().unwrap();
     let runtime = tokio::runtime::Runtime::new().unwrap();
     runtime.block_on(write(&server));

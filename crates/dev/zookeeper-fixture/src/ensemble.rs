@@ -62,17 +62,17 @@ impl Ensemble {
         Ok(ensemble)
     }
 
-    /// Kills all servers that run: from now on there is no registry, and nobody was told.
+    /// Kills all servers that run. The registry is then gone, without notice to clients.
     ///
     /// # Errors
-    /// Those of the operating system.
+    /// As [`Server::kill`].
     pub fn kill_all(&mut self) -> Result<(), Error> {
         self.servers.iter_mut().filter(|server| server.is_launched()).try_for_each(Server::kill)
     }
 
     /// Starts all servers that do not run, on their addresses and data, and waits until all serve.
     ///
-    /// Servers are started together: one alone has no quorum and would never serve.
+    /// Servers are started together, because one server alone has no quorum and would never serve.
     ///
     /// # Errors
     /// As [`Ensemble::start`].
@@ -86,7 +86,7 @@ impl Ensemble {
         Ok(())
     }
 
-    /// Returns where clients connect to any of the servers: `127.9.8.1:2181,127.9.8.2:2181`.
+    /// Returns the connect string of all servers: `127.9.8.1:2181,127.9.8.2:2181`.
     #[must_use]
     pub fn connect_string(&self) -> String {
         self.servers.iter().map(Server::connect_string).collect::<Vec<_>>().join(",")
@@ -106,9 +106,9 @@ impl Ensemble {
         &mut self.servers[index]
     }
 
-    /// Waits until one of the servers says that it leads, and returns its index.
+    /// Waits until one of the servers reports that it is the leader, and returns its index.
     ///
-    /// A paused server cannot say anything; each look at it costs 2 s.
+    /// A paused server does not answer, and each request to it takes 2 s.
     ///
     /// # Errors
     /// [`Error::NoLeader`] after `limit`.
@@ -126,7 +126,7 @@ impl Ensemble {
         }
     }
 
-    /// Returns what each server says about itself; `None` from those that do not serve.
+    /// Returns the reported mode of each server, or `None` for servers that do not serve.
     fn modes(&self) -> Vec<Option<String>> {
         let ask = |server: &Server| server.mode().ok().flatten();
         self.servers

@@ -1,4 +1,4 @@
-//! A server's folder: removed with the server, or by the next process if nobody could.
+//! A server's folder: removed with the server, or later by another process.
 
 use std::env;
 use std::fs;
@@ -11,9 +11,9 @@ use crate::loopback::LoopbackAddress;
 
 /// A folder that is named after a reserved address. Dropping it removes it.
 ///
-/// A process that is killed leaves its folders behind, and so does a server in a `static`. Whoever
-/// holds a reservation owns the folder of that name, so a folder whose address can be reserved
-/// belongs to nobody and may go.
+/// A killed process leaves its folders behind, and so does a server in a `static`. The holder of an
+/// address reservation owns the folder of that name. A folder whose address can be reserved has no
+/// owner and may be removed.
 #[derive(Debug)]
 pub(crate) struct Folder {
     path: PathBuf,
@@ -22,9 +22,9 @@ pub(crate) struct Folder {
 impl Folder {
     /// Creates the empty folder of a reserved address.
     pub(crate) fn create(address: &LoopbackAddress) -> Result<Folder, Error> {
-        static SWEPT: Once = Once::new();
+        static REMOVED: Once = Once::new();
         let base = base();
-        SWEPT.call_once(|| sweep(&base));
+        REMOVED.call_once(|| remove_leftovers(&base));
         create_in(&base, address)
     }
 
@@ -35,13 +35,15 @@ impl Folder {
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        // What cannot be removed now is removed by a later sweep.
+        // Another process removes the folder later if this fails.
         let _ = fs::remove_dir_all(&self.path);
     }
 }
 
-/// Users do not share a folder: they could not remove each other's files. Nor do network namespaces, on Linux: an address
-/// that is reserved in one is free in every other one.
+/// Returns the folder for all folders of this user and this network namespace.
+///
+/// Users could not remove each other's files. On Linux an address that is reserved in one network
+/// namespace is free in every other one.
 fn base() -> PathBuf {
     let user = rustix::process::getuid().as_raw();
     let namespace = fs::read_link("/proc/self/ns/net").unwrap_or_default();
@@ -52,14 +54,14 @@ fn base() -> PathBuf {
 
 fn create_in(base: &Path, address: &LoopbackAddress) -> Result<Folder, Error> {
     let folder = Folder { path: base.join(address.ip().to_string()) };
-    // A leftover of the address's former owner, if there is one.
+    // The former owner of the address may have left a folder behind.
     let _ = fs::remove_dir_all(&folder.path);
     fs::create_dir_all(&folder.path).map_err(Error::file("create", &folder.path))?;
     Ok(folder)
 }
 
-/// Removes the folders that belong to nobody.
-fn sweep(base: &Path) {
+/// Removes the folders without an owner.
+fn remove_leftovers(base: &Path) {
     let Ok(entries) = fs::read_dir(base) else { return };
     for entry in entries.flatten() {
         let ip: Option<Ipv4Addr> = entry.file_name().to_str().and_then(|name| name.parse().ok());
@@ -75,7 +77,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_folder_is_empty_at_first_and_goes_with_its_owner() {
+    fn new_folder_is_empty_and_removed_with_its_owner() {
         let base = tempfile::tempdir().unwrap();
         let address = LoopbackAddress::reserve().unwrap();
         let leftover = base.path().join(address.ip().to_string()).join("data");
@@ -89,7 +91,7 @@ mod tests {
 
     #[test]
     #[cfg(target_os = "linux")]
-    fn the_folders_of_other_network_namespaces_are_elsewhere() {
+    fn folder_name_contains_the_network_namespace() {
         let name = base().file_name().unwrap().to_string_lossy().into_owned();
         let namespace = fs::read_link("/proc/self/ns/net").unwrap();
         let number = namespace.to_string_lossy().replace(|c: char| !c.is_ascii_digit(), "");
@@ -97,18 +99,18 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_removes_the_folders_of_the_dead_and_nothing_else() {
+    fn only_folders_without_an_owner_are_removed() {
         let base = tempfile::tempdir().unwrap();
         let living = LoopbackAddress::reserve().unwrap();
         let owned = create_in(base.path(), &living).unwrap();
-        let dead = base.path().join(LoopbackAddress::reserve().unwrap().ip().to_string());
-        let stranger = base.path().join("notes");
-        for folder in [&dead, &stranger] {
+        let unowned = base.path().join(LoopbackAddress::reserve().unwrap().ip().to_string());
+        let unrelated = base.path().join("notes");
+        for folder in [&unowned, &unrelated] {
             fs::create_dir_all(folder.join("data")).unwrap();
         }
-        sweep(base.path());
-        assert!(owned.path().exists(), "its address is reserved");
-        assert!(!dead.exists(), "nobody has its address");
-        assert!(stranger.exists(), "it has no address");
+        remove_leftovers(base.path());
+        assert!(owned.path().exists(), "the address of the folder is reserved");
+        assert!(!unowned.exists(), "the address of the folder is free");
+        assert!(unrelated.exists(), "the name of the folder is no address");
     }
 }

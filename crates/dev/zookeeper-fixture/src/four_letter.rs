@@ -1,4 +1,4 @@
-//! ZooKeeper's administrative commands of four letters, and what to read from their answers.
+//! ZooKeeper's four-letter administrative commands, and parsers of their answers.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::Error;
 
-/// How long a server may take to answer; a paused server takes all of it.
+/// Longest wait for an answer. A request to a paused server waits for all of it.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
 
 /// Sends `word` to the server at `address` and returns the whole answer.
@@ -25,7 +25,7 @@ fn exchange(address: SocketAddr, word: &str) -> io::Result<String> {
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     match answer.is_empty() {
-        // A server that is shutting down accepts and closes.
+        // A server that shuts down accepts the connection and closes it.
         true => Err(io::ErrorKind::UnexpectedEof.into()),
         false => Ok(answer),
     }
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_of_a_server_are_read() {
+    fn mode_and_metrics_are_parsed_from_answers() {
         assert_eq!(
             mode("Zookeeper version: 3.8.0\nMode: follower\nNode count: 5\n"),
             Some("follower")

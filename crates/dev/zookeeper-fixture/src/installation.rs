@@ -1,4 +1,4 @@
-//! Where ZooKeeper's jars and a Java are on this machine.
+//! Search for ZooKeeper's jars and a Java on this machine.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -9,15 +9,16 @@ use std::process::{Command, Stdio};
 
 use crate::Error;
 
-/// The release that `cargo xtask zookeeper` downloads where no ZooKeeper is installed.
+/// The release that `cargo xtask zookeeper` downloads if no ZooKeeper is installed.
 pub const PINNED_RELEASE: &str = "3.8.6";
 
 /// A ZooKeeper server that can be started on this machine.
 ///
-/// Three places are searched, in this order; the first that has a server wins:
+/// Three places are searched in this order, and the first with a server is used:
 ///
-/// 1. the folder in the environment variable `ZOOKEEPER_HOME`, an unpacked Apache release. When the
-///    variable is set, only this place is searched: a typing mistake must not select another server;
+/// 1. the folder in the environment variable `ZOOKEEPER_HOME`, an unpacked Apache release. If the
+///    variable is set, only this place is searched, so that a typing mistake does not select
+///    another server;
 /// 2. Debian's jars, `/usr/share/java/zookeeper.jar` and `/usr/share/java/slf4j-simple.jar`;
 /// 3. [`Installation::download_folder`], where `cargo xtask zookeeper` puts a pinned release.
 ///
@@ -34,13 +35,13 @@ impl Installation {
     /// Finds a ZooKeeper server and a Java on this machine.
     ///
     /// # Errors
-    /// [`Error::NotInstalled`] with every place that was searched and what to install, and
+    /// [`Error::NotInstalled`] with the searched places and the packages to install, and
     /// [`Error::NoJava`].
     pub fn locate() -> Result<Installation, Error> {
-        Surroundings::of_this_machine().locate()
+        SearchPlaces::of_this_machine().locate()
     }
 
-    /// Takes the server from an unpacked release: a folder with `lib/*.jar` and, for the
+    /// Uses the server of an unpacked release: a folder with `lib/*.jar` and, for the
     /// configuration of its log, `conf`.
     ///
     /// # Errors
@@ -52,7 +53,7 @@ impl Installation {
     }
 
     /// Returns a command that runs a class of the server's jars, such as its tool that prints
-    /// transaction logs. Arguments are up to the caller.
+    /// transaction logs. The caller adds the arguments.
     #[must_use]
     pub fn tool(&self, class: &str) -> Command {
         let mut command = Command::new(&self.java);
@@ -64,7 +65,7 @@ impl Installation {
     #[must_use]
     pub fn download_folder() -> PathBuf {
         let this_crate = Path::new(env!("CARGO_MANIFEST_DIR"));
-        // Three folders below the root of the workspace.
+        // This crate is three folders below the root of the workspace.
         let workspace = this_crate.ancestors().nth(3).unwrap_or(this_crate);
         workspace.join("target").join(format!("zookeeper-{PINNED_RELEASE}"))
     }
@@ -76,18 +77,18 @@ impl fmt::Display for Installation {
     }
 }
 
-/// The places to search, as values, so that the search can be tested.
+/// The searched places, as values, so that tests can replace them.
 #[derive(Debug)]
-struct Surroundings {
+struct SearchPlaces {
     zookeeper_home: Option<PathBuf>,
     system_jars: PathBuf,
     download_folder: PathBuf,
     java: Option<PathBuf>,
 }
 
-impl Surroundings {
-    fn of_this_machine() -> Surroundings {
-        Surroundings {
+impl SearchPlaces {
+    fn of_this_machine() -> SearchPlaces {
+        SearchPlaces {
             zookeeper_home: env::var_os("ZOOKEEPER_HOME").map(PathBuf::from),
             system_jars: PathBuf::from("/usr/share/java"),
             download_folder: Installation::download_folder(),
@@ -117,7 +118,7 @@ impl Surroundings {
     }
 }
 
-/// A class path that has a ZooKeeper server, and where it was found.
+/// A class path with a ZooKeeper server, and its origin.
 #[derive(Debug)]
 struct Jars {
     class_path: OsString,
@@ -125,13 +126,13 @@ struct Jars {
 }
 
 impl Jars {
-    /// The manifest of Debian's zookeeper.jar names all other jars but a binding for the log.
+    /// Returns Debian's jars. The manifest of zookeeper.jar names all other jars but a log binding.
     fn of_debian(folder: &Path) -> Result<Jars, String> {
         let jars = ["zookeeper.jar", "slf4j-simple.jar"].map(|name| folder.join(name));
         if let Some(jar) = jars.iter().find(|jar| !jar.is_file()) {
             return Err(format!("no {}", jar.display()));
         }
-        // A link beside the jar has the version in its name.
+        // A link in the same folder has the version in its name.
         check_version(folder, server_version(folder))?;
         let class_path: Vec<PathBuf> = jars.into_iter().chain(netty_in(folder)).collect();
         Ok(Jars {
@@ -167,7 +168,9 @@ impl Jars {
     }
 }
 
-/// What the server's connections by Netty, which alone can be encrypted, need beside the jars that its manifest names.
+/// Returns the jars that connections by Netty need in addition to those of the manifest.
+///
+/// Only connections by Netty can be encrypted.
 fn netty_in(folder: &Path) -> impl Iterator<Item = PathBuf> {
     let jars = ["netty-codec.jar", "netty-resolver.jar"].map(|name| folder.join(name));
     jars.into_iter().filter(|jar| jar.is_file())
@@ -188,7 +191,7 @@ fn server_version(folder: &Path) -> Option<String> {
     })
 }
 
-/// Older servers have no persistent watches, which the registry's feed is made of.
+/// Rejects servers before 3.6, which have no persistent watches. The registry's feed needs them.
 fn check_version(folder: &Path, version: Option<String>) -> Result<(), String> {
     let Some(version) = version else { return Ok(()) };
     let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).collect();
@@ -203,9 +206,13 @@ fn find_java_of_environment() -> Option<PathBuf> {
 }
 
 fn find_java(java_home: Option<&OsStr>, path: Option<&OsStr>) -> Option<PathBuf> {
-    let at_home = java_home.map(|home| Path::new(home).join("bin"));
+    let in_java_home = java_home.map(|home| Path::new(home).join("bin"));
     let on_path = path.into_iter().flat_map(env::split_paths);
-    at_home.into_iter().chain(on_path).map(|folder| folder.join("java")).find(|java| java.is_file())
+    in_java_home
+        .into_iter()
+        .chain(on_path)
+        .map(|folder| folder.join("java"))
+        .find(|java| java.is_file())
 }
 
 fn succeeds(command: &mut Command) -> bool {
@@ -213,7 +220,7 @@ fn succeeds(command: &mut Command) -> bool {
     status.is_ok_and(|status| status.success())
 }
 
-/// Words the answer to a search that found nothing: what was missing where, and what to do.
+/// Returns the error text of a failed search: the missing files by place, and the remedies.
 pub(crate) fn describe_search(searched: &[String]) -> String {
     let places: String = searched.iter().map(|place| format!("  searched {place}\n")).collect();
     format!(
@@ -233,11 +240,11 @@ mod tests {
         fs::write(path, "").unwrap();
     }
 
-    /// Searches a folder that has `files`; the places are its subfolders.
+    /// Searches the subfolders of a folder that contains `files`.
     fn search(files: &[&str], home_is_set: bool, has_java: bool) -> Result<String, Error> {
         let root = tempfile::tempdir().unwrap();
         files.iter().for_each(|file| put(root.path(), file));
-        let found = Surroundings {
+        let found = SearchPlaces {
             zookeeper_home: home_is_set.then(|| root.path().join("home")),
             system_jars: root.path().join("debian"),
             download_folder: root.path().join("download"),
@@ -253,10 +260,10 @@ mod tests {
     const DOWNLOAD: &str = "download/lib/zookeeper-3.8.6.jar";
 
     #[test]
-    fn the_first_place_that_has_a_server_wins() {
+    fn first_place_with_a_server_is_used() {
         let debian_path = "/debian/zookeeper.jar:/debian/slf4j-simple.jar";
         let rows: &[(&str, &[&str], bool, &str)] = &[
-            ("home before all", &[HOME, DEBIAN[0], DEBIAN[1]], true, "/home/conf:/home/lib/*"),
+            ("home comes first", &[HOME, DEBIAN[0], DEBIAN[1]], true, "/home/conf:/home/lib/*"),
             ("home is ignored unless set", &[HOME, DEBIAN[0], DEBIAN[1]], false, debian_path),
             ("Debian before the download", &[DOWNLOAD, DEBIAN[0], DEBIAN[1]], false, debian_path),
             (
@@ -278,12 +285,12 @@ mod tests {
                 debian_path,
             ),
             (
-                "Debian with what TLS needs",
+                "Debian with the jars for TLS",
                 &[DEBIAN[0], DEBIAN[1], "debian/netty-codec.jar", "debian/netty-resolver.jar"],
                 false,
                 &format!("{debian_path}:/debian/netty-codec.jar:/debian/netty-resolver.jar"),
             ),
-            ("the download alone", &[DOWNLOAD], false, "/download/conf:/download/lib/*"),
+            ("only the download", &[DOWNLOAD], false, "/download/conf:/download/lib/*"),
         ];
         for (case, files, home_is_set, expected) in rows {
             let class_path = search(files, *home_is_set, true).unwrap();
@@ -292,10 +299,10 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_search_says_what_was_missing_where_and_what_to_install() {
+    fn failed_search_names_missing_files_and_packages_to_install() {
         let rows: &[(&str, &[&str], bool, &[&str])] = &[
             (
-                "nothing anywhere",
+                "no jars at all",
                 &[],
                 false,
                 &[
@@ -335,14 +342,14 @@ mod tests {
     }
 
     #[test]
-    fn jars_without_java_are_an_error_that_names_java() {
+    fn jars_without_java_are_rejected_with_the_java_package() {
         let error = search(&DEBIAN, false, false).unwrap_err();
         assert!(matches!(error, Error::NoJava), "{error:?}");
         assert!(error.to_string().contains("default-jre-headless"), "{error}");
     }
 
     #[test]
-    fn java_at_its_home_comes_before_java_on_the_path() {
+    fn java_home_comes_before_java_on_the_path() {
         let root = tempfile::tempdir().unwrap();
         ["jdk/bin/java", "usr/java"].iter().for_each(|file| put(root.path(), file));
         let [jdk, empty, usr] = ["jdk", "empty", "usr"].map(|name| root.path().join(name));
@@ -350,8 +357,8 @@ mod tests {
         let rows = [
             ("home", Some(&jdk), Some(&path), Some(jdk.join("bin/java"))),
             ("home without java", Some(&empty), Some(&path), Some(usr.join("java"))),
-            ("path alone", None, Some(&path), Some(usr.join("java"))),
-            ("home alone", Some(&jdk), None, Some(jdk.join("bin/java"))),
+            ("path only", None, Some(&path), Some(usr.join("java"))),
+            ("home only", Some(&jdk), None, Some(jdk.join("bin/java"))),
             ("nowhere", None, None, None),
         ];
         for (case, home, path, expected) in rows {

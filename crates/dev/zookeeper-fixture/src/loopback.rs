@@ -1,4 +1,4 @@
-//! A loopback address of one's own: no fixed ports, no races between parallel suites.
+//! Exclusive loopback addresses, so that parallel test suites need no fixed ports and do not race.
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -9,7 +9,7 @@ use rustix::net::Shutdown;
 
 use crate::Error;
 
-/// Whoever listens on this port of a loopback address owns the address.
+/// Port of the reservation: the process that listens on it owns the loopback address.
 const RESERVATION_PORT: u16 = 2180;
 /// The port of ZooKeeper's clients, the same on every address.
 const CLIENT_PORT: u16 = 2181;
@@ -28,20 +28,20 @@ pub(crate) struct LoopbackAddress {
 impl LoopbackAddress {
     /// Reserves the next free address.
     pub(crate) fn reserve() -> Result<LoopbackAddress, Error> {
-        let mut last = io::Error::other("nothing was tried");
+        let mut last = io::Error::other("no address was tried");
         for candidate in candidates().take(MAX_ATTEMPTS) {
             match LoopbackAddress::try_reserve(candidate) {
                 Ok(address) => return Ok(address),
-                Err(refusal) => last = refusal,
+                Err(error) => last = error,
             }
         }
         Err(Error::NoAddress { tried: MAX_ATTEMPTS, source: last })
     }
 
-    /// Reserves this address, unless somebody has it.
+    /// Reserves this address, unless another process has reserved it.
     pub(crate) fn try_reserve(ip: Ipv4Addr) -> io::Result<LoopbackAddress> {
         let reservation = TcpListener::bind((ip, RESERVATION_PORT))?;
-        // Somebody who does not know about reservations may use the port we are going to use.
+        // A program without knowledge of reservations may listen on the client port.
         stop_listening(&TcpListener::bind((ip, CLIENT_PORT))?);
         Ok(LoopbackAddress { ip, reservation })
     }
@@ -50,7 +50,7 @@ impl LoopbackAddress {
         self.ip
     }
 
-    /// Returns the place where clients connect.
+    /// Returns the address for clients.
     pub(crate) fn client_address(&self) -> SocketAddr {
         (self.ip, CLIENT_PORT).into()
     }
@@ -64,14 +64,15 @@ impl Drop for LoopbackAddress {
 
 /// Frees a listening port at once.
 ///
-/// Closing the socket does not do that: a child process that is just being started by another thread
-/// has a copy until it runs its program.
+/// Closing the socket is not enough: a child process that another thread is starting has a copy of
+/// the socket until it runs its program.
 pub(crate) fn stop_listening(listener: &impl AsFd) {
-    // Fails only for a socket that does not listen, which is what is wanted.
+    // Fails only for a socket that does not listen, whose port is already free.
     let _ = rustix::net::shutdown(listener, Shutdown::Both);
 }
 
-/// Walks through 127.1.0.0 to 127.255.255.255, from a place that differs by process.
+/// Returns addresses from 127.1.0.0 to 127.255.255.255, starting at a point that differs by
+/// process.
 fn candidates() -> impl Iterator<Item = Ipv4Addr> {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let start = std::process::id().wrapping_mul(256);
@@ -80,7 +81,7 @@ fn candidates() -> impl Iterator<Item = Ipv4Addr> {
             let [_, a, b, c] = n.to_be_bytes();
             Ipv4Addr::new(127, a, b, c)
         })
-        // 127.0.0.0/16 is where everybody else is; 0 and 255 look like networks and broadcasts.
+        // Other programs use 127.0.0.0/16. Final 0 and 255 look like networks and broadcasts.
         .filter(|ip| !matches!(ip.octets(), [_, 0, _, _] | [_, _, _, 0 | 255]))
 }
 
@@ -89,26 +90,26 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reserved_address_cannot_be_reserved_again_until_it_is_dropped() {
+    fn address_can_be_reserved_again_only_after_it_is_dropped() {
         let address = LoopbackAddress::reserve().unwrap();
         let ip = address.ip();
         let refusal = LoopbackAddress::try_reserve(ip).unwrap_err();
         assert_eq!(refusal.kind(), io::ErrorKind::AddrInUse);
-        // As a child process has one for a moment.
+        // A child process has such a copy while it starts.
         let _copy = address.reservation.try_clone().unwrap();
         drop(address);
         assert_eq!(LoopbackAddress::try_reserve(ip).unwrap().ip(), ip);
     }
 
     #[test]
-    fn an_address_whose_client_port_is_taken_is_not_reserved() {
+    fn address_with_a_used_client_port_is_not_reserved() {
         let ip = LoopbackAddress::reserve().unwrap().ip();
-        let _stranger = TcpListener::bind((ip, CLIENT_PORT)).unwrap();
+        let _other_program = TcpListener::bind((ip, CLIENT_PORT)).unwrap();
         assert_eq!(LoopbackAddress::try_reserve(ip).unwrap_err().kind(), io::ErrorKind::AddrInUse);
     }
 
     #[test]
-    fn addresses_are_distinct_loopback_addresses_outside_the_common_network() {
+    fn addresses_are_distinct_and_outside_of_127_0() {
         let addresses: Vec<_> = (0..300).map(|_| LoopbackAddress::reserve().unwrap()).collect();
         let mut ips: Vec<_> = addresses.iter().map(LoopbackAddress::ip).collect();
         ips.sort();

@@ -1,4 +1,6 @@
-//! Runs one server for manual use: prints where it listens, and stops it at SIGTERM, SIGINT, or Ctrl-D on a terminal.
+//! Runs one server for manual use.
+//!
+//! Prints its address, and stops it at SIGTERM, SIGINT, or Ctrl-D on a terminal.
 
 use std::io::{self, IsTerminal, Read, Write};
 
@@ -20,8 +22,10 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(server.stop()?)
 }
 
-/// Waits for Ctrl-D. Without a terminal it never returns: in the background of a script the standard input is at its end
-/// from the beginning.
+/// Waits for Ctrl-D.
+///
+/// Without a terminal it never returns, because in the background of a script the standard input
+/// ends at once.
 async fn end_of_terminal() {
     let (sender, at_end) = tokio::sync::oneshot::channel();
     if !io::stdin().is_terminal() {

@@ -1,4 +1,4 @@
-//! What a test may choose about its server, and the configuration file made from it.
+//! Options of a server, and the configuration file made from them.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use crate::{Error, SaslUsers, TlsServer};
 
-/// Below the server's folder, beside its data.
+/// Name of the data folder in the server's folder.
 const DATA: &str = "data";
+/// Name of the login configuration in the server's folder.
 const JAAS: &str = "jaas.conf";
 
-/// The choices a test has for its servers; [`ServerOptions::default`] suits most.
+/// Options of a server. [`ServerOptions::default`] suits most tests.
 ///
 /// # Examples
 /// ```
@@ -53,49 +54,51 @@ impl Default for ServerOptions {
 impl ServerOptions {
     /// Sets ZooKeeper's `tickTime`; the default is 100 ms, the least is 1 ms.
     ///
-    /// A session lasts at least two ticks and ends on a tick. The longest session is one minute
-    /// whatever the tick, unless a [line](Self::line) sets `maxSessionTimeout`.
+    /// The session timeout is at least two ticks, and sessions end on a tick. The maximum timeout
+    /// is one minute for every tick, unless a [line](Self::line) sets `maxSessionTimeout`.
     #[must_use]
     pub fn tick(mut self, tick: Duration) -> Self {
         self.tick = tick.max(Duration::from_millis(1));
         self
     }
 
-    /// Sets whether each transaction is forced to the disk before it is answered; the default is no.
+    /// Sets whether each transaction is forced to the disk before it is answered. The default is
+    /// no.
     ///
-    /// Without it the data still survive the death of the process, only not that of the machine.
+    /// Without it the data survive a crash of the process, but not a crash of the machine.
     #[must_use]
     pub fn fsync(mut self, fsync: bool) -> Self {
         self.fsync = fsync;
         self
     }
 
-    /// Sets how much memory the server has for its data, in MiB; the default is 128.
+    /// Sets the size of the server's heap, in MiB. The default is 128.
     ///
-    /// A node takes some hundred bytes beside its own, and the latest transactions are kept in memory as well. With too little
-    /// the server is busy looking for free memory, and answers later and later; what Java does not take as the size of a heap,
-    /// as 0 or 1, lets the start fail.
+    /// A node takes some hundred bytes in addition to its data, and the latest transactions are
+    /// kept in memory as well. A server with too little memory collects garbage most of the time
+    /// and answers later and later. The start fails for sizes that Java rejects, such as 0 or 1.
     #[must_use]
     pub fn heap_mib(mut self, heap: u32) -> Self {
         self.heap_mib = heap;
         self
     }
 
-    /// Sets how long a start may take; the default is 60 s, enough for a busy machine.
+    /// Sets the limit of a start. The default is 60 s, enough for a busy machine.
     #[must_use]
     pub fn ready_within(mut self, limit: Duration) -> Self {
         self.ready_within = limit;
         self
     }
 
-    /// Adds a port that speaks TLS, beside the plain one. The default is none.
+    /// Adds a port for TLS to the plain one. The default is none.
     #[must_use]
     pub fn tls(mut self, tls: TlsServer) -> Self {
         self.tls = Some(tls);
         self
     }
 
-    /// Lets users say by SASL (DIGEST-MD5) who they are, on all ports. The default is nobody.
+    /// Sets the users that can authenticate by SASL (DIGEST-MD5), on all ports. The default is
+    /// none.
     #[must_use]
     pub fn sasl(mut self, users: SaslUsers) -> Self {
         self.sasl = Some(users);
@@ -117,7 +120,7 @@ impl ServerOptions {
         self.tls.is_some()
     }
 
-    /// Creates what the configuration refers to: the folder of the data, keys, and users.
+    /// Creates the files that the configuration refers to: the data folder, keys, and users.
     pub(crate) fn write_files(&self, ip: Ipv4Addr, folder: &Path) -> Result<(), Error> {
         let data = data_folder(folder);
         fs::create_dir_all(&data).map_err(Error::file("create", &data))?;
@@ -132,16 +135,16 @@ impl ServerOptions {
         let force_sync = if self.fsync { "yes" } else { "no" };
         let jaas = || format!("-Djava.security.auth.login.config={}", folder.join(JAAS).display());
         [
-            // A small machine that starts fast: one collector thread, one compiler tier.
+            // For a fast start: one collector thread, one compiler tier.
             "-XX:+UseSerialGC",
             "-XX:TieredStopAtLevel=1",
             "-XX:-UsePerfData",
             "-Djava.net.preferIPv4Stack=true",
             "-Dzookeeper.jmx.log4j.disable=true",
-            // KiB; the default reserves 64 MiB of log for each server.
+            // In KiB. The default reserves 64 MiB of log for each server.
             "-Dzookeeper.preAllocSize=64",
             "-Dzookeeper.extendedTypesEnabled=true",
-            // Milliseconds; empty containers and expired nodes would stay for a minute.
+            // In milliseconds. By default empty containers and expired nodes stay for a minute.
             "-Dznode.container.checkIntervalMs=500",
             "-Dorg.slf4j.simpleLogger.showDateTime=true",
         ]
@@ -152,8 +155,10 @@ impl ServerOptions {
         .collect()
     }
 
-    /// Returns the text of `zoo.cfg` for a server on `ip` with its files in `folder`, among `peers`,
-    /// which are in the order of their ids and empty for a server that stands alone.
+    /// Returns the text of `zoo.cfg` for a server on `ip` with its files in `folder`.
+    ///
+    /// `peers` are the members of its ensemble in the order of their ids. They are empty for a
+    /// standalone server.
     pub(crate) fn zoo_cfg(&self, ip: Ipv4Addr, folder: &Path, peers: &[Ipv4Addr]) -> String {
         let mut text = format!(
             "tickTime={tick}\ninitLimit={init}\nsyncLimit={sync}\ndataDir={data}\n\
@@ -161,7 +166,7 @@ impl ServerOptions {
              maxSessionTimeout=60000\nmaxClientCnxns=0\nadmin.enableServer=false\n\
              4lw.commands.whitelist=*\n",
             tick = self.tick.as_millis(),
-            // Both are counted in ticks; short ticks need many, or a busy machine loses its quorum.
+            // Counted in ticks. With short ticks and few of them, a busy machine loses its quorum.
             init = self.ticks_in(Duration::from_secs(20)),
             sync = self.ticks_in(Duration::from_secs(4)),
             data = data_folder(folder).display(),
@@ -183,7 +188,7 @@ impl ServerOptions {
     }
 }
 
-/// Returns where a server with its files in `folder` keeps its data.
+/// Returns the data folder of a server with its files in `folder`.
 pub(crate) fn data_folder(folder: &Path) -> PathBuf {
     folder.join(DATA)
 }
@@ -198,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn every_choice_appears_where_the_server_reads_it() {
+    fn every_option_appears_in_zoo_cfg() {
         let slow = ServerOptions::default().tick(Duration::from_secs(20));
         let authority = Authority::new("test");
         let tls =
@@ -218,10 +223,18 @@ mod tests {
                 "ssl.clientAuth=none\n",
             ),
             ("certificates of clients", tls(ClientCertificate::Required), "ssl.clientAuth=need\n"),
-            ("its port", tls(ClientCertificate::Required), "secureClientPortAddress=127.1.2.3\n"),
-            ("its key", tls(ClientCertificate::Required), "keyStore.location=/tmp/zk/server.pem\n"),
+            (
+                "port for TLS",
+                tls(ClientCertificate::Required),
+                "secureClientPortAddress=127.1.2.3\n",
+            ),
+            (
+                "key for TLS",
+                tls(ClientCertificate::Required),
+                "keyStore.location=/tmp/zk/server.pem\n",
+            ),
             ("users", users.clone(), "auth.SASLAuthenticationProvider\n"),
-            ("users alone", users, "sessionRequireClientSASLAuth=true\n"),
+            ("users required", users, "sessionRequireClientSASLAuth=true\n"),
             ("second peer", ServerOptions::default(), "server.2=127.1.2.4:2888:3888\n"),
         ];
         for (case, options, expected) in rows {
@@ -231,14 +244,14 @@ mod tests {
     }
 
     #[test]
-    fn lines_come_last_so_that_they_override() {
+    fn added_lines_come_last_and_override() {
         let text = zoo_cfg(&ServerOptions::default().line("maxClientCnxns=7").line("a=b"), &[]);
         assert!(text.ends_with("maxClientCnxns=7\na=b\n"), "{text}");
-        assert!(!text.contains("server."), "a server that stands alone has no peers: {text}");
+        assert!(!text.contains("server."), "a standalone server has no peers: {text}");
     }
 
     #[test]
-    fn fsync_is_off_unless_wanted() {
+    fn fsync_is_off_by_default() {
         let rows = [
             (ServerOptions::default(), "-Dzookeeper.forceSync=no"),
             (ServerOptions::default().fsync(true), "-Dzookeeper.forceSync=yes"),

@@ -1,4 +1,4 @@
-//! One child process: started so that it cannot outlive us, signalled, reaped.
+//! One child process, which is killed with this process: start, signals, end.
 
 use std::io;
 use std::process::{Child, Command, ExitStatus};
@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-/// How often a condition of another process is looked at; nobody sends us a signal for those.
+/// Interval at which conditions of another process are polled, because no signal reports them.
 pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A running child process. Dropping it kills and reaps it.
@@ -21,9 +21,8 @@ pub(crate) struct Process {
 impl Process {
     /// Starts `command` on a thread that lives as long as this process.
     ///
-    /// A child that asked for a signal at its parent's death gets it at the death of the *thread*
-    /// that started it. Tests start servers on threads that end with the test, while a server may
-    /// be shared by all of them.
+    /// A child with a parent-death signal gets it when the *thread* that started it ends. Tests
+    /// start servers on threads that end with the test, while all tests may share a server.
     pub(crate) fn spawn(command: Command) -> io::Result<Process> {
         let (reply, answer) = mpsc::channel();
         launcher().send(Launch { command, reply }).map_err(io::Error::other)?;
@@ -35,10 +34,10 @@ impl Process {
         Ok(kill_process(self.pid(), signal)?)
     }
 
-    /// Stops all threads of the process and returns when they stand still.
+    /// Stops all threads of the process, and returns when they have stopped.
     pub(crate) fn pause(&self) -> io::Result<()> {
         self.signal(Signal::STOP)?;
-        // NOWAIT leaves the state to be collected by whoever reaps the process.
+        // NOWAIT keeps the state for the later reaping of the process.
         let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         match waitid(WaitId::Pid(self.pid()), options)? {
             Some(state) if state.stopped() => Ok(()),
@@ -50,15 +49,15 @@ impl Process {
         self.signal(Signal::CONT)
     }
 
-    /// Returns how the process ended, or `None` while it runs.
+    /// Returns the exit status of the process, or `None` while it runs.
     pub(crate) fn exit_status(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
 
-    /// Asks the process to end; returns whether it did so within `limit`.
+    /// Sends SIGTERM to the process. Returns whether it ended within `limit`.
     pub(crate) fn terminate(&mut self, limit: Duration) -> io::Result<bool> {
         self.signal(Signal::TERM)?;
-        // A paused process gets the request only when it goes on.
+        // A paused process handles the signal only after it is resumed.
         self.resume()?;
         let deadline = Instant::now() + limit;
         while self.exit_status()?.is_none() {
@@ -77,7 +76,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Both fail only for a process that has ended and been reaped, which is what is wanted.
+        // Both fail only for a process that has already ended and been reaped.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -116,14 +115,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_that_does_not_exist_is_an_error_and_the_next_still_starts() {
+    fn missing_program_is_an_error_and_the_next_program_still_starts() {
         let error = Process::spawn(Command::new("/no/such/program")).unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::NotFound);
         assert_eq!(sleeper().exit_status().unwrap(), None);
     }
 
     #[test]
-    fn a_paused_process_still_terminates() {
+    fn paused_process_can_be_terminated() {
         let mut process = sleeper();
         process.pause().unwrap();
         assert!(process.terminate(Duration::from_secs(30)).unwrap());
@@ -131,16 +130,16 @@ mod tests {
     }
 
     #[test]
-    fn pausing_a_dead_process_is_an_error() {
+    fn pausing_an_ended_process_is_an_error() {
         let mut process = sleeper();
         process.child.kill().unwrap();
         let error = process.pause().unwrap_err();
         assert_eq!(error.to_string(), "the process has ended");
-        assert!(process.exit_status().unwrap().is_some(), "it is still there to be reaped");
+        assert!(process.exit_status().unwrap().is_some(), "the process can still be reaped");
     }
 
     #[test]
-    fn a_dropped_process_is_gone() {
+    fn dropped_process_is_killed_and_reaped() {
         let process = sleeper();
         let pid = process.pid();
         drop(process);

@@ -1,4 +1,4 @@
-//! One ZooKeeper server as a process of its own.
+//! One ZooKeeper server in a process of its own.
 
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -15,9 +15,9 @@ use crate::process::{POLL_INTERVAL, Process};
 use crate::secure::SECURE_PORT;
 use crate::{Error, Installation, ServerOptions, four_letter};
 
-/// SIGTERM takes a third of a second and a tick; a busy machine gets much more.
+/// Longest wait after SIGTERM. A server usually ends after a third of a second and a tick.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
-/// How much of the log an error quotes.
+/// Number of lines of the log that an error quotes.
 const LOG_TAIL_LINES: usize = 30;
 
 /// A ZooKeeper server in its own process, with its own loopback address and its own data.
@@ -40,20 +40,21 @@ const LOG_TAIL_LINES: usize = 30;
 /// ```
 #[derive(Debug)]
 pub struct Server {
-    // Fields are dropped in this order: the process goes before its folder and its address.
+    // Fields are dropped in this order: the process before its folder and its address.
     process: Option<Process>,
     folder: Folder,
     address: LoopbackAddress,
     installation: Installation,
     options: ServerOptions,
-    /// All members of its ensemble; empty if it stands alone.
+    /// All members of its ensemble, empty for a standalone server.
     peers: Vec<Ipv4Addr>,
-    /// The four-letter commands answered since the process was started; the server counts them too.
+    /// Number of answered four-letter commands since the start of the process. The server counts
+    /// them as requests.
     words_answered: AtomicU64,
 }
 
 impl Server {
-    /// Starts a server that stands alone with the default options, and waits until it serves.
+    /// Starts a standalone server with the default options, and waits until it serves.
     ///
     /// Takes about 0.7 s on an idle machine.
     ///
@@ -64,7 +65,7 @@ impl Server {
         Server::start_with(&ServerOptions::default())
     }
 
-    /// Starts a server that stands alone with `options`, and waits until it serves.
+    /// Starts a standalone server with `options`, and waits until it serves.
     ///
     /// # Errors
     /// As [`Server::start`].
@@ -87,7 +88,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Reserves the address and the folder; nothing runs yet.
+    /// Reserves the address and the folder, without starting a process.
     pub(crate) fn prepare(
         installation: &Installation,
         options: &ServerOptions,
@@ -104,7 +105,8 @@ impl Server {
         })
     }
 
-    /// Writes the server's configuration as a member of `peers`; empty if it stands alone.
+    /// Writes the server's configuration as a member of `peers`, which are empty for a standalone
+    /// server.
     pub(crate) fn configure(&mut self, peers: &[Ipv4Addr]) -> Result<(), Error> {
         peers.clone_into(&mut self.peers);
         let folder = self.folder.path();
@@ -118,7 +120,7 @@ impl Server {
         fs::write(self.zoo_cfg(), text).map_err(Error::file("write", &self.zoo_cfg()))
     }
 
-    /// Starts the process; it does not serve yet.
+    /// Starts the process without waiting until it serves.
     pub(crate) fn launch(&mut self) -> Result<(), Error> {
         let command = self.command()?;
         let program = format!("{command:?}");
@@ -133,7 +135,7 @@ impl Server {
         let open_log = || fs::OpenOptions::new().create(true).append(true).open(&log_path);
         let java = &self.installation.java;
         let mut command = match self.installation.dies_with_parent {
-            // `setpriv` becomes Java: the process id stays the same.
+            // `setpriv` executes Java, so that the process id stays the same.
             true => Command::new("setpriv"),
             false => Command::new(java),
         };
@@ -158,7 +160,7 @@ impl Server {
         let limit = self.options.start_limit();
         let deadline = Instant::now() + limit;
         loop {
-            // Not counted in `words_answered`: a server that is starting answers before it counts.
+            // Not counted in `words_answered`, because a starting server answers before it counts.
             let answer = four_letter::ask(self.address(), "srvr");
             if let Some(mode) = answer.ok().as_deref().and_then(four_letter::mode) {
                 return Ok(mode.to_owned());
@@ -178,39 +180,40 @@ impl Server {
     fn fail_if_exited(&mut self) -> Result<(), Error> {
         let address = self.address();
         let process = self.process.as_mut().ok_or(Error::NotRunning { address })?;
-        let status = process.exit_status().map_err(signal_error("look after", address))?;
+        let status =
+            process.exit_status().map_err(signal_error("read the exit status of", address))?;
         match status {
             None => Ok(()),
             Some(status) => Err(Error::Exited { address, status, log_tail: self.log_tail() }),
         }
     }
 
-    /// Returns where clients connect.
+    /// Returns the server's address for clients.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address.client_address()
     }
 
-    /// Returns where clients connect, in the form ZooKeeper's clients take it: `127.9.8.7:2181`.
+    /// Returns the server's connect string for ZooKeeper clients: `127.9.8.7:2181`.
     #[must_use]
     pub fn connect_string(&self) -> String {
         self.address().to_string()
     }
 
-    /// Returns where clients connect by TLS, in the form ZooKeeper's clients take it; `None` for a server that does not
-    /// [speak it](ServerOptions::tls).
+    /// Returns the server's connect string for TLS, or `None` without [TLS](ServerOptions::tls).
     #[must_use]
     pub fn secure_connect_string(&self) -> Option<String> {
         self.options.speaks_tls().then(|| format!("{}:{SECURE_PORT}", self.ip()))
     }
 
-    /// Returns the file the server writes its log to.
+    /// Returns the path of the server's log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
         self.folder.path().join("server.log")
     }
 
-    /// Returns the folder of the server's transaction logs and snapshots. It goes with the server.
+    /// Returns the folder of the server's transaction logs and snapshots. It is removed with the
+    /// server.
     #[must_use]
     pub fn transaction_folder(&self) -> PathBuf {
         data_folder(self.folder.path()).join("version-2")
@@ -237,12 +240,12 @@ impl Server {
         Ok(answer)
     }
 
-    /// Returns how many requests this server has received since it was last started.
+    /// Returns the number of requests that this server has received since its last start.
     ///
-    /// Counted are packets: one per request, transaction, ping, or opening or closing of a session.
-    /// The four-letter commands sent through this value are taken out, so the difference of two
-    /// counts is exactly what clients sent in between. One count alone includes the few questions
-    /// that waited for the server to serve.
+    /// The server counts packets: one per request, transaction, ping, or opening or closing of a
+    /// session. Four-letter commands sent through this value are subtracted, so that the difference
+    /// of two counts is exactly the number of requests of clients. A single count includes the few
+    /// commands that waited for the server to serve.
     ///
     /// # Errors
     /// As [`Server::four_letter`], and [`Error::UnexpectedAnswer`] from a server without a quorum.
@@ -251,7 +254,8 @@ impl Server {
         Ok(received.saturating_sub(self.words_answered.load(Ordering::Relaxed)))
     }
 
-    /// Returns how many packets the server has sent to clients since it started: answers and notifications of watches.
+    /// Returns the number of packets that the server has sent since its last start: answers and
+    /// watch events.
     ///
     /// # Errors
     /// As [`Server::request_count`].
@@ -270,10 +274,10 @@ impl Server {
         })
     }
 
-    /// Asks the server to end (SIGTERM) and waits up to 20 s until it has. It may be paused.
+    /// Sends SIGTERM to the server and waits up to 20 s for its end. The server may be paused.
     ///
     /// # Errors
-    /// [`Error::NotRunning`]; [`Error::NotStopped`] after killing a server that did not comply.
+    /// [`Error::NotRunning`], and [`Error::NotStopped`] for a server that was killed after 20 s.
     pub fn stop(&mut self) -> Result<(), Error> {
         let address = self.address();
         let mut process = self.process.take().ok_or(Error::NotRunning { address })?;
@@ -283,7 +287,7 @@ impl Server {
         }
     }
 
-    /// Kills the server (SIGKILL) and waits until it is gone. It may be paused.
+    /// Kills the server (SIGKILL) and waits for its end. The server may be paused.
     ///
     /// # Errors
     /// [`Error::NotRunning`].
@@ -294,8 +298,9 @@ impl Server {
         Ok(())
     }
 
-    /// Sets the options that the server goes by from its next [restart](Server::restart) on, and makes the keys and
-    /// certificates that they want anew.
+    /// Sets the options that apply from the next [restart](Server::restart) on.
+    ///
+    /// Keys and certificates are created again.
     ///
     /// # Errors
     /// [`Error::File`].
@@ -321,9 +326,9 @@ impl Server {
         Ok(())
     }
 
-    /// Stops the server's time (SIGSTOP): when this returns, no thread of it runs.
+    /// Stops all threads of the server (SIGSTOP), and returns when they have stopped.
     ///
-    /// The kernel still accepts connections for it; nobody answers them.
+    /// The kernel still accepts connections, which get no answer.
     ///
     /// # Errors
     /// [`Error::NotRunning`], and [`Error::Signal`] if the process ended by itself.
@@ -331,7 +336,7 @@ impl Server {
         self.running()?.pause().map_err(signal_error("pause", self.address()))
     }
 
-    /// Lets a paused server go on (SIGCONT). Harmless for one that is not paused.
+    /// Resumes a paused server (SIGCONT). Without effect on a server that is not paused.
     ///
     /// # Errors
     /// As [`Server::pause`].

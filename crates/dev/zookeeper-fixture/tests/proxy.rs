@@ -1,6 +1,6 @@
-//! Each mode of the proxy, seen from a client of a small echo server.
+//! Tests of each mode of the proxy between a client and a small echo server.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::io;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use zookeeper_fixture::proxy::{Cut, Mode, Proxy};
 
 const LIMIT: Duration = Duration::from_secs(30);
 
-/// Answers every byte with itself, and tells how many it has received and how streams ended.
+/// Echoes every byte, and records received bytes and the ends of streams.
 struct EchoServer {
     address: SocketAddr,
     seen: watch::Receiver<Seen>,
@@ -32,11 +32,11 @@ impl EchoServer {
     async fn start() -> EchoServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let (tell, seen) = watch::channel(Seen::default());
+        let (records, seen) = watch::channel(Seen::default());
         tokio::spawn(async move {
             loop {
                 let (stream, _) = listener.accept().await.unwrap();
-                tokio::spawn(echo(stream, tell.clone()));
+                tokio::spawn(echo(stream, records.clone()));
             }
         });
         EchoServer { address, seen }
@@ -53,14 +53,14 @@ impl EchoServer {
     }
 }
 
-async fn echo(mut stream: TcpStream, tell: watch::Sender<Seen>) {
+async fn echo(mut stream: TcpStream, records: watch::Sender<Seen>) {
     stream.set_nodelay(true).unwrap();
     let mut bytes = [0; 1024];
     let end = loop {
         match stream.read(&mut bytes).await {
             Ok(0) => break Ok(()),
             Ok(n) => {
-                tell.send_modify(|seen| seen.received.extend(&bytes[..n]));
+                records.send_modify(|seen| seen.received.extend(&bytes[..n]));
                 if let Err(error) = stream.write_all(&bytes[..n]).await {
                     break Err(error.kind());
                 }
@@ -68,7 +68,7 @@ async fn echo(mut stream: TcpStream, tell: watch::Sender<Seen>) {
             Err(error) => break Err(error.kind()),
         }
     };
-    tell.send_modify(|seen| seen.ends.push(end));
+    records.send_modify(|seen| seen.ends.push(end));
 }
 
 async fn start() -> (EchoServer, Proxy) {
@@ -77,7 +77,7 @@ async fn start() -> (EchoServer, Proxy) {
     (server, proxy)
 }
 
-/// A client that the proxy has connected to the server, as a first round trip shows.
+/// Returns a client whose first round trip shows that the proxy has connected it to the server.
 async fn connect(proxy: &Proxy) -> TcpStream {
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     client.set_nodelay(true).unwrap();
@@ -109,7 +109,7 @@ fn nothing_arrives(client: &TcpStream) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pass_relays_bytes_counts_them_and_passes_on_the_end() {
+async fn pass_relays_and_counts_bytes_and_forwards_the_end() {
     let (server, proxy) = start().await;
     let mut client = connect(&proxy).await;
     let large = vec![7; 1 << 20];
@@ -132,7 +132,7 @@ async fn pass_relays_bytes_counts_them_and_passes_on_the_end() {
 }
 
 #[tokio::test]
-async fn a_delayed_round_trip_takes_at_least_both_delays() {
+async fn delayed_round_trip_takes_at_least_both_delays() {
     let (_server, proxy) = start().await;
     let mut client = connect(&proxy).await;
     let delay = Duration::from_millis(60);
@@ -144,7 +144,7 @@ async fn a_delayed_round_trip_takes_at_least_both_delays() {
 }
 
 #[tokio::test]
-async fn a_delay_does_not_add_up_over_requests_sent_one_after_the_other() {
+async fn delays_of_consecutive_requests_do_not_add_up() {
     let (_server, proxy) = start().await;
     let mut client = connect(&proxy).await;
     let delay = Duration::from_secs(1);
@@ -164,7 +164,7 @@ async fn a_delay_does_not_add_up_over_requests_sent_one_after_the_other() {
 }
 
 #[tokio::test]
-async fn a_black_hole_holds_everything_until_it_is_lifted() {
+async fn black_hole_holds_all_bytes_until_another_mode() {
     let (server, proxy) = start().await;
     let mut client = connect(&proxy).await;
     proxy.set(Mode::BlackHole).await.unwrap();
@@ -177,7 +177,7 @@ async fn a_black_hole_holds_everything_until_it_is_lifted() {
     assert_eq!(receive(&mut client, 4).await.unwrap(), b"held");
 }
 
-/// Sends a burst in many small pieces, and gives back the stream it was sent on.
+/// Sends a burst in many small pieces, and returns its stream.
 async fn send_burst(mut to_proxy: OwnedWriteHalf) -> OwnedWriteHalf {
     for _ in 0..100 {
         to_proxy.write_all(&[0; 50]).await.unwrap();
@@ -186,7 +186,7 @@ async fn send_burst(mut to_proxy: OwnedWriteHalf) -> OwnedWriteHalf {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_byte_slips_through_after_a_black_hole_was_set() {
+async fn no_byte_passes_after_a_black_hole_is_set() {
     let (_server, proxy) = start().await;
     let (mut from_proxy, mut to_proxy) = connect(&proxy).await.into_split();
     let mut bytes = [0; 5000];
@@ -195,7 +195,8 @@ async fn no_byte_slips_through_after_a_black_hole_was_set() {
         let burst = tokio::spawn(send_burst(to_proxy));
         proxy.wait_for_request_bytes(sent + 1, LIMIT).await.unwrap();
         proxy.set(Mode::BlackHole).await.unwrap();
-        // What left before the switch is here: a loopback connection delivers at once.
+        // Bytes from before the switch have arrived, because a loopback connection delivers at
+        // once.
         let n_before = from_proxy.try_read(&mut bytes).unwrap_or(0);
         to_proxy = burst.await.unwrap();
         proxy.wait_for_request_bytes(sent + 5000, LIMIT).await.unwrap();
@@ -209,14 +210,14 @@ async fn no_byte_slips_through_after_a_black_hole_was_set() {
 }
 
 #[tokio::test]
-async fn a_black_hole_accepts_connections_and_hides_their_end() {
+async fn black_hole_accepts_connections_and_hides_their_end() {
     let (server, proxy) = start().await;
     proxy.set(Mode::BlackHole).await.unwrap();
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     client.write_all(b"last words").await.unwrap();
     drop(client);
     proxy.wait_for_request_bytes(10, LIMIT).await.unwrap();
-    assert_eq!(*server.seen.borrow(), Seen::default(), "neither bytes nor the end got through");
+    assert_eq!(*server.seen.borrow(), Seen::default(), "neither bytes nor the end passed");
 
     proxy.set(Mode::Pass).await.unwrap();
     server.wait_for("the end", |seen| seen.ends.len() == 1).await;
@@ -224,7 +225,7 @@ async fn a_black_hole_accepts_connections_and_hides_their_end() {
 }
 
 #[tokio::test]
-async fn held_replies_belong_to_requests_that_were_executed() {
+async fn requests_are_executed_while_their_replies_are_held() {
     let (server, proxy) = start().await;
     let mut client = connect(&proxy).await;
     proxy.set(Mode::HoldReplies).await.unwrap();
@@ -255,7 +256,7 @@ async fn held_requests_let_earlier_replies_through() {
 }
 
 #[tokio::test]
-async fn modes_that_cut_end_old_and_new_connections_each_in_its_way() {
+async fn cutting_modes_end_old_and_new_connections_by_their_kind() {
     let rows = [
         ("close", Mode::Close, Ok(0), Ok(())),
         (
@@ -283,7 +284,7 @@ async fn modes_that_cut_end_old_and_new_connections_each_in_its_way() {
 }
 
 #[tokio::test]
-async fn an_orderly_close_is_orderly_even_with_bytes_on_hold() {
+async fn close_with_held_bytes_is_orderly() {
     let (_server, proxy) = start().await;
     let mut client = connect(&proxy).await;
     proxy.set(Mode::BlackHole).await.unwrap();
@@ -308,14 +309,18 @@ async fn refuse_ends_connections_and_refuses_new_ones_until_another_mode() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kick_cuts_the_connections_there_are_and_lets_new_ones_pass() {
+async fn kick_cuts_existing_connections_and_lets_new_ones_pass() {
     let rows =
         [("close", Cut::Close, Ok(0)), ("reset", Cut::Reset, Err(io::ErrorKind::ConnectionReset))];
     let (_server, proxy) = start().await;
     for (case, cut, expected) in rows {
         let (mut one, mut two) = (connect(&proxy).await, connect(&proxy).await);
         proxy.kick(cut).await.unwrap();
-        assert_eq!(proxy.counters().open_connections(), 0, "{case}: gone when kick returns");
+        assert_eq!(
+            proxy.counters().open_connections(),
+            0,
+            "{case}: no connection is open when kick returns"
+        );
         assert_eq!(end_of(&mut one).await, expected, "{case}");
         assert_eq!(end_of(&mut two).await, expected, "{case}");
         connect(&proxy).await;
@@ -324,7 +329,7 @@ async fn a_kick_cuts_the_connections_there_are_and_lets_new_ones_pass() {
 }
 
 #[tokio::test]
-async fn a_kick_while_replies_are_held_loses_them() {
+async fn kick_while_replies_are_held_drops_them() {
     let (server, proxy) = start().await;
     let mut client = connect(&proxy).await;
     proxy.set(Mode::HoldReplies).await.unwrap();
@@ -333,11 +338,15 @@ async fn a_kick_while_replies_are_held_loses_them() {
     proxy.kick(Cut::Reset).await.unwrap();
     proxy.set(Mode::Pass).await.unwrap();
     assert_eq!(end_of(&mut client).await, Err(io::ErrorKind::ConnectionReset));
-    assert_eq!(server.received(), b"hellounknown", "executed, and nobody was told");
+    assert_eq!(
+        server.received(),
+        b"hellounknown",
+        "the request is executed, and its outcome unknown to the client"
+    );
 }
 
 #[tokio::test]
-async fn the_end_and_the_reset_of_a_client_reach_the_server_as_what_they_are() {
+async fn end_and_reset_of_a_client_are_forwarded_as_such() {
     for (case, reset, expected) in
         [("end", false, Ok(())), ("reset", true, Err(io::ErrorKind::ConnectionReset))]
     {
@@ -353,17 +362,17 @@ async fn the_end_and_the_reset_of_a_client_reach_the_server_as_what_they_are() {
 }
 
 #[tokio::test]
-async fn a_client_is_disconnected_while_the_server_is_away() {
-    let nobody = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let upstream = nobody.local_addr().unwrap();
-    drop(nobody);
+async fn client_is_disconnected_while_the_server_does_not_listen() {
+    let closed = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let upstream = closed.local_addr().unwrap();
+    drop(closed);
     let proxy = Proxy::start(upstream).await.unwrap();
     let mut client = TcpStream::connect(proxy.address()).await.unwrap();
     assert_eq!(end_of(&mut client).await, Err(io::ErrorKind::ConnectionReset));
 }
 
 #[tokio::test]
-async fn a_wait_that_is_not_fulfilled_says_what_it_waited_for_and_what_is() {
+async fn missed_deadline_names_the_awaited_and_the_present_state() {
     let (_server, proxy) = start().await;
     let _client = connect(&proxy).await;
     let error = proxy.wait_for_connections(2, Duration::ZERO).await.unwrap_err();
@@ -374,7 +383,7 @@ async fn a_wait_that_is_not_fulfilled_says_what_it_waited_for_and_what_is() {
 }
 
 #[tokio::test]
-async fn a_dropped_proxy_ends_its_connections_and_listens_no_more() {
+async fn dropped_proxy_ends_its_connections_and_stops_listening() {
     let (server, proxy) = start().await;
     let address = proxy.address();
     let mut client = connect(&proxy).await;

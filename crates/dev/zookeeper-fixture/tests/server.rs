@@ -1,4 +1,4 @@
-//! A real server does what the fixture says: it serves, keeps its data, stands still and ends.
+//! Tests with real servers: serving, data across restarts, pause, counts, and end.
 
 use std::io;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use session::Session;
 const LIMIT: Duration = Duration::from_secs(60);
 
 #[test]
-fn a_server_serves_on_its_own_loopback_address() {
+fn each_server_serves_on_its_own_loopback_address() {
     let one = Server::start().unwrap();
     let two = Server::start().unwrap();
     assert!(one.address().ip().is_loopback(), "{}", one.address());
@@ -24,7 +24,7 @@ fn a_server_serves_on_its_own_loopback_address() {
 }
 
 #[test]
-fn data_survive_a_stop_and_a_kill() {
+fn data_survive_stop_and_kill() {
     let mut server = Server::start().unwrap();
     let address = server.address();
     Session::open(address).unwrap().create("/before", b"kept").unwrap();
@@ -39,7 +39,7 @@ fn data_survive_a_stop_and_a_kill() {
 }
 
 #[test]
-fn a_stopped_server_says_so_until_it_is_restarted() {
+fn stopped_server_reports_not_running_until_it_is_restarted() {
     let mut server = Server::start().unwrap();
     server.stop().unwrap();
     let refusals = [
@@ -57,7 +57,7 @@ fn a_stopped_server_says_so_until_it_is_restarted() {
 }
 
 #[test]
-fn a_paused_server_is_silent_and_goes_on_where_it_was() {
+fn paused_server_does_not_answer_and_keeps_its_sessions() {
     let server = Server::start().unwrap();
     let mut session = Session::open(server.address()).unwrap();
     server.pause().unwrap();
@@ -65,19 +65,19 @@ fn a_paused_server_is_silent_and_goes_on_where_it_was() {
         panic!("a paused server answered");
     };
     let timed_out = matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
-    assert!(timed_out, "the connection is accepted and stays silent: {source}");
+    assert!(timed_out, "the connection is accepted without an answer: {source}");
     server.resume().unwrap();
     session.create("/after", b"").unwrap();
     assert_eq!(session.read("/after").unwrap(), b"");
 }
 
 #[test]
-fn requests_of_clients_are_counted_and_our_own_questions_are_not() {
+fn client_requests_are_counted_without_four_letter_commands() {
     let server = Server::start().unwrap();
     let before = server.request_count().unwrap();
     server.four_letter("srvr").unwrap();
     server.four_letter("cons").unwrap();
-    assert_eq!(server.request_count().unwrap() - before, 0, "nobody else is connected");
+    assert_eq!(server.request_count().unwrap() - before, 0, "no client is connected");
 
     let mut session = Session::open(server.address()).unwrap();
     session.create("/counted", b"").unwrap();
@@ -86,7 +86,7 @@ fn requests_of_clients_are_counted_and_our_own_questions_are_not() {
 }
 
 #[test]
-fn a_server_that_cannot_start_shows_its_log() {
+fn failed_start_quotes_the_log() {
     let error = Server::start_with(&ServerOptions::default().line("tickTime=soon")).unwrap_err();
     let Error::Exited { log_tail, .. } = &error else { panic!("{error:?}") };
     assert!(log_tail.contains("soon"), "{log_tail}");
@@ -94,23 +94,23 @@ fn a_server_that_cannot_start_shows_its_log() {
 }
 
 #[test]
-fn a_server_that_never_serves_is_given_up() {
+fn start_fails_after_its_limit() {
     let options = ServerOptions::default().ready_within(Duration::ZERO);
     let error = Server::start_with(&options).unwrap_err();
     assert!(matches!(error, Error::NotReady { .. }), "{error:?}");
 }
 
 #[test]
-fn a_server_outlives_the_thread_that_started_it() {
+fn server_outlives_the_thread_that_started_it() {
     let server = std::thread::spawn(|| Server::start().unwrap()).join().unwrap();
-    // Pausing looks at the process itself: it fails for one that has been killed.
+    // Pausing fails for a killed process.
     server.pause().unwrap();
     server.resume().unwrap();
     assert_eq!(server.mode().unwrap().as_deref(), Some("standalone"));
 }
 
 #[test]
-fn an_ensemble_elects_another_leader_when_it_loses_its_own() {
+fn ensemble_elects_a_new_leader_after_a_kill() {
     let mut ensemble = Ensemble::start(3).unwrap();
     assert_eq!(ensemble.connect_string().split(',').count(), 3);
     let first = ensemble.wait_for_leader(LIMIT).unwrap();
@@ -128,7 +128,7 @@ fn an_ensemble_elects_another_leader_when_it_loses_its_own() {
 }
 
 #[test]
-fn an_ensemble_needs_at_least_two_servers() {
+fn ensemble_size_must_be_2_to_9() {
     for n_servers in [0, 1, 10] {
         let error = Ensemble::start(n_servers).unwrap_err();
         assert!(matches!(error, Error::EnsembleSize { .. }), "{n_servers}: {error:?}");

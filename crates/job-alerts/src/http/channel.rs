@@ -1,4 +1,4 @@
-//! The message itself, and what the server makes of it.
+//! Sends a message and judges the answer of the server.
 
 use async_trait::async_trait;
 use jiff::Timestamp;
@@ -9,17 +9,17 @@ use secrecy::{ExposeSecret as _, SecretString};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{Fault, HttpAlert, Kind, origin};
+use super::{HttpAlert, Kind, UrlFault, origin};
 use crate::alert::{Alert, cut};
 use crate::channel::Channel;
 use crate::{AlertError, sign};
 
-/// How much of an answer is looked at.
+/// Maximum length of an answer that is read, in bytes.
 const MAX_ANSWER_BYTES: usize = 4 * 1024;
-/// How much of what a server says is in an error.
-const MAX_SAID_BYTES: usize = 200;
+/// Maximum length of an answer in an error, in bytes.
+const MAX_SHOWN_BYTES: usize = 200;
 
-/// The way to one URL.
+/// Channel to one URL.
 pub(super) struct HttpChannel {
     pub(super) client: Client,
     pub(super) settings: HttpAlert,
@@ -42,15 +42,16 @@ impl Channel for HttpChannel {
                 request = self.client.post(url);
             } else {
                 let value = HeaderValue::from_str(secret.expose_secret());
-                let mut value = value.map_err(|_| self.unusable("its secret fits no header"))?;
+                let mut value = value
+                    .map_err(|_| self.unusable("the authorization is not a valid header value"))?;
                 value.set_sensitive(true);
                 request = request.header(AUTHORIZATION, value);
             }
             secrets.push(secret);
         }
-        let whole = self.settings.connect_timeout.saturating_add(self.settings.read_timeout);
+        let timeout = self.settings.connect_timeout.saturating_add(self.settings.read_timeout);
         let request = request
-            .timeout(whole)
+            .timeout(timeout)
             .header(CONTENT_TYPE, "application/json; charset=utf-8")
             .body(self.body(alert).to_string());
         let answer = request.send().await.map_err(|error| AlertError::Unreachable {
@@ -58,16 +59,16 @@ impl Channel for HttpChannel {
             host: host.clone(),
             source: error.without_url().into(),
         })?;
-        self.judge(answer, host, &secrets).await
+        self.check_answer(answer, host, &secrets).await
     }
 }
 
 impl HttpChannel {
     fn url(&self) -> Result<Url, AlertError> {
         self.settings.resolved_url().map_err(|fault| match fault {
-            Fault::Missing(source) => self.missing(self.settings.kind.names().url, source),
-            Fault::Wrong(what) => self.unusable(format!("{what} is not used")),
-            Fault::ForOthers { field, reference, origin } => {
+            UrlFault::Unresolved(source) => self.unresolved(self.settings.kind.names().url, source),
+            UrlFault::Invalid(found) => self.unusable(format!("{found} cannot be used")),
+            UrlFault::NotPermittedForHost { field, reference, origin } => {
                 self.unusable(format!("{field}, {reference}, is not permitted for {origin}"))
             }
         })
@@ -76,11 +77,11 @@ impl HttpChannel {
     fn secret(&self) -> Result<Option<SecretString>, AlertError> {
         let names = self.settings.kind.names();
         let secret = self.settings.secret.as_ref().map(SecretText::resolve).transpose();
-        secret.map_err(|source| self.missing(names.secret.unwrap_or("secret"), source))
+        secret.map_err(|source| self.unresolved(names.secret.unwrap_or("secret"), source))
     }
 
-    fn missing(&self, setting: &str, source: outbound::SecretError) -> AlertError {
-        let (channel, what) = (self.name(), format!("{setting} leads nowhere"));
+    fn unresolved(&self, setting: &str, source: outbound::SecretError) -> AlertError {
+        let (channel, what) = (self.name(), format!("{setting} cannot be resolved"));
         AlertError::Setting { channel, what, source: Some(source) }
     }
 
@@ -89,7 +90,7 @@ impl HttpChannel {
     }
 
     fn sign(&self, url: &mut Url, secret: &str) {
-        // The service compares it with its own clock, and takes it for an hour.
+        // DingTalk accepts a time that differs from its own clock by at most one hour.
         let at_ms = Timestamp::now().as_millisecond();
         let signature = sign::ding_talk(secret, at_ms);
         url.query_pairs_mut()
@@ -98,7 +99,8 @@ impl HttpChannel {
     }
 
     fn body(&self, alert: &Alert) -> Value {
-        let text = |room: usize| alert.text(self.settings.kind.max_text().saturating_sub(room));
+        let max_bytes = self.settings.kind.max_text_bytes();
+        let text = |reserved: usize| alert.text(max_bytes.saturating_sub(reserved));
         match self.settings.kind {
             Kind::DingTalk => {
                 let text = match &self.settings.keyword {
@@ -113,28 +115,28 @@ impl HttpChannel {
         }
     }
 
-    async fn judge(
+    async fn check_answer(
         &self,
         mut answer: Response,
         host: String,
         secrets: &[SecretString],
     ) -> Result<(), AlertError> {
         let status = answer.status().as_u16();
-        let said = beginning(&mut answer).await;
-        let verdict = match self.settings.kind {
-            Kind::DingTalk | Kind::WeCom if status == 200 => verdict_of_robot(&said),
+        let body = read_beginning(&mut answer).await;
+        let checked = match self.settings.kind {
+            Kind::DingTalk | Kind::WeCom if status == 200 => check_robot_answer(&body),
             Kind::DingTalk | Kind::WeCom => Err(String::new()),
             Kind::Slack | Kind::Webhook if (200..300).contains(&status) => Ok(()),
-            Kind::Slack | Kind::Webhook => Err(said),
+            Kind::Slack | Kind::Webhook => Err(body),
         };
-        verdict.map_err(|said| {
-            let (channel, said) = (self.name(), shown(&said, secrets));
-            AlertError::Refused { channel, host, answer: format!("{status}{said}") }
+        checked.map_err(|reason| {
+            let (channel, reason) = (self.name(), shown(&reason, secrets));
+            AlertError::Refused { channel, host, answer: format!("{status}{reason}") }
         })
     }
 }
 
-/// What a robot of DingTalk or WeCom answers.
+/// Answer of a DingTalk or WeCom robot.
 #[derive(Deserialize)]
 struct RobotAnswer {
     errcode: i64,
@@ -142,44 +144,45 @@ struct RobotAnswer {
     errmsg: String,
 }
 
-fn verdict_of_robot(said: &str) -> Result<(), String> {
-    match serde_json::from_str::<RobotAnswer>(said) {
+fn check_robot_answer(body: &str) -> Result<(), String> {
+    match serde_json::from_str::<RobotAnswer>(body) {
         Ok(RobotAnswer { errcode: 0, .. }) => Ok(()),
         Ok(RobotAnswer { errcode, errmsg }) => Err(format!("errcode {errcode}, {errmsg}")),
         Err(_) => Err("no errcode".to_owned()),
     }
 }
 
-/// Slack takes these three characters for the beginning of mentions and links.
+/// Escapes the three characters that begin mentions and links in Slack.
 fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
-/// Returns what of a URL a server must not get shown when it repeats it.
+/// Returns the parts of a URL to mask in the answer of a server, because the answer may repeat
+/// them.
 fn parts_to_mask(url: &Url) -> Vec<SecretString> {
     let whole = std::iter::once(url.as_str().to_owned());
     let segments = url.path_segments().into_iter().flatten().map(str::to_owned);
     let values = url.query_pairs().map(|(_, value)| value.into_owned());
     let user = [url.username(), url.password().unwrap_or_default()].map(str::to_owned);
     let parts = whole.chain(segments).chain(values).chain(user);
-    // Shorter ones are no secrets, and would mask half of what is said.
+    // Shorter parts are no secrets, and masking them would make the answer unreadable.
     let mut parts: Vec<String> = parts.filter(|part| part.len() >= 6).collect();
     parts.sort_by_key(|part| std::cmp::Reverse(part.len()));
     parts.into_iter().map(SecretString::from).collect()
 }
 
-/// Returns what a server has said for an error: one line, bounded, without secrets.
-fn shown(said: &str, secrets: &[SecretString]) -> String {
+/// Formats the answer of a server for an error: one line, bounded, with secrets masked.
+fn shown(answer: &str, secrets: &[SecretString]) -> String {
     let secrets = secrets.iter().map(SecretString::expose_secret).filter(|s| !s.is_empty());
-    let masked = secrets.fold(said.to_owned(), |text, secret| text.replace(secret, "***"));
+    let masked = secrets.fold(answer.to_owned(), |text, secret| text.replace(secret, "***"));
     let line: String = masked.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     match line.trim() {
         "" => String::new(),
-        line => format!(": {}", cut(line, MAX_SAID_BYTES)),
+        line => format!(": {}", cut(line, MAX_SHOWN_BYTES)),
     }
 }
 
-async fn beginning(answer: &mut Response) -> String {
+async fn read_beginning(answer: &mut Response) -> String {
     let mut bytes = Vec::new();
     while bytes.len() < MAX_ANSWER_BYTES {
         match answer.chunk().await {

@@ -1,6 +1,6 @@
-//! Whom messages are for, and how the settings of each are called.
+//! Services that receive messages, and the names of their settings.
 
-/// Whom the messages are for, and so what they look like and what a good answer is.
+/// Service that receives the messages. It decides their form and which answers are a success.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     DingTalk,
@@ -9,14 +9,14 @@ pub(crate) enum Kind {
     Webhook,
 }
 
-/// The names of a kind and of its settings.
+/// Names of a kind and of its settings.
 #[derive(Debug)]
 pub(crate) struct Names {
     pub(crate) channel: &'static str,
     pub(crate) url: &'static str,
     pub(crate) connect_timeout: &'static str,
     pub(crate) read_timeout: &'static str,
-    /// What signs or authorizes, if anything does.
+    /// Setting of the secret for the signature or the authorization, if the service has one.
     pub(crate) secret: Option<&'static str>,
     pub(crate) keyword: Option<&'static str>,
 }
@@ -59,8 +59,8 @@ impl Kind {
         }
     }
 
-    /// Returns how long a text may be, in bytes. The limits are those of the services, with room for the rest.
-    pub(super) const fn max_text(self) -> usize {
+    /// Maximum length of a text, in bytes: the limit of the service, less the rest of the message.
+    pub(super) const fn max_text_bytes(self) -> usize {
         match self {
             Self::DingTalk => 16_000,
             Self::WeCom => 2_048,

@@ -1,4 +1,4 @@
-//! Alerts by HTTP: DingTalk, WeCom, Slack, and webhooks of one's own.
+//! Alerts by HTTP: DingTalk, WeCom, Slack, and other webhooks.
 
 mod channel;
 mod kind;
@@ -13,12 +13,12 @@ use reqwest::header::HeaderValue;
 use secrecy::ExposeSecret as _;
 
 use crate::AlertHandler;
-use crate::properties::for_other_hosts;
+use crate::properties::not_permitted_for_host;
 use channel::HttpChannel;
 pub(crate) use kind::Kind;
 use kind::Names;
 
-/// Describes an error handler that sends messages by HTTP.
+/// Builder of an error handler that sends messages by HTTP.
 ///
 /// | option | default | property of a stored configuration |
 /// |---|---|---|
@@ -29,9 +29,10 @@ use kind::Names;
 /// | [`connect_timeout`](Self::connect_timeout) | 3 s | `….connectTimeoutMilliseconds` |
 /// | [`read_timeout`](Self::read_timeout) | 5 s | `….readTimeoutMilliseconds` |
 ///
-/// URLs are secrets: who knows that of a webhook can write there. They are shown nowhere but for scheme, host and port. What they refer
-/// to is looked up when the handler is made, so that a missing one is found then, and again for each alert. Redirects are not
-/// followed and no proxy is used.
+/// The URL of a webhook is a secret, because it is all that a sender needs. Only its scheme, host
+/// and port are ever shown. References in it are resolved when the handler is made, so that a
+/// missing secret is found early, and again for each alert. Redirects are not followed, and no
+/// proxy is used.
 ///
 /// # Examples
 /// ```
@@ -47,37 +48,39 @@ use kind::Names;
 /// # Ok::<(), lite::InvalidConfig>(())
 /// ```
 ///
-/// # Example: a mistake is named when it is made
+/// # Example: an invalid setting is reported by `build`
 /// ```
 /// use job_alerts::HttpAlert;
 /// use outbound::SecretText;
 ///
-/// let error = HttpAlert::slack(SecretText::parse("${env:NO_SUCH_WEBHOOK}").unwrap()).build().unwrap_err();
+/// let webhook = SecretText::parse("${env:NO_SUCH_WEBHOOK}").unwrap();
+/// let error = HttpAlert::slack(webhook).build().unwrap_err();
 /// assert_eq!(error.field, "slack.webhook");
 /// assert!(error.value.starts_with("${env:NO_SUCH_WEBHOOK}"));
 /// ```
 #[derive(Clone)]
-#[must_use = "a handler is made by `build`"]
+#[must_use = "`build` returns the handler"]
 pub struct HttpAlert {
     kind: Kind,
     url: SecretText,
     secret: Option<SecretText>,
-    /// Somebody set it whose kind has none.
-    misplaced: Option<&'static str>,
+    /// Name of a setting that the caller set although this kind does not have it.
+    unsupported_setting: Option<&'static str>,
     keyword: Option<String>,
     connect_timeout: Duration,
     read_timeout: Duration,
-    /// Only for what comes from the registry.
+    /// Set only for a handler that a stored configuration chose.
     permitted: Option<Permitted>,
 }
 
-/// What the worker's own list permits to a handler that the registry has chosen, and the secrets that are used.
+/// Permissions of the worker for a handler that a stored configuration chose, and the references
+/// that it uses.
 #[derive(Clone)]
 pub(crate) struct Permitted {
     pub(crate) permissions: Permissions,
-    /// How the URL is referred to.
+    /// Reference of the URL.
     pub(crate) url: String,
-    /// How the secret is referred to that signs or authorizes.
+    /// Reference of the secret for the signature or the authorization.
     pub(crate) secret: Option<String>,
 }
 
@@ -87,7 +90,7 @@ impl HttpAlert {
             kind,
             url,
             secret: None,
-            misplaced: None,
+            unsupported_setting: None,
             keyword: None,
             connect_timeout: Duration::from_secs(3),
             read_timeout: Duration::from_secs(5),
@@ -105,50 +108,53 @@ impl HttpAlert {
         Self::new(Kind::WeCom, webhook)
     }
 
-    /// Sends messages to an incoming webhook of Slack, or of a chat that understands the same.
+    /// Sends messages to an incoming webhook of Slack, or of a chat with the same format.
     pub fn slack(webhook: SecretText) -> Self {
         Self::new(Kind::Slack, webhook)
     }
 
-    /// Posts JSON to a URL. A status from 200 to 299 is a good answer. The body is described in the crate's README.
+    /// Posts JSON to a URL. A status from 200 to 299 is a success. The README of this crate
+    /// describes the body.
     pub fn webhook(url: SecretText) -> Self {
         Self::new(Kind::Webhook, url)
     }
 
-    /// Sets the secret that a robot of DingTalk asks for to sign the time of a message.
+    /// Sets the signing secret of a DingTalk robot.
     pub fn signing_secret(mut self, secret: SecretText) -> Self {
         self.secret = Some(secret);
-        self.misplaced = (self.kind != Kind::DingTalk).then_some("signing_secret");
+        self.unsupported_setting = (self.kind != Kind::DingTalk).then_some("signing_secret");
         self
     }
 
-    /// Sets the value of the header `Authorization` for a webhook of one's own.
+    /// Sets the value of the header `Authorization` for a [`webhook`](Self::webhook).
     pub fn authorization(mut self, value: SecretText) -> Self {
         self.secret = Some(value);
-        self.misplaced = (self.kind != Kind::Webhook).then_some("authorization");
+        self.unsupported_setting = (self.kind != Kind::Webhook).then_some("authorization");
         self
     }
 
-    /// Sets the word that a robot of DingTalk asks for in each message.
+    /// Sets the keyword that a DingTalk robot requires in each message.
     pub fn keyword(mut self, keyword: impl Into<String>) -> Self {
         self.keyword = Some(keyword.into());
         self
     }
 
-    /// Sets how long a connection may take to be made, more than zero. Default 3 s.
+    /// Sets the time limit for connecting, more than zero. Default 3 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long the server may be silent, more than zero. Default 5 s. A message as a whole has both times together.
+    /// Sets the time that the server may stay silent, more than zero. Default 5 s.
+    ///
+    /// The time limit of a message as a whole is the sum of both times.
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
     }
 
-    /// Limits what may be used to what the worker's own list has.
-    pub(crate) fn limited_to(mut self, permitted: Permitted) -> Self {
+    /// Restricts the handler to the hosts and secrets that the worker permits.
+    pub(crate) fn restricted_to(mut self, permitted: Permitted) -> Self {
         self.permitted = Some(permitted);
         self
     }
@@ -158,13 +164,13 @@ impl HttpAlert {
         self
     }
 
-    /// Checks everything that can be checked without a message, and makes the handler.
+    /// Checks the settings, as far as possible without sending a message, and returns the handler.
     ///
     /// # Errors
-    /// [`InvalidConfig`] names the first setting that cannot be used, by the name of its property, and what would be valid.
+    /// [`InvalidConfig`] names the property of the first invalid setting, and the valid values.
     pub fn build(self) -> Result<AlertHandler, InvalidConfig> {
         let names = self.kind.names();
-        if let Some(field) = self.misplaced {
+        if let Some(field) = self.unsupported_setting {
             let valid = format!("nothing: {} has no such setting", names.channel);
             return Err(InvalidConfig::new(field, "set", valid));
         }
@@ -199,10 +205,10 @@ impl HttpAlert {
         let field = self.kind.names().url;
         let found = match self.resolved_url() {
             Ok(url) => return Ok(url),
-            Err(Fault::Missing(error)) => error.to_string(),
-            Err(Fault::Wrong(what)) => what,
-            Err(Fault::ForOthers { field, reference, origin }) => {
-                return Err(for_other_hosts(field, &reference, &origin));
+            Err(UrlFault::Unresolved(error)) => error.to_string(),
+            Err(UrlFault::Invalid(found)) => found,
+            Err(UrlFault::NotPermittedForHost { field, reference, origin }) => {
+                return Err(not_permitted_for_host(field, &reference, &origin));
             }
         };
         Err(InvalidConfig::new(field, found, self.valid_url()))
@@ -218,14 +224,15 @@ impl HttpAlert {
         }
     }
 
-    /// Looks the URL up. Nothing of it is shown but its origin.
-    fn resolved_url(&self) -> Result<Url, Fault> {
-        let text = self.url.resolve().map_err(Fault::Missing)?;
+    /// Resolves and parses the URL. Faults show only its origin.
+    fn resolved_url(&self) -> Result<Url, UrlFault> {
+        let text = self.url.resolve().map_err(UrlFault::Unresolved)?;
         let url = Url::parse(text.expose_secret().trim());
-        let url = url.map_err(|error| Fault::Wrong(format!("a text that is no URL ({error})")))?;
+        let url =
+            url.map_err(|error| UrlFault::Invalid(format!("a text that is no URL ({error})")))?;
         if !matches!(url.scheme(), "http" | "https") {
-            // What stands before the colon may be the secret: this may be a password that looks like a URL.
-            return Err(Fault::Wrong("a URL that is neither http nor https".to_owned()));
+            // The scheme is not shown: a password with a colon parses as a URL, too.
+            return Err(UrlFault::Invalid("a URL that is neither http nor https".to_owned()));
         }
         let origin = origin(&url);
         if let Some(permitted) = &self.permitted {
@@ -238,7 +245,7 @@ impl HttpAlert {
         let (Some(secret), Some(field)) = (&self.secret, self.kind.names().secret) else {
             return Ok(());
         };
-        let valid = "${env:NAME} or ${file:/absolute/path} of a secret that is there";
+        let valid = "${env:NAME} or ${file:/absolute/path} of an existing secret";
         let secret = secret
             .resolve()
             .map_err(|error| InvalidConfig::new(field, error.to_string(), valid))?;
@@ -247,7 +254,7 @@ impl HttpAlert {
             return Err(InvalidConfig::new(field, "blank", "a secret that is not blank"));
         }
         if self.kind == Kind::Webhook && HeaderValue::from_str(secret).is_err() {
-            let found = "a text that fits no header";
+            let found = "a text that cannot be a header value";
             return Err(InvalidConfig::new(field, found, "the value of a header"));
         }
         Ok(())
@@ -255,28 +262,28 @@ impl HttpAlert {
 }
 
 impl Permitted {
-    /// Checks that what is sent to a host may be sent there.
-    fn check(&self, origin: &str, names: &'static Names) -> Result<(), Fault> {
+    /// Checks that the worker permits the host, and all used secrets for it.
+    fn check(&self, origin: &str, names: &'static Names) -> Result<(), UrlFault> {
         if !self.permissions.permits_origin(origin) {
-            return Err(Fault::Wrong(format!("a URL of {origin}")));
+            return Err(UrlFault::Invalid(format!("a URL of {origin}")));
         }
         let secret = names.secret.zip(self.secret.as_ref());
         for (field, reference) in std::iter::once((names.url, &self.url)).chain(secret) {
             if !self.permissions.permits_secret_at(reference, origin) {
                 let (reference, origin) = (reference.clone(), origin.to_owned());
-                return Err(Fault::ForOthers { field, reference, origin });
+                return Err(UrlFault::NotPermittedForHost { field, reference, origin });
             }
         }
         Ok(())
     }
 }
 
-/// What is wrong with a URL.
-enum Fault {
-    Missing(outbound::SecretError),
-    Wrong(String),
-    /// A secret is permitted for other hosts than this one.
-    ForOthers {
+/// Reason why a URL cannot be used.
+enum UrlFault {
+    Unresolved(outbound::SecretError),
+    Invalid(String),
+    /// A secret is permitted for other hosts only.
+    NotPermittedForHost {
         field: &'static str,
         reference: String,
         origin: String,

@@ -7,21 +7,21 @@ use tokio::sync::mpsc;
 
 use super::within;
 
-/// One request as the server saw it.
+/// One request as the server received it.
 #[derive(Debug)]
-pub(crate) struct Seen {
+pub(crate) struct ReceivedRequest {
     pub(crate) line: String,
     headers: Vec<(String, String)>,
     pub(crate) body: Value,
 }
 
-impl Seen {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(found, _)| found.eq_ignore_ascii_case(name));
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Returns a value of the query as it was sent, without decoding.
+    /// Returns a value of the query, without decoding it.
     pub(crate) fn query(&self, name: &str) -> Option<&str> {
         let target = self.line.split(' ').nth(1)?;
         let pairs = target.split_once('?')?.1.split('&');
@@ -31,11 +31,11 @@ impl Seen {
 
 pub(crate) struct Server {
     pub(crate) origin: String,
-    seen: mpsc::UnboundedReceiver<Seen>,
+    requests: mpsc::UnboundedReceiver<ReceivedRequest>,
 }
 
 impl Server {
-    /// Starts a server with this answer; `None` is silence.
+    /// Starts a server that gives this answer to each request; it stays silent if `body` is `None`.
     pub(crate) async fn start(
         status: &'static str,
         headers: &'static str,
@@ -43,13 +43,13 @@ impl Server {
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let origin = format!("http://{}", listener.local_addr().unwrap());
-        let (sender, seen) = mpsc::unbounded_channel();
+        let (sender, requests) = mpsc::unbounded_channel();
         let body = body.map(str::to_owned);
         tokio::spawn(async move {
             let mut silent = Vec::new();
             while let Ok((stream, _)) = listener.accept().await {
                 let Some((request, mut stream)) = read(stream).await else { continue };
-                // The test may have seen enough.
+                // The receiver is gone if the test has ended.
                 let _ = sender.send(request);
                 let Some(body) = &body else {
                     silent.push(stream);
@@ -62,19 +62,19 @@ impl Server {
                 let _ = stream.write_all(answer.as_bytes()).await;
             }
         });
-        Self { origin, seen }
+        Self { origin, requests }
     }
 
-    pub(crate) async fn next(&mut self) -> Seen {
-        within("a request", self.seen.recv()).await.unwrap()
+    pub(crate) async fn next(&mut self) -> ReceivedRequest {
+        within("a request", self.requests.recv()).await.unwrap()
     }
 
-    pub(crate) fn has_seen_nothing_more(&mut self) -> bool {
-        self.seen.try_recv().is_err()
+    pub(crate) fn has_no_further_request(&mut self) -> bool {
+        self.requests.try_recv().is_err()
     }
 }
 
-async fn read(stream: TcpStream) -> Option<(Seen, BufReader<TcpStream>)> {
+async fn read(stream: TcpStream) -> Option<(ReceivedRequest, BufReader<TcpStream>)> {
     let mut stream = BufReader::new(stream);
     let mut line = String::new();
     stream.read_line(&mut line).await.ok().filter(|n| *n > 0)?;
@@ -91,5 +91,5 @@ async fn read(stream: TcpStream) -> Option<(Seen, BufReader<TcpStream>)> {
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.ok()?;
     let body = serde_json::from_slice(&body).ok()?;
-    Some((Seen { line: line.trim_end().to_owned(), headers, body }, stream))
+    Some((ReceivedRequest { line: line.trim_end().to_owned(), headers, body }, stream))
 }

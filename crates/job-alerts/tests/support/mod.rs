@@ -1,5 +1,5 @@
-//! Failures to tell of, servers on loopback, and what was logged.
-#![allow(dead_code, reason = "every test file uses another part of it")]
+//! Failures, servers on loopback, and the captured log.
+#![allow(dead_code, reason = "each test file uses only a part of it")]
 
 pub(crate) mod http;
 pub(crate) mod smtp;
@@ -18,18 +18,18 @@ use lite::{
 
 pub(crate) use log::Log;
 
-/// More than any test needs.
+/// Longer than any test takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Waits for something with a deadline.
+/// Awaits a future, and panics after the deadline.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, future).await {
         Ok(value) => value,
-        Err(_) => panic!("waited for {what}, in vain"),
+        Err(_) => panic!("waited for {what} longer than {DEADLINE:?}"),
     }
 }
 
-/// A failure of item 3 with this error.
+/// Returns a failure of item 3 with this error.
 pub(crate) fn failure(error: &str) -> RunFailure {
     let began: Timestamp = "2024-02-29T12:00:00Z".parse().unwrap();
     let run = RunReport {
@@ -47,8 +47,8 @@ pub(crate) fn failure(error: &str) -> RunFailure {
     RunFailure { run, attempts: 2, failed_in: FailedIn::Code }
 }
 
-/// Returns what an error says, with its causes.
-pub(crate) fn everything(error: &(dyn std::error::Error + 'static)) -> String {
+/// Returns the texts of an error and of its causes, as `Display` and as `Debug`.
+pub(crate) fn error_with_causes(error: &(dyn std::error::Error + 'static)) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.fold(format!("{error} {error:?}"), |text, cause| format!("{text}: {cause} {cause:?}"))
 }

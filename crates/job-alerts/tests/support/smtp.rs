@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::within;
 
-/// What a client said in one connection, line by line.
+/// Lines that a client sent in one connection.
 pub(crate) type Session = Vec<String>;
 
 pub(crate) struct MailServer {
@@ -14,41 +14,41 @@ pub(crate) struct MailServer {
     sessions: mpsc::UnboundedReceiver<Session>,
 }
 
-/// What the server does otherwise than a good one.
+/// Behaviour of the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Mood {
+pub(crate) enum Behavior {
     Good,
-    /// Refuses the recipients, and repeats what it heard.
-    Refuses,
-    /// Never says anything.
+    /// Rejects the recipients, and repeats the command in its answer.
+    RejectsRecipients,
+    /// Never answers.
     Silent,
 }
 
 impl MailServer {
-    pub(crate) async fn start(mood: Mood) -> Self {
+    pub(crate) async fn start(behavior: Behavior) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let (sender, sessions) = mpsc::unbounded_channel();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                let session = talk(stream, mood).await;
-                // The test may have seen enough.
+                let session = serve(stream, behavior).await;
+                // The receiver is gone if the test has ended.
                 let _ = sender.send(session);
             }
         });
         Self { port, sessions }
     }
 
-    /// Waits until a connection has ended, and returns what was said in it.
+    /// Waits until a connection has ended, and returns the lines that the client sent.
     pub(crate) async fn next(&mut self) -> Session {
         within("a mail", self.sessions.recv()).await.unwrap()
     }
 }
 
-async fn talk(stream: TcpStream, mood: Mood) -> Session {
+async fn serve(stream: TcpStream, behavior: Behavior) -> Session {
     let mut stream = BufReader::new(stream);
     let (mut session, mut in_data) = (Vec::new(), false);
-    if mood != Mood::Silent {
+    if behavior != Behavior::Silent {
         let _ = stream.write_all(b"220 mail.example.com ESMTP\r\n").await;
     }
     let mut bytes = Vec::new();
@@ -59,7 +59,7 @@ async fn talk(stream: TcpStream, mood: Mood) -> Session {
         let line = String::from_utf8_lossy(&bytes).trim_end().to_owned();
         bytes.clear();
         session.push(line.clone());
-        if mood == Mood::Silent {
+        if behavior == Behavior::Silent {
             continue;
         }
         let answer = match line.split([' ', ':']).next().unwrap_or_default() {
@@ -69,7 +69,9 @@ async fn talk(stream: TcpStream, mood: Mood) -> Session {
             }
             _ if in_data => continue,
             "EHLO" => "250-mail.example.com\r\n250 AUTH PLAIN LOGIN".to_owned(),
-            "RCPT" if mood == Mood::Refuses => format!("550 no such user\u{1b}[31m: {line}"),
+            "RCPT" if behavior == Behavior::RejectsRecipients => {
+                format!("550 no such user\u{1b}[31m: {line}")
+            }
             "DATA" => {
                 in_data = true;
                 "354 go on".to_owned()

@@ -1,23 +1,23 @@
-//! What a failed statement means for the next attempt.
+//! Classes of failed statements, which decide about the next attempt.
 
 use std::fmt;
 
-/// What a failure means.
+/// Class of a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultClass {
-    /// Somebody else was quicker: try again at once.
+    /// A concurrent writer committed first: retry at once.
     Conflict,
-    /// The store does not answer, is locked, full or going down: try again later.
+    /// The store does not answer, is locked, full or shutting down: retry later.
     Away,
-    /// Credentials, rights, a file that is no database: waiting does not help, an operator may.
+    /// Wrong credentials, missing rights, or a file that is no database: an operator must act.
     Denied,
-    /// The values of a row cannot be stored: the same row will never be.
+    /// The store rejects the values of a row: a retry with the same row cannot succeed.
     Refused,
     /// The tables are newer than this program.
     Newer { found: i64, known: i64 },
 }
 
-/// Why a statement failed. The text is not masked yet.
+/// Reason of a failed statement. The text is not masked yet.
 #[derive(Clone, Debug)]
 pub(crate) struct Fault {
     pub(crate) class: FaultClass,
@@ -33,7 +33,7 @@ impl fmt::Display for Fault {
 impl From<sqlx::Error> for Fault {
     #[expect(
         clippy::wildcard_enum_match_arm,
-        reason = "what is not known counts as away: then nothing is lost at once"
+        reason = "unknown errors are retried, so that no record is lost at once"
     )]
     fn from(error: sqlx::Error) -> Self {
         let class = match error.as_database_error() {
@@ -61,16 +61,19 @@ fn mysql_number(_: &dyn sqlx::error::DatabaseError) -> Option<u16> {
     None
 }
 
-/// Classifies by the SQLSTATE of PostgreSQL, the number of MySQL, or the extended result code of SQLite. What is not
-/// listed counts as away: then nothing is lost before the queue is full.
+/// Classifies by the SQLSTATE of PostgreSQL, the number of MySQL, or the extended result code of
+/// SQLite.
+///
+/// Unknown codes are [`FaultClass::Away`], so that no record is lost before the queue is full.
 fn class_of_code(code: &str, mysql: Option<u16>) -> FaultClass {
     if let Some(number) = mysql {
         return match number {
             // Deadlock; lock wait timeout; duplicate key.
             1213 | 1205 | 1062 => FaultClass::Conflict,
-            // No right to the database, wrong credentials, no such database, no right to the table, wrong plug-in.
+            // No right to the database, wrong credentials, no such database, no right to the table,
+            // wrong plug-in.
             1044 | 1045 | 1049 | 1142 | 1227 | 1698 => FaultClass::Denied,
-            // Null, range, date, text or length that the column does not take; a constraint.
+            // Null, range, date, text or length that the column cannot hold; a constraint.
             1048 | 1264 | 1265 | 1292 | 1366 | 1406 | 3819 | 4025 => FaultClass::Refused,
             _ => FaultClass::Away,
         };
@@ -88,7 +91,7 @@ fn class_of_code(code: &str, mysql: Option<u16>) -> FaultClass {
         };
     }
     match code {
-        // Serialization failure, deadlock; tables or types that are being created by two at once.
+        // Serialization failure, deadlock, or two processes that create the same table or type.
         "40001" | "40P01" | "23505" | "42P07" | "42710" => FaultClass::Conflict,
         // No such database, no right to the table.
         "3D000" | "42501" => FaultClass::Denied,
@@ -103,14 +106,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn codes_say_whether_to_try_again() {
+    fn error_codes_are_classified() {
         use FaultClass::{Away, Conflict, Denied, Refused};
         let rows: [(&str, Option<u16>, FaultClass); 20] = [
             ("5", None, Away),       // SQLite: busy
             ("261", None, Away),     // busy, in recovery
             ("517", None, Away),     // busy, snapshot
             ("13", None, Away),      // full
-            ("1", None, Away),       // no such table: somebody has dropped it
+            ("1", None, Away),       // no such table: it may have been dropped
             ("1299", None, Refused), // not null
             ("26", None, Denied),    // not a database
             ("14", None, Denied),    // cannot open

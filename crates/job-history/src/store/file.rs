@@ -1,4 +1,4 @@
-//! The file of a store: its creation, its permissions, and what the operating system says about it.
+//! The file of a store: its creation, its permissions, and the errors of the operating system.
 
 use std::fs::OpenOptions;
 use std::io::{Error, ErrorKind};
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use super::{Fault, FaultClass};
 
-/// Creates the file if it is missing, for its owner alone: rows hold what failed runs have printed.
-/// SQLite gives the write-ahead log and its index the same permissions.
+/// Creates a missing file with permissions for its owner alone: rows hold the output of failed
+/// runs. SQLite gives the write-ahead log and its index the same permissions.
 pub(super) fn create(path: &Path) -> Result<(), Fault> {
     let mut options = OpenOptions::new();
     // A file that exists is not opened: closing it would release the locks of SQLite in this
@@ -22,19 +22,19 @@ pub(super) fn create(path: &Path) -> Result<(), Fault> {
     }
 }
 
-/// Adds what the operating system says to SQLite's "unable to open database file".
+/// Adds the error of the operating system to SQLite's "unable to open database file".
 pub(super) fn explain(path: &Path, fault: Fault) -> Fault {
     if !fault.text.contains("unable to open") {
         return fault;
     }
-    match refusal(path) {
+    match access_error(path) {
         Some(error) => Fault { text: format!("{}: {error}", fault.text), ..fault },
         None => fault,
     }
 }
 
-/// Returns why a file that exists cannot be read and written, without opening it.
-fn refusal(path: &Path) -> Option<Error> {
+/// Returns the reason why an existing file cannot be read and written, without opening it.
+fn access_error(path: &Path) -> Option<Error> {
     if path.is_dir() {
         return Some(Error::from(ErrorKind::IsADirectory));
     }
@@ -47,10 +47,10 @@ fn refusal(path: &Path) -> Option<Error> {
     std::fs::metadata(path).err()
 }
 
-fn fault(what: &str, error: &Error) -> Fault {
+fn fault(message: &str, error: &Error) -> Fault {
     use ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
     let is_denied =
         matches!(error.kind(), NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem);
     let class = if is_denied { FaultClass::Denied } else { FaultClass::Away };
-    Fault { class, text: format!("{what}: {error}") }
+    Fault { class, text: format!("{message}: {error}") }
 }

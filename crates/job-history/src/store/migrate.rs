@@ -1,16 +1,18 @@
-//! The tables, made and brought up to date.
+//! Creation and migration of the tables.
 //!
-//! Not by the migrator of `sqlx`: its table of versions would be that of the application if both share a database, it
-//! takes no lock on SQLite, and a crash in the middle of a step on MySQL, where tables are made outside of transactions,
-//! leaves it with a version that somebody has to mend by hand. Here each step can be repeated, one process at a time
-//! takes it, and a step that was cut off is taken again.
+//! The migrator of `sqlx` does not fit, for three reasons. It shares its table of versions with an
+//! application in the same database. It takes no lock on SQLite. After a crash within a step on
+//! MySQL, which creates tables outside of transactions, an operator must repair the version.
+//!
+//! Here each step can be repeated, one process at a time runs it, and an interrupted step is run
+//! again.
 
 use super::pool::Tx;
 use super::{ColumnKind, Fault, FaultClass, Store};
 use crate::store_url::Kind;
 use crate::writer::now_ms;
 
-/// The steps from nothing to the present tables. A step that was released is never changed.
+/// One migration step. A released step is never changed.
 struct Step {
     version: i64,
     sqlite: &'static str,
@@ -36,16 +38,16 @@ const STEPS: [Step; 2] = [
 const VERSIONS: &str = "CREATE TABLE IF NOT EXISTS ejob_history_version \
                         (version BIGINT NOT NULL PRIMARY KEY, applied_ms BIGINT NOT NULL)";
 
-/// A number that nobody else is likely to lock in a database of PostgreSQL.
+/// Takes an advisory lock under a number that other programs are unlikely to use.
 const LOCK: &str = "SELECT 1 FROM (SELECT pg_advisory_xact_lock(7304195562340918)) AS locked";
 
 pub(super) async fn run(store: &Store) -> Result<(), Fault> {
     let mut tx = store.begin().await?;
     match tx.kind() {
-        // The transaction is the lock.
+        // `BEGIN IMMEDIATE` locks the file already.
         Kind::Sqlite => {}
         Kind::Postgres => {
-            // That a table is there already is of no interest to the log.
+            // Suppresses the notices about existing tables in the log.
             tx.execute("SET LOCAL client_min_messages = warning", &[]).await?;
             tx.execute(LOCK, &[]).await?;
         }
@@ -55,14 +57,15 @@ pub(super) async fn run(store: &Store) -> Result<(), Fault> {
     tx.commit().await
 }
 
-/// The lock is the connection's, so it is given back whatever comes of it; a connection that breaks loses it.
+/// Applies the steps under a named lock. The lock belongs to the connection, so it is released
+/// explicitly also after a failure; a broken connection loses it.
 async fn with_named_lock(mut tx: Tx) -> Result<(), Fault> {
     const NAME: &str = "LEFT(CONCAT('ejob_history.', DATABASE()), 64)";
     let get = format!("SELECT CAST(GET_LOCK({NAME}, 10) AS SIGNED)");
     let release = format!("SELECT CAST(RELEASE_LOCK({NAME}) AS SIGNED)");
-    let got = tx.rows(&get, &[], &[ColumnKind::Int]).await?;
-    if got.concat() != [1_i64.into()] {
-        let text = "another process is still making the tables".to_owned();
+    let acquired = tx.rows(&get, &[], &[ColumnKind::Int]).await?;
+    if acquired.concat() != [1_i64.into()] {
+        let text = "another process is still migrating the tables".to_owned();
         return Err(Fault { class: FaultClass::Away, text });
     }
     let applied = apply(&mut tx).await;

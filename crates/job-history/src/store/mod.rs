@@ -1,7 +1,7 @@
-//! The store: a pool of connections of one of three kinds behind one small set of calls.
+//! The store: a connection pool for one of three kinds of databases, behind a small set of calls.
 //!
-//! Statements are written with `?` for their values, and every value is bound. What a statement of ours needs are whole
-//! numbers, texts and one truth value, in the same three kinds of databases for ever: an abstraction of that size.
+//! Statements have `?` for their values, and every value is bound. The statements of this crate
+//! need only integers, texts and one boolean, so the abstraction is limited to these.
 
 mod fault;
 #[cfg(feature = "sqlite")]
@@ -54,14 +54,14 @@ impl From<Option<&str>> for Value {
     }
 }
 
-/// What a column is read as.
+/// Type that a column is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnKind {
     Int,
     Text,
 }
 
-/// A store, reached or not.
+/// A store. Its connections are opened on demand.
 pub(crate) struct Store {
     pool: Pool,
     pub(crate) url: StoreUrl,
@@ -70,7 +70,7 @@ pub(crate) struct Store {
 }
 
 impl Store {
-    /// Makes a store of checked options. Nothing is connected yet.
+    /// Creates a store from checked options, without connecting.
     pub(crate) fn new(options: &HistoryOptions) -> Result<Self> {
         let url = options.url.clone();
         let secrets = url.secrets();
@@ -86,7 +86,7 @@ impl Store {
         self.url.kind()
     }
 
-    /// Returns the error of a call of ours, as the caller is told it.
+    /// Converts a fault to the public error.
     pub(crate) fn error(&self, fault: &Fault) -> Error {
         let (store, reason) = (self.url.to_string(), self.reason(fault));
         match fault.class {
@@ -96,12 +96,12 @@ impl Store {
         }
     }
 
-    /// Returns what a fault says, without anything secret.
+    /// Returns the text of a fault with secrets masked.
     pub(crate) fn reason(&self, fault: &Fault) -> String {
         mask(&self.secrets, &fault.text)
     }
 
-    /// Makes the tables, or brings them up to date. Harmless at any time and in several processes at once.
+    /// Creates or migrates the tables. Several processes may do so at the same time.
     pub(crate) async fn migrate(&self) -> Result<(), Fault> {
         #[cfg(feature = "sqlite")]
         if let StoreUrl::File(path) = &self.url {
@@ -111,14 +111,14 @@ impl Store {
         migrate::run(self).await
     }
 
-    /// Closes all connections, waiting for those in use no longer than the deadline.
+    /// Closes all connections. It waits for connections in use no longer than the deadline.
     pub(crate) async fn close(&self, deadline: Duration) {
-        // Connections that are still in use then are closed when they are given back.
+        // Connections that are still in use are closed when their users return them.
         let _ = tokio::time::timeout(deadline, self.pool.close()).await;
     }
 }
 
-/// Replaces what must not be shown. Messages of databases name users and hosts, but one may repeat what it was sent.
+/// Masks secrets in a text. A database may repeat parts of a statement or URL in its messages.
 fn mask(secrets: &[String], text: &str) -> String {
     secrets.iter().fold(text.to_owned(), |text, secret| text.replace(secret, "***"))
 }
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_secret_is_masked_in_both_forms() {
+    fn password_is_masked_plain_and_encoded() {
         let secrets = ["p@ss".to_owned(), "p%40ss".to_owned()];
         assert_eq!(mask(&secrets, "p@ss, p%40ss and pass"), "***, *** and pass");
     }

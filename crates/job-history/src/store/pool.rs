@@ -1,4 +1,4 @@
-//! Pools, transactions and values of the three kinds.
+//! Pools, transactions and values for the three kinds of databases.
 
 #[cfg(feature = "sqlite")]
 use std::time::Duration;
@@ -39,7 +39,7 @@ enum Inner {
     MySql(sqlx::Transaction<'static, sqlx::MySql>),
 }
 
-/// Does the same with whichever of them there is.
+/// Runs the same expression for each enabled kind.
 macro_rules! each {
     ($of:ident, $value:expr, $inner:ident => $body:expr) => {
         match $value {
@@ -76,7 +76,7 @@ impl Pool {
             #[cfg(feature = "postgres")]
             StoreUrl::Server { kind: Kind::Postgres, url } => {
                 let connect = sqlx::postgres::PgConnectOptions::from_url(url)?;
-                // The statements of a history are of no interest to the log of the application.
+                // The log of the application should not have the statements of a history.
                 let connect = connect.disable_statement_logging();
                 Ok(Self::Postgres(pool(options).connect_lazy_with(connect)))
             }
@@ -91,21 +91,22 @@ impl Pool {
         }
     }
 
-    /// A file that is written by several processes: readers do not wait for the writer, nor it for them.
+    /// Returns a pool for a file that several processes share. In WAL mode readers and the writer
+    /// do not wait for each other.
     #[cfg(feature = "sqlite")]
     fn sqlite(options: &HistoryOptions, path: &std::path::Path) -> Self {
         use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous};
 
         let connect = SqliteConnectOptions::new()
             .filename(path)
-            // The store creates it, with permissions of its own.
+            // `file::create` creates it with restricted permissions.
             .create_if_missing(false)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal)
             .busy_timeout(Duration::from_millis(500));
         let connect = sqlx::ConnectOptions::disable_statement_logging(connect);
-        // SQLite rolls back by itself when the disk is full or fails. The driver counts its
-        // transactions and does not notice: such a connection begins no transaction any more.
+        // SQLite rolls back by itself when the disk is full or fails. The driver does not notice,
+        // because it counts transactions itself: on such a connection no transaction can begin.
         let pool = pool(options).before_acquire(|connection, _| {
             let is_clean = !sqlx::Connection::is_in_transaction(connection);
             Box::pin(std::future::ready(Ok(is_clean)))
@@ -119,7 +120,8 @@ impl Pool {
 
     async fn begin(&self) -> Result<Inner, sqlx::Error> {
         Ok(match self {
-            // Otherwise a transaction that reads first and then writes fails if somebody has written in between.
+            // `IMMEDIATE`: otherwise a transaction that reads and then writes fails if another
+            // process has written in between.
             #[cfg(feature = "sqlite")]
             Self::Sqlite(pool) => Inner::Sqlite(pool.begin_with("BEGIN IMMEDIATE").await?),
             #[cfg(feature = "postgres")]
@@ -162,7 +164,7 @@ impl Tx {
         self.kind
     }
 
-    /// Runs a statement, and returns how many rows it has changed.
+    /// Runs a statement, and returns the number of changed rows.
     pub(super) async fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, Fault> {
         let sql = numbered(sql, self.kind);
         Ok(each!(Inner, &mut self.inner, tx => {
@@ -210,7 +212,7 @@ where
     Ok(columns.iter().enumerate().map(value).collect::<Result<_, _>>()?)
 }
 
-/// PostgreSQL numbers its parameters.
+/// Replaces `?` by numbered parameters for PostgreSQL.
 fn numbered(sql: &str, kind: Kind) -> String {
     if kind != Kind::Postgres {
         return sql.to_owned();
@@ -227,8 +229,8 @@ fn numbered(sql: &str, kind: Kind) -> String {
 
 #[cfg(all(test, feature = "sqlite"))]
 impl Store {
-    /// Lets the file have so many pages, or as many as it has: a disk of that size. Holds on all
-    /// connections, of now and later.
+    /// Limits the size of the file, in pages, on all present and future connections. It simulates a
+    /// full disk; the limit is never below the present size.
     #[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
     pub(crate) async fn limit_pages(&self, pages: u32) {
         #[allow(irrefutable_let_patterns, reason = "which kinds there are depends on the features")]
@@ -250,7 +252,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn parameters_are_numbered_where_they_must_be() {
+    fn parameters_are_numbered_for_postgres() {
         let sql = "a = ? AND b < CAST(? AS TIMESTAMP)";
         assert_eq!(numbered(sql, Kind::Postgres), "a = $1 AND b < CAST($2 AS TIMESTAMP)");
         assert_eq!(numbered(sql, Kind::MySql), sql);

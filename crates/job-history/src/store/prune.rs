@@ -1,10 +1,10 @@
-//! Deleting what is too old, so many rows of one table at a time.
+//! Deletion of old rows, in chunks of one table.
 
 use super::{Fault, Store, Value};
 use crate::store_url::Kind;
 use crate::text::sql_time;
 
-/// A table with a time.
+/// A table whose rows have a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Table {
     Fires,
@@ -28,13 +28,14 @@ impl Table {
         }
     }
 
-    fn is_ours(self) -> bool {
+    /// Returns true for tables of this crate, whose times are milliseconds.
+    fn has_millis(self) -> bool {
         matches!(self, Self::Fires | Self::Events | Self::Drops)
     }
 }
 
 impl Store {
-    /// Deletes at most `chunk` rows of a table that are older, and returns how many.
+    /// Deletes at most `chunk` rows of a table from before a time, and returns their number.
     pub(crate) async fn prune(
         &self,
         table: Table,
@@ -42,26 +43,28 @@ impl Store {
         chunk: u32,
     ) -> Result<u64, Fault> {
         let (name, time) = table.name_and_time();
-        let before: Value = if table.is_ours() {
+        let before: Value = if table.has_millis() {
             before_ms.into()
         } else {
             match sql_time(self.kind(), before_ms) {
                 Some(time) => time.as_str().into(),
-                // The column holds nothing from before 1970, nor that from after 2038.
+                // On MySQL the column holds no time before 1970 or after 2038.
                 None if before_ms < 1_000 => return Ok(0),
                 None => sql_time(self.kind(), i64::from(i32::MAX) * 1_000).as_deref().into(),
             }
         };
-        let is_text = !table.is_ours() && self.kind() == Kind::Postgres;
-        let than = if is_text { "CAST(? AS TIMESTAMP)" } else { "?" };
+        let needs_cast = !table.has_millis() && self.kind() == Kind::Postgres;
+        let limit = if needs_cast { "CAST(? AS TIMESTAMP)" } else { "?" };
         let sql = match self.kind() {
             Kind::Sqlite => format!(
-                "DELETE FROM {name} WHERE rowid IN (SELECT rowid FROM {name} WHERE {time} < {than} LIMIT ?)"
+                "DELETE FROM {name} WHERE rowid IN \
+                 (SELECT rowid FROM {name} WHERE {time} < {limit} LIMIT ?)"
             ),
             Kind::Postgres => format!(
-                "DELETE FROM {name} WHERE ctid = ANY(ARRAY(SELECT ctid FROM {name} WHERE {time} < {than} LIMIT ?))"
+                "DELETE FROM {name} WHERE ctid = ANY(ARRAY(\
+                 SELECT ctid FROM {name} WHERE {time} < {limit} LIMIT ?))"
             ),
-            Kind::MySql => format!("DELETE FROM {name} WHERE {time} < {than} LIMIT ?"),
+            Kind::MySql => format!("DELETE FROM {name} WHERE {time} < {limit} LIMIT ?"),
         };
         let mut tx = self.begin().await?;
         let deleted = tx.execute(&sql, &[before, i64::from(chunk).into()]).await?;

@@ -1,4 +1,4 @@
-//! Reading: conditions, pages, counts.
+//! Queries: conditions, pages, counts.
 
 use coordination::{FencingToken, RunSource};
 use jiff::Timestamp;
@@ -28,8 +28,8 @@ impl Conditions {
         self
     }
 
-    /// Only fires with this outcome, as they are shown.
-    fn having(self, outcome: Option<&FireOutcome>) -> Self {
+    /// Selects fires with this shown outcome.
+    fn with_outcome(self, outcome: Option<&FireOutcome>) -> Self {
         let Some(outcome) = outcome else { return self };
         let is_over = format!("({RUN_AGAIN} OR {SESSION_OVER})");
         match outcome.as_str() {
@@ -39,10 +39,10 @@ impl Conditions {
         }
     }
 
-    /// Only what comes after a place in descending order of three columns.
-    fn after(mut self, columns: [&str; 3], place: Option<[Value; 3]>) -> Self {
+    /// Selects rows after a cursor, in descending order of three columns.
+    fn after(mut self, columns: [&str; 3], cursor: Option<[Value; 3]>) -> Self {
         let [a, b, c] = columns;
-        if let Some([first, second, third]) = place {
+        if let Some([first, second, third]) = cursor {
             self.sql.push(format!("({a} < ? OR ({a} = ? AND ({b} < ? OR ({b} = ? AND {c} < ?))))"));
             self.values.extend([first.clone(), first, second.clone(), second, third]);
         }
@@ -58,18 +58,19 @@ impl Conditions {
     }
 }
 
-/// A later claim of the item: the run before it was over by then.
+/// Condition: the item has a later claim, so the run before it is over.
 const RUN_AGAIN: &str = "EXISTS (SELECT 1 FROM ejob_fire later WHERE later.job = f.job \
     AND later.item = f.item AND later.fire_ms > f.fire_ms AND later.token > f.token)";
 
-/// An event that ends the incarnation for the job: no run of it goes on. All jobs of a process have
-/// the same instance id, and each has an event of its own.
+/// Condition: an event has ended the incarnation for the job, so its runs are over. All jobs of a
+/// process have the same instance id, and each job has its own event.
 const SESSION_OVER: &str = "EXISTS (SELECT 1 FROM ejob_event e WHERE e.at_ms >= f.began_ms \
     AND e.job = f.job AND e.instance = f.instance AND e.kind IN ('left', 'session_lost'))";
 
-/// Returns the columns `outcome` and `reason` as they are shown: a run that is over is not
-/// `running`, although its end never came here because its process was killed, or is in another
-/// store.
+/// Returns the expressions for the shown `outcome` and `reason`.
+///
+/// They replace `running` by `unknown` if the run is over but this store has no end of it: its
+/// process was killed, or wrote the end to another store.
 fn shown_outcome() -> (String, String) {
     let outcome = format!(
         "CASE WHEN outcome = 'running' AND ({RUN_AGAIN} OR {SESSION_OVER}) THEN 'unknown' ELSE outcome END"
@@ -87,7 +88,8 @@ fn ms(time: Option<Timestamp>) -> Option<i64> {
     time.map(Timestamp::as_millisecond)
 }
 
-/// A limit within a millisecond: what was due at the millisecond itself was due before it.
+/// Rounds a limit up to whole milliseconds, so that rows of the truncated millisecond count as
+/// before it.
 fn ms_after(time: Option<Timestamp>) -> Option<i64> {
     time.map(|time| {
         let ms = time.as_millisecond();
@@ -102,7 +104,7 @@ fn fire_conditions(query: &FireQuery) -> Conditions {
         .when("item = ?", query.item.map(|item| i64::from(item.index())))
         .when("fire_ms >= ?", ms_after(query.from))
         .when("fire_ms < ?", ms_after(query.until))
-        .having(query.outcome.as_ref())
+        .with_outcome(query.outcome.as_ref())
         .when("instance = ?", query.instance.as_ref().map(InstanceId::as_str))
 }
 
@@ -116,8 +118,8 @@ impl Store {
         use ColumnKind::{Int, Text};
         const KINDS: [ColumnKind; 13] =
             [Text, Int, Int, Text, Text, Text, Int, Text, Int, Int, Text, Int, Int];
-        let place = after.map(|c| [c.fire_ms.into(), c.job.as_str().into(), c.item.into()]);
-        let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], place);
+        let cursor = after.map(|c| [c.fire_ms.into(), c.job.as_str().into(), c.item.into()]);
+        let mut conditions = fire_conditions(query).after(["fire_ms", "job", "item"], cursor);
         let (outcome, reason) = shown_outcome();
         let sql = format!(
             "SELECT job, item, fire_ms, {outcome}, {reason}, source, token, instance, began_ms, ended_ms, left_by, \
@@ -167,13 +169,13 @@ impl Store {
         after: Option<&EventCursor>,
     ) -> Result<EventPage, Fault> {
         use ColumnKind::{Int, Text};
-        let place = after.map(|c| [c.at_ms.into(), c.writer.as_str().into(), c.seq.into()]);
+        let cursor = after.map(|c| [c.at_ms.into(), c.writer.as_str().into(), c.seq.into()]);
         let mut conditions = Conditions::default()
             .when("job = ?", query.job.as_deref())
             .when("kind = ?", query.kind.as_deref())
             .when("at_ms >= ?", ms_after(query.from))
             .when("at_ms < ?", ms_after(query.until))
-            .after(["at_ms", "writer", "seq"], place);
+            .after(["at_ms", "writer", "seq"], cursor);
         let sql = format!(
             "SELECT at_ms, writer, seq, job, instance, kind, item, fire_ms, text FROM ejob_event{} \
              ORDER BY at_ms DESC, writer DESC, seq DESC LIMIT ?",
@@ -195,7 +197,7 @@ impl Store {
         until: Option<Timestamp>,
     ) -> Result<Vec<DropRecord>, Fault> {
         use ColumnKind::{Int, Text};
-        // Those whose time overlaps what is asked for.
+        // Rows whose time overlaps the interval.
         let conditions = Conditions::default()
             .when("last_ms >= ?", ms(from))
             .when("first_ms < ?", ms_after(until));

@@ -1,18 +1,18 @@
-//! Writing a batch: one transaction, in which facts are put together with what is there.
+//! Writes a batch in one transaction, which merges facts with the stored ones.
 //!
-//! Everything can be written twice. Whether a transaction whose answer was lost has happened need not be known.
+//! All writes are idempotent, so a transaction with an unknown outcome is simply repeated.
 
 use std::collections::BTreeMap;
 
 use super::pool::Tx;
 use super::{ColumnKind, Fault, Store, Value};
 use crate::entry::{Entry, EventRow, FireKey};
-use crate::fire_facts::{FireFacts, GapFacts, Left, Missed, RunFacts};
+use crate::fire_facts::{FireFacts, GapFacts, MissedFacts, OrphanFacts, RunFacts};
 use crate::java_rows::{ExecutionRow, TraceRow};
 use crate::store_url::Kind;
 use crate::text::{clip, sql_time};
 
-/// Records that a writer had to drop.
+/// Records that a writer dropped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct DropRow {
     pub(crate) seq: i64,
@@ -21,8 +21,8 @@ pub(crate) struct DropRow {
     pub(crate) dropped: i64,
 }
 
-/// What one transaction writes. The rows are in the order of their keys, so that two writers wait for each other
-/// rather than for ever.
+/// Rows of one transaction. They are in the order of their keys, so that two writers do not
+/// deadlock.
 #[derive(Debug, Default)]
 pub(crate) struct Batch {
     fires: BTreeMap<FireKey, FireFacts>,
@@ -57,9 +57,10 @@ impl Batch {
 }
 
 impl Store {
-    /// Writes all of it or nothing. `writer` numbers its own events and drops.
+    /// Writes all rows or none. `writer` is the name under which events and drops are numbered.
     ///
-    /// `has_source` says whether the table of states has the column `source`, which ElasticJob 3.0.5 has dropped.
+    /// `has_source` is true if the table of states has the column `source`, which ElasticJob 3.0.5
+    /// has dropped.
     pub(crate) async fn write(
         &self,
         batch: &Batch,
@@ -115,10 +116,10 @@ async fn merge_fire(tx: &mut Tx, key: &FireKey, facts: &FireFacts) -> Result<(),
     let sql = format!(
         "SELECT {FACT_COLUMNS} FROM ejob_fire WHERE job = ? AND item = ? AND fire_ms = ?{lock}"
     );
-    let which: [Value; 3] = [key.job.as_str().into(), key.item.into(), key.fire_ms.into()];
-    let stored = tx.rows(&sql, &which, &KINDS).await?.into_iter().next().map(facts_of_row);
+    let key_values: [Value; 3] = [key.job.as_str().into(), key.item.into(), key.fire_ms.into()];
+    let stored = tx.rows(&sql, &key_values, &KINDS).await?.into_iter().next().map(facts_of_row);
     let merged = stored.clone().unwrap_or_default().merge(facts.clone());
-    let values = columns_of(&merged).into_iter().chain(which).collect::<Vec<_>>();
+    let values = columns_of(&merged).into_iter().chain(key_values).collect::<Vec<_>>();
     let sql = match stored {
         Some(stored) if stored == merged => return Ok(()),
         Some(_) => {
@@ -130,10 +131,10 @@ async fn merge_fire(tx: &mut Tx, key: &FireKey, facts: &FireFacts) -> Result<(),
             )
         }
         None => {
-            let marks = vec!["?"; values.len()].join(", ");
+            let placeholders = vec!["?"; values.len()].join(", ");
             format!(
                 "INSERT INTO ejob_fire (outcome, reason, {FACT_COLUMNS}, job, item, fire_ms) \
-                 VALUES ({marks})"
+                 VALUES ({placeholders})"
             )
         }
     };
@@ -141,10 +142,11 @@ async fn merge_fire(tx: &mut Tx, key: &FireKey, facts: &FireFacts) -> Result<(),
     Ok(())
 }
 
-/// The values of `outcome`, `reason` and the columns of facts.
+/// Returns the values of `outcome`, `reason` and the columns of facts.
 fn columns_of(facts: &FireFacts) -> Vec<Value> {
     let (outcome, reason) = facts.outcome();
-    let (run, left, missed) = (facts.run.as_ref(), facts.left.as_ref(), facts.missed.as_ref());
+    let (run, missed) = (facts.run.as_ref(), facts.missed.as_ref());
+    let orphan = facts.orphan.as_ref();
     let reason = reason.map(|reason| clip(&reason, 4000));
     vec![
         outcome.as_str().into(),
@@ -156,9 +158,9 @@ fn columns_of(facts: &FireFacts) -> Vec<Value> {
         run.and_then(|run| run.ended_ms).into(),
         run.and_then(|run| run.settled.as_deref()).into(),
         run.and_then(|run| run.cause.as_deref()).into(),
-        left.map(|left| left.by.as_str()).into(),
-        left.map(|left| left.at_ms).into(),
-        left.map(|left| i64::from(left.failover)).into(),
+        orphan.map(|orphan| orphan.holder.as_str()).into(),
+        orphan.map(|orphan| orphan.at_ms).into(),
+        orphan.map(|orphan| i64::from(orphan.failover)).into(),
         missed.map(|missed| missed.reason.as_str()).into(),
         missed.map(|missed| missed.at_ms).into(),
         i64::from(facts.misfired).into(),
@@ -184,18 +186,18 @@ fn facts_of_row(row: Vec<Value>) -> FireFacts {
             settled,
             cause,
         }),
-        left: left_ms.zip(left_by).map(|(at_ms, by)| Left {
+        orphan: left_ms.zip(left_by).map(|(at_ms, holder)| OrphanFacts {
             at_ms,
-            by,
+            holder,
             failover: left_failover == Some(1),
         }),
-        missed: missed_ms.zip(missed).map(|(at_ms, reason)| Missed { at_ms, reason }),
+        missed: missed_ms.zip(missed).map(|(at_ms, reason)| MissedFacts { at_ms, reason }),
         misfired: misfired == Some(1),
         gap: gap_until_ms.map(|until_ms| GapFacts { until_ms, count: gap_count }),
     }
 }
 
-/// The values of a row, one after the other.
+/// Reads the values of a row in order.
 pub(super) struct Cells(pub(super) std::vec::IntoIter<Value>);
 
 impl Cells {
@@ -214,12 +216,13 @@ impl Cells {
     }
 }
 
-/// Returns the parameter of a time in a table of ElasticJob.
+/// Returns the placeholder for a time in a table of ElasticJob.
 fn time_parameter(kind: Kind) -> &'static str {
     if kind == Kind::Postgres { "CAST(? AS TIMESTAMP)" } else { "?" }
 }
 
-/// Returns the end of an insertion that changes `columns` of a row that is there, or nothing if there are none.
+/// Returns the clause of an insertion that updates `columns` if the row exists, or leaves the row
+/// unchanged if `columns` is empty.
 fn or_update(kind: Kind, key: &str, columns: &[&str]) -> String {
     let set = |value: fn(&str) -> String| {
         let set = columns.iter().map(|column| format!("{column} = {}", value(column)));
@@ -243,7 +246,7 @@ fn or_update(kind: Kind, key: &str, columns: &[&str]) -> String {
 
 async fn write_execution(tx: &mut Tx, row: &ExecutionRow, host: &str) -> Result<(), Fault> {
     let time = time_parameter(tx.kind());
-    // The beginning changes nothing of a row that is there: the end may be known already.
+    // The start of a run does not change an existing row, which may already have the end.
     let changes: &[&str] = match row.ended_ms {
         Some(_) => &["failure_cause", "is_success", "start_time", "complete_time"],
         None => &[],

@@ -1,5 +1,5 @@
-//! Records to feed a history with, and what all kinds of stores must make of them.
-#![allow(dead_code, reason = "every test file uses another part of it")]
+//! Records for a history, and the suite that all kinds of stores must pass.
+#![allow(dead_code, reason = "each test file uses only a part of it")]
 
 pub(crate) mod server;
 pub(crate) mod suite;
@@ -14,10 +14,10 @@ use job_history::{History, HistoryOptions};
 use lite::{EventSubscriber, JobRecord, RunReport};
 use sharding::{InstanceId, ShardingItem};
 
-/// More than any test needs.
+/// Longer than any test takes.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// 2024-02-29 12:00 UTC, in milliseconds: fire 0 of every story.
+/// 2024-02-29 12:00 UTC, in milliseconds: fire 0 of every test.
 pub(crate) const NOON: i64 = 1_709_208_000_000;
 
 pub(crate) fn at(ms: i64) -> Timestamp {
@@ -43,14 +43,14 @@ pub(crate) async fn open(options: HistoryOptions) -> History {
     }
 }
 
-/// One process that tells of a job.
-pub(crate) struct Teller<S> {
+/// One instance that publishes records of a job.
+pub(crate) struct Publisher<S> {
     pub(crate) subscriber: S,
     pub(crate) job: &'static str,
-    pub(crate) me: u8,
+    pub(crate) instance_number: u8,
 }
 
-/// A run in a story.
+/// A run of a test.
 #[derive(Clone, Copy)]
 pub(crate) struct Run {
     pub(crate) item: u32,
@@ -59,24 +59,25 @@ pub(crate) struct Run {
     pub(crate) token: u64,
 }
 
-impl<S: EventSubscriber> Teller<S> {
-    pub(crate) fn tell(&self, ms: i64, event: JobEvent) {
+impl<S: EventSubscriber> Publisher<S> {
+    pub(crate) fn publish(&self, ms: i64, event: JobEvent) {
         let job = JobName::new(self.job).unwrap();
-        let record = JobRecord { job, instance: Some(instance(self.me)), at: at(ms), event };
+        let record =
+            JobRecord { job, instance: Some(instance(self.instance_number)), at: at(ms), event };
         self.subscriber.on_event(&record);
     }
 
     pub(crate) fn claims(&self, ms: i64, run: Run) {
         let Run { source, token, .. } = run;
         let (item, fire, token) = (item(run.item), fire(run.fire), FencingToken(token));
-        self.tell(ms, JobEvent::Claimed { item, fire, source, token });
+        self.publish(ms, JobEvent::Claimed { item, fire, source, token });
     }
 
-    /// The code ends; nothing is recorded yet.
+    /// Reports that the code has ended, before the run is completed.
     pub(crate) fn ends(&self, (began, ended): (i64, i64), run: Run, outcome: Outcome, why: &str) {
         self.subscriber.on_run_ended(&RunReport {
             job: JobName::new(self.job).unwrap(),
-            instance: instance(self.me),
+            instance: instance(self.instance_number),
             item: item(run.item),
             fire: fire(run.fire),
             source: run.source,
@@ -91,16 +92,16 @@ impl<S: EventSubscriber> Teller<S> {
     pub(crate) fn settles(&self, ms: i64, run: Run, outcome: Outcome) {
         let Run { source, token, .. } = run;
         let (item, fire, token) = (item(run.item), fire(run.fire), FencingToken(token));
-        self.tell(ms, JobEvent::Settled { item, fire, source, token, outcome });
+        self.publish(ms, JobEvent::Settled { item, fire, source, token, outcome });
     }
 
     pub(crate) fn misses(&self, ms: i64, n: u32, due: i64, reason: MissReason) {
-        self.tell(ms, JobEvent::Missed { item: Some(item(n)), fire: fire(due), reason });
+        self.publish(ms, JobEvent::Missed { item: Some(item(n)), fire: fire(due), reason });
     }
 
     pub(crate) fn misfires(&self, ms: i64, n: u32, due: i64) {
         let waiting = FireRange { first: fire(due), last: fire(due), count: 1 };
-        self.tell(ms, JobEvent::MisfireNoted { item: item(n), waiting });
+        self.publish(ms, JobEvent::MisfireNoted { item: item(n), waiting });
     }
 
     pub(crate) fn finds_gap(&self, ms: i64, n: u32, first: i64, until: i64) {
@@ -111,11 +112,11 @@ impl<S: EventSubscriber> Teller<S> {
             config: None,
             changed_to: None,
         };
-        self.tell(ms, JobEvent::Gap { item: item(n), gap });
+        self.publish(ms, JobEvent::Gap { item: item(n), gap });
     }
 
     pub(crate) fn finds_orphan(&self, ms: i64, n: u32, due: i64, holder: u8, failover: bool) {
         let (fire, holder) = (fire(due), instance(holder));
-        self.tell(ms, JobEvent::Orphaned { item: item(n), fire, holder, failover });
+        self.publish(ms, JobEvent::Orphaned { item: item(n), fire, holder, failover });
     }
 }

@@ -1,17 +1,18 @@
-//! A database of its own on a server that an environment variable names.
+//! A new database for each test, on the server that an environment variable names.
 
-/// Returns the URL, or says what is missing: a test that was asked for and cannot run has failed.
+/// Returns the URL of the server. It panics without one: a requested test that cannot run must
+/// fail.
 pub(crate) fn url(variable: &str) -> String {
     match std::env::var(variable) {
         Ok(url) => url,
         Err(_) => panic!(
-            "{variable} is not set: it must be the URL of a server and of a database on it, with a user that may \
-             create databases; see docs/history.md"
+            "{variable} is not set: it must be the URL of a server and of a database on it, \
+             with a user that may create databases; see docs/history.md"
         ),
     }
 }
 
-/// Returns the name of a database that nobody else has.
+/// Returns a unique name for a database.
 pub(crate) fn database() -> String {
     format!("ejob_test_{}", uuid::Uuid::new_v4().simple())
 }

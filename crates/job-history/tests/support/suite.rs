@@ -1,4 +1,5 @@
-//! What every kind of store must do. A test file per kind says where the store is and how to read a table raw.
+//! Suite that every kind of store must pass. Each kind has a test file, which sets up the store and
+//! reads its tables directly.
 
 use std::collections::BTreeMap;
 
@@ -9,47 +10,51 @@ use job_history::{
     HistorySubscriber,
 };
 
-use super::{DEADLINE, Run, Teller, at, fire, instance, item, open};
+use super::{DEADLINE, Publisher, Run, at, fire, instance, item, open};
 
-/// Reads columns of a table as texts, in the order of the first ones.
+/// Reads columns of a table as texts, ordered by the first two columns.
 pub(crate) type Dump =
     Box<dyn Fn(&'static str, &'static [&'static str]) -> BoxFuture<'static, Vec<Vec<String>>>>;
 
-/// A store that begins empty.
-pub(crate) struct Place {
+/// An empty store.
+pub(crate) struct TestStore {
     pub(crate) options: HistoryOptions,
     pub(crate) dump: Dump,
-    /// How milliseconds after the point look in a time of ElasticJob's tables.
+    /// Converts a time of day with milliseconds to the form in ElasticJob's tables.
     pub(crate) time: fn(&str) -> String,
-    /// How truth looks in a column of ElasticJob's tables.
+    /// Converts a boolean to the form in ElasticJob's tables.
     pub(crate) truth: fn(bool) -> String,
 }
 
-/// Everything, one after the other, in one store.
-pub(crate) async fn all(place: &Place) {
-    many_may_open_it_at_once(place).await;
-    each_fire_has_one_outcome_whoever_tells_first(place).await;
-    the_tables_of_elasticjob_are_filled(place).await;
-    events_are_kept_with_their_words(place).await;
-    a_run_that_is_over_without_a_recorded_end_is_not_running(place).await;
-    pages_and_counts_are_what_was_asked_for(place).await;
-    two_that_write_the_same_fire_do_not_lose_a_fact(place).await;
-    texts_of_any_kind_and_length_are_kept(place).await;
-    times_far_away_are_kept(place).await;
-    what_is_too_old_goes_and_the_rest_stays(place).await;
+/// Runs all tests of the suite in order, in one store.
+pub(crate) async fn all(store: &TestStore) {
+    concurrent_opens_migrate_each_step_once(store).await;
+    each_fire_has_one_outcome_in_any_order_of_writes(store).await;
+    elasticjob_tables_have_all_runs_and_states(store).await;
+    events_are_stored_with_kind_and_text(store).await;
+    run_without_recorded_end_becomes_unknown(store).await;
+    pages_and_counts_match_the_query(store).await;
+    concurrent_writers_of_a_fire_lose_no_fact(store).await;
+    special_and_long_texts_are_stored(store).await;
+    times_beyond_the_java_columns_are_stored(store).await;
+    only_old_rows_are_pruned(store).await;
 }
 
-async fn many_may_open_it_at_once(place: &Place) {
-    let opened = join_all((0..8).map(|_| History::open(place.options.clone()))).await;
+async fn concurrent_opens_migrate_each_step_once(store: &TestStore) {
+    let opened = join_all((0..8).map(|_| History::open(store.options.clone()))).await;
     for history in opened {
         history.unwrap().close(DEADLINE).await.unwrap();
     }
-    let versions = (place.dump)("ejob_history_version", &["version"]).await;
-    assert_eq!(versions, [["1"], ["2"]], "each step is taken once");
+    let versions = (store.dump)("ejob_history_version", &["version"]).await;
+    assert_eq!(versions, [["1"], ["2"]], "each step must be applied once");
 }
 
-fn teller(history: &History, job: &'static str, me: u8) -> Teller<HistorySubscriber> {
-    Teller { subscriber: history.subscriber(), job, me }
+fn publisher(
+    history: &History,
+    job: &'static str,
+    instance_number: u8,
+) -> Publisher<HistorySubscriber> {
+    Publisher { subscriber: history.subscriber(), job, instance_number }
 }
 
 fn run(item: u32, fire: i64, source: RunSource, token: u64) -> Run {
@@ -60,7 +65,8 @@ async fn fires_of(history: &History, job: &str) -> Vec<FireRecord> {
     history.fires(&FireQuery::default().job(job), 1_000, None).await.unwrap().fires
 }
 
-/// One row of a table of fires: item, seconds after noon, outcome, source, token, instance, began, ended, reason.
+/// One row of a table of fires: item, seconds after noon, outcome, source, token, instance, began,
+/// ended, reason.
 type Row = (u32, i64, String, &'static str, u64, String, i64, i64, String);
 
 fn row(fire: &FireRecord) -> Row {
@@ -79,12 +85,13 @@ fn row(fire: &FireRecord) -> Row {
     )
 }
 
-/// A story with all outcomes, told by two processes of which the one that takes over is sometimes the quicker to be stored.
-async fn each_fire_has_one_outcome_whoever_tells_first(place: &Place) {
+/// Covers all outcomes, with records of two instances. In the second round the records of the
+/// instance that takes over are stored first.
+async fn each_fire_has_one_outcome_in_any_order_of_writes(store: &TestStore) {
     use RunSource::{Failover, Misfire, Normal};
     for (job, later_first) in [("in-order", false), ("out-of-order", true)] {
-        let (one, two) = (open(place.options.clone()).await, open(place.options.clone()).await);
-        let (a, b) = (teller(&one, job, 1), teller(&two, job, 2));
+        let (one, two) = (open(store.options.clone()).await, open(store.options.clone()).await);
+        let (a, b) = (publisher(&one, job, 1), publisher(&two, job, 2));
         let first = || {
             let ok = run(0, 0, Normal, 1);
             a.claims(10, ok);
@@ -121,7 +128,7 @@ async fn each_fire_has_one_outcome_whoever_tells_first(place: &Place) {
         }
         one.close(DEADLINE).await.unwrap();
         two.flush(DEADLINE).await.unwrap();
-        // Told twice, as after a transaction whose answer was lost.
+        // A repeated record, as after a transaction with an unknown outcome.
         b.finds_orphan(45_000, 0, 20_000, 1, true);
         two.flush(DEADLINE).await.unwrap();
 
@@ -138,7 +145,7 @@ async fn each_fire_has_one_outcome_whoever_tells_first(place: &Place) {
                 text(""),
                 -1,
                 -1,
-                text("the item was still running, and runs for it afterwards"),
+                text("the item was still running; a later run of source MISFIRE stands for it"),
             ),
             (
                 2,
@@ -149,7 +156,7 @@ async fn each_fire_has_one_outcome_whoever_tells_first(place: &Place) {
                 ip1.clone(),
                 20_010,
                 -1,
-                text("left unfinished by 10.0.0.1@-@1: not to be taken over"),
+                text("the holder 10.0.0.1@-@1 is gone; the run is not taken over"),
             ),
             (0, 20, text("succeeded"), "FAILOVER", 3, ip2, 45_100, 45_200, text("")),
             (
@@ -161,7 +168,7 @@ async fn each_fire_has_one_outcome_whoever_tells_first(place: &Place) {
                 text(""),
                 -1,
                 -1,
-                text("no instance was there, or none could reach the registry"),
+                text("no instance lived, or none could reach the registry"),
             ),
             (0, 10, text("missed"), "", 0, text(""), -1, -1, text("the item is disabled")),
             (1, 0, text("failed"), "NORMAL", 1, ip1.clone(), 10, 800, text("the disk is full")),
@@ -169,27 +176,27 @@ async fn each_fire_has_one_outcome_whoever_tells_first(place: &Place) {
         ];
         let fires = fires_of(&two, job).await;
         assert_eq!(fires.iter().map(row).collect::<Vec<_>>(), expected, "{job}");
-        assert_eq!(fires[3].left_by, Some(instance(1)), "who left it stays known");
+        assert_eq!(fires[3].left_by, Some(instance(1)), "the former holder must stay known");
         assert_eq!((fires[4].gap_until, fires[4].gap_count), (Some(at(60_000)), Some(5)));
         two.close(DEADLINE).await.unwrap();
     }
 }
 
-async fn the_tables_of_elasticjob_are_filled(place: &Place) {
-    let history = open(place.options.clone()).await;
-    let a = teller(&history, "java-tables", 7);
+async fn elasticjob_tables_have_all_runs_and_states(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let a = publisher(&history, "java-tables", 7);
     let done = run(0, 0, RunSource::Manual, 1);
     a.claims(10, done);
     a.ends((10, 900), done, Outcome::Succeeded, "");
     a.settles(950, done, Outcome::Succeeded);
     a.claims(20, run(1, 0, RunSource::Misfire, 3));
-    // Without monitoring only the end is told.
+    // An unmonitored run has only a report of its end.
     a.ends((30, 1_040), run(2, 0, RunSource::Normal, 0), Outcome::Panicked, "a bug");
-    // Its result does not count, but it ran.
+    // A fenced run has run, although its result does not count.
     let fenced = run(3, 0, RunSource::Failover, 5);
     a.claims(40, fenced);
     a.ends((40, 2_000), fenced, Outcome::Interrupted, "");
-    a.tell(2_100, JobEvent::Fenced { item: item(3), token: coordination::FencingToken(5) });
+    a.publish(2_100, JobEvent::Fenced { item: item(3), token: coordination::FencingToken(5) });
     history.close(DEADLINE).await.unwrap();
 
     const EXECUTIONS: [&str; 10] = [
@@ -204,11 +211,11 @@ async fn the_tables_of_elasticjob_are_filled(place: &Place) {
         "start_time",
         "complete_time",
     ];
-    let rows = (place.dump)("JOB_EXECUTION_LOG", &EXECUTIONS).await;
+    let rows = (store.dump)("JOB_EXECUTION_LOG", &EXECUTIONS).await;
     let rows: Vec<_> = rows.into_iter().filter(|row| row[1] == "java-tables").collect();
     let execution = |item: u32, source: &str, cause: &str, ok, began: &str, ended: &str| {
         let time =
-            |time: &str| if time.is_empty() { "NULL".to_owned() } else { (place.time)(time) };
+            |time: &str| if time.is_empty() { "NULL".to_owned() } else { (store.time)(time) };
         let cause = if cause.is_empty() { "NULL" } else { cause };
         let task_id = format!("java-tables@-@{item}@-@READY@-@10.0.0.7@-@7");
         let row: [&str; 10] = [
@@ -219,7 +226,7 @@ async fn the_tables_of_elasticjob_are_filled(place: &Place) {
             "10.0.0.7",
             source,
             cause,
-            &(place.truth)(ok),
+            &(store.truth)(ok),
             &time(began),
             &time(ended),
         ];
@@ -244,7 +251,7 @@ async fn the_tables_of_elasticjob_are_filled(place: &Place) {
         "message",
         "creation_time",
     ];
-    let rows = (place.dump)("JOB_STATUS_TRACE_LOG", &STATES).await;
+    let rows = (store.dump)("JOB_STATUS_TRACE_LOG", &STATES).await;
     let rows: Vec<_> = rows.into_iter().filter(|row| row[2] == "java-tables").collect();
     let state = |item: u32, state: &str, message: &str, time: &str| {
         let row: [&str; 9] = [
@@ -256,7 +263,7 @@ async fn the_tables_of_elasticjob_are_filled(place: &Place) {
             "LITE_EXECUTOR",
             "READY",
             message,
-            &(place.time)(time),
+            &(store.time)(time),
         ];
         row.map(str::to_owned).to_vec()
     };
@@ -277,14 +284,14 @@ async fn the_tables_of_elasticjob_are_filled(place: &Place) {
     assert_eq!(rows, expected);
 }
 
-async fn events_are_kept_with_their_words(place: &Place) {
-    let history = open(place.options.clone()).await;
-    let a = teller(&history, "events", 1);
-    a.tell(0, JobEvent::Joined { instance: instance(1) });
-    a.tell(1, JobEvent::BecameLeader { term: 3 });
+async fn events_are_stored_with_kind_and_text(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let a = publisher(&history, "events", 1);
+    a.publish(0, JobEvent::Joined { instance: instance(1) });
+    a.publish(1, JobEvent::BecameLeader { term: 3 });
     a.claims(2, run(0, 0, RunSource::Normal, 1));
     let all = JobEvent::Missed { item: None, fire: fire(5_000), reason: MissReason::Paused };
-    a.tell(5_000, all);
+    a.publish(5_000, all);
     a.misses(5_001, 1, 5_000, MissReason::Superseded);
     history.flush(DEADLINE).await.unwrap();
 
@@ -292,7 +299,7 @@ async fn events_are_kept_with_their_words(place: &Place) {
     let page = history.events(&query, 3, None).await.unwrap();
     let next = history.events(&query, 3, page.next.as_ref()).await.unwrap();
     let seen: Vec<_> = page.events.iter().chain(&next.events).collect();
-    let told: Vec<_> = seen
+    let summaries: Vec<_> = seen
         .iter()
         .map(|event| (event.kind.as_str(), event.item.map(|i| i.index()), event.text.as_str()))
         .collect();
@@ -303,26 +310,29 @@ async fn events_are_kept_with_their_words(place: &Place) {
         ("became_leader", None, "became leader in term 3".to_owned()),
         ("joined", None, "joined as 10.0.0.1@-@1".to_owned()),
     ];
-    assert_eq!(told, expected.each_ref().map(|(kind, item, text)| (*kind, *item, text.as_str())));
+    assert_eq!(
+        summaries,
+        expected.each_ref().map(|(kind, item, text)| (*kind, *item, text.as_str()))
+    );
     assert_eq!((page.next.is_some(), next.next), (true, None));
     assert_eq!(seen[1].fire, Some(at(5_000)));
     let leader = query.kind("became_leader").from(at(1)).until(at(2));
     assert_eq!(history.events(&leader, 10, None).await.unwrap().events, [seen[2].clone()]);
-    // What an instance misses for all its items is no fate of an item: another one may run them.
+    // A miss of all items of an instance decides no outcome: another instance may run the items.
     let fires = fires_of(&history, "events").await;
     assert_eq!(fires.iter().map(|fire| fire.item.index()).collect::<Vec<_>>(), [1, 0]);
     history.close(DEADLINE).await.unwrap();
 }
 
-/// Its process was killed, or its end is in the store of another one.
-async fn a_run_that_is_over_without_a_recorded_end_is_not_running(place: &Place) {
-    let history = open(place.options.clone()).await;
-    let (a, b) = (teller(&history, "cut-short", 1), teller(&history, "cut-short", 2));
+/// The process of the run was killed, or the end of the run is in another store.
+async fn run_without_recorded_end_becomes_unknown(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let (a, b) = (publisher(&history, "cut-short", 1), publisher(&history, "cut-short", 2));
     let first = run(0, 0, RunSource::Normal, 1);
     a.claims(10, first);
     a.claims(10, run(1, 0, RunSource::Normal, 7));
-    // Another job's, another item's and an earlier token say nothing.
-    teller(&history, "cut-off", 2).claims(10_010, run(0, 10_000, RunSource::Normal, 2));
+    // Claims of another job, of another item, or with an earlier token prove nothing.
+    publisher(&history, "cut-off", 2).claims(10_010, run(0, 10_000, RunSource::Normal, 2));
     b.claims(10_010, run(2, 10_000, RunSource::Normal, 2));
     b.claims(10_010, run(1, 10_000, RunSource::Normal, 6));
     history.flush(DEADLINE).await.unwrap();
@@ -341,13 +351,13 @@ async fn a_run_that_is_over_without_a_recorded_end_is_not_running(place: &Place)
     let since = words("unknown", "no end is recorded here; the item has run again since");
     assert_eq!(outcomes().await, [since.clone(), running()]);
 
-    // The same process has left another job, and goes on with this one.
+    // The same instance leaves another job, and goes on with this one.
     let left = JobEvent::Left { instance: instance(1) };
-    teller(&history, "cut-off", 1).tell(25_000, left);
+    publisher(&history, "cut-off", 1).publish(25_000, left);
     history.flush(DEADLINE).await.unwrap();
     assert_eq!(outcomes().await, [since.clone(), running()]);
 
-    a.tell(30_000, JobEvent::SessionLost { instance: instance(1) });
+    a.publish(30_000, JobEvent::SessionLost { instance: instance(1) });
     history.flush(DEADLINE).await.unwrap();
     let over = words("unknown", "no end is recorded here; the session of the instance is over");
     assert_eq!(outcomes().await, [since, over.clone()]);
@@ -361,16 +371,16 @@ async fn a_run_that_is_over_without_a_recorded_end_is_not_running(place: &Place)
         assert!(counts.iter().all(|count| count.outcome.as_str() == word), "{counts:?}");
     }
 
-    // Its end was only late.
+    // The end arrives late, and replaces `unknown`.
     a.settles(900, first, Outcome::Succeeded);
     history.flush(DEADLINE).await.unwrap();
     assert_eq!(outcomes().await, [words("succeeded", ""), over]);
     history.close(DEADLINE).await.unwrap();
 }
 
-async fn pages_and_counts_are_what_was_asked_for(place: &Place) {
-    let history = open(place.options.clone()).await;
-    let a = teller(&history, "pages", 1);
+async fn pages_and_counts_match_the_query(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let a = publisher(&history, "pages", 1);
     for second in 0..50_i64 {
         for item in 0..2 {
             let run = run(item, second * 1_000, RunSource::Normal, second.unsigned_abs() + 1);
@@ -393,7 +403,7 @@ async fn pages_and_counts_are_what_was_asked_for(place: &Place) {
     let mut sorted = keys.clone();
     sorted.sort_unstable_by(|a, b| b.cmp(a));
     sorted.dedup();
-    assert_eq!((keys.len(), &keys), (100, &sorted), "each once, the latest first");
+    assert_eq!((keys.len(), &keys), (100, &sorted), "each fire must occur once, the latest first");
 
     let failed = FireOutcome::from(Outcome::Failed);
     let rows = [
@@ -418,13 +428,13 @@ async fn pages_and_counts_are_what_was_asked_for(place: &Place) {
     history.close(DEADLINE).await.unwrap();
 }
 
-/// The same fires by several histories at once: what each knows must be in the end.
-async fn two_that_write_the_same_fire_do_not_lose_a_fact(place: &Place) {
-    let histories = join_all((0..3).map(|_| open(place.options.clone()))).await;
+/// Several histories write facts of the same fires at the same time. No fact may be lost.
+async fn concurrent_writers_of_a_fire_lose_no_fact(store: &TestStore) {
+    let histories = join_all((0..3).map(|_| open(store.options.clone()))).await;
     for second in 0..40_i64 {
         let due = second * 1_000;
         let token = second.unsigned_abs() + 1;
-        let [a, b, c] = [0, 1, 2].map(|n| teller(&histories[n], "same", 1));
+        let [a, b, c] = [0, 1, 2].map(|n| publisher(&histories[n], "same", 1));
         a.claims(due, run(0, due, RunSource::Normal, token));
         b.ends((due, due + 5), run(0, due, RunSource::Normal, token), Outcome::Failed, "why");
         c.settles(due + 9, run(0, due, RunSource::Normal, token), Outcome::Failed);
@@ -445,15 +455,15 @@ async fn two_that_write_the_same_fire_do_not_lose_a_fact(place: &Place) {
     }
 }
 
-async fn texts_of_any_kind_and_length_are_kept(place: &Place) {
-    let history = open(place.options.clone()).await;
-    let a = teller(&history, "月报 'x'; DROP TABLE ejob_fire", 1);
+async fn special_and_long_texts_are_stored(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let a = publisher(&history, "月报 'x'; DROP TABLE ejob_fire", 1);
     let odd = run(0, 0, RunSource::Normal, 1);
     a.claims(0, odd);
     let cause = format!("🦀\0 it's \"odd\" \\ {}", "ö".repeat(10_000));
     a.ends((0, 1), odd, Outcome::Failed, &cause);
     a.settles(2, odd, Outcome::Failed);
-    a.tell(3, JobEvent::StrategyFailed { reason: cause.clone() });
+    a.publish(3, JobEvent::StrategyFailed { reason: cause.clone() });
     history.flush(DEADLINE).await.unwrap();
     let stats = history.stats();
     assert_eq!((stats.refused, stats.dropped, stats.waiting()), (0, 0, 0), "{stats:?}");
@@ -466,10 +476,10 @@ async fn texts_of_any_kind_and_length_are_kept(place: &Place) {
     history.close(DEADLINE).await.unwrap();
 }
 
-/// A column of ElasticJob's may not hold a time; our own do.
-async fn times_far_away_are_kept(place: &Place) {
-    let history = open(place.options.clone()).await;
-    let a = teller(&history, "far-away", 1);
+/// Columns of ElasticJob's tables cannot hold every time; those of `ejob_fire` can.
+async fn times_beyond_the_java_columns_are_stored(store: &TestStore) {
+    let history = open(store.options.clone()).await;
+    let a = publisher(&history, "far-away", 1);
     // In 1969, and in 2100.
     let times = [-super::NOON - 1_000, 4_102_444_800_000 - super::NOON];
     for time in times {
@@ -491,8 +501,8 @@ async fn times_far_away_are_kept(place: &Place) {
     history.close(DEADLINE).await.unwrap();
 }
 
-async fn what_is_too_old_goes_and_the_rest_stays(place: &Place) {
-    let history = open(place.options.clone().prune_chunk(7)).await;
+async fn only_old_rows_are_pruned(store: &TestStore) {
+    let history = open(store.options.clone().prune_chunk(7)).await;
     let before = at(25_000);
     let of = |fires: &[FireRecord], old: bool| {
         fires.iter().filter(|fire| (fire.fire < before) == old).count()
@@ -500,9 +510,9 @@ async fn what_is_too_old_goes_and_the_rest_stays(place: &Place) {
     let all = FireQuery::default();
     let fires = history.fires(&all, 1_000, None).await.unwrap().fires;
     let young = of(&fires, false);
-    assert!(of(&fires, true) > 50 && young > 50, "the stories before have left enough");
-    let executions = (place.dump)("JOB_EXECUTION_LOG", &["start_time"]).await;
-    let limit = (place.time)("12:00:25.000");
+    assert!(of(&fires, true) > 50 && young > 50, "the tests before must have written enough rows");
+    let executions = (store.dump)("JOB_EXECUTION_LOG", &["start_time"]).await;
+    let limit = (store.time)("12:00:25.000");
     let young_executions =
         executions.iter().filter(|row| row[0] >= limit || row[0] == "NULL").count();
 
@@ -510,24 +520,24 @@ async fn what_is_too_old_goes_and_the_rest_stays(place: &Place) {
     assert!(deleted > 100, "{deleted}");
     let fires = history.fires(&all, 1_000, None).await.unwrap().fires;
     assert_eq!((of(&fires, true), of(&fires, false)), (0, young));
-    let executions = (place.dump)("JOB_EXECUTION_LOG", &["start_time"]).await;
+    let executions = (store.dump)("JOB_EXECUTION_LOG", &["start_time"]).await;
     assert_eq!(executions.len(), young_executions);
     assert_eq!(history.prune(before).await.unwrap(), 0);
     history.close(DEADLINE).await.unwrap();
 
-    // By age, in the background: all of it is of 2024.
+    // Prunes by age in the background: all rows are of 2024.
     let day = std::time::Duration::from_secs(86_400);
-    let history = open(place.options.clone().prune_chunk(7).keep_for(day)).await;
+    let history = open(store.options.clone().prune_chunk(7).keep_for(day)).await;
     let left = fires.len() as u64;
     let done = tokio::time::timeout(DEADLINE, history.wait_for(|stats| stats.pruned >= left));
     done.await.unwrap();
     history.close(DEADLINE).await.unwrap();
 }
 
-/// The column `source` of the table of states is gone in ElasticJob 3.0.5.
+/// Writes states to a table without the column `source`, which ElasticJob 3.0.5 has dropped.
 pub(crate) async fn states_without_source(options: HistoryOptions, dump: &Dump) {
     let history = open(options).await;
-    let a = teller(&history, "states", 1);
+    let a = publisher(&history, "states", 1);
     let run = run(0, 0, RunSource::Normal, 1);
     a.claims(10, run);
     a.ends((10, 900), run, Outcome::Succeeded, "");
@@ -537,15 +547,15 @@ pub(crate) async fn states_without_source(options: HistoryOptions, dump: &Dump) 
     assert_eq!(states.concat(), ["TASK_FINISHED", "TASK_RUNNING", "TASK_STAGING"]);
 }
 
-/// Twenty fires of a round of their own.
+/// Publishes twenty claims with the fire time of this round.
 pub(crate) fn claim_twenty(history: &History, round: u32) {
-    let a = teller(history, "cut", 1);
+    let a = publisher(history, "cut", 1);
     for n in 0..20 {
         a.claims(0, run(n, i64::from(round) * 1_000, RunSource::Normal, 1));
     }
 }
 
-/// All fires of so many rounds are there.
+/// Checks that all claims of these rounds are stored.
 pub(crate) async fn all_claimed(history: &History, rounds: u32) {
     history.flush(DEADLINE).await.unwrap();
     let stats = history.stats();

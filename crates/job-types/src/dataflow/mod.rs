@@ -1,4 +1,4 @@
-//! The dataflow job: fetch records, process them in batches, and again as long as there are any.
+//! The dataflow job: it fetches records and processes them in batches, until no records are left.
 
 mod progress;
 
@@ -13,7 +13,7 @@ use lite::{JavaFields, JavaJobType, Job, JobConfig, JobError, ShardingContext};
 
 pub use progress::{Progress, ProgressBoard};
 
-/// What a dataflow does: where its records come from, and what is done with them.
+/// Source and processing of the records of a dataflow job.
 ///
 /// # Examples
 /// ```
@@ -21,7 +21,7 @@ pub use progress::{Progress, ProgressBoard};
 /// use job_types::Dataflow;
 /// use lite::{JobError, ShardingContext};
 ///
-/// /// Orders that nobody has confirmed yet; each item has those of one region.
+/// /// Unconfirmed orders; each item has the orders of one region.
 /// struct Orders;
 ///
 /// #[async_trait]
@@ -34,29 +34,30 @@ pub use progress::{Progress, ProgressBoard};
 ///         Ok(Vec::new())
 ///     }
 ///
-///     async fn process(&self, context: &ShardingContext, batch: Vec<u64>) -> Result<(), JobError> {
-///         println!("confirm {batch:?} under token {}", context.fencing_token());
+///     async fn process(&self, run: &ShardingContext, batch: Vec<u64>) -> Result<(), JobError> {
+///         println!("confirm {batch:?} under token {}", run.fencing_token());
 ///         Ok(())
 ///     }
 /// }
 /// ```
 #[async_trait]
 pub trait Dataflow: Send + Sync + 'static {
-    /// One of the things to work on.
+    /// Record that the dataflow processes.
     type Record: Send + 'static;
 
-    /// Returns what is to be worked on next; nothing if there is nothing (more) to do.
+    /// Returns the next records; an empty list if no records are left.
     ///
-    /// It is called again when all that it returned has been processed, so that it need not remember what is under way.
+    /// It is called again after all returned records are processed, so that it need not remember
+    /// records in progress.
     ///
     /// # Errors
     /// Any error ends the run as failed.
     async fn fetch(&self, context: &ShardingContext) -> Result<Vec<Self::Record>, JobError>;
 
-    /// Processes some of what was fetched.
+    /// Processes a batch of fetched records.
     ///
     /// # Errors
-    /// Any error ends the run as failed: batches under way are finished, and no others are begun.
+    /// Any error ends the run as failed: batches in progress are finished, and no others are begun.
     async fn process(
         &self,
         context: &ShardingContext,
@@ -64,36 +65,37 @@ pub trait Dataflow: Send + Sync + 'static {
     ) -> Result<(), JobError>;
 }
 
-/// Whether a dataflow fetches again after it has processed what there was.
+/// Condition for fetching again after the fetched records are processed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Streaming {
     /// Fetches once per fire.
     Never,
-    /// Fetches until there is nothing left.
+    /// Fetches until no records are left.
     Always,
-    /// As the job's stored configuration says, `streamingProcess` in ElasticJob 2.1.5 and the property `streaming.process` in
-    /// 3.x; never, if it says nothing. A run ends after what it has fetched when this is switched off.
+    /// Follows the job's stored configuration: `streamingProcess` in ElasticJob 2.1.5, the property
+    /// `streaming.process` in 3.x. Without this setting it fetches once. If an operator turns it
+    /// off during a run, the run ends after the records that it has fetched.
     #[default]
     AsConfigured,
 }
 
-/// A job made of a [`Dataflow`].
+/// A job that runs a [`Dataflow`].
 ///
 /// | option | default |
 /// |---|---|
-/// | [`streaming`](Self::streaming) | as the configuration says |
-/// | [`batch_size`](Self::batch_size) | all that was fetched is one batch |
-/// | [`concurrency`](Self::concurrency) | one batch after the other |
+/// | [`streaming`](Self::streaming) | [`Streaming::AsConfigured`] |
+/// | [`batch_size`](Self::batch_size) | all fetched records in one batch |
+/// | [`concurrency`](Self::concurrency) | one batch at a time |
 ///
 /// ```text
 /// one-shot:   fetch -> [batch][batch][batch]
 /// streaming:  fetch -> [batch][batch][batch] -> fetch -> [batch] -> fetch: nothing
 /// ```
 ///
-/// A streaming run comes to an end, as a success, before the next fetch when
-/// [`ShardingContext::should_wind_down`] is true: the item is to move to another instance, the instance leaves or is paused, or
-/// the item or server is disabled. The next owner goes on at its next fire. A run that is cancelled begins no more
-/// batches and is *interrupted*.
+/// A streaming run ends before the next fetch, as a success, if
+/// [`ShardingContext::should_wind_down`] is true: the item gets another owner, the instance leaves
+/// or is paused, or the item or server is disabled. The next owner continues at its next fire. A
+/// cancelled run begins no more batches and is *interrupted*.
 ///
 /// # Examples
 /// ```
@@ -104,12 +106,23 @@ pub enum Streaming {
 /// # #[async_trait::async_trait]
 /// # impl Dataflow for Orders {
 /// #     type Record = u64;
-/// #     async fn fetch(&self, _: &lite::ShardingContext) -> Result<Vec<u64>, lite::JobError> { Ok(Vec::new()) }
-/// #     async fn process(&self, _: &lite::ShardingContext, _: Vec<u64>) -> Result<(), lite::JobError> { Ok(()) }
+/// #     async fn fetch(&self, _: &lite::ShardingContext) -> Result<Vec<u64>, lite::JobError> {
+/// #         Ok(Vec::new())
+/// #     }
+/// #     async fn process(
+/// #         &self,
+/// #         _: &lite::ShardingContext,
+/// #         _: Vec<u64>,
+/// #     ) -> Result<(), lite::JobError> {
+/// #         Ok(())
+/// #     }
 /// # }
 ///
 /// let four = NonZeroUsize::new(4).ok_or("zero")?;
-/// let job = DataflowJob::new(Orders).streaming(Streaming::Always).batch_size(four).concurrency(four);
+/// let job = DataflowJob::new(Orders)
+///     .streaming(Streaming::Always)
+///     .batch_size(four)
+///     .concurrency(four);
 /// let board = job.progress();
 /// assert_eq!(board.all(), []);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -124,7 +137,7 @@ pub struct DataflowJob<F> {
 }
 
 impl<F: Dataflow> DataflowJob<F> {
-    /// Makes a job of a dataflow.
+    /// Creates a job that runs a dataflow.
     #[must_use]
     pub fn new(flow: F) -> Self {
         Self {
@@ -136,32 +149,33 @@ impl<F: Dataflow> DataflowJob<F> {
         }
     }
 
-    /// Sets whether it fetches again after it has processed what there was.
+    /// Sets the condition for fetching again after the fetched records are processed.
     #[must_use]
     pub fn streaming(self, streaming: Streaming) -> Self {
         Self { streaming, ..self }
     }
 
-    /// Sets how many records a batch has at most.
+    /// Sets the maximum number of records in a batch.
     #[must_use]
     pub fn batch_size(self, batch_size: NonZeroUsize) -> Self {
         Self { batch_size, ..self }
     }
 
-    /// Sets how many batches of an item are processed at the same time. They take turns in one task; code that computes for
-    /// long moves itself to another thread.
+    /// Sets the number of batches of an item that are processed concurrently.
+    ///
+    /// All batches share one task. Code with long computations must move them to another thread.
     #[must_use]
     pub fn concurrency(self, concurrency: NonZeroUsize) -> Self {
         Self { concurrency, ..self }
     }
 
-    /// Returns where the progress of all items can be read, also after the job was registered.
+    /// Returns the board with the progress of all items. It stays valid after the registration.
     #[must_use]
     pub fn progress(&self) -> ProgressBoard {
         self.board.clone()
     }
 
-    fn goes_on(&self, context: &ShardingContext) -> bool {
+    fn fetches_again(&self, context: &ShardingContext) -> bool {
         let streams = match self.streaming {
             Streaming::Never => false,
             Streaming::Always => true,
@@ -176,7 +190,7 @@ impl<F: Dataflow> DataflowJob<F> {
         let (item, token) = (context.item(), context.fencing_token());
         loop {
             let records = self.flow.fetch(context).await?;
-            self.board.note(item, token, |progress| {
+            self.board.update(item, token, |progress| {
                 progress.n_fetches += 1;
                 progress.n_fetched += records.len() as u64;
             });
@@ -184,16 +198,16 @@ impl<F: Dataflow> DataflowJob<F> {
                 return Ok(());
             }
             self.process(context, records).await?;
-            if !self.goes_on(context) {
+            if !self.fetches_again(context) {
                 return Ok(());
             }
-            // A flow that never waits for anything must not keep others from going on.
+            // A flow that never awaits anything must not starve other tasks.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Processes everything that was fetched, unless a batch fails or the run is cancelled. What is under way is finished
-    /// in either case.
+    /// Processes all fetched records in batches, unless a batch fails or the run is cancelled.
+    /// Batches in progress are finished in either case.
     async fn process(
         &self,
         context: &ShardingContext,
@@ -205,10 +219,10 @@ impl<F: Dataflow> DataflowJob<F> {
         {
             let batches = std::iter::from_fn(|| {
                 let is_over = stop.load(Ordering::Relaxed) || context.is_cancelled();
-                let more = !is_over && rest.peek().is_some();
-                more.then(|| rest.by_ref().take(self.batch_size.get()).collect::<Vec<_>>())
+                let has_next = !is_over && rest.peek().is_some();
+                has_next.then(|| rest.by_ref().take(self.batch_size.get()).collect::<Vec<_>>())
             });
-            let processed = stream::iter(batches).map(|batch| self.batch(context, batch));
+            let processed = stream::iter(batches).map(|batch| self.process_batch(context, batch));
             let mut processed = pin!(processed.buffer_unordered(self.concurrency.get()));
             while let Some(result) = processed.next().await {
                 if let Err(error) = result {
@@ -219,19 +233,19 @@ impl<F: Dataflow> DataflowJob<F> {
         }
         match (failed, rest.peek()) {
             (Some(error), _) => Err(error),
-            (None, Some(_)) => Err("cancelled before all that was fetched was processed".into()),
+            (None, Some(_)) => Err("cancelled before all fetched records were processed".into()),
             (None, None) => Ok(()),
         }
     }
 
-    async fn batch(
+    async fn process_batch(
         &self,
         context: &ShardingContext,
         batch: Vec<F::Record>,
     ) -> Result<(), JobError> {
         let n_records = batch.len() as u64;
         let result = self.flow.process(context, batch).await;
-        self.board.note(context.item(), context.fencing_token(), |progress| match &result {
+        self.board.update(context.item(), context.fencing_token(), |progress| match &result {
             Ok(()) => progress.n_processed += n_records,
             Err(_) => progress.n_failed += n_records,
         });
@@ -245,7 +259,7 @@ impl<F: Dataflow> Job for DataflowJob<F> {
         let (item, token) = (context.item(), context.fencing_token());
         self.board.begin(item, token);
         let result = self.run(&context).await;
-        self.board.note(item, token, |progress| progress.is_over = true);
+        self.board.update(item, token, |progress| progress.is_over = true);
         if let Some(progress) = self.board.of(item) {
             let Progress { n_fetches, n_fetched, n_processed, n_failed, .. } = progress;
             tracing::debug!(n_fetches, n_fetched, n_processed, n_failed, "dataflow ended");
@@ -254,7 +268,7 @@ impl<F: Dataflow> Job for DataflowJob<F> {
     }
 }
 
-/// Returns what a configuration says about streaming, as ElasticJob 2.1.5 or 3.x stores it.
+/// Returns true if a configuration of ElasticJob 2.1.5 or 3.x turns streaming on.
 fn is_streaming(config: &JobConfig) -> bool {
     match &config.java.fields {
         JavaFields::V2(java) => matches!(java.job_type, JavaJobType::Dataflow { streaming: true }),

@@ -1,40 +1,40 @@
-//! How far dataflows have come, item by item.
+//! Progress of dataflows by item.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use lite::ShardingItem;
 
-/// How far the last run of an item has come.
+/// Progress of the last run of an item.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Progress {
-    /// The fencing token of the run.
+    /// Fencing token of the run.
     pub token: u64,
-    /// How often records were fetched, the last time without any included.
+    /// Number of fetches, including a last one without records.
     pub n_fetches: u64,
-    /// How many records were fetched.
+    /// Number of fetched records.
     pub n_fetched: u64,
-    /// How many records are in batches that were processed.
+    /// Number of records in processed batches.
     pub n_processed: u64,
-    /// How many records are in batches that failed.
+    /// Number of records in failed batches.
     pub n_failed: u64,
-    /// Whether the run has ended.
+    /// True after the end of the run.
     pub is_over: bool,
 }
 
-/// The progress of all items that have run here, shared by all who have a clone.
+/// Progress of all items that have run on this instance. Clones share their content.
 #[derive(Clone, Debug, Default)]
 pub struct ProgressBoard(Arc<Mutex<BTreeMap<ShardingItem, Progress>>>);
 
 impl ProgressBoard {
-    /// Returns how far the last run of an item has come; `None` if it has not run here.
+    /// Returns the progress of the last run of an item; `None` if it has not run on this instance.
     #[must_use]
     pub fn of(&self, item: ShardingItem) -> Option<Progress> {
         self.lock().get(&item).copied()
     }
 
-    /// Returns the progress of all items that have run here, in ascending order.
+    /// Returns the progress of all items that have run on this instance, in ascending order.
     #[must_use]
     pub fn all(&self) -> Vec<(ShardingItem, Progress)> {
         self.lock().iter().map(|(item, progress)| (*item, *progress)).collect()
@@ -44,10 +44,15 @@ impl ProgressBoard {
         self.lock().insert(item, Progress { token, ..Progress::default() });
     }
 
-    /// A run that was overtaken has no say any more.
-    pub(super) fn note(&self, item: ShardingItem, token: u64, note: impl FnOnce(&mut Progress)) {
+    /// Updates the progress of a run, unless a later run of the item has replaced it.
+    pub(super) fn update(
+        &self,
+        item: ShardingItem,
+        token: u64,
+        update: impl FnOnce(&mut Progress),
+    ) {
         let mut all = self.lock();
-        all.get_mut(&item).filter(|progress| progress.token == token).map(note);
+        all.get_mut(&item).filter(|progress| progress.token == token).map(update);
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<ShardingItem, Progress>> {

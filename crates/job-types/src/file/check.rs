@@ -1,4 +1,4 @@
-//! From what is written to jobs: every value checked, the first mistake named.
+//! Conversion of a parsed file to jobs. It checks every value and names the first invalid one.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
     Allow, Http, HttpJob, Invalid, Script, ScriptContext, SecretError, SecretText, StoredJob,
 };
 
-/// Headers that hold nothing but credentials.
+/// Headers that always hold credentials.
 const CREDENTIALS: [&str; 3] = ["authorization", "proxy-authorization", "cookie"];
 
 pub(super) fn allow(doc: AllowDoc) -> Result<Allow, Invalid> {
@@ -67,7 +67,7 @@ fn one_of<const N: usize>(field: &str, keys: [(&str, bool); N], all: &str) -> Re
 }
 
 fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
-    /// Sets an option if the file does.
+    /// Sets an option if the file has it.
     fn set<T: Clone>(
         job: JobBuilder,
         value: &Option<T>,
@@ -117,8 +117,8 @@ fn config(doc: &JobDoc) -> Result<JobConfig, Invalid> {
     Ok(config)
 }
 
-/// A parameter of an item that the job does not have is a mistake in a file. Stored configurations may have some: their
-/// number of items changes by itself.
+/// Rejects a parameter of an item that the job does not have. Only stored configurations may have
+/// such parameters, because operators change their number of items.
 fn check_parameters(config: &JobConfig) -> Result<(), Invalid> {
     let surplus = config.parameters_without_item();
     let Some(item) = surplus.first() else { return Ok(()) };
@@ -162,7 +162,7 @@ fn script(doc: ScriptDoc) -> Result<Script, Invalid> {
         if name.is_empty() || name.contains(['=', '\0']) {
             return Err(Invalid::new("script.env", format!("{name:?}"), "a name without ="));
         }
-        exists(&format!("script.env.{name}"), &value)?;
+        check_references(&format!("script.env.{name}"), &value)?;
         script = script.env(name, value);
     }
     if let Some(directory) = doc.directory {
@@ -192,7 +192,8 @@ fn context(name: Option<&str>) -> Result<ScriptContext, Invalid> {
     }
 }
 
-/// Splits a command line. Without a shell its operators would be arguments, which is hardly meant.
+/// Splits a command line, and rejects operators of a shell: without a shell they would be
+/// arguments.
 fn without_operators(line: &str) -> Result<Script, Invalid> {
     let script = Script::parse(line)?;
     match operator(line) {
@@ -207,7 +208,7 @@ fn without_operators(line: &str) -> Result<Script, Invalid> {
 }
 
 /// Returns the first operator of a shell outside of quotes and comments: a pipe, a list, a
-/// redirection or a command substitution. Expects that every quote has its end.
+/// redirection or a command substitution. Every quote must be closed.
 fn operator(line: &str) -> Option<&'static str> {
     const OPERATORS: [&str; 7] = ["|", "&", ";", "<", ">", "`", "$("];
     let (mut quote, mut begins_word) = (None, true);
@@ -251,13 +252,13 @@ fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
     for (name, TextDoc(value)) in doc.headers {
         let names_credentials = CREDENTIALS.iter().any(|known| name.eq_ignore_ascii_case(known));
         if names_credentials && !value.refers() {
-            return Err(plain(&format!("http.headers.{name}")));
+            return Err(plain_credential(&format!("http.headers.{name}")));
         }
-        exists(&format!("http.headers.{name}"), &value)?;
+        check_references(&format!("http.headers.{name}"), &value)?;
         http = http.header(name, value);
     }
     if let Some(TextDoc(body)) = doc.body {
-        exists("http.body", &body)?;
+        check_references("http.body", &body)?;
         http = http.body(body);
     }
     if let Some(kind) = doc.content_type {
@@ -274,18 +275,19 @@ fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
     }
     let job = http.build()?;
     if job.has_user() && !url.refers() {
-        return Err(plain("http.url"));
+        return Err(plain_credential("http.url"));
     }
     Ok(job)
 }
 
-pub(super) fn plain(field: &str) -> Invalid {
+pub(super) fn plain_credential(field: &str) -> Invalid {
     let valid = "a reference such as ${env:NAME} or ${file:/run/secrets/name}";
     Invalid::new(field, "a credential in plain text", valid)
 }
 
-/// Checks that the references of a text lead to something. A reference itself is no secret.
-fn exists(field: &str, text: &SecretText) -> Result<(), Invalid> {
+/// Checks that all references of a text can be resolved. The error shows the reference, which is no
+/// secret itself.
+fn check_references(field: &str, text: &SecretText) -> Result<(), Invalid> {
     text.resolve().map(drop).map_err(|error| match error {
         SecretError::Environment { name } => {
             let valid = "a variable that the environment of this process has, in UTF-8";

@@ -1,4 +1,4 @@
-//! Who is told when a declared job fails: checked when the file is read.
+//! Error handlers of declared jobs, checked when the file is read.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use lite::{ErrorHandler, IgnoreErrors, JobError, LogErrors, Reaction, RunFailure
 use super::model::HandlerDoc;
 use crate::Invalid;
 
-/// A handler that the clones of a declared job have in common.
+/// A handler that all clones of a declared job share.
 #[derive(Clone)]
 pub(super) struct SharedHandler(Arc<dyn ErrorHandler>);
 
@@ -38,37 +38,37 @@ impl fmt::Debug for SharedHandler {
     }
 }
 
-/// Makes the handlers of a job, in their order. They are counted from 0.
+/// Creates the handlers of a job in their order. Errors count them from 0.
 pub(super) fn handlers(docs: Vec<HandlerDoc>) -> Result<Vec<SharedHandler>, Invalid> {
-    let made = docs.into_iter().enumerate().map(|(n, doc)| {
+    let handlers = docs.into_iter().enumerate().map(|(n, doc)| {
         handler(doc).map_err(|error| {
             let field = format!("error_handlers[{n}].{}", error.field);
             Invalid::new(field, error.value, error.valid)
         })
     });
-    made.collect()
+    handlers.collect()
 }
 
 fn handler(doc: HandlerDoc) -> Result<SharedHandler, Invalid> {
-    let made: Arc<dyn ErrorHandler> = match doc.kind.as_str() {
-        "log" => alone(&doc).map(|()| Arc::new(LogErrors))?,
-        "ignore" => alone(&doc).map(|()| Arc::new(IgnoreErrors))?,
-        "throw" => alone(&doc).map(|()| Arc::new(StopOnErrors))?,
+    let handler: Arc<dyn ErrorHandler> = match doc.kind.as_str() {
+        "log" => without_settings(&doc).map(|()| Arc::new(LogErrors))?,
+        "ignore" => without_settings(&doc).map(|()| Arc::new(IgnoreErrors))?,
+        "throw" => without_settings(&doc).map(|()| Arc::new(StopOnErrors))?,
         _ => messages::handler(doc)?,
     };
-    Ok(SharedHandler(made))
+    Ok(SharedHandler(handler))
 }
 
-/// Refuses all settings: these kinds have none.
-fn alone(doc: &HandlerDoc) -> Result<(), Invalid> {
-    doc.only(&[])
+/// Rejects all settings, for kinds that have none.
+fn without_settings(doc: &HandlerDoc) -> Result<(), Invalid> {
+    doc.allow_only(&[])
 }
 
 impl HandlerDoc {
-    /// Refuses settings that this kind does not have: they would have no effect.
-    pub(super) fn only(&self, known: &[&str]) -> Result<(), Invalid> {
-        let stranger = self.set().into_iter().find(|name| !known.contains(name));
-        stranger.map_or(Ok(()), |name| {
+    /// Rejects settings that this kind does not have: they would have no effect.
+    pub(super) fn allow_only(&self, known: &[&str]) -> Result<(), Invalid> {
+        let unknown = self.settings().into_iter().find(|name| !known.contains(name));
+        unknown.map_or(Ok(()), |name| {
             let valid = match known {
                 [] => format!("nothing: {} has no settings", self.kind),
                 _ => format!("nothing: {} has {}", self.kind, known.join(", ")),
@@ -77,8 +77,8 @@ impl HandlerDoc {
         })
     }
 
-    /// Returns the names of all settings that are there.
-    fn set(&self) -> Vec<&'static str> {
+    /// Returns the names of all settings that the file has.
+    fn settings(&self) -> Vec<&'static str> {
         let all = [
             ("url", self.url.is_some()),
             ("secret", self.secret.is_some()),
@@ -103,7 +103,7 @@ impl HandlerDoc {
     }
 }
 
-/// Without the feature `alerts` nobody can be sent a message.
+/// Without the feature `alerts` no handler can send messages.
 #[cfg(not(feature = "alerts"))]
 mod messages {
     use super::{Arc, ErrorHandler, HandlerDoc, Invalid};

@@ -1,4 +1,4 @@
-//! What each key of a file of jobs may be, as messages say it.
+//! Keys of a file of jobs, with the descriptions of their valid values for error messages.
 
 use super::tree::Step;
 
@@ -9,7 +9,7 @@ const TEXT: &str = "a text in quotes";
 const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
-/// The keys by their paths, without the numbers of list elements, and what is valid for each.
+/// Keys by their paths, without the indices of list elements, with the valid values of each.
 pub(super) const KEYS: [(&str, &str); 77] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
@@ -93,7 +93,8 @@ pub(super) const KEYS: [(&str, &str); 77] = [
     ("jobs.timeout", A_TIME),
 ];
 
-/// Returns what is valid for the value that a path leads to. Below `env` and `headers` names are free.
+/// Returns the description of the valid values at a path. Below `env` and `headers` any name is
+/// valid.
 pub(super) fn valid(path: &[Step]) -> &'static str {
     let keys = path.iter().filter_map(|step| match step {
         Step::Key(key) => Some(key.as_str()),
@@ -104,7 +105,7 @@ pub(super) fn valid(path: &[Step]) -> &'static str {
     found.map_or(TEXT, |(_, valid)| valid)
 }
 
-/// Returns the key that was probably meant.
+/// Returns the most similar known key, if it is similar enough for a suggestion.
 pub(super) fn closest(key: &str, known: &[&'static str]) -> Option<&'static str> {
     let similar = known.iter().map(|known| (strsim::jaro_winkler(key, known), *known));
     let close = similar.filter(|(similarity, _)| *similarity > 0.8);
@@ -116,7 +117,7 @@ mod tests {
     use super::*;
     use crate::{JobFile, JobFileError};
 
-    /// Returns the keys that the table at a path can have, as the model of the file has them.
+    /// Returns the keys of the table at a path, according to the model of the file.
     fn modelled(path: &str) -> Vec<String> {
         let job = "[[jobs]]\nname = 'j'\nsharding_total_count = 1\n";
         let text = match path {
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn the_table_has_the_keys_of_the_model() {
+    fn table_has_the_keys_of_the_model() {
         let tables = [
             "",
             "allow",
@@ -155,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reference_describes_each_key() {
+    fn reference_page_describes_each_key() {
         let page = include_str!("../../../../docs/job-file.md");
         let rows: Vec<&str> = page.lines().filter(|line| line.starts_with("| `")).collect();
         let is_described = |path: &str| {
@@ -169,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_suggested_only_if_it_is_close() {
+    fn key_is_suggested_only_if_it_is_similar() {
         let known = ["failover", "cron", "retry"];
         let rows = [("failver", Some("failover")), ("crom", Some("cron")), ("priority", None)];
         for (key, expected) in rows {

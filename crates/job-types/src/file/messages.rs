@@ -7,7 +7,7 @@ use lite::{ErrorHandler, InvalidConfig};
 use reqwest::Url;
 use secrecy::ExposeSecret as _;
 
-use super::check::{duration, plain, positive};
+use super::check::{duration, plain_credential, positive};
 use super::model::{HandlerDoc, TextDoc};
 use crate::{Invalid, SecretText};
 
@@ -28,24 +28,27 @@ const MAIL: [&str; 12] = [
 ];
 
 pub(super) fn handler(doc: HandlerDoc) -> Result<Arc<dyn ErrorHandler>, Invalid> {
-    const TIMES: [&str; 4] = ["url", "connect_timeout", "read_timeout", "merge_window"];
-    let with = |more: &[&'static str]| [&TIMES, more].concat();
+    const COMMON: [&str; 4] = ["url", "connect_timeout", "read_timeout", "merge_window"];
+    let common_and = |more: &[&'static str]| [&COMMON, more].concat();
     let (known, begin): (_, fn(SecretText) -> HttpAlert) = match doc.kind.as_str() {
         "email" => {
-            doc.only(&MAIL)?;
-            return merged(email(&doc)?.build().map_err(named)?, &doc);
+            doc.allow_only(&MAIL)?;
+            return with_merge_window(email(&doc)?.build().map_err(renamed)?, &doc);
         }
-        "dingtalk" => (with(&["secret", "keyword"]), HttpAlert::ding_talk),
-        "wecom" => (with(&[]), HttpAlert::wecom),
-        "slack" => (with(&[]), HttpAlert::slack),
-        "webhook" => (with(&["authorization"]), HttpAlert::webhook),
+        "dingtalk" => (common_and(&["secret", "keyword"]), HttpAlert::ding_talk),
+        "wecom" => (common_and(&[]), HttpAlert::wecom),
+        "slack" => (common_and(&[]), HttpAlert::slack),
+        "webhook" => (common_and(&["authorization"]), HttpAlert::webhook),
         other => return Err(invalid("kind", format!("{other:?}"), KINDS)),
     };
-    doc.only(&known)?;
-    merged(http(&doc, begin)?.build().map_err(named)?, &doc)
+    doc.allow_only(&known)?;
+    with_merge_window(http(&doc, begin)?.build().map_err(renamed)?, &doc)
 }
 
-fn merged(handler: AlertHandler, doc: &HandlerDoc) -> Result<Arc<dyn ErrorHandler>, Invalid> {
+fn with_merge_window(
+    handler: AlertHandler,
+    doc: &HandlerDoc,
+) -> Result<Arc<dyn ErrorHandler>, Invalid> {
     let window = doc.merge_window.as_deref().map(|text| duration("merge_window", text));
     Ok(match window.transpose()? {
         Some(window) => Arc::new(handler.merge_window(window)),
@@ -55,10 +58,10 @@ fn merged(handler: AlertHandler, doc: &HandlerDoc) -> Result<Arc<dyn ErrorHandle
 
 fn http(doc: &HandlerDoc, begin: fn(SecretText) -> HttpAlert) -> Result<HttpAlert, Invalid> {
     let url = required("url", &doc.url)?;
-    // Whoever knows the URL of a group's robot can write there.
+    // The URL of a group's robot is a credential: it is all that a sender needs.
     let is_secret = doc.kind != "webhook" || has_user(&url.0);
     if is_secret && !url.0.refers() {
-        return Err(plain("url"));
+        return Err(plain_credential("url"));
     }
     let mut alert = begin(url.0.clone());
     if let Some(secret) = secret("secret", &doc.secret)? {
@@ -126,7 +129,7 @@ fn secret(field: &str, value: &Option<TextDoc>) -> Result<Option<SecretText>, In
     match value {
         None => Ok(None),
         Some(TextDoc(text)) if text.refers() => Ok(Some(text.clone())),
-        Some(_) => Err(plain(field)),
+        Some(_) => Err(plain_credential(field)),
     }
 }
 
@@ -135,8 +138,9 @@ fn has_user(url: &SecretText) -> bool {
     url.is_some_and(|url| !url.username().is_empty() || url.password().is_some())
 }
 
-/// Names a setting as it is in the file; the crate names those of stored configurations.
-fn named(error: InvalidConfig) -> Invalid {
+/// Renames the setting of an error to its key in the file: the error has the name that stored
+/// configurations use.
+fn renamed(error: InvalidConfig) -> Invalid {
     let name = error.field.split_once('.').map_or(error.field, |(_, name)| name);
     let field = match name {
         "webhook" => "url",

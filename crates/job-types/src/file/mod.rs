@@ -22,30 +22,45 @@ use model::FileDoc;
 use serde::Deserialize as _;
 use tree::{Mistake, Node, Reason, Step};
 
-/// A file that declares jobs, so that a worker needs no code: TOML or YAML, with the same names.
+/// A TOML or YAML file that declares jobs, so that a worker needs no code. Both forms have the same
+/// keys.
 ///
-/// Times are written with their unit: `500ms`, `5s`, `1m 30s`. Fields that nobody knows are refused.
+/// Times have a unit: `500ms`, `5s`, `1m 30s`. Unknown keys are rejected.
 ///
-/// | field of a job | meaning |
-/// |---|---|
-/// | `name`, `sharding_total_count` | required |
-/// | `cron`, `time_zone`, `excluded_days`, `jitter`, `sharding_item_parameters`, `job_parameter`, `failover`, `misfire`, `monitor_execution`, `static_sharding`, `reconcile_interval`, `strategy`, `description`, `disabled`, `overwrite` | as in [`JobBuilder`](lite::JobBuilder) |
-/// | `catch_up` | `window`, `max` |
-/// | `max_time_diff` | a time as in [`JobBuilder`](lite::JobBuilder), or `off`: clocks are not compared |
-/// | `timeout`, `shutdown_grace`, `max_concurrency` | as in [`Registration`] |
-/// | `retry` | `max_attempts`; `first_delay`, `max_delay`, `after_panics` as in [`RetryPolicy`] |
-/// | `script` | one of `command` (split as by [`Script::parse`]), `argv` (a list) and `shell`; `env`, `inherit_environment`, `directory`, `grace`, `max_logged_lines`, `outlives_worker` as in [`Script`]; `context`: `environment` (default), `argument` or `none`, as in [`ScriptContext`](crate::ScriptContext) |
-/// | `http` | `url`, `method`; `body`, `content_type`, `headers`, `connect_timeout`, `read_timeout`, `max_redirects` as in [`Http`](crate::Http) |
-/// | `error_handlers` | a list, see below; without it, what the stored configuration chooses, else the log |
-/// | `error_handler_timeout` | as in [`Registration`] |
-/// | `stored` | `true`: what the registry says is run, as far as `allow` goes: [`StoredJob`] |
+/// # Keys of a job
+/// - `name`, `sharding_total_count`: required.
+/// - `cron`, `time_zone`, `excluded_days`, `jitter`, `sharding_item_parameters`, `job_parameter`,
+///   `failover`, `misfire`, `monitor_execution`, `static_sharding`, `reconcile_interval`,
+///   `strategy`, `description`, `disabled`, `overwrite`: as in [`JobBuilder`](lite::JobBuilder).
+/// - `catch_up`: a table with `window` and `max`.
+/// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
+///   comparison of clocks.
+/// - `timeout`, `shutdown_grace`, `max_concurrency`, `error_handler_timeout`: as in
+///   [`Registration`].
+/// - `retry`: a table with `max_attempts`, and `first_delay`, `max_delay`, `after_panics` as in
+///   [`RetryPolicy`].
+/// - `script`: a table with one of `command` (split as by [`Script::parse`]), `argv` (a list) and
+///   `shell`; and `env`, `inherit_environment`, `directory`, `grace`, `max_logged_lines`,
+///   `outlives_worker` as in [`Script`]. `context` is `environment` (default), `argument` or
+///   `none`, as in [`ScriptContext`](crate::ScriptContext).
+/// - `http`: a table with `url` and `method`, and `body`, `content_type`, `headers`,
+///   `connect_timeout`, `read_timeout`, `max_redirects` as in [`Http`](crate::Http).
+/// - `stored`: `true` runs the definition of the registry, if `allow` permits it: [`StoredJob`].
+/// - `error_handlers`: a list, see below. Without it the job has the handler of its stored
+///   configuration, or else the log.
 ///
-/// Each job has exactly one of `script`, `http` and `stored`. `allow` has `commands`, a list of lists of words, and `hosts`, `alert_hosts` and
-/// `secrets`, lists: see [`Allow`]. `url`, `body` and the values of `headers` and `env` may refer to secrets, as in
-/// [`SecretText`](crate::SecretText); credentials in plain text are refused where they can be told, in the URL and in the headers
-/// `authorization`, `proxy-authorization` and `cookie`.
+/// Each job has exactly one of `script`, `http` and `stored`.
 ///
-/// Each of the `error_handlers` has a `kind`. All are told of each failure, in their order:
+/// # Permissions and secrets
+/// The table `allow` has the lists `commands` (each command is a list of words), `hosts`,
+/// `alert_hosts` and `secrets`: see [`Allow`].
+///
+/// `url`, `body` and the values of `headers` and `env` may refer to secrets, as in
+/// [`SecretText`](crate::SecretText). Recognizable credentials in plain text are rejected: in the
+/// URL, and in the headers `authorization`, `proxy-authorization` and `cookie`.
+///
+/// # Error handlers
+/// Each element of `error_handlers` has a `kind`. All handlers get each failure, in their order:
 ///
 /// | kind | required | optional |
 /// |---|---|---|
@@ -53,11 +68,15 @@ use tree::{Mistake, Node, Reason, Step};
 /// | `slack`, `wecom` | `url` | `connect_timeout`, `read_timeout`, `merge_window` |
 /// | `dingtalk` | `url` | the same, `secret`, `keyword` |
 /// | `webhook` | `url` | the same as `slack`, `authorization` |
-/// | `email` | `host`, `port`, `from`, `to` | `username` and `password`, `cc`, `bcc`, `subject`, `tls` (`wrapper`, `starttls` or `none`), `timeout`, `merge_window` |
+/// | `email` | `host`, `port`, `from`, `to` | see `job_alerts::Email` |
 ///
-/// All but the first line need the feature `alerts` of this crate; what they mean is at `job_alerts::HttpAlert` and
-/// `job_alerts::Email`. `secret`, `authorization`, `password`, and `url` unless it is that of a `webhook`, must refer to secrets.
-/// They are looked up when the file is read, and again for each message.
+/// The optional keys of `email` are `username` and `password`, `cc`, `bcc`, `subject`, `tls`
+/// (`wrapper`, `starttls` or `none`), `timeout` and `merge_window`.
+///
+/// All kinds but those of the first row need the feature `alerts` of this crate.
+/// `job_alerts::Email` and `job_alerts::HttpAlert` describe their keys. `secret`, `authorization`
+/// and `password` must refer to secrets, and so must every `url` except that of a `webhook`.
+/// References are resolved when the file is read, and again for each message.
 ///
 /// # Examples
 /// ```
@@ -84,20 +103,23 @@ use tree::{Mistake, Node, Reason, Step};
 /// # Ok::<(), job_types::JobFileError>(())
 /// ```
 ///
-/// # Example: a mistake is named
+/// # Example: errors have the line, the job, the key and the valid values
 /// ```
 /// use job_types::JobFile;
 ///
-/// let error = JobFile::from_toml("[[jobs]]\nname = 'report'\nsharding_total_count = 1\ncrom = '0 0 3 * * ?'").unwrap_err();
+/// let file = "[[jobs]]\nname = 'report'\nsharding_total_count = 1\ncrom = '0 0 3 * * ?'";
+/// let error = JobFile::from_toml(file).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
 ///     r#"line 4: job "report": crom is an unknown key; did you mean cron?"#
 /// );
 ///
-/// let error = JobFile::from_yaml("jobs: [{name: report, sharding_total_count: 1, timeout: 5, stored: true}]").unwrap_err();
+/// let file = "jobs: [{name: report, sharding_total_count: 1, timeout: 5, stored: true}]";
+/// let error = JobFile::from_yaml(file).unwrap_err();
 /// assert_eq!(
 ///     error.to_string(),
-///     r#"line 1: job "report": timeout is "5"; valid is a time with its unit, such as 500ms, 5s or 1m 30s"#
+///     "line 1: job \"report\": timeout is \"5\"; \
+///      valid is a time with its unit, such as 500ms, 5s or 1m 30s"
 /// );
 /// ```
 #[derive(Debug)]
@@ -106,63 +128,66 @@ pub struct JobFile {
     jobs: Vec<DeclaredJob>,
 }
 
-/// Why a file cannot be used. Nothing was done.
+/// Error of reading a file of jobs. No job was registered.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum JobFileError {
     /// The file cannot be read.
     #[error("{} cannot be read", .path.display())]
     Read {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
-        /// What the operating system says.
+        /// Error of the operating system.
         #[source]
         source: std::io::Error,
     },
-    /// Its name does not tell what it is.
-    #[error("{} is of no known form; valid is a name that ends in .toml, .yaml or .yml", .path.display())]
+    /// The extension of the file is unknown.
+    #[error(
+        "{} is of no known form; valid is a name that ends in .toml, .yaml or .yml",
+        .path.display()
+    )]
     Form {
-        /// Which file.
+        /// Path of the file.
         path: PathBuf,
     },
-    /// It is no TOML, or no YAML.
+    /// The file is not valid TOML or YAML.
     #[error("the file is no {form} that declares jobs: {reason}")]
     Syntax {
         /// TOML or YAML.
         form: &'static str,
-        /// Where and what, without the text of the file.
+        /// Position and reason, without the text of the file.
         reason: String,
     },
-    /// A table has a key that means nothing.
-    #[error("line {line}: {}{key} is an unknown key; {}", OfJob(.job), Meant(.closest, .known))]
+    /// A table has an unknown key.
+    #[error("line {line}: {}{key} is an unknown key; {}", OfJob(.job), Suggestion(.closest, .known))]
     UnknownKey {
-        /// The line of the key, counted from 1.
+        /// Line of the key, counted from 1.
         line: usize,
-        /// Which job, if it is a key of one.
+        /// Name of the job, if the key is within one.
         job: Option<String>,
-        /// The key, after those of the tables that it is in.
+        /// Path of the key within the job or the file.
         key: String,
-        /// The key that was probably meant.
+        /// Most similar valid key, if there is one.
         closest: Option<&'static str>,
-        /// The keys that the table can have.
+        /// Valid keys of the table.
         known: &'static [&'static str],
     },
-    /// A value of the list of what is allowed, or of the file as a whole.
+    /// A value of `allow`, or of the file as a whole, is invalid.
     #[error("line {line}: {invalid}")]
     File {
-        /// The line of the value, counted from 1.
+        /// Line of the value, counted from 1.
         line: usize,
-        /// Which field, its value, and what would be valid.
+        /// The field, its value, and the valid values.
         invalid: Invalid,
     },
-    /// A value of a job.
+    /// A value of a job is invalid.
     #[error("line {line}: job {job:?}: {invalid}")]
     Job {
-        /// The line of the value, counted from 1; that of the job, if the value is not in the file.
+        /// Line of the value, counted from 1; the line of the job if the value is missing.
         line: usize,
-        /// Which job; `jobs[N]`, counted from 0, if it has no name.
+        /// Name of the job; `jobs[N]`, counted from 0, if it has none.
         job: String,
-        /// Which field, its value, and what would be valid.
+        /// The field, its value, and the valid values.
         invalid: Invalid,
     },
 }
@@ -175,9 +200,9 @@ impl fmt::Display for OfJob<'_> {
     }
 }
 
-struct Meant<'a>(&'a Option<&'static str>, &'a [&'static str]);
+struct Suggestion<'a>(&'a Option<&'static str>, &'a [&'static str]);
 
-impl fmt::Display for Meant<'_> {
+impl fmt::Display for Suggestion<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(closest) => write!(f, "did you mean {closest}?"),
@@ -190,7 +215,7 @@ impl JobFile {
     /// Reads a file whose name ends in `.toml`, `.yaml` or `.yml`.
     ///
     /// # Errors
-    /// [`JobFileError`] says what is wrong and where.
+    /// [`JobFileError`] has the reason and its line.
     pub fn read(path: impl AsRef<Path>) -> Result<Self, JobFileError> {
         let path = path.as_ref();
         let parse = match path.extension().and_then(|extension| extension.to_str()) {
@@ -202,19 +227,19 @@ impl JobFile {
         parse(&std::fs::read_to_string(path).map_err(read)?)
     }
 
-    /// Takes a TOML document.
+    /// Parses a TOML document.
     ///
     /// # Errors
-    /// [`JobFileError`] says what is wrong and where.
+    /// [`JobFileError`] has the reason and its line.
     pub fn from_toml(text: &str) -> Result<Self, JobFileError> {
         let syntax = |reason| JobFileError::Syntax { form: "TOML", reason };
         Self::of(&tree::from_toml(text).map_err(syntax)?)
     }
 
-    /// Takes a YAML document.
+    /// Parses a YAML document.
     ///
     /// # Errors
-    /// [`JobFileError`] says what is wrong and where.
+    /// [`JobFileError`] has the reason and its line.
     pub fn from_yaml(text: &str) -> Result<Self, JobFileError> {
         let syntax = |reason| JobFileError::Syntax { form: "YAML", reason };
         Self::of(&tree::from_yaml(text).map_err(syntax)?)
@@ -222,36 +247,36 @@ impl JobFile {
 
     fn of(tree: &Node) -> Result<Self, JobFileError> {
         let FileDoc { allow, jobs } =
-            FileDoc::deserialize(tree).map_err(|mistake| described(tree, &mistake))?;
-        let wrong = |invalid| {
+            FileDoc::deserialize(tree).map_err(|mistake| describe(tree, &mistake))?;
+        let in_file = |invalid| {
             let line = tree.line_of(&steps(&invalid));
             JobFileError::File { line, invalid }
         };
-        let allow = check::allow(allow).map_err(wrong)?;
+        let allow = check::allow(allow).map_err(in_file)?;
         if jobs.is_empty() {
-            return Err(wrong(Invalid::new("jobs", "empty", "at least one job")));
+            return Err(in_file(Invalid::new("jobs", "empty", "at least one job")));
         }
         let mut names = BTreeSet::new();
         let mut declared = Vec::new();
         for (n, job) in jobs.into_iter().enumerate() {
             let name = job.name.clone();
             let start = [Step::Key("jobs".to_owned()), Step::Index(n)];
-            let wrong = |invalid| {
+            let in_job = |invalid| {
                 let path = [&start[..], &steps(&invalid)].concat();
                 JobFileError::Job { line: tree.line_of(&path), job: name.clone(), invalid }
             };
             let is_new = names.insert(name.clone());
             let lines = tree.lines_below(&start);
-            declared.push(check::job(job, &allow, lines).map_err(wrong)?);
+            declared.push(check::job(job, &allow, lines).map_err(in_job)?);
             if !is_new {
                 let found = format!("{name:?}, twice");
-                return Err(wrong(Invalid::new("name", found, "a name of its own")));
+                return Err(in_job(Invalid::new("name", found, "a unique name")));
             }
         }
         Ok(Self { allow, jobs: declared })
     }
 
-    /// Looks for the programs of all scripts, as [`Script::check_program`].
+    /// Checks the programs of all scripts, as [`Script::check_program`] does.
     ///
     /// # Errors
     /// [`JobFileError::Job`] names the first job whose program cannot be started.
@@ -265,7 +290,7 @@ impl JobFile {
         })
     }
 
-    /// Sets the launcher of all scripts, those that the registry defines included. Default none.
+    /// Sets the launcher of all scripts, including those that the registry defines. Default none.
     #[must_use]
     pub fn launcher(mut self, launcher: &ScriptLauncher) -> Self {
         for job in &mut self.jobs {
@@ -274,7 +299,7 @@ impl JobFile {
         self
     }
 
-    /// Returns what definitions from the registry may do here.
+    /// Returns the permissions of definitions from the registry.
     #[must_use]
     pub fn allow(&self) -> &Allow {
         &self.allow
@@ -286,14 +311,14 @@ impl JobFile {
         &self.jobs
     }
 
-    /// Takes the jobs out, to [schedule](DeclaredJob::schedule) them.
+    /// Converts the file to its jobs, to [schedule](DeclaredJob::schedule) them.
     #[must_use]
     pub fn into_jobs(self) -> Vec<DeclaredJob> {
         self.jobs
     }
 }
 
-/// Returns the way to the field that an error of a check names: `retry.first_delay`, `error_handlers[1].url`.
+/// Parses the path of the field of an error: `retry.first_delay`, `error_handlers[1].url`.
 fn steps(invalid: &Invalid) -> Vec<Step> {
     let keys = invalid.field.split('.').flat_map(|part| {
         let (key, index) = part.split_once('[').unwrap_or((part, ""));
@@ -303,8 +328,8 @@ fn steps(invalid: &Invalid) -> Vec<Step> {
     keys.collect()
 }
 
-/// Writes the way to a value: `retry.first_delay`, `error_handlers[1].url`.
-fn written(path: &[Step]) -> String {
+/// Formats the path of a value: `retry.first_delay`, `error_handlers[1].url`.
+fn path_text(path: &[Step]) -> String {
     path.iter().fold(String::new(), |text, step| match step {
         Step::Key(key) if text.is_empty() => key.clone(),
         Step::Key(key) => format!("{text}.{key}"),
@@ -312,8 +337,9 @@ fn written(path: &[Step]) -> String {
     })
 }
 
-/// Names the line, the job, the field, its value and what would be valid.
-fn described(tree: &Node, mistake: &Mistake) -> JobFileError {
+/// Converts a mistake to an error with the line, the job, the field, its value and the valid
+/// values.
+fn describe(tree: &Node, mistake: &Mistake) -> JobFileError {
     let mut path = mistake.path();
     match &mistake.reason {
         Reason::Missing(key) => path.push(Step::Key((*key).to_owned())),
@@ -329,7 +355,7 @@ fn described(tree: &Node, mistake: &Mistake) -> JobFileError {
         }
         _ => (None, &path[..]),
     };
-    let field = match written(field) {
+    let field = match path_text(field) {
         top if top.is_empty() => "the file".to_owned(),
         field => field,
     };
@@ -348,7 +374,7 @@ fn described(tree: &Node, mistake: &Mistake) -> JobFileError {
     }
 }
 
-/// A job of a file: its configuration, what it does, and what is local to this process.
+/// A job of a file: its configuration, its work, and the options that are local to this process.
 #[derive(Clone)]
 pub struct DeclaredJob {
     config: JobConfig,
@@ -362,14 +388,14 @@ pub struct DeclaredJob {
     lines: Lines,
 }
 
-/// The lines of a job and of its keys.
+/// Line numbers of a job and of its keys.
 #[derive(Clone, Debug)]
 struct Lines {
     job: usize,
     keys: BTreeMap<String, usize>,
 }
 
-/// What a declared job does.
+/// Work of a declared job.
 #[derive(Clone, Debug)]
 enum Work {
     Script(Script),
@@ -394,14 +420,15 @@ impl DeclaredJob {
         &self.config
     }
 
-    /// Returns the line of a key of the job, counted from 1, or that of the job if it has no such key.
+    /// Returns the line of a key of the job, counted from 1, or the line of the job if it has no
+    /// such key.
     #[must_use]
     pub fn line_of(&self, key: &str) -> usize {
         self.lines.keys.get(key).copied().unwrap_or(self.lines.job)
     }
 
-    /// Registers the job with everything that the file says of it. Await what is returned, with more options before if need
-    /// be.
+    /// Registers the job with all its options. Add further options to the returned registration if
+    /// necessary, and await it.
     pub fn schedule(self, scheduler: &Scheduler) -> Registration {
         let mut registration = scheduler.schedule(self.config, self.work);
         if let Some(timeout) = self.timeout {

@@ -1,4 +1,4 @@
-//! A file of jobs as it is written: names, defaults and types, nothing checked yet.
+//! Model of a file of jobs: names, defaults and types, before any check.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -80,7 +80,8 @@ pub(super) struct RetryDoc {
     pub(super) after_panics: Option<bool>,
 }
 
-/// One type for all kinds, so that mistakes are reported with their lines; the fields of each kind are checked later.
+/// Settings of an error handler. All kinds share one type, so that errors have their lines; the
+/// settings of each kind are checked later.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct HandlerDoc {
@@ -135,7 +136,7 @@ pub(super) struct HttpDoc {
     pub(super) max_redirects: Option<usize>,
 }
 
-/// A text that may refer to secrets. No message about it shows what was found.
+/// A text that may refer to secrets. No error shows the text.
 #[derive(Clone)]
 pub(super) struct TextDoc(pub(super) SecretText);
 

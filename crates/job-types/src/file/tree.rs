@@ -1,4 +1,4 @@
-//! A file of jobs as a tree of values with their lines: one form for TOML and YAML.
+//! A file of jobs as a tree of values with their lines, the same for TOML and YAML.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,10 +9,10 @@ use serde::{Deserialize, forward_to_deserialize_any};
 use serde_saphyr::Spanned;
 use toml::de::{DeInteger, DeTable, DeValue};
 
-/// Keys below which a text may hold a credential: messages do not show it.
+/// Keys below which a text may hold a credential: errors do not show it.
 const CREDENTIALS: [&str; 6] = ["http", "env", "error_handlers", "secrets", "hosts", "alert_hosts"];
 
-/// Keys whose values are secret texts: messages do not show a number there either.
+/// Keys whose values are secret texts: errors do not show a number there either.
 const SECRET_TEXTS: [&str; 8] =
     ["authorization", "body", "env", "headers", "password", "secret", "secrets", "url"];
 
@@ -26,11 +26,11 @@ pub(super) struct Node {
 #[derive(Debug)]
 enum Value {
     Text(String),
-    /// Something else than a text, with how it is written.
+    /// A scalar that is not a quoted text, with its source text.
     Plain {
         raw: String,
         scalar: Scalar,
-        /// YAML needs no quotes: `5` is also a text.
+        /// True in YAML, which needs no quotes: `5` is also a text.
         is_text: bool,
     },
     List(Vec<Node>),
@@ -54,18 +54,18 @@ struct Entry {
     node: Node,
 }
 
-/// The way from the top of the file to a value.
+/// One step of the path from the top of the file to a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Key(String),
     Index(usize),
 }
 
-/// Takes a TOML document.
+/// Parses a TOML document.
 pub(super) fn from_toml(text: &str) -> Result<Node, String> {
     let lines = Lines::of(text);
     let table = DeTable::parse(text).map_err(|error| {
-        // Not its display: that shows the line, which may hold a credential.
+        // Not `Display` of the error: it shows the line, which may hold a credential.
         let line = error.span().map_or(1, |span| lines.at(span.start));
         format!("line {line}: {}", error.message())
     })?;
@@ -112,9 +112,9 @@ fn integer(number: &DeInteger<'_>) -> Scalar {
     unsigned.or_else(signed).unwrap_or(Scalar::Other)
 }
 
-/// Takes a YAML document.
+/// Parses a YAML document.
 pub(super) fn from_yaml(text: &str) -> Result<Node, String> {
-    // Without the snippet, which shows lines that may hold a credential.
+    // The snippet would show lines that may hold a credential.
     let options = serde_saphyr::options! { with_snippet: false };
     let value: Spanned<YamlValue> =
         serde_saphyr::from_str_with_options(text, options).map_err(|error| error.to_string())?;
@@ -214,7 +214,7 @@ impl<'de> Visitor<'de> for YamlVisitor {
     }
 }
 
-/// The offsets at which the lines of a text begin.
+/// Offsets of the starts of the lines of a text.
 struct Lines(Vec<usize>);
 
 impl Lines {
@@ -223,14 +223,14 @@ impl Lines {
         Self(std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect())
     }
 
-    /// Returns the number of the line, counted from 1.
+    /// Returns the line of an offset, counted from 1.
     fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset)
     }
 }
 
 impl Node {
-    /// Returns the values of a list; none if it is no list.
+    /// Returns the values of a list; empty if the value is no list.
     pub(super) fn elements(&self) -> &[Node] {
         match &self.value {
             Value::List(nodes) => nodes,
@@ -243,7 +243,7 @@ impl Node {
         self.step(&Step::Key(key.to_owned())).map(|(_, node)| node)
     }
 
-    /// Returns the text, if it is one.
+    /// Returns the text, if the value is a text.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.value {
             Value::Text(text) => Some(text),
@@ -269,7 +269,7 @@ impl Node {
         }
     }
 
-    /// Returns the line of the value that a path leads to, or of the last value on the way that exists.
+    /// Returns the line of the value at a path, or of the last existing value on the way to it.
     pub(super) fn line_of(&self, path: &[Step]) -> usize {
         let (mut line, mut node) = (self.line, self);
         for step in path {
@@ -279,7 +279,7 @@ impl Node {
         line
     }
 
-    /// Returns the lines of the table that a path leads to, and of its keys.
+    /// Returns the lines of the table at a path, and of its keys.
     pub(super) fn lines_below(&self, path: &[Step]) -> super::Lines {
         let mut node = self;
         for step in path {
@@ -295,7 +295,7 @@ impl Node {
         super::Lines { job: node.line, keys }
     }
 
-    /// Returns how a message shows the value that a path leads to.
+    /// Returns the value at a path in the form that errors show.
     pub(super) fn shown_at(&self, path: &[Step]) -> String {
         let is_hidden =
             |step: &Step| matches!(step, Step::Key(key) if CREDENTIALS.contains(&key.as_str()));
@@ -318,10 +318,11 @@ impl Node {
     }
 }
 
-/// Why a tree is no file of jobs.
+/// Reason why a tree is no file of jobs, with its position.
 #[derive(Debug)]
 pub(super) struct Mistake {
-    /// From the inside outwards while the error goes up; turned round by [`Mistake::path`].
+    /// Steps from the inside outwards, in the order in which serde returns through the levels.
+    /// [`Mistake::path`] reverses them.
     steps: Vec<Step>,
     pub(super) reason: Reason,
 }
@@ -330,16 +331,16 @@ pub(super) struct Mistake {
 pub(super) enum Reason {
     /// The value is of another type, or out of range.
     Unfit,
-    /// The value is a text that cannot be used.
+    /// The value is an invalid text.
     Unusable { found: String, valid: String },
-    /// A key is missing in the table that the path leads to.
+    /// The table at the path lacks a key.
     Missing(&'static str),
-    /// The table that the path leads to has a key that means nothing.
+    /// The table at the path has an unknown key.
     Unknown { key: String, known: &'static [&'static str] },
 }
 
 impl Mistake {
-    /// Returns the way to the value that is wrong.
+    /// Returns the path of the invalid value.
     pub(super) fn path(&self) -> Vec<Step> {
         self.steps.iter().rev().cloned().collect()
     }
@@ -442,7 +443,7 @@ impl<'de> SeqAccess<'de> for Elements<'de> {
 
 struct Entries<'a> {
     entries: &'a [Entry],
-    /// The entry whose key comes next.
+    /// Index of the next entry.
     at: usize,
 }
 

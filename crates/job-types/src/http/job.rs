@@ -1,4 +1,4 @@
-//! The request itself, and what comes of it.
+//! Sends a request and judges the answer.
 
 use std::error::Error;
 use std::fmt;
@@ -12,17 +12,20 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::CONTEXT_HEADER;
 use crate::{SecretError, SecretText};
 
-/// Longest part of a redirect's target in the error, in characters.
+/// Maximum length of a redirect's location in the error, in characters.
 const MAX_LOCATION_CHARS: usize = 200;
-/// How much of an answer is in the error.
+/// Maximum length of an answer in the error, in bytes.
 const MAX_BODY_BYTES: usize = 4 * 1024;
 
-/// A job that makes an HTTP request: once per item and fire.
+/// A job that sends an HTTP request for each item and fire.
 ///
-/// The header `shardingContext` holds [`ShardingContext::to_java_json`], UTF-8 as it is, as ElasticJob 3.x sends it; only
-/// the character U+007F, which no header may hold, is sent as `\u007f`. A status from 400 on is a failure with the status and the
-/// first 4 KiB of the answer, and so are a redirect that is not followed and a request that gets no answer. (ElasticJob takes a status from 400 on for a success if
-/// the answer has a body.) No proxy is used. A run that is cancelled closes its connection.
+/// The header `shardingContext` holds [`ShardingContext::to_java_json`] in UTF-8, as ElasticJob 3.x
+/// sends it. Only the character U+007F, which no header may hold, is sent as `\u007f`.
+///
+/// A status of 400 or more is a failure, with the status and the first 4 KiB of the answer. So are
+/// a redirect that is not followed, and a request without an answer. (ElasticJob takes a status of
+/// 400 or more for a success if the answer has a body.) No proxy is used. A cancelled run closes
+/// its connection.
 #[derive(Clone)]
 pub struct HttpJob {
     pub(super) client: Client,
@@ -34,68 +37,69 @@ pub struct HttpJob {
     pub(super) headers: Vec<(HeaderName, SecretText)>,
 }
 
-/// Why a request did not succeed. Neither credentials nor the query of the URL are in it.
+/// Reason why a request did not succeed. It holds neither credentials nor the query of the URL.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HttpError {
-    /// The server says that it did not succeed.
+    /// The server answered with an error status.
     #[error("{target} answered {status}{}", Answer(.body))]
     Status {
-        /// What was asked for.
+        /// Method and URL of the request.
         target: String,
-        /// The status, 400 or more.
+        /// Status, 400 or more.
         status: u16,
-        /// The first 4 KiB of the answer.
+        /// First 4 KiB of the answer.
         body: String,
     },
-    /// The server redirects to what no request can be made to, such as `file:///tmp`.
+    /// The server redirects to a location that is no HTTP URL, such as `file:///tmp`.
     #[error(
-        "{target} answered {status} with Location {location:?}, which is not followed; valid is http or https on the same origin"
+        "{target} answered {status} with Location {location:?}, which is not followed; \
+         valid is http or https on the same origin"
     )]
     Redirect {
         /// Method and URL of the request.
         target: String,
-        /// The status, 300 to 399.
+        /// Status, 300 to 399.
         status: u16,
-        /// The beginning of the header `Location`.
+        /// Beginning of the header `Location`.
         location: String,
     },
-    /// There was no answer, or none in time.
+    /// The server did not answer, or not in time.
     #[error("{target} got no answer")]
     NoAnswer {
-        /// What was asked for.
+        /// Method and URL of the request.
         target: String,
-        /// Why.
+        /// Error of the connection.
         #[source]
         source: Box<dyn Error + Send + Sync>,
     },
-    /// Something of the request could not be looked up, or cannot be sent.
-    #[error("{target} was not asked: {what}")]
+    /// The request could not be built: a reference cannot be resolved, or a value cannot be sent.
+    #[error("{target} was not sent: {what}")]
     Request {
-        /// What was asked for.
+        /// Method and URL of the request.
         target: String,
-        /// What is wrong.
+        /// Reason why it could not be built.
         what: String,
-        /// The reference that leads nowhere, if that is it.
+        /// The reference that cannot be resolved, if that is the reason.
         #[source]
         source: Option<SecretError>,
     },
-    /// The run was cancelled or its time was over.
-    #[error("{target} was given up: the run was cancelled or its time was over")]
+    /// The run was cancelled or timed out.
+    #[error("{target} was aborted: the run was cancelled or timed out")]
     GivenUp {
-        /// What was asked for.
+        /// Method and URL of the request.
         target: String,
     },
 }
 
 impl HttpJob {
-    /// Returns what is asked for, as logs and errors show it: without credentials and query.
+    /// Returns method and URL in the form that logs and errors show: without credentials and query.
     #[must_use]
     pub fn target(&self) -> &str {
         &self.target
     }
 
-    /// Returns where the requests go: scheme, host, and the port if it is not the usual one.
+    /// Returns the origin of the URL: scheme, host, and the port if it is not the default one.
     #[must_use]
     pub fn origin(&self) -> String {
         self.url.origin().ascii_serialization()
@@ -107,22 +111,22 @@ impl HttpJob {
         !self.url.username().is_empty() || self.url.password().is_some()
     }
 
-    /// Looks up everything that headers and body refer to, to find what leads nowhere before a run does.
+    /// Checks that all references of headers and body can be resolved, before a run needs them.
     ///
     /// # Errors
-    /// [`HttpError::Request`] names the reference.
+    /// [`HttpError::Request`] names the reference that cannot be resolved.
     pub fn check_secrets(&self) -> Result<(), HttpError> {
         self.headers
             .iter()
             .map(|(_, value)| value)
             .chain(&self.body)
-            .try_for_each(|text| self.resolved(text).map(drop))
+            .try_for_each(|text| self.resolve(text).map(drop))
     }
 
-    fn resolved(&self, text: &SecretText) -> Result<SecretString, HttpError> {
+    fn resolve(&self, text: &SecretText) -> Result<SecretString, HttpError> {
         text.resolve().map_err(|source| HttpError::Request {
             target: self.target.clone(),
-            what: "a secret is not there".to_owned(),
+            what: "a secret cannot be resolved".to_owned(),
             source: Some(source),
         })
     }
@@ -131,7 +135,7 @@ impl HttpJob {
         HttpError::Request { target: self.target.clone(), what, source: None }
     }
 
-    /// Returns the request, and what of it must not be shown even if the server does.
+    /// Returns the request, and the secrets to mask in the answer.
     fn request(
         &self,
         context: &ShardingContext,
@@ -140,7 +144,8 @@ impl HttpJob {
         let mut request = self.client.request(self.method.clone(), self.url.clone());
         let json = context.to_java_json().replace('\u{7f}', "\\u007f");
         let json = HeaderValue::from_bytes(json.as_bytes());
-        let json = json.map_err(|_| self.unsendable("the context fits no header".to_owned()))?;
+        let json =
+            json.map_err(|_| self.unsendable("the context cannot be a header value".to_owned()))?;
         request = request.header(CONTEXT_HEADER, json);
         if let Some(kind) = &self.content_type {
             request = request.header(CONTENT_TYPE, kind);
@@ -148,23 +153,24 @@ impl HttpJob {
             request = request.header(CONTENT_TYPE, "application/x-www-form-urlencoded");
         }
         for (name, text) in &self.headers {
-            let value = self.resolved(text)?;
+            let value = self.resolve(text)?;
             let header = HeaderValue::from_bytes(value.expose_secret().as_bytes());
-            let mut header = header
-                .map_err(|_| self.unsendable(format!("the value of {name} fits no header")))?;
+            let mut header = header.map_err(|_| {
+                self.unsendable(format!("the value of {name} cannot be a header value"))
+            })?;
             header.set_sensitive(true);
             request = request.header(name, header);
             secrets.push(value);
         }
         if let Some(body) = &self.body {
-            request = request.body(self.resolved(body)?.expose_secret().to_owned());
+            request = request.body(self.resolve(body)?.expose_secret().to_owned());
         }
         secrets.extend(self.url.password().map(|password| password.to_owned().into()));
         let built = request.build();
         Ok((built.map_err(|error| self.unsendable(error.without_url().to_string()))?, secrets))
     }
 
-    async fn ask(&self, context: &ShardingContext) -> Result<(), HttpError> {
+    async fn send(&self, context: &ShardingContext) -> Result<(), HttpError> {
         let (request, secrets) = self.request(context)?;
         let answer = self.client.execute(request).await;
         let mut answer = answer.map_err(|error| HttpError::NoAnswer {
@@ -173,7 +179,7 @@ impl HttpJob {
         })?;
         let status = answer.status();
         tracing::debug!(target = self.target, status = status.as_u16(), "HTTP answer");
-        // The client hands back a redirect that it cannot follow, such as one to `file:///`.
+        // The client returns a redirect that it cannot follow, such as one to `file:///`.
         if let Some(location) = answer.headers().get(LOCATION).filter(|_| status.is_redirection()) {
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
             let location = masked(location, &secrets).chars().take(MAX_LOCATION_CHARS).collect();
@@ -183,7 +189,7 @@ impl HttpJob {
         if is_success(status) {
             return Ok(());
         }
-        let body = masked(beginning(&mut answer).await, &secrets);
+        let body = masked(read_beginning(&mut answer).await, &secrets);
         Err(HttpError::Status { target: self.target.clone(), status: status.as_u16(), body })
     }
 }
@@ -196,7 +202,7 @@ impl Job for HttpJob {
             () = context.cancelled() => {
                 Err(HttpError::GivenUp { target: self.target.clone() }.into())
             }
-            answer = self.ask(&context) => Ok(answer?),
+            answer = self.send(&context) => Ok(answer?),
         }
     }
 }
@@ -211,8 +217,8 @@ fn is_success(status: StatusCode) -> bool {
     status.as_u16() < 400
 }
 
-/// Reads the beginning of an answer, as far as it comes.
-async fn beginning(answer: &mut Response) -> String {
+/// Reads the beginning of an answer, up to the limit or an error.
+async fn read_beginning(answer: &mut Response) -> String {
     let mut bytes = Vec::new();
     while bytes.len() < MAX_BODY_BYTES {
         match answer.chunk().await {
@@ -236,7 +242,7 @@ struct Answer<'a>(&'a str);
 impl fmt::Display for Answer<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            "" => f.write_str(" and nothing else"),
+            "" => f.write_str(" without a body"),
             body => write!(f, ": {body}"),
         }
     }

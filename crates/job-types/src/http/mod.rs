@@ -1,4 +1,4 @@
-//! The HTTP job: a request once per item.
+//! The HTTP job: one request for each item and fire.
 
 mod job;
 
@@ -12,7 +12,7 @@ use secrecy::ExposeSecret as _;
 use crate::{Invalid, SecretText};
 pub use job::{HttpError, HttpJob};
 
-/// The header with the context, as in ElasticJob 3.x.
+/// Header with the context, as in ElasticJob 3.x.
 const CONTEXT_HEADER: HeaderName = HeaderName::from_static("shardingcontext");
 const METHODS: [Method; 7] = [
     Method::GET,
@@ -24,16 +24,16 @@ const METHODS: [Method; 7] = [
     Method::OPTIONS,
 ];
 
-/// Describes an [`HttpJob`].
+/// Builder of an [`HttpJob`].
 ///
-/// | option | default | of ElasticJob 3.x |
+/// | option | default | property of ElasticJob 3.x |
 /// |---|---|---|
 /// | [`body`](Self::body) | none | `http.data` |
-/// | [`content_type`](Self::content_type) | that of a form for `POST`, else none | `http.content.type` |
+/// | [`content_type`](Self::content_type) | see the method | `http.content.type` |
 /// | [`header`](Self::header) | none | — |
 /// | [`connect_timeout`](Self::connect_timeout) | 3 s | `http.connect.timeout.milliseconds` |
 /// | [`read_timeout`](Self::read_timeout) | 5 s | `http.read.timeout.milliseconds` |
-/// | [`max_redirects`](Self::max_redirects) | 5, within the origin | what the JDK does |
+/// | [`max_redirects`](Self::max_redirects) | 5, within the origin | none; the JDK decides |
 ///
 /// # Examples
 /// ```
@@ -51,13 +51,18 @@ const METHODS: [Method; 7] = [
 /// # Ok::<(), job_types::Invalid>(())
 /// ```
 ///
-/// # Example: a mistake is named when it is made
+/// # Example: an invalid field is reported by `build`
 /// ```
-/// let error = job_types::Http::new("post", "https://reports.example.com/run").build().unwrap_err();
-/// assert_eq!(error.to_string(), r#"http.method is "post"; valid is one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"#);
+/// let http = job_types::Http::new("post", "https://reports.example.com/run");
+/// let error = http.build().unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "http.method is \"post\"; \
+///      valid is one of GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
+/// );
 /// ```
 #[derive(Clone, Debug)]
-#[must_use = "a job is made by `build`"]
+#[must_use = "`build` returns the job"]
 pub struct Http {
     method: String,
     url: SecretText,
@@ -69,10 +74,11 @@ pub struct Http {
 }
 
 impl Http {
-    /// Begins the description of a request. The method is in capitals, the URL begins with `http://` or `https://`.
+    /// Creates a builder. The method is in capitals, and the URL begins with `http://` or
+    /// `https://`.
     ///
-    /// A user and a password in the URL are sent as basic authentication. Errors and logs show the URL without them, and
-    /// without its query.
+    /// A user and a password in the URL are sent as basic authentication. Errors and logs show the
+    /// URL without user, password and query.
     pub fn new(method: impl Into<String>, url: impl Into<String>) -> Self {
         Self {
             method: method.into(),
@@ -89,18 +95,22 @@ impl Http {
         }
     }
 
-    /// Replaces the URL by one that refers to secrets. They are looked up when the job is made. Errors and logs then show
-    /// nothing of the URL but scheme, host and port.
+    /// Replaces the URL by one that refers to secrets.
+    ///
+    /// References are resolved when the job is made. If there are any, errors and logs show only
+    /// scheme, host and port of the URL.
     pub fn secret_url(self, url: SecretText) -> Self {
         Self { hides_path: url.refers(), url, ..self }
     }
 
-    /// Sets what is sent with `POST`, `PUT`, `PATCH` and `DELETE`.
+    /// Sets the body, for `POST`, `PUT`, `PATCH` and `DELETE`.
     pub fn body(self, body: SecretText) -> Self {
         Self { body: Some(body), ..self }
     }
 
-    /// Sets the type of the body. A `POST` without it is sent as `application/x-www-form-urlencoded`, as by ElasticJob.
+    /// Sets the media type of the body.
+    ///
+    /// Default for `POST` is `application/x-www-form-urlencoded`, as in ElasticJob; otherwise none.
     pub fn content_type(self, content_type: impl Into<String>) -> Self {
         Self { content_type: Some(content_type.into()), ..self }
     }
@@ -111,30 +121,33 @@ impl Http {
         self
     }
 
-    /// Sets how long a connection may take to be made, more than zero. Default 3 s.
+    /// Sets the time limit for connecting, more than zero. Default 3 s.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.limits.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long the server may be silent, more than zero. Default 5 s. How long the whole request may take says
-    /// [`Registration::timeout`](lite::Registration::timeout).
+    /// Sets the time that the server may stay silent, more than zero. Default 5 s.
+    ///
+    /// [`Registration::timeout`](lite::Registration::timeout) limits the request as a whole.
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.limits.read_timeout = timeout;
         self
     }
 
-    /// Sets how many redirects are followed, 0 to 20. Default 5. One to another scheme, host or port is never followed:
-    /// the request carries credentials, and the job may be allowed for that host alone.
+    /// Sets the maximum number of redirects, 0 to 20. Default 5.
+    ///
+    /// A redirect to another scheme, host or port is never followed: the request may carry
+    /// credentials, and the job may be allowed for its host alone.
     pub fn max_redirects(mut self, max: usize) -> Self {
         self.limits.max_redirects = max;
         self
     }
 
-    /// Checks everything that can be checked without a request, and makes the job.
+    /// Checks the fields, as far as possible without a request, and returns the job.
     ///
     /// # Errors
-    /// [`Invalid`] names the first field that cannot be used, its value and what would be valid.
+    /// [`Invalid`] has the first invalid field, its value and the valid values.
     pub fn build(self) -> Result<HttpJob, Invalid> {
         let method = self.checked_method()?;
         let url = self.checked_url()?;
@@ -154,7 +167,7 @@ impl Http {
         });
         Ok(HttpJob {
             client: outbound::http_client(&url, self.limits)?,
-            target: shown(&method, &url, self.hides_path),
+            target: target(&method, &url, self.hides_path),
             content_type: content_type.transpose()?,
             headers: headers.collect::<Result<_, Invalid>>()?,
             body: self.body,
@@ -179,14 +192,14 @@ impl Http {
 
     fn checked_url(&self) -> Result<Url, Invalid> {
         let valid = "a URL such as https://host/path";
-        // Not the text: it may hold credentials.
-        let wrong = |found: String| Invalid::new("http.url", found, valid);
-        let text = self.url.resolve().map_err(|error| wrong(error.to_string()))?;
+        // The error does not show the URL, which may hold credentials.
+        let invalid = |found: String| Invalid::new("http.url", found, valid);
+        let text = self.url.resolve().map_err(|error| invalid(error.to_string()))?;
         let url = Url::parse(text.expose_secret());
-        let url = url.map_err(|error| wrong(format!("a text that is no URL ({error})")))?;
+        let url = url.map_err(|error| invalid(format!("a text that is no URL ({error})")))?;
         match url.scheme() {
             "http" | "https" => Ok(url),
-            other => Err(wrong(format!("a URL with the scheme {other:?}"))),
+            other => Err(invalid(format!("a URL with the scheme {other:?}"))),
         }
     }
 
@@ -205,7 +218,8 @@ impl Http {
     }
 }
 
-fn shown(method: &Method, url: &Url, hides_path: bool) -> String {
+/// Returns the request in the form that errors and logs show.
+fn target(method: &Method, url: &Url, hides_path: bool) -> String {
     let path = if hides_path { "" } else { url.path() };
     format!("{method} {}{path}", url.origin().ascii_serialization())
 }

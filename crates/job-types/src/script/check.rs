@@ -1,4 +1,4 @@
-//! Whether the program of a script can be started, before a run tries to.
+//! Check that the program of a script can be started, before a run needs it.
 
 use std::env;
 use std::ffi::OsString;
@@ -9,16 +9,15 @@ use secrecy::ExposeSecret as _;
 use super::Script;
 use crate::Invalid;
 
-/// Where programs are looked for without `PATH`, as by the C library.
+/// Search path without a variable `PATH`, as in the C library.
 const DEFAULT_PATH: &str = "/bin:/usr/bin";
 
 impl Script {
-    /// Looks for the program as a run would: in the `PATH` of the script, or relative to its
-    /// directory, and whether it is executable.
+    /// Checks that the program exists and is executable. It is searched as in a run: in the `PATH`
+    /// of the script, or relative to its directory.
     ///
     /// # Errors
-    /// [`Invalid`] names the program and where it was looked for, or the directory that does not
-    /// exist.
+    /// [`Invalid`] names the program and the searched places, or the directory that does not exist.
     pub fn check_program(&self) -> Result<(), Invalid> {
         let directory = self.working_directory();
         if !directory.is_dir() {

@@ -6,15 +6,16 @@ use std::ffi::OsString;
 use jiff::Timestamp;
 use lite::ShardingContext;
 
-/// The variables of this process that are meant for the worker itself, its credentials among them.
-pub(super) fn of_the_worker() -> impl Iterator<Item = OsString> {
+/// Returns the variables of this process that configure the worker itself; they may hold its
+/// credentials.
+pub(super) fn worker_variables() -> impl Iterator<Item = OsString> {
     env::vars_os()
         .map(|(name, _)| name)
         .filter(|name| name.as_encoded_bytes().starts_with(b"EJOB_"))
 }
 
-/// Variables of the context, in the order of the table in [`Script`](super::Script); `None` is
-/// removed from the environment.
+/// Returns the variables of the context, in the order of the table in [`Script`](super::Script). A
+/// variable with the value `None` is removed from the environment.
 pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<String>); 16] {
     [
         ("EJOB_JOB_NAME", Some(context.job_name().to_string())),
@@ -36,7 +37,7 @@ pub(super) fn variables(context: &ShardingContext) -> [(&'static str, Option<Str
     ]
 }
 
-/// Returns the time of the first fire that the run stands for; `None` if that is only its own.
+/// Returns the time of the first fire that the run stands for; `None` if it stands for one fire.
 fn first_fire(context: &ShardingContext) -> Option<Timestamp> {
     Timestamp::from_millisecond(context.merged()?.first.0).ok()
 }

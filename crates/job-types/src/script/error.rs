@@ -1,4 +1,4 @@
-//! How a script can fail.
+//! Errors of a script.
 
 use std::fmt;
 use std::os::unix::process::ExitStatusExt as _;
@@ -6,54 +6,54 @@ use std::process::ExitStatus;
 
 use crate::SecretError;
 
-/// Why a script did not succeed.
+/// Reason why a script did not succeed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
     /// The program could not be started.
     #[error("{program} could not be started")]
     Start {
-        /// Which program.
+        /// Program of the script.
         program: String,
-        /// What the operating system says.
+        /// Error of the operating system.
         #[source]
         source: std::io::Error,
     },
-    /// A variable of its environment could not be set.
+    /// A variable of its environment could not be resolved.
     #[error("{program} was not started: its variable {name} cannot be set")]
     Environment {
-        /// Which program.
+        /// Program of the script.
         program: String,
-        /// Which variable.
+        /// Name of the variable.
         name: String,
-        /// The reference that leads nowhere.
+        /// The reference that cannot be resolved.
         source: SecretError,
     },
-    /// It ended with a status other than 0, or by a signal.
+    /// The program ended with a status other than 0, or by a signal.
     #[error("{program} ended with {}{}", Shown(*.status), LastLines(.tail))]
     Failed {
-        /// Which program.
+        /// Program of the script.
         program: String,
-        /// How.
+        /// Exit status or signal.
         status: ExitStatus,
-        /// The last lines that it printed.
+        /// Last lines of the output.
         tail: String,
     },
-    /// How it ended is not known, because its launcher is gone.
+    /// The exit status is unknown, because the launcher is gone.
     #[error("{program} ended without a status")]
     Lost {
-        /// Which program.
+        /// Program of the script.
         program: String,
-        /// What happened to the launcher.
+        /// Reason of the end of the launcher.
         #[source]
         source: std::io::Error,
     },
-    /// It was ended, because the run was cancelled or its time was over.
+    /// The worker ended the program, because the run was cancelled or timed out.
     #[error("{program} was ended{}", LastLines(.tail))]
     Ended {
-        /// Which program.
+        /// Program of the script.
         program: String,
-        /// The last lines that it printed.
+        /// Last lines of the output.
         tail: String,
     },
 }

@@ -8,18 +8,18 @@ use rustix::process::{Pid, Signal, kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::time::{Instant, sleep, timeout_at};
 
-use super::living::is_group_alive;
+use super::liveness::is_group_alive;
 
-/// Delays between two looks at a group: no event reports the end of a process that is not a child.
+/// Delays between two polls of a group: no event reports the end of a process that is not a child.
 const FIRST_DELAY: Duration = Duration::from_millis(5);
 const MAX_DELAY: Duration = Duration::from_millis(100);
 
-/// A process and everything that it starts, unless that leaves the group. Dropping it kills the
-/// whole group.
+/// The process group of a script: its process and all descendants that do not leave the group.
+/// Dropping it kills the whole group.
 #[derive(Debug)]
 pub(super) struct Group {
     child: Child,
-    /// The id of the first process. It is not given away while a process of the group exists.
+    /// Id of the first process. The system does not reuse it while a process of the group exists.
     id: Pid,
     is_over: bool,
 }
@@ -35,12 +35,12 @@ impl Group {
         &mut self.child
     }
 
-    /// Waits for the end of the first process. The future can be dropped and called for again.
+    /// Waits for the end of the first process. It is cancel safe.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         self.child.wait().await
     }
 
-    /// Sends `SIGTERM` to the group, and `SIGKILL` to what is alive after the grace.
+    /// Sends `SIGTERM` to the group, and `SIGKILL` if a process of it is alive after the grace.
     pub(super) async fn end(&mut self, grace: Duration) {
         let deadline = Instant::now() + grace;
         if self.child.id().is_some() {
@@ -48,7 +48,8 @@ impl Group {
             let _ = timeout_at(deadline, self.child.wait()).await;
         }
         if is_group_alive(self.id) {
-            // A process that a shell with a trap was just starting has missed the first signal.
+            // A process that a shell with a trap was just starting may have missed the first
+            // signal.
             self.send(Signal::TERM);
         }
         let mut delay = FIRST_DELAY;
@@ -61,12 +62,12 @@ impl Group {
             sleep(delay.min(deadline - now)).await;
             delay = MAX_DELAY.min(delay * 2);
         }
-        // The process has ended or was killed, so that its status does not matter any more.
+        // Reaps the first process. Its status does not matter any more.
         let _ = self.child.wait().await;
         self.is_over = true;
     }
 
-    /// Signals every process of the group; a group that is gone needs no signal.
+    /// Signals every process of the group. An error means that the group is gone.
     fn send(&self, signal: Signal) {
         let _ = kill_process_group(self.id, signal);
     }
@@ -80,7 +81,7 @@ impl Drop for Group {
     }
 }
 
-/// Returns the id of a process that was not waited for yet.
+/// Returns the id of a process that was not reaped yet.
 pub(super) fn id_of(child: &Child) -> io::Result<Pid> {
     let id = child.id().and_then(|id| Pid::from_raw(id.try_into().ok()?));
     id.ok_or_else(|| io::Error::other("the process has no id"))

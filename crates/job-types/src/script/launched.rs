@@ -1,4 +1,4 @@
-//! A script that a launcher started: the worker's end of the channel to the launcher.
+//! A script that a launcher started: the worker's side of the channel to the launcher.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -16,14 +16,13 @@ use tokio::time::timeout;
 use super::group::id_of;
 use super::launcher::Report;
 
-/// Upper bound of the time until a launcher reports the start; a program that is no launcher never
-/// does.
+/// Time limit for the launcher's report of the start. A program that is no launcher never reports.
 const START_LIMIT: Duration = Duration::from_secs(30);
-/// Upper bound of the time until a launcher ends that was ordered to kill the run.
+/// Time limit for the end of a launcher after the order to kill the run.
 const KILL_LIMIT: Duration = Duration::from_secs(5);
 
-/// A launcher and its run. When this is dropped, or when the worker dies, the channel closes, and
-/// the launcher kills the run.
+/// A launcher and its run. If this is dropped or the worker dies, the channel closes, and the
+/// launcher kills the run.
 #[derive(Debug)]
 pub(super) struct Launched {
     child: Child,
@@ -38,7 +37,7 @@ impl Launched {
         let (channel, of_launcher) = net::UnixStream::pair()?;
         channel.set_nonblocking(true)?;
         let channel = BufReader::new(UnixStream::from_std(channel)?).lines();
-        // In a group of its own, so that ctrl-c at a terminal does not reach it.
+        // Its own process group keeps Ctrl-C at a terminal from the launcher.
         let command = command.process_group(0).stdin(Stdio::from(OwnedFd::from(of_launcher)));
         Ok(Self { child: command.spawn()?, channel: Some(channel), group: None })
     }
@@ -60,8 +59,8 @@ impl Launched {
         }
     }
 
-    /// Waits for the report of the end. If the launcher is gone, the script is killed and this is
-    /// an error.
+    /// Waits for the report of the end. If the launcher is gone, the script is killed, and the
+    /// result is an error.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         if let Ok(Some(Report::Ended(status))) = self.report().await {
             return Ok(ExitStatus::from_raw(status));
@@ -79,13 +78,12 @@ impl Launched {
         }
         if timeout(grace, self.child.wait()).await.is_err() {
             self.channel = None;
-            // Only a process that the system does not let die keeps a launcher longer.
+            // The launcher takes longer only if the system cannot kill a process.
             let _ = timeout(KILL_LIMIT, self.child.wait()).await;
         }
     }
 
-    /// Returns the next report; `None` if the launcher is gone. The future can be dropped and
-    /// called for again.
+    /// Returns the next report; `None` if the launcher is gone. It is cancel safe.
     async fn report(&mut self) -> io::Result<Option<Report>> {
         let Some(channel) = &mut self.channel else { return Ok(None) };
         let line = channel.next_line().await?;

@@ -1,4 +1,4 @@
-//! The script job: a program or a shell command, run once per item.
+//! The script job: it runs a program or a shell command for each item and fire.
 
 mod check;
 mod environment;
@@ -6,7 +6,7 @@ mod error;
 mod group;
 mod launched;
 mod launcher;
-mod living;
+mod liveness;
 mod output;
 mod process;
 
@@ -27,64 +27,67 @@ pub use launcher::ScriptLauncher;
 use output::Output;
 use process::Process;
 
-/// How long the output of a script is read after its end, where something that it has started holds it open.
-const LAST_OUTPUT: Duration = Duration::from_secs(1);
+/// Time that output is read after the end of a script, if a descendant still has the streams open.
+const OUTPUT_LINGER: Duration = Duration::from_secs(1);
 
-/// How a script learns what it is to do.
+/// Way in which a script gets its sharding context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ScriptContext {
-    /// By variables of the environment: the table is at [`Script`].
+    /// By environment variables, which [`Script`] lists.
     #[default]
     Environment,
-    /// By the variables and, as ElasticJob's scripts, by one more argument at the end:
+    /// By environment variables and, as for scripts of ElasticJob, by one more argument at the end:
     /// [`ShardingContext::to_java_json`], byte for byte. For [`Script::shell`] it is `$1`.
     Argument,
     /// Not at all, for programs that do not distinguish items.
     None,
 }
 
-/// A job that runs a program, once per item and fire.
+/// A job that runs a program for each item and fire.
 ///
-/// The environment is that of this process, and unless [`context`](Self::context) says otherwise:
+/// The program gets the environment of this process, and these variables unless
+/// [`context`](Self::context) disables them:
 ///
-/// | variable | holds |
+/// | variable | value |
 /// |---|---|
-/// | `EJOB_JOB_NAME` | the name of the job |
-/// | `EJOB_TASK_ID` | the task id, as ElasticJob writes it |
-/// | `EJOB_SHARDING_TOTAL_COUNT` | how many items the job has |
-/// | `EJOB_JOB_PARAMETER` | the job's parameter, empty if it has none |
-/// | `EJOB_REQUEST_PARAMETER` | the parameter of the request that the run answers; absent without one |
+/// | `EJOB_JOB_NAME` | name of the job |
+/// | `EJOB_TASK_ID` | task id, as ElasticJob writes it |
+/// | `EJOB_SHARDING_TOTAL_COUNT` | number of items of the job |
+/// | `EJOB_JOB_PARAMETER` | parameter of the job; empty if it has none |
+/// | `EJOB_REQUEST_PARAMETER` | parameter of the manual request; absent if it has none |
 /// | `EJOB_SHARDING_ITEM` | the item, from 0 |
-/// | `EJOB_SHARDING_PARAMETER` | the item's parameter; absent if it has none |
-/// | `EJOB_FIRE_TIME` | the scheduled time, `2024-02-29T12:00:10Z` |
-/// | `EJOB_FIRST_FIRE_TIME` | the time of the first fire, if the run stands for several; else absent |
-/// | `EJOB_FIRE_COUNT` | the number of fires that the run stands for, 1 if only its own |
+/// | `EJOB_SHARDING_PARAMETER` | parameter of the item; absent if it has none |
+/// | `EJOB_FIRE_TIME` | scheduled fire time, `2024-02-29T12:00:10Z` |
+/// | `EJOB_FIRST_FIRE_TIME` | first fire that the run stands for; absent if it is the only one |
+/// | `EJOB_FIRE_COUNT` | number of fires that the run stands for, at least 1 |
 /// | `EJOB_SOURCE` | `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL` |
-/// | `EJOB_INSTANCE` | the instance that runs it |
-/// | `EJOB_FENCING_TOKEN` | the token to hand to the store with every effect |
+/// | `EJOB_INSTANCE` | instance of the run |
+/// | `EJOB_FENCING_TOKEN` | fencing token, to be sent to the store with every effect |
 /// | `EJOB_IDEMPOTENCY_KEY` | the same for all runs of one fire of the item |
-/// | `EJOB_EXECUTION_ID` | another for every run |
-/// | `EJOB_ATTEMPT` | which attempt of the run this is, from 1 |
+/// | `EJOB_EXECUTION_ID` | unique for every run |
+/// | `EJOB_ATTEMPT` | number of the attempt of the run, from 1 |
 ///
-/// Standard input is empty. Standard output and error are logged line by line, 1 000 lines of at most 8 KiB per run unless
-/// [`max_logged_lines`](Self::max_logged_lines) says otherwise; their last 20 lines, at most 4 KiB, are in the error of a run
-/// that fails. A status other than 0 is a failure, and so is an end by a signal.
+/// Standard input is empty. Standard output and error are logged line by line, at most 1 000 lines
+/// of 8 KiB per run; [`max_logged_lines`](Self::max_logged_lines) changes the number. The last 20
+/// lines, at most 4 KiB, are in the error of a failed run. A status other than 0 is a failure, and
+/// so is an end by a signal.
 ///
-/// # When a run ends
-/// The program gets a process group of its own. When the run is cancelled or its time is over, the
-/// group gets `SIGTERM`, and what is alive of it after the [`grace`](Self::grace) gets `SIGKILL`.
-/// When the future is dropped the group is killed at once: by a lost session, or because
-/// [`Registration::shutdown_grace`](lite::Registration::shutdown_grace), 1 s unless it was set, was
-/// shorter.
+/// # End of a run
+/// The program has its own process group. If the run is cancelled or times out, the group gets
+/// `SIGTERM`. Processes that are alive after the [`grace`](Self::grace) get `SIGKILL`.
 ///
-/// A run ends with its process group. When the program ends by itself, the rest of the group has up
-/// to 1 s to close the output, and is then ended likewise. Zombies do not count. A program that is
-/// to stay begins a session of its own (`setsid`).
+/// If the future is dropped, the group is killed at once. That happens when the session is lost, or
+/// when [`Registration::shutdown_grace`](lite::Registration::shutdown_grace) (default 1 s) is
+/// shorter than the grace.
 ///
-/// # When the worker is killed
+/// A run ends with its process group. If the program ends by itself, the rest of the group has up
+/// to 1 s to close the output, and is then ended in the same way. Zombies do not count. A process
+/// that must survive the run begins its own session (`setsid`).
+///
+/// # If the worker is killed
 /// On Linux, with a [`launcher`](Self::launcher), the script is killed with its worker, unless it
-/// [outlives](Self::outlives_worker) it. Without a launcher, and on other systems, it goes on,
-/// beside the run that takes over: guard its effects by `EJOB_FENCING_TOKEN`.
+/// [outlives](Self::outlives_worker) the worker. Without a launcher, and on other systems, it runs
+/// on beside the run that takes over: guard its effects by `EJOB_FENCING_TOKEN`.
 ///
 /// # Examples
 /// ```
@@ -100,10 +103,12 @@ pub enum ScriptContext {
 /// # Ok::<(), job_types::Invalid>(())
 /// ```
 ///
-/// # Example: through a shell
+/// # Example: a shell command
 /// ```
 /// // Parameters are variables: they never become part of the command.
-/// let script = job_types::Script::shell(r#"grep -c "$EJOB_SHARDING_PARAMETER" /var/log/orders | tee "/tmp/$EJOB_SHARDING_ITEM""#);
+/// let script = job_types::Script::shell(
+///     r#"grep -c "$EJOB_SHARDING_PARAMETER" /var/log/orders | tee "/tmp/$EJOB_SHARDING_ITEM""#,
+/// );
 /// ```
 #[derive(Clone)]
 pub struct Script {
@@ -120,7 +125,8 @@ pub struct Script {
 }
 
 impl Script {
-    /// Returns a job that runs a program, without a shell. A name without a slash is looked for in `PATH`.
+    /// Returns a job that runs a program, without a shell. A name without a slash is searched in
+    /// `PATH`.
     #[must_use]
     pub fn new(program: impl Into<String>) -> Self {
         Self {
@@ -137,22 +143,25 @@ impl Script {
         }
     }
 
-    /// Splits a command line into the program and its arguments, as a POSIX shell does, and runs it without a shell.
+    /// Splits a command line into the program and its arguments, as a POSIX shell does, and returns
+    /// a job that runs it without a shell.
     ///
-    /// Words are separated by blanks, tabs and line breaks. Single quotes keep everything as it is; in double quotes a
-    /// backslash keeps `$`, `` ` ``, `"`, `\` and a line break from meaning anything, elsewhere any character. A word that
-    /// begins with `#` begins a comment. Nothing else is special: no variables, wildcards, pipes or redirections.
-    /// ElasticJob splits in another way: it leaves quotes around arguments with blanks.
+    /// Words are separated by blanks, tabs and line breaks. Single quotes protect all characters. A
+    /// backslash protects `$`, `` ` ``, `"`, `\` and a line break within double quotes, and any
+    /// character outside of quotes. A word that begins with `#` begins a comment. Nothing else is
+    /// special: no variables, wildcards, pipes or redirections. ElasticJob splits differently: it
+    /// leaves quotes around arguments with blanks.
     ///
     /// # Errors
-    /// [`Invalid`] if there is no program, or a quote has no end.
+    /// [`Invalid`] if the line has no program or an unclosed quote.
     ///
     /// # Examples
     /// ```
     /// use job_types::Script;
     ///
     /// let script = Script::parse(r#"report.sh -x 'a b' "it's" c\ d $HOME"#)?;
-    /// assert_eq!(script.argv().collect::<Vec<_>>(), ["report.sh", "-x", "a b", "it's", "c d", "$HOME"]);
+    /// let words: Vec<_> = script.argv().collect();
+    /// assert_eq!(words, ["report.sh", "-x", "a b", "it's", "c d", "$HOME"]);
     /// # Ok::<(), job_types::Invalid>(())
     /// ```
     pub fn parse(line: &str) -> Result<Self, Invalid> {
@@ -166,7 +175,7 @@ impl Script {
         Ok(Self { args: words.collect(), ..Self::new(program) })
     }
 
-    /// Returns a job that hands a command to `/bin/sh -c`, with `ejob` as `$0`.
+    /// Returns a job that passes a command to `/bin/sh -c`, with `ejob` as `$0`.
     #[must_use]
     pub fn shell(command: impl Into<String>) -> Self {
         Self { args: vec!["-c".into(), command.into(), "ejob".into()], ..Self::new("/bin/sh") }
@@ -179,55 +188,57 @@ impl Script {
         self
     }
 
-    /// Sets a variable of the environment. Those of the table above win.
+    /// Sets an environment variable. The variables of the table above take precedence.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: SecretText) -> Self {
         self.env.insert(name.into(), value);
         self
     }
 
-    /// Sets whether the script has the environment of this process. Default yes, as ElasticJob's scripts have. Variables that begin
-    /// with `EJOB_` are never handed on: they tell the worker its own credentials.
+    /// Controls whether the script inherits the environment of this process. Default yes, as in
+    /// ElasticJob.
+    ///
+    /// Variables that begin with `EJOB_` are never inherited: they may hold credentials of the
+    /// worker.
     #[must_use]
     pub fn inherits_environment(self, inherits: bool) -> Self {
         Self { inherits, ..self }
     }
 
-    /// Sets the directory that the script runs in. Default that of this process.
+    /// Sets the working directory of the script. Default is the one of this process.
     #[must_use]
     pub fn directory(self, directory: impl Into<PathBuf>) -> Self {
         Self { directory: Some(directory.into()), ..self }
     }
 
-    /// Sets how long the script has to end when it is asked to, before it is killed. Default 5 s.
+    /// Sets the time from `SIGTERM` to `SIGKILL`. Default 5 s.
     #[must_use]
     pub fn grace(self, grace: Duration) -> Self {
         Self { grace, ..self }
     }
 
-    /// Sets how many lines of output are logged per run. Default 1 000.
+    /// Sets the maximum number of logged output lines per run. Default 1 000.
     #[must_use]
     pub fn max_logged_lines(self, max_logged: u64) -> Self {
         Self { max_logged, ..self }
     }
 
-    /// Sets how the script learns what it is to do. Default by its environment.
+    /// Sets the way in which the script gets its context. Default [`ScriptContext::Environment`].
     #[must_use]
     pub fn context(self, context: ScriptContext) -> Self {
         Self { context, ..self }
     }
 
-    /// Sets the launcher, by which the script ends with a worker that is killed (on Linux). Default
-    /// none.
+    /// Sets the launcher, which ends the script if the worker is killed (on Linux). Default none.
     #[must_use]
     pub fn launcher(self, launcher: ScriptLauncher) -> Self {
         Self { launcher: Some(launcher), ..self }
     }
 
-    /// Sets whether the script goes on if the worker is killed, although there is a
+    /// Controls whether the script survives a killed worker in spite of a
     /// [`launcher`](Self::launcher). Default no.
     ///
-    /// Cancellations, timeouts and a shutdown of the worker end the script as before.
+    /// Cancellations, timeouts and a shutdown of the worker still end the script.
     #[must_use]
     pub fn outlives_worker(self, outlives_worker: bool) -> Self {
         Self { outlives_worker, ..self }
@@ -238,7 +249,7 @@ impl Script {
         std::iter::once(self.program.as_str()).chain(self.args.iter().map(String::as_str))
     }
 
-    /// Looks up everything that the environment refers to, to find what leads nowhere before a run does.
+    /// Checks that all references of the environment can be resolved, before a run needs them.
     ///
     /// # Errors
     /// [`ScriptError::Environment`] names the variable and the reference.
@@ -256,14 +267,14 @@ impl Script {
         })
     }
 
-    /// Returns the launcher of the runs, if they have one.
-    fn launched_by(&self) -> Option<&ScriptLauncher> {
+    /// Returns the launcher, if the runs use one.
+    fn effective_launcher(&self) -> Option<&ScriptLauncher> {
         let has_launcher = cfg!(target_os = "linux") && !self.outlives_worker;
         self.launcher.as_ref().filter(|_| has_launcher)
     }
 
     fn start(&self, context: &ShardingContext) -> Result<Process, ScriptError> {
-        let launcher = self.launched_by();
+        let launcher = self.effective_launcher();
         let mut command = match launcher {
             Some(launcher) => launcher.command(&self.program),
             None => Command::new(&self.program),
@@ -276,7 +287,7 @@ impl Script {
         if !self.inherits {
             command.env_clear();
         }
-        for name in environment::of_the_worker() {
+        for name in environment::worker_variables() {
             command.env_remove(name);
         }
         for variable in self.secrets() {
@@ -309,7 +320,7 @@ impl Script {
             let Some((stdout, stderr)) = streams else { return };
             tokio::join!(output.copy("stdout", stdout), output.copy("stderr", stderr));
         };
-        let ended = self.until_the_end(context, &mut process, read).await?;
+        let ended = self.wait_and_end(context, &mut process, read).await?;
         let (program, tail) = (self.program.clone(), output.tail());
         match ended {
             Some(status) if status.success() => Ok(()),
@@ -318,8 +329,10 @@ impl Script {
         }
     }
 
-    /// Returns how the process ended; `None` if the run was cancelled.
-    async fn until_the_end(
+    /// Waits for the end of the program or the cancellation, and ends the whole process group.
+    ///
+    /// Returns the status of the program; `None` if the run was cancelled.
+    async fn wait_and_end(
         &self,
         context: &ShardingContext,
         process: &mut Process,
@@ -345,11 +358,11 @@ impl Script {
             }
         };
         if ended.is_some() && !has_read {
-            has_read = tokio::time::timeout(LAST_OUTPUT, &mut read).await.is_ok();
+            has_read = tokio::time::timeout(OUTPUT_LINGER, &mut read).await.is_ok();
         }
         {
             let mut end = std::pin::pin!(process.end(self.grace));
-            // Its output is read meanwhile, or a full pipe would keep it from ending.
+            // The output is still read, because a full pipe could keep the script from ending.
             loop {
                 tokio::select! {
                     biased;
@@ -359,8 +372,8 @@ impl Script {
             }
         }
         if !has_read {
-            // A process that has left the group may keep the streams open for good.
-            let _ = tokio::time::timeout(LAST_OUTPUT, &mut read).await;
+            // A process that has left the group may keep the streams open forever.
+            let _ = tokio::time::timeout(OUTPUT_LINGER, &mut read).await;
         }
         Ok(ended)
     }
@@ -373,7 +386,7 @@ impl Job for Script {
     }
 }
 
-/// Neither the arguments nor the environment: both may hold secrets.
+/// Shows neither the arguments nor the environment, because both may hold secrets.
 impl fmt::Debug for Script {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Script").field("program", &self.program).finish_non_exhaustive()

@@ -1,17 +1,17 @@
-//! What a script prints: line by line to the log, bounded, and its end kept for the error.
+//! Output of a script: logged line by line within bounds, with its end kept for the error.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// What is kept of one line.
+/// Maximum length of a line, in bytes; the rest is dropped.
 const MAX_LINE_BYTES: usize = 8 * 1024;
-/// How much of the end is kept for the error.
+/// Maximum number of last lines, and of their bytes, that are kept for the error.
 const MAX_TAIL_LINES: usize = 20;
 const MAX_TAIL_BYTES: usize = 4 * 1024;
 
-/// The output of one run, of both streams together.
+/// Output of one run, from both streams.
 #[derive(Debug)]
 pub(super) struct Output {
     max_logged: u64,
@@ -30,25 +30,25 @@ impl Output {
         Self { max_logged, state: Mutex::default() }
     }
 
-    /// Reads a stream to its end. What cannot be read is no concern of the run.
+    /// Reads a stream to its end. A read error ends it, without an effect on the run.
     pub(super) async fn copy(&self, stream: &'static str, mut from: impl AsyncRead + Unpin) {
         let (mut buffer, mut line) = (vec![0; 4 * 1024], Vec::new());
         while let Ok(n @ 1..) = from.read(&mut buffer).await {
             let mut rest = &buffer[..n];
             while let Some(at) = rest.iter().position(|byte| *byte == b'\n') {
-                keep(&mut line, &rest[..at]);
-                self.line(stream, &line);
+                append_bounded(&mut line, &rest[..at]);
+                self.add_line(stream, &line);
                 line.clear();
                 rest = &rest[at + 1..];
             }
-            keep(&mut line, rest);
+            append_bounded(&mut line, rest);
         }
         if !line.is_empty() {
-            self.line(stream, &line);
+            self.add_line(stream, &line);
         }
     }
 
-    fn line(&self, stream: &'static str, line: &[u8]) {
+    fn add_line(&self, stream: &'static str, line: &[u8]) {
         let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.n_lines += 1;
@@ -57,10 +57,10 @@ impl Output {
         } else if state.n_lines == self.max_logged + 1 {
             tracing::warn!(max_lines = self.max_logged, "more script output is not logged");
         }
-        state.keep(&text);
+        state.push_tail(&text);
     }
 
-    /// Returns the last lines, in order; empty if nothing was printed.
+    /// Returns the last lines, in order; empty without output.
     pub(super) fn tail(&self) -> String {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         Vec::from_iter(state.tail.iter().map(String::as_str)).join("\n")
@@ -68,19 +68,19 @@ impl Output {
 }
 
 impl State {
-    fn keep(&mut self, line: &str) {
+    fn push_tail(&mut self, line: &str) {
         let line = &line[..line.floor_char_boundary(MAX_TAIL_BYTES / 2)];
         self.tail_bytes += line.len();
         self.tail.push_back(line.to_owned());
         while self.tail.len() > MAX_TAIL_LINES || self.tail_bytes > MAX_TAIL_BYTES {
-            let gone = self.tail.pop_front();
-            self.tail_bytes -= gone.map_or(0, |gone| gone.len());
+            let dropped = self.tail.pop_front();
+            self.tail_bytes -= dropped.map_or(0, |dropped| dropped.len());
         }
     }
 }
 
-/// Appends what there is room for.
-fn keep(line: &mut Vec<u8>, more: &[u8]) {
+/// Appends bytes to a line, up to its maximum length.
+fn append_bounded(line: &mut Vec<u8>, more: &[u8]) {
     let room = MAX_LINE_BYTES - line.len();
     line.extend_from_slice(&more[..more.len().min(room)]);
 }
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn lines_are_told_apart_wherever_the_reads_end() {
+    async fn lines_are_split_independently_of_reads() {
         let long = "x".repeat(5_000);
         let rows = [
             ("nothing", String::new(), String::new()),
@@ -111,12 +111,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_text_is_shown_as_far_as_it_is() {
+    async fn invalid_utf8_is_replaced() {
         assert_eq!(tail_of(b"a\xffb\n").await, "a\u{fffd}b");
     }
 
     #[tokio::test]
-    async fn the_end_is_kept_and_it_is_small() {
+    async fn tail_has_the_last_lines_within_its_bounds() {
         let many: String = (0..1_000).map(|n| format!("line {n}\n")).collect();
         let tail = tail_of(many.as_bytes()).await;
         assert_eq!(tail.lines().count(), MAX_TAIL_LINES);

@@ -1,4 +1,4 @@
-//! The process of a run, started by a launcher or by the worker itself.
+//! Process of a run, started by a launcher or by the worker itself.
 
 use std::io;
 use std::process::ExitStatus;
@@ -9,7 +9,7 @@ use tokio::process::{ChildStderr, ChildStdout, Command};
 use super::group::Group;
 use super::launched::Launched;
 
-/// A script and everything that it starts. Dropping it kills the whole process group.
+/// A script and its descendants. Dropping it kills the whole process group.
 #[derive(Debug)]
 pub(super) enum Process {
     Group(Group),
@@ -17,7 +17,7 @@ pub(super) enum Process {
 }
 
 impl Process {
-    /// Takes the streams that the script writes to.
+    /// Takes the output streams of the script.
     pub(super) fn take_output(&mut self) -> Option<(ChildStdout, ChildStderr)> {
         let child = match self {
             Self::Group(group) => group.child(),
@@ -34,10 +34,10 @@ impl Process {
         }
     }
 
-    /// Waits for the end of the script itself, not of what it has started.
+    /// Waits for the end of the script itself, not of its descendants.
     ///
     /// # Cancel safety
-    /// The future can be dropped and called for again.
+    /// If the future is dropped, the method can be called again.
     pub(super) async fn wait(&mut self) -> io::Result<ExitStatus> {
         match self {
             Self::Group(group) => group.wait().await,
@@ -45,7 +45,7 @@ impl Process {
         }
     }
 
-    /// Ends what is alive of the run: `SIGTERM`, and `SIGKILL` after the grace.
+    /// Ends all live processes of the run: `SIGTERM`, and `SIGKILL` after the grace.
     pub(super) async fn end(&mut self, grace: Duration) {
         match self {
             Self::Group(group) => group.end(grace).await,
@@ -55,7 +55,7 @@ impl Process {
 }
 
 impl Process {
-    /// Starts a program in a process group of its own.
+    /// Starts a program in its own process group.
     pub(super) fn start(command: Command) -> io::Result<Self> {
         Group::start(command).map(Self::Group)
     }

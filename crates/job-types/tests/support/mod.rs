@@ -1,4 +1,4 @@
-//! A job on a scheduler with a registry in memory, and what came of its runs.
+//! Runs jobs on a scheduler with a registry in memory, and returns their outcomes.
 
 #[path = "../../../lite/tests/support/log.rs"]
 mod log;
@@ -12,18 +12,18 @@ use reg_center::MemoryRegistry;
 
 pub(crate) use log::Log;
 
-/// More than any test needs.
+/// Longer than any test takes.
 const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Waits for something with a deadline.
+/// Awaits a future, and panics after the deadline.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, future).await {
         Ok(value) => value,
-        Err(_) => panic!("waited for {what}, in vain"),
+        Err(_) => panic!("waited for {what} longer than {DEADLINE:?}"),
     }
 }
 
-/// One scheduler on a registry of its own.
+/// One scheduler with its own registry.
 pub(crate) struct Stage {
     pub(crate) registry: MemoryRegistry,
     pub(crate) scheduler: Scheduler,
@@ -37,14 +37,14 @@ impl Stage {
         Self { registry, scheduler: scheduler.life("1").build().unwrap() }
     }
 
-    /// Registers a job and waits until it takes part.
+    /// Registers a job and waits until the instance has joined it.
     pub(crate) async fn join(&self, registration: Registration) -> JobHandle {
         let handle = registration.await.unwrap();
         within("joining", handle.joined()).await.unwrap();
         handle
     }
 
-    /// Runs a job once and returns how its only item ended, with what was logged meanwhile.
+    /// Runs a job once, and returns the outcome of its only item and the log.
     pub(crate) async fn run(job: impl Job) -> (Outcome, String) {
         Self::run_with(one_item(), job, |registration| registration).await
     }
@@ -63,7 +63,7 @@ impl Stage {
     }
 }
 
-/// Asks for a run and waits until the end of the first item is recorded.
+/// Requests a run, and waits until the first item is completed.
 pub(crate) async fn run_once(handle: &JobHandle) -> Outcome {
     let mut events = handle.events();
     handle.trigger().await.unwrap();
@@ -73,12 +73,12 @@ pub(crate) async fn run_once(handle: &JobHandle) -> Outcome {
                 return outcome;
             }
         }
-        panic!("the job ended before its run");
+        panic!("the job ended before its run was completed");
     })
     .await
 }
 
-/// A job that runs on request, with parameters.
+/// Returns the configuration of a job of one item with parameters and without a schedule.
 pub(crate) fn one_item() -> JobConfig {
     JobBuilder::new("sj", 1)
         .job_parameter("x=1&y")

@@ -1,4 +1,4 @@
-//! Which files belong to an item, and how many lines they have.
+//! Assignment of files to items, and the count of their lines.
 
 use std::fs;
 use std::io;
@@ -26,7 +26,7 @@ pub(crate) fn count_item(root: &Path, item: u32, total: u32) -> io::Result<Vec<F
     Ok(counts)
 }
 
-/// Returns all files in ascending order, links left out.
+/// Returns all files in ascending order, without links.
 fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     let mut folders = vec![root.to_owned()];
@@ -46,11 +46,12 @@ fn files_below(root: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn relative(root: &Path, file: &Path) -> String {
-    let inside = file.strip_prefix(root).expect("it was found below the root");
+    let inside = file.strip_prefix(root).expect("every file was found below the root");
     inside.to_string_lossy().replace(std::path::MAIN_SEPARATOR, "/")
 }
 
-/// FNV-1a: every process, of whatever version, must put a file into the same item.
+/// Returns the FNV-1a hash. It is stable across versions, because every process must assign a file
+/// to the same item.
 fn stable_hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)

@@ -1,10 +1,12 @@
-//! A worker process: counts the lines of all files in a folder, one shard of the files per sharding item.
+//! A worker process that counts the lines of all files in a folder, one part of the files per
+//! sharding item.
 //!
 //! ```text
-//! cargo run --example line_count -- --registry zk://127.0.0.1:2181/lines --dir crates --instance worker-1
+//! cargo run --example line_count -- --registry zk://127.0.0.1:2181/lines --dir crates
 //! ```
-//! Start it as often as you like, kill what you like: every file is counted under exactly one accepted token. What
-//! makes that true beyond the scheduler is [`store`], which refuses late writers: the recipe for your own store.
+//! Start any number of workers and kill any of them: every file is counted under exactly one
+//! accepted token. The scheduler alone cannot guarantee that. The module [`store`] rejects late
+//! writers, and shows how your own store can.
 
 mod count;
 mod options;
@@ -22,12 +24,13 @@ use reg_center_zookeeper::ZookeeperCenter;
 use tokio::signal::unix::{SignalKind, signal};
 use worker::Worker;
 
-/// How long items may go on after a signal to end.
+/// Time that items have to end after a signal to end.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(10);
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // The log goes to the standard error; the standard output is for the protocol.
+    // The standard output is reserved for the protocol lines, so the log goes to the standard
+    // error.
     tracing_subscriber::fmt().with_writer(std::io::stderr).init();
     match run(Options::parse()).await {
         Ok(()) => ExitCode::SUCCESS,
@@ -48,7 +51,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error + Send + Sync>> {
         .description("counts the lines of every file in a folder")
         .build()?;
     scheduler.schedule(config, worker).await?;
-    asked_to_end().await?;
+    wait_for_signal().await?;
     for report in scheduler.shutdown(SHUTDOWN_DEADLINE).await {
         eprintln!("{}: deregistered: {}, {:?}", report.job, report.deregistered, report.items);
     }
@@ -57,7 +60,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error + Send + Sync>> {
 }
 
 /// Waits for SIGTERM or ctrl-c.
-async fn asked_to_end() -> std::io::Result<()> {
+async fn wait_for_signal() -> std::io::Result<()> {
     let mut terminate = signal(SignalKind::terminate())?;
     tokio::select! {
         biased;

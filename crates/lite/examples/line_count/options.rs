@@ -8,29 +8,29 @@ use reg_center_zookeeper::{OptionsError, ZookeeperOptions};
 
 /// Counts the lines of every file in a folder, as one of any number of workers.
 ///
-/// Says one line per event on its standard output and runs until SIGTERM or ctrl-c.
+/// Prints one line per event on its standard output and runs until SIGTERM or ctrl-c.
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
-    /// Where the workers meet: zk://host:port[,host:port][/namespace]
+    /// Registry of the workers: zk://host:port[,host:port][/namespace]
     #[arg(long, value_name = "URL", value_parser = registry_url)]
     pub(crate) registry: String,
-    /// The folder whose files are counted
+    /// Folder whose files are counted
     #[arg(long, value_parser = folder)]
     pub(crate) dir: PathBuf,
-    /// Where the results go, the same for all workers [default: line-count-results beside DIR]
+    /// Folder of the results, the same for all workers [default: line-count-results beside DIR]
     #[arg(long)]
     pub(crate) out: Option<PathBuf>,
-    /// The name of this worker in the results [default: worker-PID]
+    /// Name of this worker in the results [default: worker-PID]
     #[arg(long, value_name = "NAME", value_parser = word, hide_default_value = true,
         default_value_t = format!("worker-{}", std::process::id()))]
     pub(crate) instance: String,
-    /// How many parts the files are divided into
+    /// Number of sharding items
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) items: u32,
-    /// How long to rest between reading the files of an item and writing its result
+    /// Pause between reading the files of an item and writing its result
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 0)]
     pub(crate) hold_item_ms: u64,
-    /// After how long without contact the others take over
+    /// Session timeout: time without contact after which other workers take over
     #[arg(long, value_name = "MILLISECONDS", default_value_t = 5_000)]
     pub(crate) session_timeout_ms: u64,
 }
@@ -43,7 +43,7 @@ impl Options {
         Ok(options)
     }
 
-    /// Returns the absolute path of the results.
+    /// Returns the absolute path of the results folder.
     pub(crate) fn out(&self) -> Result<PathBuf, String> {
         let beside = || self.dir.with_file_name("line-count-results");
         let out = self.out.clone().unwrap_or_else(beside);
@@ -61,14 +61,14 @@ fn registry_url(text: &str) -> Result<String, String> {
     ZookeeperOptions::parse_url(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
-/// The absolute path, so that "beside" means something for `.` too.
+/// Returns the absolute path, so that `.` has a parent folder for the results.
 fn folder(text: &str) -> Result<PathBuf, String> {
     let path = Path::new(text).canonicalize().map_err(|error| error.to_string())?;
-    if path.is_dir() { Ok(path) } else { Err("it is no folder".to_owned()) }
+    if path.is_dir() { Ok(path) } else { Err("not a folder".to_owned()) }
 }
 
-/// Names stand between blanks in the logs.
+/// Returns a name without blanks, because blanks separate the fields of the logs.
 fn word(text: &str) -> Result<String, String> {
     let is_word = !text.is_empty() && !text.contains(char::is_whitespace);
-    if is_word { Ok(text.to_owned()) } else { Err("a name has no blanks".to_owned()) }
+    if is_word { Ok(text.to_owned()) } else { Err("valid is a name without blanks".to_owned()) }
 }

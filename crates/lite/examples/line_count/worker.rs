@@ -1,4 +1,4 @@
-//! The job: one item is one part of the files.
+//! The job: each item is one part of the files.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::count::{FileCount, count_item};
 use crate::options::Options;
 use crate::store::{Begin, FencedStore, ItemResult, Verdict};
 
-/// Counts the files of the items that it is given.
+/// Job that counts the files of its items.
 #[derive(Debug)]
 pub(crate) struct Worker {
     folder: PathBuf,
@@ -35,14 +35,14 @@ impl Worker {
         Ok(blocking(move || count_item(&folder, item, total)).await?)
     }
 
-    /// Rests, so that there is time to be killed in.
-    async fn rest(&self, context: &ShardingContext) -> Result<(), JobError> {
+    /// Waits before the write, so that a test can kill the process in between.
+    async fn hold(&self, context: &ShardingContext) -> Result<(), JobError> {
         #[expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
-        let rest = tokio::time::sleep(self.hold);
+        let hold = tokio::time::sleep(self.hold);
         tokio::select! {
             biased;
             () = context.cancelled() => Err("cancelled before the result was written".into()),
-            () = rest => Ok(()),
+            () = hold => Ok(()),
         }
     }
 }
@@ -54,15 +54,17 @@ impl Job for Worker {
         let (total, source) = (context.sharding_total_count(), context.source());
         let store = self.store.clone();
         match blocking(move || store.begin(item, token)).await? {
-            Begin::Open => say(&format!("item-started item={item} token={token} source={source}")),
-            Begin::Done => return say(&format!("item-skipped item={item}")),
-            Begin::Stale => return say(&format!("item-rejected item={item} token={token}")),
+            Begin::Open => {
+                print(&format!("item-started item={item} token={token} source={source}"))
+            }
+            Begin::Done => return print(&format!("item-skipped item={item}")),
+            Begin::Stale => return print(&format!("item-rejected item={item} token={token}")),
         }?;
         let files = self.count(item, total).await?;
         for FileCount { path, lines } in &files {
-            say(&format!("file-counted item={item} path={path} lines={lines}"))?;
+            print(&format!("file-counted item={item} path={path} lines={lines}"))?;
         }
-        self.rest(&context).await?;
+        self.hold(&context).await?;
         let result = ItemResult {
             item,
             token,
@@ -74,25 +76,25 @@ impl Job for Worker {
         let (n_files, n_lines) = (result.files.len(), result.lines());
         let store = self.store.clone();
         match blocking(move || store.write(&result)).await? {
-            Verdict::Accepted => {
-                say(&format!("item-done item={item} token={token} files={n_files} lines={n_lines}"))
-            }
-            Verdict::Rejected => say(&format!("item-rejected item={item} token={token}")),
+            Verdict::Accepted => print(&format!(
+                "item-done item={item} token={token} files={n_files} lines={n_lines}"
+            )),
+            Verdict::Rejected => print(&format!("item-rejected item={item} token={token}")),
         }
     }
 }
 
-/// Does file work off the threads that run the futures.
+/// Runs file operations on the blocking pool, not on the threads of the futures.
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> io::Result<T> + Send + 'static,
 ) -> io::Result<T> {
-    #[expect(clippy::disallowed_methods, reason = "an application may block where it is allowed")]
+    #[expect(clippy::disallowed_methods, reason = "an application may use the blocking pool")]
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|panic| Err(io::Error::other(panic)))
 }
 
-/// Says one line on the standard output, at once.
-fn say(line: &str) -> Result<(), JobError> {
+/// Prints one line on the standard output and flushes it.
+fn print(line: &str) -> Result<(), JobError> {
     let mut out = io::stdout().lock();
     writeln!(out, "{line}")?;
     Ok(out.flush()?)

@@ -1,4 +1,4 @@
-//! The dump port: one request line, one answer.
+//! The dump port: each connection sends one request line and receives one answer.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -16,7 +16,7 @@ use super::{Checked, DumpOptions};
 use crate::seams::{Seams, until};
 use crate::{Error, Result};
 
-/// A port at which dumps are answered, until this is dropped or the scheduler is aborted.
+/// A port that answers requests for dumps until this value is dropped or the scheduler is aborted.
 #[must_use = "the port is closed once this is dropped"]
 pub struct DumpListener {
     address: SocketAddr,
@@ -24,7 +24,7 @@ pub struct DumpListener {
 }
 
 impl DumpListener {
-    /// Binds the port and answers from then on.
+    /// Binds the port and starts to answer.
     pub(crate) async fn open(
         options: DumpOptions,
         seams: Seams,
@@ -56,7 +56,8 @@ impl DumpListener {
         Ok(Self { address, _closes: closed.drop_guard() })
     }
 
-    /// Returns the address that it listens at, with its port if the operating system has chosen it.
+    /// Returns the listening address, with the port that the operating system chose if the options
+    /// say 0.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.address
@@ -87,7 +88,7 @@ impl Answering {
         let DumpOptions { deadline, max_bytes, .. } = self.checked.options;
         let job = job_of(line, self.checked.job.as_ref())?;
         let Seams { clock, registry, .. } = &self.seams;
-        // The rest is for the request, and for writing the answer or the error.
+        // The remaining quarter is for reading the request and writing the answer.
         let limit = deadline / 4 * 3;
         let read_by = clock.monotonic().saturating_add(limit);
         let read = until(&**clock, read_by, dump(&**registry, &job, max_bytes)).await;

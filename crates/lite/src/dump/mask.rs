@@ -1,17 +1,18 @@
-//! Addresses are nobody's business who reads a dump: each is replaced by a name of its own.
+//! Masking of addresses in dumps: each IPv4 address is replaced by a short name.
 
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
-/// The names that addresses have been given: `ip1`, `ip2` and so on, in the order in which they appear.
+/// Names of the addresses, `ip1`, `ip2` and so on, in the order of their first appearance.
 #[derive(Debug, Default)]
 pub(super) struct Mask(BTreeMap<Ipv4Addr, usize>);
 
 impl Mask {
     /// Replaces every IPv4 address in a text by its name.
     ///
-    /// Differs: Java 2.1.5 takes `192.168.0.12` for `192.168.0.1` and a `2`, and both releases replace the beginning of a
-    /// longer address in a line where the shorter one appears as well, so that part of it stays legible.
+    /// Differs: Java 2.1.5 reads `192.168.0.12` as `192.168.0.1` and a `2`. Both Java releases also
+    /// replace the beginning of a longer address in a line that contains the shorter one, so that a
+    /// part of it stays legible.
     pub(super) fn apply(&mut self, text: &str) -> String {
         let mut masked = String::with_capacity(text.len());
         let (mut rest, mut after_digit) = (text, false);
@@ -30,7 +31,7 @@ impl Mask {
     }
 }
 
-/// Returns the address that a text begins with, and its length.
+/// Returns the address at the beginning of a text, and its length in bytes.
 fn address_at(text: &str) -> Option<(Ipv4Addr, usize)> {
     let mut dots = 0;
     let end = text.find(|c: char| {
@@ -46,7 +47,7 @@ fn address_at(text: &str) -> Option<(Ipv4Addr, usize)> {
 mod tests {
     use super::*;
 
-    /// What the classes of both releases answer to the same text, where that is no defect of theirs.
+    /// The expected texts are the answers of the Java classes, except where Java has a defect.
     #[test]
     fn each_address_has_one_name_as_with_java() {
         let rows = [

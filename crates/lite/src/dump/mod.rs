@@ -1,4 +1,4 @@
-//! The dump port: what the registry holds of a job, as text, for people and for the Java client.
+//! The dump port: the nodes of a job as text, for operators and for the Java client.
 
 mod listener;
 mod mask;
@@ -14,13 +14,13 @@ pub use listener::DumpListener;
 
 use crate::Result;
 
-/// How [`Scheduler::listen_for_dumps`](crate::Scheduler::listen_for_dumps) answers.
+/// Options of [`Scheduler::listen_for_dumps`](crate::Scheduler::listen_for_dumps).
 ///
 /// | option | default |
 /// |---|---|
 /// | [`on_port`](Self::on_port), [`at`](Self::at) | the loopback address 127.0.0.1 |
 /// | [`job`](Self::job) | none: a request has to name its job |
-/// | [`max_connections`](Self::max_connections) | 4 |
+/// | [`job`](Self::job) | none: each request must name its job |
 /// | [`deadline`](Self::deadline) | 10 s |
 /// | [`max_bytes`](Self::max_bytes) | 16 MiB |
 ///
@@ -28,7 +28,7 @@ use crate::Result;
 /// ```
 /// use lite::DumpOptions;
 ///
-/// // What Java 3.x calls a snapshot port, for all jobs, and what Java 2.1.5 calls a monitor port, for one.
+/// // Java 3.x calls the port of all jobs a snapshot port. 2.1.5 has a monitor port for one job.
 /// let all_jobs = DumpOptions::on_port(9888);
 /// let one_job = DumpOptions::at("10.0.0.7:9889".parse()?).job("report");
 /// # Ok::<(), std::net::AddrParseError>(())
@@ -43,14 +43,15 @@ pub struct DumpOptions {
 }
 
 impl DumpOptions {
-    /// Listens on this port of 127.0.0.1, so that only processes of this host can ask. 0 is any free port.
+    /// Listens on this port of 127.0.0.1, so that only processes on this host can connect. With 0
+    /// the operating system chooses a free port.
     #[must_use]
     pub fn on_port(port: u16) -> Self {
         Self::at(SocketAddr::from((Ipv4Addr::LOCALHOST, port)))
     }
 
-    /// Listens at this address. Whoever can connect to it can read everything that the registry holds of any job,
-    /// passwords in its configuration included: nobody is asked who they are.
+    /// Listens on this address. There is no authentication: every client that can connect can read
+    /// all nodes of any job, including passwords in its configuration.
     #[must_use]
     pub fn at(address: SocketAddr) -> Self {
         Self {
@@ -62,31 +63,33 @@ impl DumpOptions {
         }
     }
 
-    /// Says which job a request means that names none, as requests to Java 2.1.5 do: `dump`, in any case.
+    /// Sets the job for requests that name none. Requests to Java 2.1.5 are such: `dump` in any
+    /// letter case.
     #[must_use]
     pub fn job(mut self, name: impl Into<String>) -> Self {
         self.job = Some(name.into());
         self
     }
 
-    /// Sets the number of open connections, at least 1. If all are taken, the oldest one that has not sent its request is
-    /// closed for the next; if all are being answered, the next waits.
+    /// Sets the maximum number of open connections, at least 1. If all are in use, the next
+    /// connection closes the oldest one that has not sent its request. If all are being answered,
+    /// the next connection waits.
     #[must_use]
     pub fn max_connections(mut self, max: usize) -> Self {
         self.max_connections = max;
         self
     }
 
-    /// Sets how long one exchange may take, from the connection to the last byte of the answer; then the connection is
-    /// closed. The request has at most 5 s of it. If the registry takes more than three quarters of it, the answer is an
-    /// error.
+    /// Sets the limit of one exchange, from the connection to the last byte of the answer. After it
+    /// the connection is closed. The request may take at most 5 s of it. If the registry takes more
+    /// than three quarters of it, the answer is an error.
     #[must_use]
     pub fn deadline(mut self, deadline: Duration) -> Self {
         self.deadline = deadline;
         self
     }
 
-    /// Sets how long an answer may be, in bytes. A job that has more is answered with an error that says so.
+    /// Sets the maximum length of an answer in bytes. A longer dump is answered with an error.
     #[must_use]
     pub fn max_bytes(mut self, max: usize) -> Self {
         self.max_bytes = max;
@@ -102,7 +105,7 @@ impl DumpOptions {
     }
 }
 
-/// Options whose values can be used.
+/// Options that were validated.
 #[derive(Clone, Debug)]
 struct Checked {
     options: DumpOptions,

@@ -1,23 +1,23 @@
-//! What is asked for: one line.
+//! The request line of the dump port.
 
 use std::time::Duration;
 
 use coordination::{InvalidName, JobName};
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncReadExt, BufReader};
 
-/// The longest request: `dump@` and the longest name of a job, with room to spare.
+/// Maximum length of a request in bytes: `dump@` and the longest job name, with room to spare.
 const MAX_LINE: u64 = 1_024;
 
-/// A request that cannot be answered. What it says goes to whoever has asked.
+/// A request that cannot be answered. The text is sent to the client.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Refused {
     #[error("the request is {0:?}; valid is `dump@` and the name of a job")]
     Unknown(String),
     #[error(
-        "the request is `dump`, and no job was chosen for it here; valid is `dump@` and the name of a job"
+        "the request is `dump`, and no job was chosen for it in this process; valid is `dump@` and the name of a job"
     )]
     NoJob,
-    #[error("{0:?} is no name of a job: {1}")]
+    #[error("{0:?} is not a valid job name: {1}")]
     Name(String, InvalidName),
     #[error("the registry has no job {0}")]
     Absent(JobName),
@@ -29,7 +29,7 @@ pub(super) enum Refused {
     NoFeed(JobName),
 }
 
-/// Reads one line, with or without its end.
+/// Reads one line, with or without its line end.
 pub(super) async fn read_line(stream: impl AsyncRead + Unpin) -> std::io::Result<String> {
     let mut line = Vec::new();
     BufReader::new(stream.take(MAX_LINE)).read_until(b'\n', &mut line).await?;
@@ -37,7 +37,8 @@ pub(super) async fn read_line(stream: impl AsyncRead + Unpin) -> std::io::Result
     Ok(text.trim_end_matches(['\n', '\r']).to_owned())
 }
 
-/// Tells which job a line asks for: `dump@{job}` as with Java 3.x, or `dump` as with 2.1.5, which means `chosen`.
+/// Returns the job that a line requests: `dump@{job}` as with Java 3.x, or `dump` as with 2.1.5,
+/// which means `chosen`.
 pub(super) fn job_of(line: &str, chosen: Option<&JobName>) -> Result<JobName, Refused> {
     if line.eq_ignore_ascii_case("dump") {
         return chosen.cloned().ok_or(Refused::NoJob);
@@ -51,18 +52,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_line_names_its_job_or_says_what_is_wrong_with_it() {
+    fn request_names_a_job_or_is_rejected_with_the_reason() {
         let chosen = JobName::new("chosen").unwrap();
         let rows = [
             ("3.x", "dump@report", Ok("report")),
             ("a name that Java cannot ask for", "dump@a@b", Ok("a@b")),
             ("2.1.5", "dump", Ok("chosen")),
             ("2.1.5, in capitals", "DUMP", Ok("chosen")),
-            ("3.x is strict about it", "DUMP@report", Err("the request is \"DUMP@report\"")),
+            ("3.x accepts lower case only", "DUMP@report", Err("the request is \"DUMP@report\"")),
             ("nothing", "", Err("the request is \"\"; valid is `dump@`")),
             ("another word", "ruok", Err("the request is \"ruok\"")),
-            ("no name", "dump@", Err("\"\" is no name of a job")),
-            ("a path", "dump@a/b", Err("\"a/b\" is no name of a job")),
+            ("no name", "dump@", Err("\"\" is not a valid job name")),
+            ("a path", "dump@a/b", Err("\"a/b\" is not a valid job name")),
         ];
         for (case, line, expected) in rows {
             match (job_of(line, Some(&chosen)), expected) {
@@ -78,12 +79,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_request_ends_with_its_line_or_with_the_input_or_where_it_is_too_long() {
+    async fn request_ends_at_its_line_end_or_at_the_end_of_input_or_at_the_limit() {
         let long = "x".repeat(5_000);
         let rows = [
             ("a line", "dump@a\nmore", "dump@a".to_owned()),
-            ("of another system", "dump@a\r\n", "dump@a".to_owned()),
-            ("without its end", "dump@a", "dump@a".to_owned()),
+            ("a line of Windows", "dump@a\r\n", "dump@a".to_owned()),
+            ("without a line end", "dump@a", "dump@a".to_owned()),
             ("nothing", "", String::new()),
             ("too long", &long, "x".repeat(1_024)),
         ];

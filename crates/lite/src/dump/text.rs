@@ -1,4 +1,4 @@
-//! What a dump looks like: one line per node, as Java writes it.
+//! The text of a dump: one line per node, in the format of Java.
 
 use std::cmp::Ordering;
 
@@ -8,11 +8,13 @@ use reg_center::{Change, NodePath, RegistryCenter};
 use super::mask::Mask;
 use super::request::Refused;
 
-/// Returns the nodes of a job as text: a line `path | data` for each node below its root, parents first and children in
-/// descending order, with the addresses masked. Data of several lines stays as it is, and what is no text is replaced.
+/// Returns the nodes of a job as text: a line `path | data` for each node below its root.
 ///
-/// Everything is read at one moment of the registry. Java adds what its own copy of a node holds if that differs; there is
-/// no such copy here.
+/// Parents come first, children in descending order, and addresses are masked. Data of several
+/// lines stays as it is, and bytes that are not UTF-8 are replaced.
+///
+/// All nodes are read from one snapshot of the registry. Java also adds the data of its own cache
+/// if it differs; this function has no such cache.
 pub(super) async fn dump(
     registry: &dyn RegistryCenter,
     job: &JobName,
@@ -49,7 +51,7 @@ async fn snapshot(
                     return Err(Refused::TooLong { job: job.clone(), max: max_bytes });
                 }
             }
-            // Nothing changes before the snapshot is whole.
+            // The feed sends no changes before its snapshot is complete.
             Change::Put(_) | Change::Gone { .. } => {}
         }
     }
@@ -59,8 +61,8 @@ fn is_below(path: &NodePath, root: &NodePath) -> bool {
     path != root && path.below(root).is_some()
 }
 
-/// The order of a walk: a node before its children, and these in descending order of their names, as Java compares
-/// strings.
+/// Order of a depth-first walk: a node before its children, and children in descending order of
+/// their names, compared as Java compares strings.
 fn parents_first(left: &str, right: &str) -> Ordering {
     let mut pairs = (left.split('/'), right.split('/'));
     loop {
@@ -117,7 +119,7 @@ serverIp: ip1
     }
 
     #[tokio::test]
-    async fn what_cannot_be_dumped_is_named() {
+    async fn error_names_the_job_that_cannot_be_dumped() {
         let registry = job_with(&[("/job/config", "0123456789")]).await;
         let rows = [
             ("no job", "report", 10_000, "the registry has no job report"),

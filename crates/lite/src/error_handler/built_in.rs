@@ -1,4 +1,4 @@
-//! The handlers that every worker has: log, ignore, stop.
+//! The built-in error handlers: log, ignore, stop.
 
 use async_trait::async_trait;
 use coordination::Outcome;
@@ -6,33 +6,41 @@ use coordination::Outcome;
 use super::{ErrorHandler, FailedIn, Reaction, RunFailure};
 use crate::JobError;
 
-/// Logs failures at the level *error*, in the span of the run. The type `LOG`, and what a job has that chooses nothing.
+/// Logs failures at the level *error*, in the span of the run. Its type is `LOG`, the default of
+/// all jobs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct LogErrors;
 
-/// Does nothing about failures: they are in the records of the job, and in the log at the level *debug*. The type `IGNORE`.
+/// Ignores failures: they are only in the job's event records, and in the log at the level *debug*.
+/// Its type is `IGNORE`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IgnoreErrors;
 
-/// Logs a failure and stops the job here, until somebody has looked at it. The type `THROW`.
+/// Logs a failure and stops the job on this server until an operator resumes it. Its type is
+/// `THROW`.
 ///
-/// 1. At once, nothing of the job starts in this process any more. What runs goes on. Fires that come are recorded as missed,
-///    with the reason *paused*.
-/// 2. [`JobEvent::Stopped`](crate::JobEvent::Stopped) says why, and [`JobStatus::stopped`](crate::JobStatus::stopped) shows it.
-/// 3. The server is paused for the job in the registry, in the way in which an operator does it, with the name of the instance, that of
-///    the handler, the item and the fire, without the text of the error. Whoever asks there why the job does not run finds that.
+/// 1. At once this process starts no more items of the job. Runs in progress go on. Fires are
+///    recorded as missed, with the reason *paused*.
+/// 2. [`JobEvent::Stopped`](crate::JobEvent::Stopped) gives the reason, and
+///    [`JobStatus::stopped`](crate::JobStatus::stopped) shows it.
+/// 3. The registry shows the server as paused for the job, as after an operator's pause. The
+///    audited change names the instance, the handler, the item and the fire, but not the text of
+///    the error.
 ///
-/// Its items stay where they are. If the instance left the job instead, the item that fails would move to the next one, and stop one
-/// after the other. Other servers go on with their items, and a restart of the process changes nothing: the job goes on when the
-/// server is resumed for it, whatever of the pause this process has seen. Other instances of the job with the same address are paused
-/// too. While the pause cannot be written it is tried again each second; a shutdown waits for it as long as it may.
+/// The items of the instance stay assigned to it. If the instance left the job instead, the failing
+/// item would move to the next instance and stop one after the other. Other servers go on with
+/// their items. A restart of the process does not resume the job: an operator resumes the server
+/// for it, even if this process has not seen the pause. Other instances of the job with the same
+/// address are paused too. While the pause cannot be written, the write is retried each second, and
+/// a shutdown waits for it up to its deadline.
 ///
-/// In ElasticJob the handler of this name throws an exception in a thread of the pool, where nobody catches it.
+/// The handler of this name in ElasticJob throws an exception in a pool thread, where no code
+/// catches it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StopOnErrors;
 
 impl RunFailure {
-    /// Writes it to the log as an error.
+    /// Logs the failure as an error.
     pub(crate) fn log(&self) {
         let (attempt, error) = (self.attempts, self.error());
         if let FailedIn::After { listener, outcome, .. } = &self.failed_in {

@@ -1,4 +1,4 @@
-//! Which error handler a stored configuration chooses.
+//! Selection of the error handler by the stored configuration.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -7,15 +7,15 @@ use coordination::{InvalidConfig, JavaFields, JavaFields2, JobConfig};
 
 use super::{ErrorHandler, ErrorHandlers, HandlerSettings};
 
-/// What jobs have that choose nothing.
+/// Handler type of jobs whose configuration chooses none.
 const DEFAULT: &str = "LOG";
 
-/// What a configuration says about its error handler: with the properties that are for it, and no others.
+/// The handler that a configuration chooses, with the properties that its type reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Selection {
     pub(crate) name: String,
     properties: BTreeMap<String, String>,
-    /// A class of ElasticJob 2.1.5 that this worker does not have.
+    /// An exception handler class of ElasticJob 2.1.5 that this process does not have.
     pub(crate) unknown_class: Option<String>,
 }
 
@@ -42,7 +42,7 @@ impl Selection {
         }
     }
 
-    /// Makes the handler that was chosen.
+    /// Creates the chosen handler.
     pub(crate) fn make(
         &self,
         config: &JobConfig,
@@ -52,11 +52,11 @@ impl Selection {
         types.make(&self.name, &settings)
     }
 
-    /// Says that a class of 2.1.5 is not here.
+    /// Logs a warning if this process does not have the chosen class of 2.1.5.
     pub(crate) fn warn(&self) {
         if let Some(class) = &self.unknown_class {
             let used = self.name.as_str();
-            tracing::warn!(class, used, "this worker has no error handler of this class");
+            tracing::warn!(class, used, "this process has no error handler of this class");
         }
     }
 }

@@ -1,9 +1,9 @@
-//! Error handlers: who is told of runs that have failed, and what becomes of the job then.
+//! Error handlers: they receive failed runs and decide whether the job goes on.
 
 mod built_in;
 mod choice;
-mod clerk;
-mod desk;
+mod dispatcher;
+mod handler_worker;
 mod stop;
 mod types;
 
@@ -17,23 +17,26 @@ use crate::{JobError, RunReport};
 
 pub use built_in::{IgnoreErrors, LogErrors, StopOnErrors};
 pub(crate) use choice::Selection;
-pub(crate) use desk::{ErrorDesk, Rules};
+pub(crate) use dispatcher::{ErrorDispatcher, Rules};
 pub(crate) use stop::Stop;
 pub use types::{ErrorHandlerType, ErrorHandlers, HandlerSettings};
 
-/// Is told of runs of a job that have failed in this process.
+/// Receives failures of a job's runs in this process.
 ///
-/// | is told of | is not told of |
+/// | receives | does not receive |
 /// |---|---|
-/// | runs that end as *failed*, *timed out* or *panicked*, after their last attempt | runs that succeed |
-/// | listeners that fail before or after a run | runs that are *interrupted*: they are nobody's fault |
+/// | runs that fail, time out or panic, after the last attempt | runs that succeed |
+/// | listeners that fail before or after a run | runs that end as *interrupted* |
 ///
-/// Give a job its handlers with [`Registration::error_handler`](crate::Registration::error_handler), or let its stored configuration
-/// choose one by its [type](ErrorHandlers). Nothing waits for a handler: the end of a run is recorded meanwhile, and the next
-/// fire comes. Failures are handed on one after the other, in the order in which they happened; each call has
-/// [`Registration::error_handler_timeout`](crate::Registration::error_handler_timeout), 30 s by default, and its future is dropped
-/// then. If the handler fails, panics or is late, if 1024 failures of the job wait for it, or if the job has ended before, the failure
-/// is logged in its stead.
+/// Add handlers to a job with [`Registration::error_handler`](crate::Registration::error_handler),
+/// or let its stored configuration choose one by its [type](ErrorHandlers). The scheduler does not
+/// wait for a handler: meanwhile it records the end of the run and starts the next fire. Handlers
+/// receive failures one after the other, in the order in which they happened. Each call is limited
+/// by [`Registration::error_handler_timeout`](crate::Registration::error_handler_timeout), 30 s by
+/// default; then its future is dropped.
+///
+/// The scheduler logs the failure itself if the handler fails, panics or exceeds the limit. It also
+/// does if 1024 failures of the job already wait, or if the job ended before the handler was done.
 ///
 /// # Examples
 /// ```
@@ -45,7 +48,7 @@ pub use types::{ErrorHandlerType, ErrorHandlers, HandlerSettings};
 /// #[async_trait]
 /// impl ErrorHandler for Pager {
 ///     async fn handle(&self, failure: &RunFailure) -> Result<Reaction, JobError> {
-///         println!("wake somebody: {failure}");
+///         println!("call the engineer on duty: {failure}");
 ///         Ok(Reaction::GoOn)
 ///     }
 /// }
@@ -56,90 +59,93 @@ pub use types::{ErrorHandlerType, ErrorHandlers, HandlerSettings};
     note = "implement `lite::ErrorHandler` for a type, with `#[lite::async_trait]` above the `impl`"
 )]
 pub trait ErrorHandler: Send + Sync + 'static {
-    /// Returns the name of the handler in logs and records. The name of its type, unless it is implemented.
+    /// Returns the name of the handler in logs and records. By default it is the name of the Rust
+    /// type.
     fn name(&self) -> &str {
         std::any::type_name::<Self>()
     }
 
-    /// Deals with a failure at once, in the task that makes the decisions: it must be quick and not block. `None`, unless it is
-    /// implemented, leaves the failure to [`handle`](Self::handle).
+    /// Handles a failure at once, in the job's event loop: it must be quick and not block. `None`,
+    /// the default, leaves the failure to [`handle`](Self::handle).
     fn handle_now(&self, failure: &RunFailure) -> Option<Reaction> {
         let _ = failure;
         None
     }
 
-    /// Deals with a failure.
+    /// Handles a failure.
     ///
     /// # Errors
-    /// Any error is logged, and so is the failure. It must not hold secrets.
+    /// The scheduler logs the error and the failure. The error must not contain secrets.
     ///
     /// # Cancel safety
-    /// The future is dropped when its time is over.
+    /// The future is dropped at the limit of the call.
     async fn handle(&self, failure: &RunFailure) -> Result<Reaction, JobError>;
 
-    /// Is called when no more failures will come: the job has ended here, or another handler was chosen. Does nothing unless it
-    /// is implemented. It has as long as a call of [`handle`](Self::handle); a shutdown waits for it within its deadline.
+    /// Closes the handler. It is called when no more failures follow, because the job has ended in
+    /// this process or another handler was chosen. By default it does nothing. It has the same
+    /// limit as a call of [`handle`](Self::handle), and a shutdown waits for it within its
+    /// deadline.
     async fn close(&self) {}
 }
 
-/// What becomes of a job after a failure.
+/// Decision about a job after a failure.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Reaction {
-    /// It goes on.
+    /// The job goes on.
     #[default]
     GoOn,
-    /// It stops here: see [`StopOnErrors`].
+    /// The job stops on this server: see [`StopOnErrors`].
     StopJob,
 }
 
-/// A run that has failed, or a listener after a run.
+/// A failed run, or a failed listener after a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunFailure {
-    /// The run: its job, item, fire, token, times, outcome and error. If only a listener has failed after it, the outcome and
-    /// the error are those of the run nevertheless.
+    /// The run: its job, item, fire, token, times, outcome and error. If only a listener failed
+    /// after it, the outcome and the error are still those of the run.
     pub run: RunReport,
-    /// How often the job's code was called: 0 if a listener has failed before.
+    /// Number of calls of the job's code: 0 if a listener failed before.
     pub attempts: u32,
-    /// What has failed.
+    /// Code that failed.
     pub failed_in: FailedIn,
 }
 
-/// What has failed.
+/// Code that failed.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FailedIn {
     /// The job's code.
     #[default]
     Code,
-    /// A listener, before the job's code was called.
+    /// A listener before the run.
     Before {
-        /// Which one.
+        /// Name of the listener.
         listener: String,
     },
-    /// A listener, when the run had ended.
+    /// A listener after the run.
     After {
-        /// Which one.
+        /// Name of the listener.
         listener: String,
-        /// Whether it failed, panicked or timed out.
+        /// Outcome of the listener: failed, panicked or timed out.
         outcome: Outcome,
-        /// What it said.
+        /// Text of its error.
         error: String,
     },
 }
 
 impl RunFailure {
-    /// Returns what the error or panic said, with its causes. It is as long as the job's code has made it.
+    /// Returns the text of the error or panic, with its causes. Its length is not limited.
     #[must_use]
     pub fn error(&self) -> &str {
         match &self.failed_in {
             FailedIn::Code | FailedIn::Before { .. } => {
-                self.run.cause.as_deref().unwrap_or("no more is known")
+                self.run.cause.as_deref().unwrap_or("no error text")
             }
             FailedIn::After { error, .. } => error,
         }
     }
 
-    /// Returns how what has failed has ended.
+    /// Returns the outcome of the code that failed.
     #[must_use]
     pub fn outcome(&self) -> Outcome {
         match &self.failed_in {
@@ -148,7 +154,7 @@ impl RunFailure {
         }
     }
 
-    /// Returns what has happened in a few words, without the error: `item 3 failed for the fire of 2024-02-29T12:00:00Z`.
+    /// Returns a summary without the error: `item 3 failed for the fire of 2024-02-29T12:00:00Z`.
     #[must_use]
     pub fn summary(&self) -> String {
         let (item, fire, outcome) = (self.run.item, timestamp(self.run.fire), self.outcome());
@@ -164,7 +170,7 @@ impl RunFailure {
 }
 
 impl fmt::Display for RunFailure {
-    /// One line, unless the error has several.
+    /// Writes one line, or more if the error has more.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { run, attempts, .. } = self;
         let RunReport { job, instance, source, token, .. } = run;

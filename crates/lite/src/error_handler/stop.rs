@@ -1,4 +1,5 @@
-//! Stopping a job on this server, as an error handler wants it: held back here at once, and in the registry for everybody to see.
+//! Stop of a job on this server by an error handler: at once in this process, then as a pause in
+//! the registry.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,24 +16,26 @@ use crate::driver::Driver;
 use crate::inbox::{Answer, Answers};
 use crate::seams::Seams;
 
-/// How long to wait before asking a registry again that has not answered.
+/// Pause before the next request after the registry did not answer.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
-/// A job that an error handler has stopped here.
+/// State of a job that an error handler has stopped on this server.
 #[derive(Debug)]
 pub(crate) struct Stop {
-    /// Which handler, and what it was told.
+    /// The handler and the failure.
     pub(crate) reason: String,
-    /// Up to which revision the view must have come to show that the server was paused, once that is known.
+    /// Revision at which the registry shows the server as paused, once the write is known to have
+    /// happened.
     held_back: Option<Revision>,
-    /// The view has come so far: from now on the server's state in the registry is what holds the job back, or does not.
+    /// The view has reached that revision. From then on the server's state in the registry decides
+    /// whether the job is held back.
     is_shown: bool,
-    /// Resolves when the registry holds the job back, or nobody tries any more.
+    /// Resolves when the registry shows the pause, or when the attempts have ended.
     written: Option<oneshot::Receiver<()>>,
 }
 
 impl Driver {
-    /// Nothing starts here any more from now on.
+    /// Stops the job in this process: from now on no item starts.
     pub(crate) fn stop_job(&mut self, reason: String) {
         if self.state.stop.is_some() {
             return;
@@ -52,48 +55,51 @@ impl Driver {
 
     fn pause_of_server(&self, reason: String) -> StopJob {
         let instance = self.coordinator.instance();
-        let who = instance.map_or_else(|| self.lives.server().to_string(), ToString::to_string);
+        let who =
+            instance.map_or_else(|| self.incarnations.server().to_string(), ToString::to_string);
         let at_ms = self.seams.clock.wall().as_millisecond();
         let record = AuditRecord {
             id: format!("stop-{at_ms}-{:016x}", self.seams.randomness.next_u64()),
             at_ms,
-            who: sayable(&who),
-            why: sayable(&reason),
+            who: audit_text(&who),
+            why: audit_text(&reason),
             act: "pause".to_owned(),
-            target: format!("server {}", self.lives.server()),
+            target: format!("server {}", self.incarnations.server()),
         };
         StopJob {
             seams: self.seams.clone(),
             layout: self.coordinator.view().layout().clone(),
-            server: self.lives.server().clone(),
+            server: self.incarnations.server().clone(),
             record,
         }
     }
 
-    /// The registry holds the job back, or has until somebody resumed it.
+    /// Stores the revision at which the registry showed the pause, even if an operator has resumed
+    /// the server since.
     pub(crate) fn held_back(&mut self, revision: Revision) {
         if let Some(stop) = &mut self.state.stop {
             stop.held_back = Some(revision);
         }
     }
 
-    /// Returns true while an error handler's stop is not yet what the registry shows.
+    /// Returns true while an error handler's stop is not visible in the view.
     pub(crate) fn is_held_here(&self) -> bool {
         self.state.stop.as_ref().is_some_and(|stop| !stop.is_shown)
     }
 
-    /// Lets go as soon as the view is as new as the pause in the registry, so that who resumes the server there resumes the job:
-    /// also if the view has never shown the pause itself.
+    /// Removes the local stop as soon as the view is as new as the pause in the registry. Then an
+    /// operator who resumes the server resumes the job, even if the view has never shown the pause
+    /// itself.
     pub(crate) fn watch_stop(&mut self) {
         let Some(stop) = &mut self.state.stop else { return };
         let view = self.coordinator.view();
-        let server = view.server_state(self.lives.server());
+        let server = view.server_state(self.incarnations.server());
         let is_held_back = matches!(server, Some(ServerState::Paused | ServerState::Disabled));
         let was_shown = stop.is_shown;
         stop.is_shown |= stop.held_back.is_some_and(|revision| view.revision() >= revision);
         let lets_go = stop.is_shown && !was_shown && !self.state.paused_by_program;
         if stop.is_shown && !is_held_back {
-            tracing::info!("the job was resumed");
+            tracing::info!("the job was resumed on this server");
             self.state.stop = None;
         }
         if lets_go {
@@ -101,8 +107,8 @@ impl Driver {
         }
     }
 
-    /// Waits until the registry holds the job back that an error handler has stopped, at the latest until a time of the monotonic
-    /// clock.
+    /// Waits until the registry shows the pause of a stopped job, at most until `until` of the
+    /// monotonic clock.
     pub(crate) async fn finish_stop(&mut self, until: Duration) {
         let written = self.state.stop.as_mut().and_then(|stop| stop.written.take());
         let Some(written) = written else { return };
@@ -112,29 +118,30 @@ impl Driver {
     }
 }
 
-/// Pauses a server for a job, as an operator does.
+/// Write that pauses a server for a job, as an operator's pause does.
 struct StopJob {
     seams: Seams,
     layout: Layout,
     server: ServerIp,
-    /// What is written about it. By its id this pause is known again when the answer is lost: it is not written twice.
+    /// The audited change. Its id identifies this pause if the reply is lost, so that it is not
+    /// written twice.
     record: AuditRecord,
 }
 
-/// What has come of one attempt.
+/// Result of one attempt.
 enum Attempt {
-    /// The server is held back, or was by this pause: at this revision.
+    /// At this revision the server is paused or disabled, or was paused by this write.
     HeldBack(Revision),
-    /// Somebody else has changed something meanwhile, or what has become of it is to be read.
+    /// Another client changed a node meanwhile, or the revision of the write must be read.
     Again,
-    /// The registry has not answered as it should.
+    /// The registry did not answer, or returned an error that can pass.
     Unanswered(String),
-    /// Nobody can ask any more.
+    /// The registry centre was closed.
     Closed,
 }
 
 impl StopJob {
-    /// Tries until the server is held back, or the job has ended here.
+    /// Retries until the server is held back, or the job has ended in this process.
     async fn run(self, answers: Answers, done: oneshot::Sender<()>) {
         let revision = select! {
             biased;
@@ -142,10 +149,10 @@ impl StopJob {
             revision = self.until_it_is_held_back() => revision,
         };
         if let Some(revision) = revision {
-            // The driver is gone if the job has ended.
+            // If the driver is gone, the job has ended.
             answers.send(Answer::HeldBack { revision });
         }
-        // Nobody waits for it unless the job leaves.
+        // The receiver waits only while the job leaves.
         let _ = done.send(());
     }
 
@@ -161,7 +168,7 @@ impl StopJob {
             if std::mem::take(&mut was_answered) {
                 tracing::warn!(
                     error,
-                    "the server could not be paused in the registry, asking again"
+                    "the server could not be paused in the registry, retrying each second"
                 );
             }
             let pause = self.seams.clock.monotonic().saturating_add(RETRY_PAUSE);
@@ -174,7 +181,7 @@ impl StopJob {
         let server = match self.read(path(&NodeKind::Server(self.server.clone()))).await {
             Ok(Some(server)) => server,
             Ok(None) => {
-                // There will be one when this instance is registered again.
+                // The next registration of this instance creates it.
                 return Attempt::Unanswered("the server has no node".to_owned());
             }
             Err(failed) => return failed,
@@ -186,11 +193,11 @@ impl StopJob {
             Ok(audit) => audit,
             Err(failed) => return failed,
         };
-        // One that cannot be read is begun anew, as operators do.
+        // An unreadable audit log is replaced, as operator actions do.
         let log = audit.as_ref().and_then(|node| self.layout.read_audit(node).ok());
         let mut log = log.map(|log| log.value).unwrap_or_default();
         if let Some(audit) = audit.as_ref().filter(|_| log.has(&self.record.id)) {
-            // The answer was lost, and somebody has resumed the server since.
+            // The reply was lost, and an operator has resumed the server since.
             return Attempt::HeldBack(audit.stat.modified);
         }
         log.push(self.record.clone());
@@ -209,13 +216,13 @@ impl StopJob {
         let outcome = self.seams.detach(async move { registry.commit(txn).await });
         match outcome.await {
             Ok(Ok(TxnOutcome::Committed(committed))) => {
-                // Where it is not told, it is when the server is read again.
+                // Without a revision in the reply, the next attempt reads the server again.
                 committed.revision.map_or(Attempt::Again, Attempt::HeldBack)
             }
             Ok(Ok(TxnOutcome::Conflict(_))) => Attempt::Again,
-            // Whether it has happened shows when it is read again.
+            // The outcome is unknown; the next attempt reads it.
             Ok(Err(error)) => Attempt::failed(&error),
-            Err(_) => Attempt::Unanswered("the task is gone".to_owned()),
+            Err(_) => Attempt::Unanswered("the write task was dropped".to_owned()),
         }
     }
 
@@ -233,14 +240,15 @@ impl Attempt {
     }
 }
 
-/// Returns a text as a record of a change can hold it.
-fn sayable(text: &str) -> String {
-    let mut said = String::new();
+/// Returns a text that an audit record can store: without control characters, and of limited
+/// length.
+fn audit_text(text: &str) -> String {
+    let mut limited = String::new();
     for character in text.chars().filter(|character| !character.is_control()) {
-        if said.len() + character.len_utf8() > AuditRecord::MAX_TEXT_BYTES {
+        if limited.len() + character.len_utf8() > AuditRecord::MAX_TEXT_BYTES {
             break;
         }
-        said.push(character);
+        limited.push(character);
     }
-    said
+    limited
 }

@@ -1,4 +1,4 @@
-//! The types of error handlers that a worker has, by name.
+//! The types of error handlers in this process, by name.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,15 @@ use coordination::{InvalidConfig, JobName};
 
 use super::{ErrorHandler, IgnoreErrors, LogErrors, StopOnErrors};
 
-/// Makes error handlers of one type, for jobs whose stored configuration names it.
+/// Creates error handlers of one type, for jobs whose stored configuration names it.
 ///
 /// # Examples
 /// ```
 /// use std::sync::Arc;
 ///
-/// use lite::{ErrorHandler, ErrorHandlerType, ErrorHandlers, HandlerSettings, IgnoreErrors, InvalidConfig};
+/// use lite::{
+///     ErrorHandler, ErrorHandlerType, ErrorHandlers, HandlerSettings, IgnoreErrors, InvalidConfig,
+/// };
 ///
 /// struct Quiet;
 ///
@@ -33,57 +35,66 @@ use super::{ErrorHandler, IgnoreErrors, LogErrors, StopOnErrors};
 /// assert_eq!(types.names().collect::<Vec<_>>(), ["IGNORE", "LOG", "QUIET", "THROW"]);
 /// ```
 pub trait ErrorHandlerType: Send + Sync + 'static {
-    /// Returns the name that configurations choose it by. The class of an exception handler of ElasticJob 2.1.5 can be one.
+    /// Returns the name by which configurations choose the type. It can be the class of an
+    /// exception handler of ElasticJob 2.1.5.
     fn name(&self) -> &str;
 
-    /// Returns true if handlers of this type are made of the property of this name. Only those are among the
-    /// [settings](HandlerSettings::properties), and only when one of them changes is a handler made anew. All of them, unless it is
-    /// implemented.
+    /// Returns true if handlers of this type use a property. By default they use all.
+    ///
+    /// Only these properties are in the [settings](HandlerSettings::properties). Only a change of
+    /// one of them creates a new handler.
     fn reads(&self, property: &str) -> bool {
         let _ = property;
         true
     }
 
-    /// Makes a handler for a job. It must be quick and do nothing outside of this process.
+    /// Creates a handler for a job. It must be quick and have no effect outside of this process.
     ///
     /// # Errors
-    /// [`InvalidConfig`] names the property that cannot be used, and what would be valid. It never shows a secret.
+    /// [`InvalidConfig`] names the invalid property and the valid values. It must not contain a
+    /// secret.
     fn make(&self, settings: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig>;
 }
 
-/// What an error handler is made of. All of it stands in the registry: whoever can write there has written it, and whoever can
-/// read there has read it.
+/// Settings of an error handler. They are all stored in the registry, so its clients can read them,
+/// and clients with write access can set them.
 #[derive(Clone, Copy, Debug)]
 pub struct HandlerSettings<'a> {
-    /// For which job.
+    /// The job.
     pub job: &'a JobName,
-    /// The properties of its configuration that the type [reads](ErrorHandlerType::reads), of `props` in ElasticJob 3.x; none in
-    /// 2.1.5.
+    /// The properties of the job's configuration that the type [reads](ErrorHandlerType::reads):
+    /// from `props` in ElasticJob 3.x, empty in 2.1.5.
     pub properties: &'a BTreeMap<String, String>,
 }
 
-/// The types of error handlers that a worker has.
+/// The types of error handlers in a process.
 ///
 /// | type | handler |
 /// |---|---|
 /// | `LOG` | [`LogErrors`] |
 /// | `IGNORE` | [`IgnoreErrors`] |
 /// | `THROW` | [`StopOnErrors`] |
-/// | any other | those that were [added](Self::with) |
+/// | any other | the type that was [added](Self::with) |
 ///
-/// The stored configuration of a job chooses by `jobErrorHandlerType` in ElasticJob 3.x, and by the class of the exception handler in
-/// 2.1.5. Without it, and with the default class of 2.1.5, that is `LOG`. A type of 3.x that this worker does not have is
-/// an error when the job is registered; if it comes up later, [`JobEvent::ConfigRejected`](crate::JobEvent::ConfigRejected) says so and the
-/// handler that was there stays; a handler that could not be made is tried again after 1 s, 2 s and so on up to 5 minutes. A class of 2.1.5 that this worker does not have is logged as a warning, and `LOG` is used, as Java
-/// does with a class that it cannot find.
+/// The stored configuration of a job chooses by `jobErrorHandlerType` in ElasticJob 3.x, and by the
+/// class of the exception handler in 2.1.5. Without a choice, and with the default class of 2.1.5,
+/// the type is `LOG`.
+///
+/// A type of 3.x that this process does not have is an error at the registration of the job. If it
+/// is chosen later, [`JobEvent::ConfigRejected`](crate::JobEvent::ConfigRejected) reports it and
+/// the former handler stays. A handler that could not be created is retried after 1 s, 2 s and so
+/// on up to 5 minutes.
+///
+/// If this process does not have a class of 2.1.5, it logs a warning and uses `LOG`, as Java does
+/// with a class that it cannot find.
 #[derive(Clone)]
 pub struct ErrorHandlers {
-    /// Shared by all copies, of which each job of a process has one.
+    /// Shared, because each job of a process has a copy.
     types: Arc<BTreeMap<String, Arc<dyn ErrorHandlerType>>>,
 }
 
 impl ErrorHandlers {
-    /// Adds a type, or replaces that of the same name.
+    /// Adds a type, or replaces the type of the same name.
     #[must_use]
     pub fn with(mut self, handler_type: impl ErrorHandlerType) -> Self {
         let types = Arc::make_mut(&mut self.types);
@@ -100,7 +111,7 @@ impl ErrorHandlers {
         self.types.contains_key(name)
     }
 
-    /// Returns true if a type reads a property. A bug in it does not keep the handler from being made.
+    /// Returns true if a type reads a property. If its `reads` panics, the property is passed too.
     pub(crate) fn reads(&self, name: &str, property: &str) -> bool {
         let handler_type = self.types.get(name);
         handler_type.is_some_and(|handler_type| {
@@ -108,7 +119,7 @@ impl ErrorHandlers {
         })
     }
 
-    /// Makes a handler of a type.
+    /// Creates a handler of a type.
     ///
     /// # Errors
     /// [`InvalidConfig`] if there is no such type, a setting cannot be used, or the type panics.
@@ -122,7 +133,7 @@ impl ErrorHandlers {
             let valid = format!("one of {}, or none", names.join(", "));
             return Err(InvalidConfig::new("error_handler", format!("{name:?}"), valid));
         };
-        // It is the user's code, and would take the job's decisions with it.
+        // The type is user code: its panic must not end the job's event loop.
         let made = catch_unwind(AssertUnwindSafe(|| handler_type.make(settings)));
         made.unwrap_or_else(|_| {
             let valid = "settings at which the type of this name does not panic";
@@ -147,7 +158,7 @@ impl fmt::Debug for ErrorHandlers {
     }
 }
 
-/// A type whose handlers have no settings.
+/// A built-in type whose handlers have no settings.
 struct BuiltIn(&'static str, fn() -> Arc<dyn ErrorHandler>);
 
 impl ErrorHandlerType for BuiltIn {

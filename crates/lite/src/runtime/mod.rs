@@ -1,15 +1,15 @@
-//! Jobs that are made at run time, from templates that this process offers: found, joined and left without anybody's asking.
+//! Runtime jobs: this process joins and leaves jobs that operators create from its templates.
 //!
-//! A *keeper* listens to the list of such jobs and has a *caretaker* for each one that this process may take. The list only
-//! says where to look: what a job is stands with the job, and a caretaker goes by that alone. Nothing that could not be read
-//! counts as gone.
+//! A *watcher* follows the index of such jobs and starts a *worker* for each job that this process
+//! may join. The index is only a hint: a worker decides by the nodes of the job. A job that could
+//! not be read does not count as removed.
 
-mod caretaker;
-mod keeper;
-mod life;
-mod patience;
+mod backoff;
+mod generation;
 mod status;
 mod template;
+mod watcher;
+mod worker;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -21,46 +21,50 @@ use tokio::sync::mpsc;
 use crate::scheduler::Inner;
 use crate::{Error, Result};
 
-pub(crate) use life::{Life, LifeGuard, Outlived};
-pub(crate) use patience::Patience;
-pub(crate) use status::Board;
+pub(crate) use backoff::Backoff;
+pub(crate) use generation::{Generation, GenerationGuard, NotAdmitted};
+pub(crate) use status::RuntimeJobStates;
 pub use status::{RuntimeJob, RuntimeJobState};
 pub use template::{NewJob, Template};
 
-/// How many jobs that were made at run time a process takes, unless it says otherwise.
+/// Default of the maximum number of runtime jobs of a process.
 pub(crate) const DEFAULT_MAX_JOBS: usize = 1_000;
 
-/// What a scheduler knows about jobs that are made at run time.
+/// Runtime jobs of a scheduler.
 pub(crate) struct Runtime {
-    /// Which labels this process takes; `None` for all.
+    /// Labels that this process accepts; `None` for all.
     pub(crate) labels: Option<BTreeSet<Label>>,
-    /// How many jobs it takes.
+    /// Maximum number of jobs.
     pub(crate) max_jobs: usize,
-    /// Where each job stands.
-    pub(crate) board: Board,
+    /// State of each job in this process.
+    pub(crate) job_states: RuntimeJobStates,
     offered: Mutex<Offered>,
 }
 
-/// The templates that this process offers, and who is told of new ones.
+/// The templates that this process offers, and the watcher that receives new ones.
 #[derive(Default)]
 struct Offered {
     templates: BTreeMap<TemplateName, Arc<Template>>,
     /// `None` before the first template.
-    keeper: Option<mpsc::UnboundedSender<keeper::Message>>,
+    watcher: Option<mpsc::UnboundedSender<watcher::Message>>,
 }
 
 impl Runtime {
-    pub(crate) fn new(labels: Option<BTreeSet<Label>>, max_jobs: usize, board: Board) -> Self {
-        Self { labels, max_jobs, board, offered: Mutex::default() }
+    pub(crate) fn new(
+        labels: Option<BTreeSet<Label>>,
+        max_jobs: usize,
+        job_states: RuntimeJobStates,
+    ) -> Self {
+        Self { labels, max_jobs, job_states, offered: Mutex::default() }
     }
 
-    /// Returns a template that this process offers.
+    /// Returns a template of this process.
     fn template(&self, name: &TemplateName) -> Option<Arc<Template>> {
         self.offered.lock().templates.get(name).cloned()
     }
 }
 
-/// Adds a template, and begins to look for jobs with the first one.
+/// Adds a template, and starts the watcher with the first one.
 pub(crate) fn offer(scheduler: &Arc<Inner>, template: Template) -> Result<()> {
     if scheduler.closing.is_cancelled() {
         return Err(Error::ShutDown);
@@ -71,14 +75,14 @@ pub(crate) fn offer(scheduler: &Arc<Inner>, template: Template) -> Result<()> {
         return Err(Error::AlreadyOffered { template: name });
     }
     offered.templates.insert(name, Arc::new(template));
-    let keeper = offered.keeper.get_or_insert_with(|| keeper::start(scheduler));
-    // It is gone if the registry centre was closed: then there is nothing to look for.
-    let _ = keeper.send(keeper::Message::Offered);
+    let watcher = offered.watcher.get_or_insert_with(|| watcher::start(scheduler));
+    // If the watcher is gone, the registry centre was closed and there are no jobs to find.
+    let _ = watcher.send(watcher::Message::Offered);
     Ok(())
 }
 
 impl Inner {
-    /// Forgets a job that was removed, once it has ended here.
+    /// Removes the handle of a removed job, once the job has ended in this process.
     fn forget(&self, name: &JobName) {
         let mut jobs = self.jobs.lock();
         if matches!(jobs.by_name.get(name), Some(Some(handle)) if handle.has_ended()) {

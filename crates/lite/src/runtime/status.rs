@@ -1,4 +1,4 @@
-//! Where the jobs stand that were made at run time, as far as this process is concerned.
+//! States of the runtime jobs in this process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,76 +10,79 @@ use parking_lot::Mutex;
 
 use crate::EventSubscriber;
 
-/// A job that was made at run time, and where it stands in this process.
+/// A runtime job and its state in this process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RuntimeJob {
-    /// Which job.
+    /// The job.
     pub job: JobName,
-    /// The template that it was made from; `None` if that cannot be read.
+    /// The template of the job; `None` if it cannot be read.
     pub template: Option<TemplateName>,
     /// Its label, if it has one.
     pub label: Option<Label>,
-    /// Where it stands.
+    /// State of the job in this process.
     pub state: RuntimeJobState,
 }
 
-/// Where a job that was made at run time stands in this process. Each change is told once, to the log and to
+/// State of a runtime job in this process. Each change is published once, to the log and to
 /// [`EventSubscriber::on_runtime_job`].
 ///
-/// | state | what happens next |
+/// | state | next |
 /// |---|---|
-/// | `NoTemplate` | nothing, until the template is offered here |
-/// | `OtherLabel` | nothing: the job is for others |
-/// | `Starting` | it is read and registered |
-/// | `Running` | it takes part; see [`Scheduler::job`](crate::Scheduler::job) |
-/// | `Refused` | it is tried again when its configuration changes, and, unless that cannot be read or is of another dialect, from time to time |
-/// | `Left` | nothing in this process, until the job is made anew |
-/// | `Removed` | it is forgotten |
+/// | `NoTemplate` | nothing, until this process offers the template |
+/// | `OtherLabel` | nothing: the job is for processes with another label |
+/// | `Starting` | the job is read and registered |
+/// | `Running` | this process takes part; see [`Scheduler::job`](crate::Scheduler::job) |
+/// | `Refused` | a retry when the configuration changes, and mostly after a delay |
+/// | `Left` | nothing in this process, until the job is created again |
+/// | `Removed` | the process drops its state |
+///
+/// `Refused` has no retry after a delay if the configuration cannot be read or has another dialect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RuntimeJobState {
-    /// This process does not offer its template.
+    /// This process does not offer the template of the job.
     NoTemplate,
-    /// This process takes other labels.
+    /// This process accepts other labels.
     OtherLabel,
-    /// It is being read and registered.
+    /// The job is being read and registered.
     Starting,
-    /// It takes part here.
+    /// This process takes part in the job.
     Running,
-    /// It cannot take part here for now.
+    /// This process cannot take part in the job for now.
     Refused {
-        /// Why: the configuration, the template's code, the registration, or the limit of jobs.
+        /// The cause: the configuration, the template's code, the registration, or the limit of
+        /// jobs.
         reason: String,
     },
-    /// It has ended here while it goes on elsewhere: an operator took this instance out.
+    /// The job has ended in this process and goes on elsewhere: an operator removed this instance.
     Left,
-    /// It was removed from the registry.
+    /// The job was removed from the registry.
     Removed,
 }
 
 impl fmt::Display for RuntimeJobState {
-    /// Says in a few words where the job stands.
+    /// Writes a short description of the state.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoTemplate => f.write_str("its template is not offered here"),
+            Self::NoTemplate => f.write_str("this process does not offer its template"),
             Self::OtherLabel => f.write_str("it is for processes with another label"),
             Self::Starting => f.write_str("starting"),
             Self::Running => f.write_str("running"),
             Self::Refused { reason } => write!(f, "refused: {reason}"),
-            Self::Left => f.write_str("ended here"),
+            Self::Left => f.write_str("ended in this process"),
             Self::Removed => f.write_str("removed"),
         }
     }
 }
 
-/// Where each job stands, and who is told of changes.
-pub(crate) struct Board {
+/// States of the runtime jobs, and the subscribers of their changes.
+pub(crate) struct RuntimeJobStates {
     jobs: Mutex<BTreeMap<JobName, RuntimeJob>>,
     subscribers: Vec<Arc<dyn EventSubscriber>>,
 }
 
-impl Board {
+impl RuntimeJobStates {
     pub(crate) fn new(subscribers: Vec<Arc<dyn EventSubscriber>>) -> Self {
         Self { jobs: Mutex::default(), subscribers }
     }
@@ -88,7 +91,7 @@ impl Board {
         self.jobs.lock().values().cloned().collect()
     }
 
-    /// Notes where a job stands, and tells it if that is new.
+    /// Sets the state of a job, and publishes it if it has changed.
     pub(super) fn set(
         &self,
         job: &JobName,
@@ -101,23 +104,23 @@ impl Board {
             label: record.and_then(|record| record.label.clone()),
             state,
         };
-        if let Some(news) = self.note(now) {
-            self.tell(&news);
+        if let Some(change) = self.store(now) {
+            self.publish(&change);
         }
     }
 
-    /// Returns what is worth telling.
-    fn note(&self, mut now: RuntimeJob) -> Option<RuntimeJob> {
+    /// Stores the state of a job, and returns it if it is to be published.
+    fn store(&self, mut now: RuntimeJob) -> Option<RuntimeJob> {
         let mut jobs = self.jobs.lock();
         let before = jobs.get(&now.job);
         if now.state == RuntimeJobState::Removed {
-            // What it was is known from before, if anything is.
+            // The nodes are gone, so template and label come from the last known state.
             let before = jobs.remove(&now.job)?;
             (now.template, now.label) = (before.template, before.label);
             return Some(now);
         }
         let refused = |job: &RuntimeJob| matches!(job.state, RuntimeJobState::Refused { .. });
-        // Another attempt is worth a word only when it has come to an end.
+        // A retry is published only with its result, so that a refused job does not fill the log.
         let again = now.state == RuntimeJobState::Starting && before.is_some_and(refused);
         if again || before == Some(&now) {
             return None;
@@ -126,12 +129,12 @@ impl Board {
         Some(now)
     }
 
-    fn tell(&self, now: &RuntimeJob) {
+    fn publish(&self, now: &RuntimeJob) {
         log(now);
         for subscriber in &self.subscribers {
-            let told =
+            let called =
                 std::panic::catch_unwind(AssertUnwindSafe(|| subscriber.on_runtime_job(now)));
-            if told.is_err() {
+            if called.is_err() {
                 tracing::error!(job = %now.job, "event subscriber panicked");
             }
         }
@@ -143,17 +146,28 @@ fn log(RuntimeJob { job, template, label, state }: &RuntimeJob) {
     let label = label.as_ref().map(Label::as_str);
     match state {
         RuntimeJobState::NoTemplate => {
-            tracing::info!(%job, template, "runtime job left to others, which offer its template");
+            tracing::info!(
+                %job,
+                template,
+                "runtime job skipped, this process does not offer its template"
+            );
         }
         RuntimeJobState::OtherLabel => {
-            tracing::debug!(%job, template, label, "runtime job left to others, which take its label");
+            tracing::debug!(
+                %job,
+                template,
+                label,
+                "runtime job skipped, this process accepts other labels"
+            );
         }
         RuntimeJobState::Starting => tracing::debug!(%job, template, "runtime job found"),
-        RuntimeJobState::Running => tracing::info!(%job, template, label, "runtime job taken"),
+        RuntimeJobState::Running => tracing::info!(%job, template, label, "runtime job joined"),
         RuntimeJobState::Refused { reason } => {
             tracing::error!(%job, template, reason, "runtime job refused");
         }
-        RuntimeJobState::Left => tracing::info!(%job, template, "runtime job ended here"),
+        RuntimeJobState::Left => {
+            tracing::info!(%job, template, "runtime job ended in this process")
+        }
         RuntimeJobState::Removed => tracing::info!(%job, template, "runtime job removed"),
     }
 }

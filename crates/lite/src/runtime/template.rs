@@ -1,4 +1,4 @@
-//! Templates: code under a name, for jobs that somebody makes at run time.
+//! Templates: code under a name, from which operators create jobs at run time.
 
 use std::fmt;
 use std::panic::AssertUnwindSafe;
@@ -6,19 +6,20 @@ use std::sync::Arc;
 
 use coordination::{JobConfig, JobName, Label, TemplateName, TemplateRecord};
 
-use super::Life;
-use crate::said::{panic_text, with_causes};
+use super::Generation;
+use crate::panic_text::{panic_text, with_causes};
 use crate::scheduler::Inner;
 use crate::{Job, JobError, Registration, Result};
 
 /// Makes the registration of a job from its stored configuration.
 type Make = dyn Fn(NewJob) -> Result<Registration, JobError> + Send + Sync;
 
-/// Code under a name, for jobs that are made at run time.
+/// Code under a name, from which jobs are created at run time.
 ///
-/// Somebody, `operations` for example, stores a configuration with the name of a template. Every process that
-/// [offers](crate::Scheduler::offer) that template then takes part in the job, and so does one that starts later, until the
-/// job is removed. The registry names code, and never has any: whoever can write to it can only have run what a process offers.
+/// An operator, or a program through the crate `operations`, stores a configuration with the name
+/// of a template. Every process that [offers](crate::Scheduler::offer) this template then takes
+/// part in the job until it is removed, even if the process starts later. The registry stores names
+/// of code, never code: a client with write access can only run code that a process offers.
 ///
 /// # Examples
 /// ```
@@ -48,17 +49,23 @@ pub struct Template {
 }
 
 impl Template {
-    /// Names a template, and says how a job is made of it.
+    /// Creates a template from its name and the function that makes its jobs.
     ///
-    /// `make` is called for each job of the template when this process takes it: at its start, when the job is made, and when
-    /// it was removed and made anew. It is not called when the configuration changes while the job runs: what is to follow
-    /// such changes is read from [`ShardingContext::config`](crate::ShardingContext::config) in each run. An error or a panic is
-    /// told as [`RuntimeJobState::Refused`](crate::RuntimeJobState::Refused), concerns this job alone, and is tried again when the
-    /// configuration changes, and after 1 s, 2 s and so on up to 5 minutes. It should not take long.
+    /// `make` is called for each job of the template when this process joins it: at the start of
+    /// the process, when the job is created, and when it was removed and created again. It should
+    /// not take long.
+    ///
+    /// `make` is not called when the configuration changes while the job runs. Read values that may
+    /// change from [`ShardingContext::config`](crate::ShardingContext::config) in each run.
+    ///
+    /// An error or a panic is reported as
+    /// [`RuntimeJobState::Refused`](crate::RuntimeJobState::Refused) and affects this job alone.
+    /// The call is retried when the configuration changes, and after 1 s, 2 s and so on up to 5
+    /// minutes.
     ///
     /// # Errors
-    /// [`Error::Name`](crate::Error::Name) if the name is blank, longer than 128 bytes, has blanks at its ends, or
-    /// control characters.
+    /// [`Error::Name`](crate::Error::Name) if the name is blank, longer than 128 bytes, has blanks
+    /// at its ends, or has control characters.
     pub fn new(
         name: &str,
         make: impl Fn(NewJob) -> Result<Registration, JobError> + Send + Sync + 'static,
@@ -66,15 +73,15 @@ impl Template {
         Ok(Self { name: TemplateName::new(name)?, make: Arc::new(make) })
     }
 
-    /// Returns its name.
+    /// Returns the name of the template.
     #[must_use]
     pub fn name(&self) -> &TemplateName {
         &self.name
     }
 
-    /// Makes the registration of a job, or says why that is not possible.
+    /// Makes the registration of a job, or returns the reason why that failed.
     pub(super) fn make(&self, new: NewJob) -> Result<Registration, String> {
-        let life = Arc::clone(&new.life);
+        let generation = Arc::clone(&new.generation);
         let made = std::panic::catch_unwind(AssertUnwindSafe(|| (self.make)(new)));
         let registration = match made {
             Ok(Ok(registration)) => registration,
@@ -83,7 +90,7 @@ impl Template {
                 return Err(format!("the template panicked: {}", panic_text(&*panic)));
             }
         };
-        match registration.is_of(&life) {
+        match registration.is_of(&generation) {
             true => Ok(registration),
             false => Err("the template returned the registration of another job".to_owned()),
         }
@@ -96,12 +103,12 @@ impl fmt::Debug for Template {
     }
 }
 
-/// A job that was made at run time and is about to be taken: what is known of it.
+/// A runtime job that this process is about to join.
 pub struct NewJob {
     scheduler: Arc<Inner>,
     config: JobConfig,
     record: TemplateRecord,
-    life: Arc<Life>,
+    generation: Arc<Generation>,
 }
 
 impl NewJob {
@@ -109,9 +116,9 @@ impl NewJob {
         scheduler: Arc<Inner>,
         config: JobConfig,
         record: TemplateRecord,
-        life: Arc<Life>,
+        generation: Arc<Generation>,
     ) -> Self {
-        Self { scheduler, config, record, life }
+        Self { scheduler, config, record, generation }
     }
 
     /// Returns the job's name.
@@ -120,21 +127,21 @@ impl NewJob {
         &self.config.job_name
     }
 
-    /// Returns the stored configuration as it is now. It can change while the job runs.
+    /// Returns the stored configuration at this moment. It can change while the job runs.
     #[must_use]
     pub fn config(&self) -> &JobConfig {
         &self.config
     }
 
-    /// Returns the label that the job was made with, if it has one.
+    /// Returns the label that the job was created with, if it has one.
     #[must_use]
     pub fn label(&self) -> Option<&Label> {
         self.record.label.as_ref()
     }
 
-    /// Says which code the job runs, and returns its registration, for options that are local to this process.
+    /// Sets the code of the job, and returns its registration for options of this process.
     pub fn run(self, job: impl Job) -> Registration {
-        Registration::of_runtime_job(self.scheduler, self.config, Arc::new(job), self.life)
+        Registration::of_runtime_job(self.scheduler, self.config, Arc::new(job), self.generation)
     }
 }
 

@@ -1,6 +1,8 @@
-//! Exact alarms: one thread of the process that sleeps through the last stretch before each.
+//! Exact alarms: one thread per process that sleeps through the last milliseconds before each
+//! alarm.
 //!
-//! Tokio's timer goes by milliseconds, and rounds up twice. The thread is started by the first alarm and stays.
+//! Tokio's timer has a resolution of a millisecond, and rounds up twice. The thread is started by
+//! the first alarm and stays.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -11,26 +13,27 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
-/// Somebody to wake, and when.
+/// A time, and the channel to wake at that time.
 struct Alarm {
     at: Instant,
     wake: oneshot::Sender<()>,
 }
 
-/// Where the thread is told of alarms; `None` until there is one.
-static CLERK: Mutex<Option<mpsc::Sender<Alarm>>> = Mutex::new(None);
+/// Sender of alarms to the thread; `None` before the first alarm.
+static ALARM_THREAD: Mutex<Option<mpsc::Sender<Alarm>>> = Mutex::new(None);
 
-/// Returns what is ready after `rest`. An error if there is no thread and none can be started.
+/// Returns a receiver that is ready after `rest`. It is an error if the thread does not run and
+/// cannot be started.
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 pub(super) fn set(rest: Duration) -> io::Result<oneshot::Receiver<()>> {
     let at = Instant::now() + rest;
     let (wake, woken) = oneshot::channel();
-    let mut clerk = CLERK.lock();
-    let thread = match &*clerk {
+    let mut alarm_thread = ALARM_THREAD.lock();
+    let thread = match &*alarm_thread {
         Some(thread) => thread,
-        None => clerk.insert(start()?),
+        None => alarm_thread.insert(start()?),
     };
-    // The thread ends when nobody can tell it of alarms any more.
+    // The thread runs as long as the static sender exists.
     let _ = thread.send(Alarm { at, wake });
     Ok(woken)
 }
@@ -43,7 +46,7 @@ fn start() -> io::Result<mpsc::Sender<Alarm>> {
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
 fn run(inbox: &mpsc::Receiver<Alarm>) {
-    // By time, and by number where several are due at the same one.
+    // Ordered by time. The number keeps alarms of the same time apart.
     let mut waiting: BTreeMap<(Instant, u64), oneshot::Sender<()>> = BTreeMap::new();
     for number in 0_u64.. {
         let next = match waiting.first_key_value() {
@@ -57,7 +60,7 @@ fn run(inbox: &mpsc::Receiver<Alarm>) {
         }
         let now = Instant::now();
         while let Some(first) = waiting.first_entry().filter(|first| first.key().0 <= now) {
-            // Whoever waited may be gone.
+            // The receiver may have stopped waiting.
             let _ = first.remove().send(());
         }
     }

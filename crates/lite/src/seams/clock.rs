@@ -1,4 +1,4 @@
-//! The clock seam: what time it is, and waiting for a time.
+//! The clock seam: the time, and waiting until a time.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,32 +9,34 @@ use tokio::time::Instant;
 
 use super::alarm;
 
-/// Two clocks, and a way to wait.
+/// A wall clock, a monotonic clock and a timer.
 ///
-/// Wall time is what people write down: fire times. It can jump. Monotonic time is for how long: leases, deadlines.
-/// It starts anywhere, never goes back, and is the only one that is waited for.
+/// Wall time is for fire times and can jump. Monotonic time is for durations: leases and deadlines.
+/// It has an arbitrary start, never goes back, and is the time by which tasks wait.
 pub trait Clock: fmt::Debug + Send + Sync + 'static {
-    /// Returns what time this process believes it is.
+    /// Returns the current wall time of this process.
     fn wall(&self) -> Timestamp;
 
-    /// Returns the time since an arbitrary start that does not change during the life of the clock.
+    /// Returns the time since an arbitrary start, which is fixed for this clock.
     fn monotonic(&self) -> Duration;
 
-    /// Returns a future that is ready when [`monotonic`](Self::monotonic) has reached `deadline`; at once if it has.
+    /// Returns a future that is ready when [`monotonic`](Self::monotonic) reaches `deadline`, or at
+    /// once if it has passed.
     fn sleep_until(&self, deadline: Duration) -> BoxFuture<'static, ()>;
 
-    /// As [`sleep_until`](Self::sleep_until), and as little late as this clock can be: fires begin by it. The default is as
-    /// late as `sleep_until`.
+    /// Returns the same future as [`sleep_until`](Self::sleep_until), but as exact as this clock
+    /// can be, for the start of fires. The default calls `sleep_until`.
     fn alarm(&self, deadline: Duration) -> BoxFuture<'static, ()> {
         self.sleep_until(deadline)
     }
 }
 
-/// The clocks of the operating system, with tokio's timer to wait.
+/// The clocks of the operating system, with tokio's timer.
 ///
-/// That timer goes by milliseconds and can be more than two of them late. For an [`alarm`](Clock::alarm) a thread of the
-/// process sleeps through the last of them, which is exact to some tens of microseconds; where that thread cannot be started
-/// an alarm is as late as tokio's timer.
+/// Tokio's timer has a resolution of a millisecond and can be more than two of them late. For an
+/// [`alarm`](Clock::alarm) a thread of the process sleeps through the last milliseconds, which is
+/// exact to some tens of microseconds. If the thread cannot be started, an alarm uses tokio's
+/// timer.
 #[derive(Clone, Copy, Debug)]
 pub struct SystemClock {
     origin: Instant,
@@ -69,7 +71,8 @@ impl Clock for SystemClock {
     }
 }
 
-/// How long before an alarm the thread takes over from tokio's timer: longer than that is late.
+/// Time before an alarm at which the thread takes over from tokio's timer. It exceeds the lateness
+/// of that timer.
 const LAST_STRETCH: Duration = Duration::from_millis(3);
 
 #[expect(clippy::disallowed_methods, reason = "this is the clock")]
@@ -86,17 +89,19 @@ async fn wake_at(deadline: Instant) {
             _ = woken => {}
             () = tokio::time::sleep_until(deadline) => {}
         },
-        Err(error) => tracing::warn!(%error, "no thread for exact alarms"),
+        Err(error) => {
+            tracing::warn!(%error, "cannot start the thread for exact alarms, using tokio's timer")
+        }
     }
-    // There is no thread, or a test has stopped tokio's clock: threads sleep by another one.
+    // There is no thread, or a test has paused tokio's clock, which the thread does not follow.
     if Instant::now() < deadline {
         tokio::time::sleep_until(deadline).await;
     }
 }
 
-/// Tokio's clock for both: wall time begins where you say and goes on with tokio's timer.
+/// Tokio's clock for both times: wall time begins at a given time and advances with tokio's timer.
 ///
-/// In a runtime with paused time a test decides what time it is, and hours pass in milliseconds.
+/// In a runtime with paused time a test controls the clock, and hours pass in milliseconds.
 ///
 /// # Examples
 /// ```
@@ -104,7 +109,8 @@ async fn wake_at(deadline: Instant) {
 ///
 /// use lite::{Clock, TokioClock};
 ///
-/// # tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true).build()?.block_on(async {
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true);
+/// # runtime.build()?.block_on(async {
 /// let noon = "2024-02-29T12:00:00Z".parse()?;
 /// let clock = TokioClock::starting_at(noon);
 /// clock.sleep_until(Duration::from_secs(3600)).await;
@@ -142,7 +148,7 @@ impl Clock for TokioClock {
     }
 }
 
-/// A time beyond what the operating system can express never comes.
+/// Returns a future for a deadline. A time that the operating system cannot represent never comes.
 fn sleep_until(deadline: Option<Instant>) -> BoxFuture<'static, ()> {
     match deadline {
         #[expect(clippy::disallowed_methods, reason = "this is the clock")]
@@ -169,7 +175,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_alarm_goes_by_the_clock_of_a_test() {
+    async fn an_alarm_follows_the_paused_clock_of_a_test() {
         for pause in [Duration::from_millis(1), Duration::from_secs(3_600)] {
             assert_not_early(SystemClock::default(), pause).await;
         }

@@ -1,4 +1,4 @@
-//! The four ways in which a scheduler reaches the outside: registry, clock, tasks, randomness.
+//! The four seams between a scheduler and the outside: registry, clock, tasks, randomness.
 
 mod alarm;
 mod clock;
@@ -19,7 +19,7 @@ pub use clock::{Clock, SystemClock, TokioClock};
 pub use randomness::{Randomness, SystemRandomness};
 pub use spawn::{Spawn, Task, TokioSpawn};
 
-/// All four together, as every part of the shell carries them.
+/// The four seams, as every part of the crate carries them.
 #[derive(Clone, Debug)]
 pub(crate) struct Seams {
     pub(crate) registry: Arc<dyn RegistryCenter>,
@@ -28,12 +28,12 @@ pub(crate) struct Seams {
     pub(crate) randomness: Arc<dyn Randomness>,
 }
 
-/// The deadline came first.
+/// Error of a wait whose deadline has passed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Elapsed;
 
 impl Seams {
-    /// Reads both clocks, and the registry's as far as it is known.
+    /// Reads both clocks, and the registry's time if it is known.
     pub(crate) fn now(&self) -> Now {
         let wall = self.clock.wall();
         let registry_ms = self.registry.clock_reading().and_then(|reading| {
@@ -43,22 +43,23 @@ impl Seams {
         Now { wall_ms: wall.as_millisecond(), registry_ms, mono: self.clock.monotonic() }
     }
 
-    /// Runs a future to its end whatever becomes of the caller, and hands back its value.
+    /// Runs a future to its end even if the caller stops waiting, and returns its value.
     ///
-    /// Registry writes go this way: a caller that stops waiting knows nothing about the write, and does not stop it.
+    /// Registry writes use it: a caller that stops waiting does not know the outcome of the write,
+    /// and must not stop it.
     pub(crate) fn detach<T: Send + 'static>(
         &self,
         future: impl Future<Output = T> + Send + 'static,
     ) -> oneshot::Receiver<T> {
         let (sender, receiver) = oneshot::channel();
         self.spawn.spawn(Box::pin(async move {
-            // The receiver may be gone: then nobody wants to know.
+            // The caller may have stopped waiting for the value.
             let _ = sender.send(future.await);
         }));
         receiver
     }
 
-    /// As [`until`], by this clock.
+    /// Calls [`until`] with this clock.
     pub(crate) async fn until<T>(
         &self,
         deadline: Duration,
@@ -68,7 +69,8 @@ impl Seams {
     }
 }
 
-/// Waits until the future is ready or the monotonic clock shows `deadline`. Not for registry writes.
+/// Waits until the future is ready or the monotonic clock reaches `deadline`. Not for registry
+/// writes, which must not be dropped.
 pub(crate) async fn until<T>(
     clock: &dyn Clock,
     deadline: Duration,

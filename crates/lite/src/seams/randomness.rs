@@ -1,10 +1,10 @@
-//! The randomness seam: what makes two lives of a process different.
+//! The randomness seam: random suffixes that distinguish the incarnations of a process.
 
 use std::fmt;
 
 /// A source of random numbers. Nothing secret depends on it.
 pub trait Randomness: fmt::Debug + Send + Sync + 'static {
-    /// Returns a number that no other process is likely to get.
+    /// Returns a number that other processes are unlikely to get.
     fn next_u64(&self) -> u64;
 }
 

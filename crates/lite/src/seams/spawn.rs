@@ -1,22 +1,22 @@
-//! The spawn seam: how tasks are started.
+//! The spawn seam: the start of tasks.
 
 use std::fmt;
 
 use futures_util::future::BoxFuture;
 
-/// What is spawned. It says itself, through channels, how it ended.
+/// A task to spawn. It reports its end through channels of its own.
 pub type Task = BoxFuture<'static, ()>;
 
 /// Starts tasks: one per job, per running item, and per registry write.
 ///
-/// A task that was accepted must be driven until it ends, also when nobody waits for it: a registry write that is
-/// dropped half-way has an unknown outcome.
+/// An accepted task must be driven until it ends, even if its result is no longer awaited. A
+/// registry write that is dropped has an unknown outcome.
 pub trait Spawn: fmt::Debug + Send + Sync + 'static {
     /// Starts a task and returns at once.
     fn spawn(&self, task: Task);
 }
 
-/// Tokio's runtime: that of the caller, at the time of the call.
+/// Tokio's runtime of the caller, at the time of the call.
 ///
 /// # Panics
 /// Spawning panics outside of a tokio runtime.

@@ -1,4 +1,4 @@
-//! What was logged, for tests that judge it.
+//! Capture of the log, for assertions.
 
 use std::io::Write;
 use std::sync::{Arc, OnceLock};
@@ -7,22 +7,24 @@ use parking_lot::Mutex;
 use tracing::Dispatch;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// A subscriber that is never used, and never goes. As long as there is only one in a process, `tracing` asks that of the current thread
-/// whether a place in the code is of interest, and keeps the answer for all threads: a test on another thread, which listens to
-/// nothing, would silence this one.
+/// A second subscriber, which is never used and never dropped.
+///
+/// While a process has only one subscriber, `tracing` asks the current thread's whether a call site
+/// is enabled, and caches the answer for all threads. A test on another thread without a subscriber
+/// would then disable the call site for this test.
 static SECOND: OnceLock<Dispatch> = OnceLock::new();
 
-/// What was logged since this was made, on this thread.
+/// The log of this thread since its creation.
 #[derive(Clone, Default)]
 pub(crate) struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Begins to listen to everything; the log is heard until the guard is dropped.
+    /// Captures all log lines until the guard is dropped.
     pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
         Self::listen_at(tracing::Level::TRACE)
     }
 
-    /// Begins to listen to what is at least this important.
+    /// Captures log lines of at least this level until the guard is dropped.
     pub(crate) fn listen_at(level: tracing::Level) -> (Self, tracing::subscriber::DefaultGuard) {
         SECOND.get_or_init(|| {
             let all = tracing_subscriber::fmt().with_max_level(tracing::Level::TRACE);

@@ -1,5 +1,6 @@
-//! A cluster in one process: schedulers with sessions of their own on a registry in memory, in paused time.
-#![allow(clippy::disallowed_methods, reason = "a test's own deadline, in paused time")]
+//! A cluster in one process: schedulers with sessions of their own on a registry in memory, in
+//! paused time.
+#![allow(clippy::disallowed_methods, reason = "the tests' own deadline, in paused time")]
 
 pub(crate) mod log;
 
@@ -18,10 +19,10 @@ use parking_lot::Mutex;
 use reg_center::{MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
 use tokio::sync::Notify;
 
-/// More than any test needs, in paused time.
+/// Deadline of a wait, longer than any test needs, in paused time.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
 
-/// What time it is when a test begins.
+/// Returns the time at which every test begins.
 pub(crate) fn noon() -> Timestamp {
     "2024-02-29T12:00:00Z".parse().unwrap()
 }
@@ -29,11 +30,11 @@ pub(crate) fn noon() -> Timestamp {
 /// Fires every ten seconds, on the full ten seconds.
 pub(crate) const EVERY_TEN_SECONDS: &str = "0/10 * * * * ?";
 
-/// Waits for something with a deadline.
+/// Waits for a future with a deadline.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, future).await {
         Ok(value) => value,
-        Err(_) => panic!("waited for {what}, in vain"),
+        Err(_) => panic!("timed out after {DEADLINE:?}, waiting for {what}"),
     }
 }
 
@@ -74,31 +75,31 @@ impl Cluster {
         Member { center, scheduler }
     }
 
-    /// Returns what the registry holds at a path below the job's node.
+    /// Returns the data of a node below the job's node.
     pub(crate) fn stored(&self, job: &str, below: &[&str]) -> Option<String> {
         let node = self.registry.snapshot().read(&path(job, below)).cloned();
         node.map(|node| String::from_utf8(node.data.to_vec()).unwrap())
     }
 
-    /// Waits until the registry is as wanted, looking again whenever something below the job's node changes.
+    /// Waits until a condition holds, and checks it after each change below the job's node.
     pub(crate) async fn until(&self, job: &str, what: &str, wanted: impl Fn() -> bool) {
         let observer = self.registry.connect();
         let mut changes = observer.watch(&path(job, &[]));
         within(what, async {
             while !wanted() {
-                changes.next().await.expect("the observer's centre is open");
+                changes.next().await.expect("the observer's registry centre is open");
             }
         })
         .await;
     }
 
-    /// Lets this much time pass on the clock that all members share.
+    /// Advances the clock of all members.
     pub(crate) async fn pass(&self, time: Duration) {
         let until = self.clock.monotonic() + time;
         self.clock.sleep_until(until).await;
     }
 
-    /// Replaces the stored configuration, as an operator does.
+    /// Replaces the stored configuration, as an operator action.
     pub(crate) async fn configure(&self, config: &JobConfig) {
         let operator = self.registry.connect();
         let path = Layout::new(&config.job_name).config_path();
@@ -106,13 +107,13 @@ impl Cluster {
         assert!(outcome.is_committed(), "{outcome:?}");
     }
 
-    /// Returns the owners of a job's items, as they are stored.
+    /// Returns the stored owners of a job's items.
     pub(crate) fn owners(&self, job: &str, total: usize) -> Vec<String> {
         let owner = |item: usize| self.stored(job, &["sharding", &item.to_string(), "instance"]);
         (0..total).filter_map(owner).collect()
     }
 
-    /// Returns every node of the registry with its data, in path order.
+    /// Returns all nodes of the registry with their data, ordered by path.
     pub(crate) fn everything(&self) -> Vec<(String, Vec<u8>)> {
         let (model, root) = (self.registry.snapshot(), NodePath::root());
         let nodes = model.subtree(&root).map(|n| (n.path.to_string(), n.data.to_vec()));
@@ -131,7 +132,7 @@ pub(crate) fn every_ten_seconds() -> JobBuilder {
     JobBuilder::new("job", 3).cron(EVERY_TEN_SECONDS)
 }
 
-/// One run as the job's own code saw it.
+/// One run, by its context.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Seen {
     pub(crate) fire: Timestamp,
@@ -152,13 +153,13 @@ impl Seen {
         }
     }
 
-    /// Returns the fire in seconds after noon.
+    /// Returns the scheduled fire time in seconds after noon.
     pub(crate) fn at(&self) -> i64 {
         self.fire.duration_since(noon()).as_secs()
     }
 }
 
-/// What the code of a job has seen, for several instances together.
+/// Record of the runs of a job, for several instances together.
 #[derive(Clone, Default)]
 pub(crate) struct Runs {
     seen: Arc<Mutex<Vec<Seen>>>,
@@ -175,7 +176,7 @@ impl Runs {
         self.seen.lock().clone()
     }
 
-    /// Returns a job that notes its runs and succeeds at once.
+    /// Returns a job that records its runs and succeeds at once.
     pub(crate) fn job(&self) -> impl lite::Job {
         let runs = self.clone();
         job_fn(move |context| {
@@ -184,7 +185,7 @@ impl Runs {
         })
     }
 
-    /// Waits until the runs are as wanted.
+    /// Waits until a condition holds for the recorded runs.
     pub(crate) async fn until(&self, what: &str, wanted: impl Fn(&[Seen]) -> bool) -> Vec<Seen> {
         let wait = async {
             loop {
@@ -200,7 +201,7 @@ impl Runs {
         };
         match tokio::time::timeout(DEADLINE, wait).await {
             Ok(seen) => seen,
-            Err(_) => panic!("waited for {what}, in vain; there is {:#?}", self.all()),
+            Err(_) => panic!("timed out waiting for {what}; the runs are {:#?}", self.all()),
         }
     }
 }
@@ -222,13 +223,14 @@ pub(crate) async fn event(
     within(what, wait).await
 }
 
-/// Waits until a run of a job has been recorded with this outcome.
+/// Waits until the end of a run is recorded with this outcome.
 pub(crate) async fn settled(events: &mut JobEvents, expected: Outcome) -> JobRecord {
-    let is_it = |event: &JobEvent| matches!(event, JobEvent::Settled { outcome, .. } if *outcome == expected);
-    event(events, &format!("a run that {expected}"), is_it).await
+    let is_expected = |event: &JobEvent| matches!(event, JobEvent::Settled { outcome, .. } if *outcome == expected);
+    event(events, &format!("a run that {expected}"), is_expected).await
 }
 
-/// Waits until these handles' instances, and only they, own all items of their job, and each has some.
+/// Waits until the instances of these handles own all items of their job, each at least one, and no
+/// other instance owns any.
 pub(crate) async fn balanced(cluster: &Cluster, handles: &[&JobHandle], total: usize) {
     let mut members = BTreeSet::new();
     for handle in handles {

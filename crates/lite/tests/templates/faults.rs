@@ -1,4 +1,4 @@
-//! Connections and sessions that are lost while jobs come and go.
+//! Runtime jobs that are created and removed while connections and sessions are lost.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,16 +14,16 @@ use tokio::sync::watch;
 
 use crate::support::{Cluster, Runs, every_ten_seconds, path};
 use crate::world::{
-    config, create, listed, noting, offering, record, remove, remove_as_java_does, shared_by,
+    config, create, listed, offering, record, recording, remove, remove_as_java_does, shared_by,
 };
 use RuntimeJobState::{Removed, Running, Starting};
 
 #[tokio::test(start_paused = true)]
-async fn what_happened_while_the_connection_was_gone_is_made_up_for() {
+async fn changes_during_a_lost_connection_are_applied_after_the_reconnection() {
     for loses_session in [false, true] {
         let (cluster, runs) = (Cluster::new(), Runs::default());
-        let (one, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
-        let (_two, _) = offering(&cluster, 2, &[noting("report", &runs)]).await;
+        let (one, states) = offering(&cluster, 1, &[recording("report", &runs)]).await;
+        let (_two, _) = offering(&cluster, 2, &[recording("report", &runs)]).await;
         for job in ["kept", "removed"] {
             create(&cluster, &config(job), &record("report", None)).await;
             shared_by(&cluster, job, &[1, 2]).await;
@@ -37,27 +37,27 @@ async fn what_happened_while_the_connection_was_gone_is_made_up_for() {
         create(&cluster, &config("made"), &record("report", None)).await;
         shared_by(&cluster, "made", &[2]).await;
         cluster.pass(Duration::from_secs(5)).await;
-        assert_eq!(told.of("made"), [], "nothing can be known yet");
-        assert_eq!(told.of("removed"), [Starting, Running], "what cannot be read is not gone");
+        assert_eq!(states.of("made"), [], "the process cannot know the new job");
+        assert_eq!(states.of("removed"), [Starting, Running], "an unreadable job is not removed");
         one.center.resume();
         for job in ["kept", "made"] {
             shared_by(&cluster, job, &[1, 2]).await;
         }
-        told.last("removed", Removed).await;
-        assert_eq!(told.of("kept"), [Starting, Running], "loses session: {loses_session}");
+        states.last("removed", Removed).await;
+        assert_eq!(states.of("kept"), [Starting, Running], "loses session: {loses_session}");
         assert_eq!(cluster.stored("removed", &[]), None);
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_made_anew_with_another_template_never_runs_the_code_of_the_one_before() {
+async fn code_of_a_former_template_never_runs_in_a_job_created_again_with_another_one() {
     let (cluster, old, new) = (Cluster::new(), Runs::default(), Runs::default());
-    let templates = [noting("old", &old), noting("new", &new)];
-    let (one, told) = offering(&cluster, 1, &templates).await;
+    let templates = [recording("old", &old), recording("new", &new)];
+    let (one, states) = offering(&cluster, 1, &templates).await;
     create(&cluster, &config("r-1"), &record("old", None)).await;
     old.until("a fire", |seen| seen.len() >= 2).await;
-    // The process loses its session while the job is another one, and hears of that from the job before it hears of it
-    // from the list.
+    // The session is lost while the job is replaced. The driver of the job receives the new session
+    // before the watcher receives the change of the index.
     one.center.expire_unnoticed(Duration::from_secs(20));
     remove(&cluster, "r-1").await;
     let n_old = old.all().len();
@@ -66,11 +66,11 @@ async fn a_job_made_anew_with_another_template_never_runs_the_code_of_the_one_be
     one.center.resume();
     new.until("the new code to run", |seen| seen.len() >= 4).await;
     assert_eq!(old.all().len(), n_old, "the old code has not run in the new job");
-    assert_eq!(told.of("r-1").last(), Some(&Running));
+    assert_eq!(states.of("r-1").last(), Some(&Running));
 }
 
 #[tokio::test(start_paused = true)]
-async fn code_that_outlives_its_job_fails_in_the_next_one_of_its_name() {
+async fn code_of_a_former_generation_fails_in_the_next_job_of_its_name() {
     let (cluster, old, calls) = (Cluster::new(), Runs::default(), Calls::default());
     let (noted, called) = (old.clone(), calls.clone());
     let template = Template::new("old", move |new: NewJob| {
@@ -82,8 +82,8 @@ async fn code_that_outlives_its_job_fails_in_the_next_one_of_its_name() {
     old.until("a fire", |seen| seen.len() >= 2).await;
     calls.until("both callbacks", |n| n.once == 2).await;
     let mut events = one.scheduler.job("r-1").unwrap().events();
-    // Nobody tells this process: its list is as it was when the session was lost, as far as it knows. What it must not do
-    // is go by that.
+    // The index entry does not change, so the process receives no notification of the replacement.
+    // The check of the generation alone must stop the code.
     one.center.expire_unnoticed(Duration::from_secs(20));
     let (n_old, n_calls) = (old.all().len(), calls.all());
     assert_eq!(n_calls, NCalls { before: 2, after: 2, once: 2, failures: 0 });
@@ -99,13 +99,13 @@ async fn code_that_outlives_its_job_fails_in_the_next_one_of_its_name() {
     for _ in 0..2 {
         crate::support::settled(&mut events, lite::Outcome::Failed).await;
     }
-    // Time enough for whatever is called after the end of a run.
+    // Callbacks after the end of a run would be called within this time.
     cluster.pass(Duration::from_secs(15)).await;
     assert_eq!(old.all().len(), n_old);
-    assert_eq!(calls.all(), n_calls, "neither are those called that came with the code");
+    assert_eq!(calls.all(), n_calls, "listeners and handlers of the template are not called");
 }
 
-/// How often what comes with the code of a job was called.
+/// Numbers of calls of a template's listeners and error handlers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct NCalls {
     before: u32,
@@ -161,16 +161,16 @@ impl ErrorHandler for Calls {
 }
 
 #[tokio::test(start_paused = true)]
-async fn made_removed_and_made_again_in_a_row_ends_with_the_last() {
+async fn repeated_creation_and_removal_ends_with_the_last_job() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
-    let (one, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
-    let (two, _) = offering(&cluster, 2, &[noting("report", &runs)]).await;
+    let (one, states) = offering(&cluster, 1, &[recording("report", &runs)]).await;
+    let (two, _) = offering(&cluster, 2, &[recording("report", &runs)]).await;
     for round in 0..10 {
         let parameter = format!("round {round}");
         let config = JobConfig { job_parameter: parameter.clone(), ..config("r-1") };
         create(&cluster, &config, &record("report", None)).await;
         if round % 3 == 2 {
-            told.last("r-1", Running).await;
+            states.last("r-1", Running).await;
         }
         if round < 9 {
             remove(&cluster, "r-1").await;
@@ -186,21 +186,21 @@ async fn made_removed_and_made_again_in_a_row_ends_with_the_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_java_removes_is_left_and_its_entry_goes_too() {
+async fn a_job_that_java_removes_is_left_and_its_index_entry_is_removed() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
-    let (_one, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
+    let (_one, states) = offering(&cluster, 1, &[recording("report", &runs)]).await;
     create(&cluster, &config("r-1"), &record("report", None)).await;
     shared_by(&cluster, "r-1", &[1]).await;
     remove_as_java_does(&cluster, "r-1").await;
-    told.last("r-1", Removed).await;
+    states.last("r-1", Removed).await;
     assert_eq!(listed(&cluster), [""; 0]);
     assert_eq!(cluster.stored("r-1", &[]), None);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_entry_that_is_lost_is_put_back_while_the_job_is_there() {
+async fn a_lost_index_entry_is_restored_while_the_job_exists() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
-    let (one, told) = offering(&cluster, 1, &[noting("report", &runs)]).await;
+    let (one, states) = offering(&cluster, 1, &[recording("report", &runs)]).await;
     create(&cluster, &config("r-1"), &record("report", Some("eu"))).await;
     shared_by(&cluster, "r-1", &[1]).await;
     let operator = cluster.registry.connect();
@@ -215,16 +215,16 @@ async fn an_entry_that_is_lost_is_put_back_while_the_job_is_there() {
     .await;
     let node = operator.read(&entry).await.unwrap().unwrap();
     assert_eq!(node.data, r#"{"template":"report","label":"eu"}"#);
-    assert_eq!(told.of("r-1"), [Starting, Running]);
+    assert_eq!(states.of("r-1"), [Starting, Running]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_entry_is_taken_up_when_the_registry_answers_at_last() {
+async fn a_job_is_joined_when_the_registry_becomes_available() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
     create(&cluster, &config("r-1"), &record("report", None)).await;
     let member = cluster.member(1);
     member.center.suspend(Duration::from_secs(20));
-    member.scheduler.offer(noting("report", &runs)).await.unwrap();
+    member.scheduler.offer(recording("report", &runs)).await.unwrap();
     cluster.pass(Duration::from_secs(300)).await;
     assert_eq!(member.scheduler.runtime_jobs(), []);
     member.center.resume();
@@ -233,7 +233,7 @@ async fn an_entry_is_taken_up_when_the_registry_answers_at_last() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_of_code_is_joined_as_before() {
+async fn a_job_registered_by_the_program_has_no_template_and_no_index_entry() {
     let (cluster, runs) = (Cluster::new(), Runs::default());
     let config = every_ten_seconds().build().unwrap();
     for n in [1, 2] {

@@ -1,4 +1,4 @@
-//! Jobs that are made at run time from templates: who joins them, who leaves them, and what goes wrong.
+//! Runtime jobs: creation from templates, removal, and failures.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 #[path = "../support/mod.rs"]

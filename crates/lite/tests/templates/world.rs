@@ -1,4 +1,4 @@
-//! Jobs that are made and removed as an operator does it, and what processes tell of them.
+//! Creation and removal of runtime jobs as operator actions, and the states that processes report.
 
 use std::sync::Arc;
 
@@ -13,14 +13,14 @@ use tokio::sync::Notify;
 
 use crate::support::{Cluster, EVERY_TEN_SECONDS, Member, Runs, within};
 
-/// What one process has told of jobs that were made at run time, as `job: state`.
+/// States of runtime jobs that one process has published, in order.
 #[derive(Clone, Default)]
-pub(crate) struct Told {
+pub(crate) struct PublishedStates {
     states: Arc<Mutex<Vec<RuntimeJob>>>,
     changed: Arc<Notify>,
 }
 
-impl EventSubscriber for Told {
+impl EventSubscriber for PublishedStates {
     fn on_event(&self, _: &JobRecord) {}
 
     fn on_runtime_job(&self, job: &RuntimeJob) {
@@ -29,15 +29,15 @@ impl EventSubscriber for Told {
     }
 }
 
-impl Told {
-    /// Returns all that was told of a job, in order.
+impl PublishedStates {
+    /// Returns all published states of a job, in order.
     pub(crate) fn of(&self, job: &str) -> Vec<RuntimeJobState> {
-        let states = self.states.lock();
-        let of_job = states.iter().filter(|told| told.job.as_str() == job);
-        of_job.map(|told| told.state.clone()).collect()
+        let published = self.states.lock();
+        let of_job = published.iter().filter(|published| published.job.as_str() == job);
+        of_job.map(|published| published.state.clone()).collect()
     }
 
-    /// Waits until what was told of a job is as wanted.
+    /// Waits until a condition holds for the published states of a job.
     pub(crate) async fn until(
         &self,
         job: &str,
@@ -49,9 +49,9 @@ impl Told {
                 let changed = self.changed.notified();
                 tokio::pin!(changed);
                 changed.as_mut().enable();
-                let told = self.of(job);
-                if wanted(&told) {
-                    return told;
+                let states = self.of(job);
+                if wanted(&states) {
+                    return states;
                 }
                 changed.await;
             }
@@ -59,16 +59,17 @@ impl Told {
         within(what, wait).await
     }
 
-    /// Waits until this is the last that was told of a job.
+    /// Waits until this is the last published state of a job.
     pub(crate) async fn last(&self, job: &str, state: RuntimeJobState) {
         let what = format!("{job}: {state}");
-        self.until(job, &what, |told| told.last() == Some(&state)).await;
+        self.until(job, &what, |states| states.last() == Some(&state)).await;
     }
 
-    /// Waits until a job was refused, and returns why.
+    /// Waits until a job is refused, and returns the reason.
     pub(crate) async fn refused(&self, job: &str) -> String {
-        let is_refused =
-            |told: &[RuntimeJobState]| matches!(told.last(), Some(RuntimeJobState::Refused { .. }));
+        let is_refused = |states: &[RuntimeJobState]| {
+            matches!(states.last(), Some(RuntimeJobState::Refused { .. }))
+        };
         match self.until(job, "a refusal", is_refused).await.pop() {
             Some(RuntimeJobState::Refused { reason }) => reason,
             other => panic!("{other:?}"),
@@ -86,14 +87,18 @@ pub(crate) fn record(template: &str, label: Option<&str>) -> TemplateRecord {
     TemplateRecord { template: TemplateName::new(template).unwrap(), label }
 }
 
-/// A template whose jobs note their runs.
-pub(crate) fn noting(name: &str, runs: &Runs) -> Template {
+/// A template whose jobs record their runs.
+pub(crate) fn recording(name: &str, runs: &Runs) -> Template {
     let runs = runs.clone();
     Template::new(name, move |new: NewJob| Ok(new.run(runs.job()))).unwrap()
 }
 
-/// Adds a member that offers templates, and tells what it tells.
-pub(crate) async fn offering(cluster: &Cluster, n: u8, templates: &[Template]) -> (Member, Told) {
+/// Adds a member that offers templates, and returns it with the states that it publishes.
+pub(crate) async fn offering(
+    cluster: &Cluster,
+    n: u8,
+    templates: &[Template],
+) -> (Member, PublishedStates) {
     offering_with(cluster, n, templates, |builder| builder).await
 }
 
@@ -102,17 +107,17 @@ pub(crate) async fn offering_with(
     n: u8,
     templates: &[Template],
     options: impl FnOnce(SchedulerBuilder) -> SchedulerBuilder,
-) -> (Member, Told) {
-    let told = Told::default();
-    let subscriber = told.clone();
+) -> (Member, PublishedStates) {
+    let states = PublishedStates::default();
+    let subscriber = states.clone();
     let member = cluster.member_with(n, |builder| options(builder.event_subscriber(subscriber)));
     for template in templates {
         member.scheduler.offer(template.clone()).await.unwrap();
     }
-    (member, told)
+    (member, states)
 }
 
-/// Makes a job from a template, as `operations` does.
+/// Creates a job from a template, as `operations` does.
 pub(crate) async fn create(cluster: &Cluster, config: &JobConfig, record: &TemplateRecord) {
     let operator = cluster.registry.connect();
     let layout = Layout::new(&config.job_name);
@@ -121,7 +126,7 @@ pub(crate) async fn create(cluster: &Cluster, config: &JobConfig, record: &Templ
     commit(cluster, ops).await;
 }
 
-/// Removes a job, as `operations` does, while its instances live.
+/// Removes a job while its instances live, as `operations` does.
 pub(crate) async fn remove(cluster: &Cluster, job: &str) {
     let layout = Layout::new(&JobName::new(job).unwrap());
     let model = cluster.registry.snapshot();
@@ -131,7 +136,7 @@ pub(crate) async fn remove(cluster: &Cluster, job: &str) {
     clear(cluster, job).await;
 }
 
-/// Takes away what is left of a job, as often as somebody who leaves writes something.
+/// Deletes the remaining nodes of a job, again after each write of a leaving instance.
 async fn clear(cluster: &Cluster, job: &str) {
     let layout = Layout::new(&JobName::new(job).unwrap());
     while cluster.registry.snapshot().read(&layout.root()).is_some() {
@@ -144,7 +149,7 @@ async fn clear(cluster: &Cluster, job: &str) {
     }
 }
 
-/// Removes a job without knowing of the list, as Java's console does.
+/// Removes a job but not its index entry, as Java's console does.
 pub(crate) async fn remove_as_java_does(cluster: &Cluster, job: &str) {
     clear(cluster, job).await;
 }
@@ -156,7 +161,7 @@ async fn commit(cluster: &Cluster, ops: impl IntoIterator<Item = Op>) {
     assert!(outcome.is_committed(), "{outcome:?}");
 }
 
-/// Waits until these addresses, and only they, own all items of a job of two items.
+/// Waits until these members own all items of a job of two items, and no other member owns any.
 pub(crate) async fn shared_by(cluster: &Cluster, job: &str, members: &[u8]) {
     let wanted = || {
         let owners = cluster.owners(job, 2);
@@ -170,7 +175,7 @@ pub(crate) async fn shared_by(cluster: &Cluster, job: &str, members: &[u8]) {
     cluster.until(job, &format!("{job} to be shared by {members:?}"), wanted).await;
 }
 
-/// Returns the names of the jobs that are on the list.
+/// Returns the names of the jobs in the index.
 pub(crate) fn listed(cluster: &Cluster) -> Vec<String> {
     let (model, index) = (cluster.registry.snapshot(), Layout::runtime_index());
     let names = model.subtree(&index).filter_map(|node| Layout::indexed_job(&node.path));

@@ -1,4 +1,4 @@
-//! Configurations: get, compare, update under the revision that was read.
+//! Configurations: read, compare, and update under the revision that was read.
 
 use std::fmt;
 
@@ -16,22 +16,22 @@ use crate::{By, Error, JobSnapshot, Operations, Report, Result, validate};
 /// A configuration as it is stored.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StoredConfig {
-    /// What a change of it has to name.
+    /// Revision that an update has to name.
     pub revision: Revision,
-    /// What is in force.
+    /// Configuration in force, or why the document cannot be read.
     pub config: Result<JobConfig, String>,
-    /// The document, byte for byte as far as it is text.
+    /// The document as stored; bytes that are not UTF-8 are replaced.
     pub document: String,
 }
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FieldChange {
-    /// Which field.
+    /// Field name.
     pub field: &'static str,
-    /// What is stored.
+    /// Stored value.
     pub from: String,
-    /// What it shall be, or is elsewhere.
+    /// Wanted value, or the value in the other document.
     pub to: String,
 }
 
@@ -41,17 +41,19 @@ impl fmt::Display for FieldChange {
     }
 }
 
-/// What an update has done.
+/// Result of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Updated {
-    /// What was done.
+    /// Report of the change.
     pub report: Report,
-    /// Which fields have changed.
+    /// Fields that have changed.
     pub changes: Vec<FieldChange>,
 }
 
-/// Returns the fields in which two configurations differ, what only Java reads included. Values that may be secrets, which
-/// are Java's command lines, free properties and extra configurations, and fields that nobody here knows, are not shown.
+/// Returns the fields in which two configurations differ, including those that only Java reads.
+///
+/// Values that may hold secrets are masked: Java command lines, free properties, extra
+/// configurations, and unknown fields.
 ///
 /// # Examples
 /// ```
@@ -79,7 +81,7 @@ pub fn differences(stored: &JobConfig, wanted: &JobConfig) -> Vec<FieldChange> {
 struct Field {
     name: &'static str,
     value: String,
-    /// What is shown in its place, if it may hold secrets, as Java's event tracing has the password of its database.
+    /// Text shown instead of a value that may hold secrets, such as a database password.
     mask: Option<String>,
 }
 
@@ -88,7 +90,7 @@ impl Field {
         Self { name, value: format!("{value:?}"), mask: None }
     }
 
-    /// Shows what may be missing as `none`.
+    /// Shows a missing value as `none`.
     fn optional(name: &'static str, value: Option<&String>) -> Self {
         let value = value.map_or("none".to_owned(), |value| format!("{value:?}"));
         Self { name, value, mask: None }
@@ -104,9 +106,9 @@ impl Field {
 }
 
 fn fields(config: &JobConfig) -> Vec<Field> {
-    let ours = config.fields().into_iter();
+    let known = config.fields().into_iter();
     let mut fields: Vec<Field> =
-        ours.map(|(name, value)| Field { name, value, mask: None }).collect();
+        known.map(|(name, value)| Field { name, value, mask: None }).collect();
     fields.push(Field { name: "dialect", value: config.java.dialect().to_string(), mask: None });
     fields.push(Field::new("java_class", &config.java.job_class));
     match &config.java.fields {
@@ -163,10 +165,10 @@ fn names_of<'a>(names: impl Iterator<Item = &'a String>) -> String {
 }
 
 impl Operations {
-    /// Reads a job's configuration, with the revision that a change of it has to name.
+    /// Reads a job's configuration, with the revision that an update has to name.
     ///
     /// # Errors
-    /// [`Error::NoSuchJob`] if there is none, or what the registry says.
+    /// [`Error::NoSuchJob`] if the registry has no such job, or a registry error.
     pub async fn config(&self, job: &JobName) -> Result<StoredConfig> {
         let snapshot = self.job(job).await?;
         let node = snapshot.node(&NodeKind::Config);
@@ -179,14 +181,15 @@ impl Operations {
         })
     }
 
-    /// Replaces a job's configuration if nobody has changed it since it was read at `expected`. Fields of the stored
-    /// document that nobody here knows stay if `wanted` has them, as it does if it came from [`config`](Self::config).
+    /// Replaces a job's configuration if it has not changed since it was read at `expected`.
     ///
-    /// A stored document that cannot be read can be replaced, too.
+    /// Unknown fields of the stored document stay if `wanted` has them. They do if `wanted` came
+    /// from [`config`](Self::config). A stored document that cannot be read can also be replaced.
     ///
     /// # Errors
-    /// [`Error::StaleConfig`] with both revisions; [`Error::Invalid`] with the field, its value and what would be valid;
-    /// [`Error::NoSuchJob`], [`Error::Contended`], or what the registry says. Then nothing was changed.
+    /// [`Error::StaleConfig`] with both revisions; [`Error::Invalid`] with the field, its value
+    /// and the valid values; [`Error::NoSuchJob`], [`Error::Contended`], or a registry error. In
+    /// each case nothing was changed.
     pub async fn update_config(
         &self,
         wanted: &JobConfig,
@@ -235,7 +238,7 @@ impl Operations {
     }
 }
 
-/// Checks what the instances that live could not read.
+/// Rejects a configuration that the live instances cannot read.
 fn fits_peers(job: &JobSnapshot, wanted: &JobConfig) -> Result<(), InvalidConfig> {
     let (is, shall) = (job.dialect(), wanted.java.dialect());
     if is != shall {
@@ -245,7 +248,7 @@ fn fits_peers(job: &JobSnapshot, wanted: &JobConfig) -> Result<(), InvalidConfig
     readable_by_peers(job, wanted)
 }
 
-/// Checks what Java instances that take part in a job would fail at, the dialect being theirs.
+/// Rejects a configuration that fails Java instances of the job; the dialect is already checked.
 pub(crate) fn readable_by_peers(
     job: &JobSnapshot,
     wanted: &JobConfig,

@@ -1,4 +1,4 @@
-//! Making a job at run time, from a template that its instances offer.
+//! Create a job at run time, from a template that processes offer.
 
 use coordination::{
     AuditLog, AuditRecord, JobConfig, JobName, Layout, OperatorStep, TemplateRecord,
@@ -6,22 +6,25 @@ use coordination::{
 use reg_center::{Op, Txn, TxnOutcome};
 
 use crate::change::Planned;
-use crate::operations::{ATTEMPTS, told, unique_id};
+use crate::operations::{ATTEMPTS, trace_and_report, unique_id};
 use crate::{By, Error, JobSnapshot, Operations, Report, Result, validate};
 
 const ACT: &str = "create job";
 
 impl Operations {
-    /// Makes a job from a template: stores its configuration, and the name of the template with it. Every process that offers
-    /// the template, and takes the label, joins the job, now or whenever it starts; see `lite::Scheduler::offer`. What is stored
-    /// names code that these processes have, and is none itself.
+    /// Creates a job from a template: stores the configuration and the name of the template.
     ///
-    /// The dialect of the job is that of [`JobConfig::java`]. A configuration of 3.x needs a class in it only if Java instances are
-    /// to take part.
+    /// Every process that offers the template and accepts the label joins the job, now or when it
+    /// starts; see `lite::Scheduler::offer`. The registry stores the name of the template, never
+    /// code.
+    ///
+    /// The dialect of the job is that of [`JobConfig::java`]. A configuration of 3.x needs a Java
+    /// class only if Java instances are to take part.
     ///
     /// # Errors
-    /// [`Error::JobExists`] if there is a job of this name, or something is left of one; [`Error::Invalid`] with the field, its value
-    /// and what would be valid; [`Error::Unknown`], or what the registry says. Unless it is `Unknown`, nothing was made.
+    /// [`Error::JobExists`] if there is a job of this name, or nodes of a removed one;
+    /// [`Error::Invalid`] with the field, its value and the valid values; [`Error::Unknown`], or a
+    /// registry error. Unless the error is `Unknown`, nothing was created.
     ///
     /// # Examples
     /// ```
@@ -39,8 +42,8 @@ impl Operations {
     /// config.cron = Some("0 0 3 * * ?".to_owned());
     /// let by = By::new("anna", "a new region")?;
     /// let report = operations.create_job(&template, &config, &by).await?;
-    /// assert_eq!(report.to_string(), "done: report-eu, job: made from the template report\n");
-    /// assert!(operations.create_job(&template, &config, &by).await.is_err(), "it is there");
+    /// assert_eq!(report.to_string(), "done: report-eu, job: created from the template report\n");
+    /// assert!(operations.create_job(&template, &config, &by).await.is_err(), "the job exists");
     /// # Ok(())
     /// # }
     /// ```
@@ -54,24 +57,26 @@ impl Operations {
         let record = self.record_of_creation(config, by);
         let mut in_doubt = None;
         for _ in 0..ATTEMPTS {
-            let told = |error: Error| error.or_unknown(in_doubt.is_some(), ACT, &config.job_name);
-            if let Some(found) = self.job_if_any(&config.job_name).await.map_err(told)? {
-                let is_ours = found.audit().any(|found| found.id == record.id);
+            let or_unknown =
+                |error: Error| error.or_unknown(in_doubt.is_some(), ACT, &config.job_name);
+            if let Some(found) = self.job_if_any(&config.job_name).await.map_err(or_unknown)? {
+                let is_own_record = found.audit().any(|found| found.id == record.id);
                 return match in_doubt {
-                    Some(_) if is_ours => Ok(self.made(template, config, record)),
+                    Some(_) if is_own_record => Ok(self.made(template, config, record)),
                     Some(cause) if !self.stores_audit() => Err(self.unknown(config, cause)),
                     _ => Err(exists(&found)),
                 };
             }
-            let txn = self.creation(template, config, &record).await.map_err(told)?;
+            let txn = self.creation(template, config, &record).await.map_err(or_unknown)?;
             match self.commit(txn).await {
                 Ok(TxnOutcome::Committed(_)) => return Ok(self.made(template, config, record)),
                 Ok(TxnOutcome::Conflict(_)) => {}
-                // Whether it is there shows at the next look, and whose it is by its record.
+                // The next read shows whether the job exists, and its audit record shows who
+                // created it.
                 Err(error) if error.is_unknown() => in_doubt = Some(error.to_string()),
                 Err(error) => {
                     let act = format!("creating job {}", config.job_name);
-                    return Err(told(Error::registry(act)(error)));
+                    return Err(or_unknown(Error::registry(act)(error)));
                 }
             }
         }
@@ -81,7 +86,7 @@ impl Operations {
         }
     }
 
-    /// Reads a job, of which there may be nothing.
+    /// Reads a job; returns `None` if the registry has no node of it.
     pub(crate) async fn job_if_any(&self, job: &JobName) -> Result<Option<JobSnapshot>> {
         match self.job(job).await {
             Ok(found) => Ok(Some(found)),
@@ -122,8 +127,8 @@ impl Operations {
 
     fn made(&self, template: &TemplateRecord, config: &JobConfig, record: AuditRecord) -> Report {
         let mut planned = Planned::default();
-        planned.change("job", format!("made from {}", named(template)), []);
-        told(&config.job_name, planned, record)
+        planned.change("job", format!("created from {}", named(template)), []);
+        trace_and_report(&config.job_name, planned, record)
     }
 
     fn unknown(&self, config: &JobConfig, cause: String) -> Error {
@@ -131,7 +136,7 @@ impl Operations {
     }
 }
 
-/// Names a template, and the label if there is one.
+/// Returns the template for a sentence, with its label if it has one.
 pub(crate) fn named(record: &TemplateRecord) -> String {
     match &record.label {
         None => format!("the template {}", record.template),
@@ -142,11 +147,11 @@ pub(crate) fn named(record: &TemplateRecord) -> String {
 fn exists(found: &JobSnapshot) -> Error {
     let what = match (found.has_config(), found.template()) {
         (false, _) => {
-            "nodes without a configuration, which somebody may still be removing".to_owned()
+            "nodes without a configuration, which another client may still be removing".to_owned()
         }
         (true, None) => "registered by the code of its instances".to_owned(),
-        (true, Some(Ok(record))) => format!("made from the template {}", record.template),
-        (true, Some(Err(fault))) => format!("made from a template that cannot be read: {fault}"),
+        (true, Some(Ok(record))) => format!("created from the template {}", record.template),
+        (true, Some(Err(fault))) => format!("created from a template that cannot be read: {fault}"),
     };
     Error::JobExists { job: found.job().clone(), found: what }
 }

@@ -1,4 +1,4 @@
-//! Drain: hold a server back, and wait until nothing of a job runs there any more.
+//! Drain: disable or pause a server, and wait until no item of the job runs on it.
 
 use std::time::Duration;
 
@@ -10,42 +10,44 @@ use super::{Scope, servers};
 use crate::snapshot::runner;
 use crate::{By, Operations, Report, Result};
 
-/// How a server is held back.
+/// Way in which a drain stops new runs on the server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DrainMode {
-    /// It is disabled: its items move elsewhere as they become idle.
+    /// Disable the server: its items get other owners as they become idle.
     Disable,
-    /// It is paused: its items stay, and miss their fires.
+    /// Pause the server: its items stay and miss their fires.
     Pause,
 }
 
-/// How far a drain has come.
+/// Result of a drain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Drained {
-    /// What was done to the server.
+    /// Report of the change to the server.
     pub report: Report,
-    /// Nothing of the job runs on the server any more, and, if it was disabled, nothing belongs to it.
+    /// True if no item runs on the server and, with [`DrainMode::Disable`], it owns no items.
     pub complete: bool,
-    /// The items that still run there.
+    /// Items that still run on the server.
     pub running: Vec<u32>,
-    /// The items that still belong to it.
+    /// Items that the server still owns.
     pub owned: Vec<u32>,
 }
 
 impl Operations {
-    /// Disables or pauses a server for a job, and waits until its runs have ended and, if it is disabled, its items have
-    /// moved. Nothing is interrupted: at the deadline the result tells what is still there. The server stays as it is
-    /// then.
+    /// Disables or pauses a server for a job, and waits until its runs have ended.
     ///
-    /// If it is the only server that is enabled, items stay where they are, as there is nowhere to go: the drain is then
-    /// complete when nothing runs.
+    /// With [`DrainMode::Disable`] it also waits until the items have other owners. No run is
+    /// interrupted. At the deadline the result lists the remaining items, and the server stays
+    /// disabled or paused.
+    ///
+    /// If no other server is available, items keep their owner. The drain is then complete when
+    /// nothing runs.
     ///
     /// # Errors
-    /// [`Error::NoSuch`](crate::Error::NoSuch) if the job does not know the server; else as
+    /// [`Error::NoSuch`](crate::Error::NoSuch) if the job does not know the server; otherwise as
     /// [`disable`](Self::disable).
     ///
     /// # Cancel safety
-    /// The future can be dropped while it waits; the server stays as it is then.
+    /// The future can be dropped while it waits; the server stays disabled or paused.
     pub async fn drain(
         &self,
         job: &JobName,
@@ -68,11 +70,11 @@ impl Operations {
         let in_time = self.watch_until(layout, deadline, |view| {
             shown = Occupied::of(view, server);
             is_held_back = match view.server_state(server) {
-                // Whoever has removed the server meanwhile has shut its instances down.
+                // Removing a server also shuts its instances down.
                 None => true,
                 Some(state) => state != ServerState::Enabled,
             };
-            // A server that is not held back is not waited for: it was left alone, for a reason that is reported.
+            // If the change was left alone, the report says why, and waiting would never end.
             !is_held_back || shown.is_drained(view, mode)
         });
         let complete = in_time.await? && is_held_back;

@@ -1,4 +1,4 @@
-//! Instances: shut down.
+//! Instances: shutdown.
 
 use coordination::{JobName, NodeKind, OperatorStep, server_of};
 use sharding::InstanceId;
@@ -8,13 +8,14 @@ use crate::change::Planned;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 impl Operations {
-    /// Shuts the instances of servers down, in ElasticJob's own convention: their nodes are taken away, and each leaves
-    /// when it sees that. One of ours lets what runs finish first. Servers stay as they are, so that instances which come
-    /// up later take part.
+    /// Shuts the instances of servers down by removing their nodes, as ElasticJob does.
+    ///
+    /// Each instance leaves when it sees that its node is gone; Rust instances complete their runs
+    /// first. Servers stay as they are, so that instances started later take part.
     ///
     /// # Errors
-    /// [`Error::NoSuchJob`], [`Error::Contended`], or what the registry says. Where all jobs of a server are meant, the
-    /// report has what failed instead.
+    /// [`Error::NoSuchJob`], [`Error::Contended`], or a registry error. If the scope covers all
+    /// jobs of a server, the report lists the failed jobs instead.
     pub async fn shut_down(&self, scope: &Scope, by: &By) -> Result<Report> {
         let plan = |job: &JobSnapshot| {
             let is_meant = |id: &InstanceId| match scope.server() {
@@ -35,7 +36,7 @@ impl Operations {
     /// Shuts one instance down, as [`shut_down`](Self::shut_down) does.
     ///
     /// # Errors
-    /// [`Error::NoSuch`] if no such instance lives; else as there.
+    /// [`Error::NoSuch`] if no such instance is registered; otherwise as for `shut_down`.
     pub async fn shut_down_instance(
         &self,
         job: &JobName,
@@ -50,19 +51,19 @@ impl Operations {
     }
 }
 
-/// The version of the node fences it: the wish of whoever has seen one life never ends another one.
+/// Removes instance nodes guarded by their versions, so that a later incarnation is never ended.
 fn shut_down(job: &JobSnapshot, is_meant: impl Fn(&InstanceId) -> bool) -> Planned {
     let mut planned = Planned::default();
     for instance in job.view().instances().filter(|id| is_meant(id)) {
         let version = job.view().instance_version(instance);
         let node = NodeKind::Instance(instance.clone());
         let step = version.map(|version| OperatorStep::Remove(node, version));
-        planned.change(format!("instance {instance}"), "told to leave", step);
+        planned.change(format!("instance {instance}"), "asked to leave", step);
     }
     planned
 }
 
-/// Refuses an instance that is not registered.
+/// Rejects an instance that is not registered.
 pub(crate) fn known(job: &JobSnapshot, instance: &InstanceId) -> Result<()> {
     if job.view().is_registered(instance) {
         return Ok(());

@@ -9,12 +9,12 @@ use crate::change::Planned;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 impl Operations {
-    /// Disables items: they start nothing from the moment at which their records say so; what runs goes on. They stay
-    /// where they are.
+    /// Disables items: once their records are disabled, they start nothing. Present runs go on, and
+    /// the items keep their owners.
     ///
     /// # Errors
-    /// [`Error::NoSuch`] if the job has no such item; [`Error::NoSuchJob`], [`Error::Contended`], or what the registry
-    /// says.
+    /// [`Error::NoSuch`] if the job has no such item; [`Error::NoSuchJob`], [`Error::Contended`],
+    /// or a registry error.
     pub async fn disable_items(
         &self,
         job: &JobName,
@@ -57,7 +57,9 @@ fn set(job: &JobSnapshot, items: &BTreeSet<ShardingItem>, disabled: bool) -> Res
     Ok(planned)
 }
 
-/// Refuses an item that the job does not have. Without a usable configuration nobody knows which it has.
+/// Rejects an item that the job does not have.
+///
+/// Without a readable configuration the number of items is unknown, so every item passes.
 pub(crate) fn known(job: &JobSnapshot, item: ShardingItem) -> Result<()> {
     let total = job.config().map(|config| config.sharding_total_count);
     if total.is_none_or(|total| item.index() < total) {

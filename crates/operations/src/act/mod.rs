@@ -1,4 +1,6 @@
-//! What operators do. One file each: a pure function from a snapshot to the steps wanted, and the call that writes them.
+//! Operator actions, one file each.
+//!
+//! Each is a pure function from a snapshot to the wanted steps, and the call that writes them.
 
 mod config;
 mod creation;
@@ -20,8 +22,10 @@ pub use drain::{DrainMode, Drained};
 pub use removal::{Removal, RemovalPreview};
 pub use trigger::{ItemRun, RequestedRun, Triggered};
 
-/// Which jobs and servers a change is about: one job and all its servers, one server and all jobs that know it, or one
-/// server of one job.
+/// Jobs and servers that a change applies to.
+///
+/// Either one job with all its servers, one server in all jobs that know it, or one server of one
+/// job.
 ///
 /// # Examples
 /// ```
@@ -32,7 +36,8 @@ pub use trigger::{ItemRun, RequestedRun, Triggered};
 /// assert!(Scope::new(Some(job.clone()), None).is_ok());
 /// assert!(Scope::new(Some(job), Some(server)).is_ok());
 /// let error = Scope::new(None, None).unwrap_err().to_string();
-/// assert_eq!(error, "neither a job nor a server is named; valid is a job, the ip of a server, or both");
+/// assert_eq!(error, "neither a job nor a server is named; valid is a job, the ip of a server, or
+/// both");
 /// # Ok::<(), coordination::InvalidName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -71,30 +76,30 @@ impl Scope {
         Self { job: Some(job), server: Some(server) }
     }
 
-    /// Returns the job, unless all are meant.
+    /// Returns the job, or `None` if the scope covers all jobs.
     #[must_use]
     pub fn job(&self) -> Option<&JobName> {
         self.job.as_ref()
     }
 
-    /// Returns the server, unless all are meant.
+    /// Returns the server, or `None` if the scope covers all servers.
     #[must_use]
     pub fn server(&self) -> Option<&ServerIp> {
         self.server.as_ref()
     }
 
-    /// Returns true if a server is meant.
+    /// Returns true if the scope covers this server.
     pub(crate) fn has(&self, ip: &ServerIp) -> bool {
         self.server.as_ref().is_none_or(|server| server == ip)
     }
 
-    /// Returns true if exactly one server of one job is named, so that it is worth a word if it is not there.
+    /// Returns true if the scope names one server of one job, so that a missing server is reported.
     pub(crate) fn is_single(&self) -> bool {
         self.job.is_some() && self.server.is_some()
     }
 }
 
-/// Returns names for a sentence: the first few, and how many more.
+/// Returns names for a sentence: the first eight, and the number of further ones.
 pub(crate) fn listed(names: impl IntoIterator<Item = impl ToString>) -> String {
     let names: Vec<String> = names.into_iter().map(|name| name.to_string()).collect();
     match names.len() {

@@ -1,4 +1,4 @@
-//! Removing a job with everything that is stored of it.
+//! Remove a job with everything that is stored of it.
 
 use std::time::Duration;
 
@@ -13,38 +13,39 @@ use crate::operations::recorded;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 const ACT: &str = "remove job";
-/// How often what has come back is removed again before it is given up.
+/// Maximum number of passes that remove nodes which reappear.
 const PASSES: usize = 20;
-/// How long to wait for instances that were told to leave, before what they have written meanwhile is removed.
+/// Time for instances to leave, before the nodes that they wrote meanwhile are removed.
 const PASS_PAUSE: Duration = Duration::from_millis(100);
 
-/// What a removal would do, and what confirms it.
+/// Effect of a removal, and the text that confirms it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RemovalPreview {
-    /// Which job.
+    /// Job name.
     pub job: String,
-    /// How many nodes it has.
+    /// Number of nodes.
     pub nodes: usize,
-    /// The instances that live, which would be told to leave.
+    /// Live instances, which the removal would ask to leave.
     pub instances: Vec<String>,
-    /// What confirms the removal of the job as it is now: it becomes void when the configuration changes.
+    /// Confirms the removal of the job as it is now; void once the configuration changes.
     pub confirmation: String,
 }
 
-/// Whether a job is removed although instances live.
+/// Treatment of live instances by a removal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Removal {
-    /// It is not.
+    /// Live instances prevent the removal.
     UnlessAlive,
-    /// They are told to leave.
+    /// Live instances are asked to leave.
     EvenIfAlive,
 }
 
 impl Operations {
-    /// Returns what the removal of a job would do.
+    /// Returns the effect that the removal of a job would have.
     ///
     /// # Errors
-    /// [`Error::NoSuchJob`], [`Error::NotSupported`] for a job of ElasticJob 1.x, or what the registry says.
+    /// [`Error::NoSuchJob`], [`Error::NotSupported`] for a job of ElasticJob 1.x, or a registry
+    /// error.
     pub async fn preview_removal(&self, job: &JobName) -> Result<RemovalPreview> {
         let snapshot = self.job(job).await?;
         check_version(&snapshot)?;
@@ -56,17 +57,19 @@ impl Operations {
         })
     }
 
-    /// Removes a job with everything that is stored of it, once it is confirmed: by its name, given again, or by what its
-    /// preview has returned.
+    /// Removes a job with everything that is stored of it.
     ///
-    /// The configuration goes first, in one transaction with all that instances are registered by, which fails if
-    /// somebody has changed the one, or, unless it is forced, joined by the other. Its record is not stored, as there is
-    /// nothing to store it with; it is returned and traced.
+    /// `confirmation` is the name of the job, or the confirmation of its preview.
+    ///
+    /// The first transaction removes the configuration and the instance nodes. It conflicts if the
+    /// configuration has changed or, with [`Removal::UnlessAlive`], an instance has joined. The
+    /// audit record is returned and traced, but not stored, because the job's nodes are gone.
     ///
     /// # Errors
-    /// [`Error::NotConfirmed`], [`Error::StillLives`], [`Error::NoSuchJob`], [`Error::Contended`]: nothing was removed.
-    /// [`Error::NotSupported`] for a job of ElasticJob 1.x. [`Error::Remains`]: what is left of the job is no job any more,
-    /// because somebody keeps writing to it, or the registry has gone. [`Error::Unknown`], or what the registry says.
+    /// [`Error::NotConfirmed`], [`Error::StillLives`], [`Error::NoSuchJob`],
+    /// [`Error::Contended`]: nothing was removed. [`Error::NotSupported`] for a job of ElasticJob
+    /// 1.x. [`Error::Remains`]: the configuration is gone, but nodes are left, because a client
+    /// keeps writing them or the registry is unreachable. [`Error::Unknown`], or a registry error.
     pub async fn remove_job(
         &self,
         job: &JobName,
@@ -76,37 +79,39 @@ impl Operations {
     ) -> Result<Report> {
         let mut progress = Progress::default();
         for _ in 0..PASSES {
-            let found = self.job_if_any(job).await.map_err(|error| progress.told(job, error))?;
+            let found =
+                self.job_if_any(job).await.map_err(|error| progress.describe(job, error))?;
             let has_config = found.as_ref().is_some_and(JobSnapshot::has_config);
             if !has_config {
-                progress.has_happened();
+                progress.resolve_as_committed();
             }
             let Some(snapshot) = found else { break };
             check_version(&snapshot)?;
-            // Who came meanwhile has made it a job again, and is asked for again.
+            // An instance that joined has made it a job again, so the confirmation is checked
+            // again.
             if has_config || progress.removed.is_none() {
                 allowed(&snapshot, confirmation, how)?;
             }
             let removed = self.remove_nodes(&snapshot, &mut progress).await;
-            removed.map_err(|error| progress.told(job, error))?;
-            let rest = self.job_if_any(job).await.map_err(|error| progress.told(job, error))?;
+            removed.map_err(|error| progress.describe(job, error))?;
+            let rest = self.job_if_any(job).await.map_err(|error| progress.describe(job, error))?;
             if rest.is_none() {
-                progress.has_happened();
+                progress.resolve_as_committed();
                 break;
             }
             tokio::time::sleep(PASS_PAUSE).await;
         }
-        let rest = self.job_if_any(job).await.map_err(|error| progress.told(job, error))?;
+        let rest = self.job_if_any(job).await.map_err(|error| progress.describe(job, error))?;
         match (&progress.removed, rest) {
             (Some(instances), None) => Ok(self.report_removal(job, instances, by)),
             (None, None) => Err(Error::NoSuchJob { job: job.clone() }),
             (Some(_), Some(_)) => {
-                let cause = format!("somebody has written to it in each of {PASSES} passes");
+                let cause = format!("another client wrote to it during each of {PASSES} passes");
                 Err(Error::Remains { job: job.clone(), cause })
             }
             (None, Some(_)) => {
                 let contended = Error::Contended { job: job.clone(), attempts: PASSES };
-                Err(progress.told(job, contended))
+                Err(progress.describe(job, contended))
             }
         }
     }
@@ -114,7 +119,7 @@ impl Operations {
     fn report_removal(&self, job: &JobName, instances: &[InstanceId], by: &By) -> Report {
         let what = match instances.is_empty() {
             true => "removed".to_owned(),
-            false => format!("removed; told to leave: {}", listed(instances)),
+            false => format!("removed; asked to leave: {}", listed(instances)),
         };
         let record = AuditRecord {
             id: format!("removal-{}", self.now().as_millisecond()),
@@ -129,12 +134,13 @@ impl Operations {
         Report { done, records: vec![recorded(job, record)], ..Report::default() }
     }
 
-    /// Removes what a snapshot shows, and notes what has become of its first transaction. The rest is seen by the next
-    /// reading.
+    /// Removes the nodes of a snapshot, and notes the outcome of the first transaction.
+    ///
+    /// The caller reads the job again to find the remaining nodes.
     async fn remove_nodes(&self, job: &JobSnapshot, progress: &mut Progress) -> Result<()> {
         let layout = Layout::new(job.job());
         let mut removal = layout.removal(job.nodes());
-        // A job that was made from a template goes from the list of those in the same moment.
+        // The list of jobs from templates must change in the same transaction.
         if job.template().is_some()
             && let Some(entry) = self.reader.read(&layout.index_path()).await?
         {
@@ -142,8 +148,8 @@ impl Operations {
             removal.first.push(Op::Delete { path: entry.path, expect });
         }
         match self.remove_ops(job, &removal.first).await? {
-            Sent::Refused => {
-                tracing::debug!(job = %job.job(), "it has changed while it was removed")
+            Sent::Conflict => {
+                tracing::debug!(job = %job.job(), "the removal conflicts because the job has changed")
             }
             Sent::InDoubt => progress.in_doubt = Some(job.instances()),
             Sent::Done => {
@@ -162,7 +168,7 @@ impl Operations {
         let txn = ops.iter().cloned().fold(Txn::new().labelled("operator"), Txn::op);
         match self.commit(txn).await {
             Ok(TxnOutcome::Committed(_)) => Ok(Sent::Done),
-            Ok(TxnOutcome::Conflict(_)) => Ok(Sent::Refused),
+            Ok(TxnOutcome::Conflict(_)) => Ok(Sent::Conflict),
             Err(error) if error.is_unknown() => Ok(Sent::InDoubt),
             Err(error) => Err(Error::registry(format!("removing job {}", job.job()))(error)),
         }
@@ -186,23 +192,23 @@ impl Operations {
     }
 }
 
-/// How far a removal has come.
+/// Progress of a removal.
 #[derive(Debug, Default)]
 struct Progress {
-    /// The instances at the first transaction, once that has happened: there is no job any more.
+    /// Instances at the first transaction, once that is known to have committed.
     removed: Option<Vec<InstanceId>>,
-    /// The same as long as the registry has not told whether it has.
+    /// Instances at the first transaction, as long as its outcome is unknown.
     in_doubt: Option<Vec<InstanceId>>,
 }
 
 impl Progress {
-    /// The configuration is gone: the transaction in doubt has happened.
-    fn has_happened(&mut self) {
+    /// Resolves a transaction in doubt as committed, because the configuration is gone.
+    fn resolve_as_committed(&mut self) {
         self.removed = self.removed.take().or_else(|| self.in_doubt.take());
     }
 
-    /// Says how far the removal has come, beside what went wrong.
-    fn told(&self, job: &JobName, error: Error) -> Error {
+    /// Turns an error into one that says how far the removal has come.
+    fn describe(&self, job: &JobName, error: Error) -> Error {
         match &self.removed {
             Some(_) => Error::Remains { job: job.clone(), cause: error.to_string() },
             None => error.or_unknown(self.in_doubt.is_some(), ACT, job),
@@ -210,12 +216,12 @@ impl Progress {
     }
 }
 
-/// What has become of a transaction.
+/// Outcome of a transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sent {
     Done,
-    Refused,
-    /// What became of it shows at the next reading.
+    Conflict,
+    /// The next read of the job shows the outcome.
     InDoubt,
 }
 
@@ -224,7 +230,7 @@ fn confirmation(job: &JobSnapshot) -> String {
     format!("{}@{revision}", job.job())
 }
 
-/// Refuses a job of ElasticJob 1.x: nothing of it is written here.
+/// Rejects a job of ElasticJob 1.x, whose nodes this crate only reads.
 fn check_version(job: &JobSnapshot) -> Result<()> {
     let config = Layout::new(job.job()).config_path();
     let is_field = |node: &Node| node.path != config && node.path.is_within(&config);
@@ -233,7 +239,7 @@ fn check_version(job: &JobSnapshot) -> Result<()> {
         true => Err(Error::NotSupported {
             what: "a removal",
             job: job.job().clone(),
-            why: "it has nodes below its configuration, as ElasticJob 1.x writes them, and these are only read here"
+            why: "it has nodes below its configuration, as ElasticJob 1.x writes them, which ejob only reads"
                 .to_owned(),
         }),
     }

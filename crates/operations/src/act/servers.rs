@@ -1,4 +1,4 @@
-//! Servers: disable, enable, pause, resume, and remove.
+//! Servers: disable, enable, pause, resume and remove.
 
 use coordination::{Dialect, NodeKind, OperatorStep, ServerIp, ServerState};
 
@@ -7,14 +7,15 @@ use crate::change::Planned;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
 impl Operations {
-    /// Disables servers: their instances lose their items as soon as these are idle, and start nothing more. Instances
-    /// stay registered.
+    /// Disables servers: their instances start nothing more and lose their items once these are
+    /// idle. Instances stay registered.
     ///
-    /// A server that a job does not know is left alone: an instance that comes up would overwrite what stands there.
+    /// A server that a job does not know is left alone, because an instance that starts there would
+    /// overwrite its node.
     ///
     /// # Errors
-    /// [`Error::NoSuchJob`], [`Error::Contended`], or what the registry says. Where all jobs of a server are meant, the
-    /// report has what failed instead.
+    /// [`Error::NoSuchJob`], [`Error::Contended`], or a registry error. If the scope covers all
+    /// jobs of a server, the report lists the failed jobs instead.
     pub async fn disable(&self, scope: &Scope, by: &By) -> Result<Report> {
         let plan = |job: &JobSnapshot| Ok(set(job, scope, ServerState::Disabled, |_| true));
         self.change_all(scope, "disable", by, plan).await
@@ -29,11 +30,11 @@ impl Operations {
         self.change_all(scope, "enable", by, plan).await
     }
 
-    /// Pauses servers: their instances keep their items and start no runs, and fires that pass are missed. Why is
-    /// recorded with the job, and shown by [`why_not_running`](crate::why_not_running).
+    /// Pauses servers: their instances keep their items but start no runs, and miss their fires.
     ///
-    /// Java knows no pause: 3.x takes a paused server for disabled, and 2.1.5 for enabled. A server with a Java instance of
-    /// 2.1.5 is left alone.
+    /// The reason is stored with the job, and [`why_not_running`](crate::why_not_running) shows it.
+    /// Java instances know no pause: those of 3.x treat a paused server as disabled, those of 2.1.5
+    /// as enabled. So a server with a Java instance of 2.1.5 is left alone.
     ///
     /// # Errors
     /// As [`disable`](Self::disable).
@@ -42,7 +43,7 @@ impl Operations {
         self.change_all(scope, "pause", by, plan).await
     }
 
-    /// Resumes servers that are paused. Others, disabled ones included, are left alone.
+    /// Resumes paused servers. Other servers, including disabled ones, are left alone.
     ///
     /// # Errors
     /// As [`disable`](Self::disable).
@@ -52,8 +53,10 @@ impl Operations {
         self.change_all(scope, "resume", by, plan).await
     }
 
-    /// Shuts the instances of servers down and forgets the servers, in one transaction for each job: whoever comes up
-    /// later is enabled, unless the job says otherwise. The job's other nodes stay.
+    /// Removes servers and shuts their instances down, in one transaction for each job.
+    ///
+    /// An instance that starts there later is enabled unless the job's configuration disables it.
+    /// The job's other nodes stay.
     ///
     /// # Errors
     /// As [`disable`](Self::disable).
@@ -63,7 +66,7 @@ impl Operations {
     }
 }
 
-/// Returns the servers of a job that a scope means, and says so if it names one that the job does not know.
+/// Returns the servers in scope, and reports a named server that the job does not know.
 fn meant<'a>(
     job: &'a JobSnapshot,
     scope: &'a Scope,
@@ -82,7 +85,7 @@ fn step(job: &JobSnapshot, ip: &ServerIp, state: ServerState) -> Option<Operator
     Some(OperatorStep::SetServer { ip: ip.clone(), state, version })
 }
 
-/// Returns what makes the servers of a scope so, except those that are, or for which `may` does not hold.
+/// Plans the steps that set the servers in scope to `state`, if `may` accepts their present state.
 pub(crate) fn set(
     job: &JobSnapshot,
     scope: &Scope,
@@ -112,14 +115,14 @@ fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
                 planned.keep(target, "it is paused already");
                 continue;
             }
-            (ServerState::Disabled, ..) => Some("it is disabled, which is more"),
-            (ServerState::Enabled, true, Dialect::V2) => {
-                Some("a Java instance of 2.1.5 lives there, which would go on; disable it instead")
-            }
+            (ServerState::Disabled, ..) => Some("it is disabled, which includes a pause"),
+            (ServerState::Enabled, true, Dialect::V2) => Some(
+                "a Java instance of 2.1.5 runs there and would ignore the pause; disable the server instead",
+            ),
             (ServerState::Enabled, ..) => None,
         };
         let what = match has_java {
-            true => "paused; Java instances there take it for disabled, and lose their items",
+            true => "paused; Java instances there treat it as disabled and lose their items",
             false => "paused",
         };
         match why_not {
@@ -149,7 +152,7 @@ fn remove(job: &JobSnapshot, scope: &Scope) -> Planned {
     planned
 }
 
-/// Returns the error that a job has no such server.
+/// Returns the error for a server that the job does not know.
 pub(crate) fn unknown(job: &JobSnapshot, ip: &ServerIp) -> Error {
     let known = listed(job.view().servers().map(|(ip, _)| ip));
     Error::NoSuch { job: job.job().clone(), what: "server", name: ip.to_string(), known }

@@ -1,4 +1,4 @@
-//! Run now: all items or some, and what has come of it.
+//! Manual requests: run all or some items now, and follow the outcome.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -18,58 +18,62 @@ use crate::held::{LiveServers, held_back};
 use crate::reader::RETRY_PAUSE;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
-/// What was asked for.
+/// Result of a manual request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Triggered {
-    /// What was done, and what was left alone.
+    /// Report of the change.
     pub report: Report,
-    /// What [`Operations::outcome`] waits for; `None` if nobody can tell what comes of it: instances were asked in
-    /// ElasticJob's own convention, or the job is not monitored, or nothing was asked for.
+    /// Request that [`Operations::outcome`] waits for.
+    ///
+    /// `None` if its outcome cannot be observed: the instances were asked in ElasticJob's own
+    /// form, the job is not monitored, or no item was requested.
     pub request: Option<RequestedRun>,
 }
 
-/// A request to run items now, as its outcome is looked for.
+/// A manual request whose outcome can be followed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RequestedRun {
-    /// Of which job.
+    /// Job name.
     pub job: JobName,
-    /// What the request is known by.
+    /// Id of the request.
     pub id: String,
-    /// What identifies its runs.
+    /// Scheduled fire time that identifies the runs of the request.
     pub at: FireTime,
-    /// The items, with the token that each had before.
+    /// The items, each with its fencing token before the request.
     pub items: BTreeMap<ShardingItem, FencingToken>,
     dialect: Dialect,
 }
 
-/// What has come of a request for one item.
+/// State of one item of a manual request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", rename_all = "snake_case")]
 pub enum ItemRun {
-    /// It has yet to begin.
+    /// The run has not begun.
     Waiting,
-    /// It runs, or its holder is gone and somebody else shall run it.
+    /// The item runs, or its orphaned run waits for a takeover.
     Running {
-        /// Whose run it is.
+        /// Instance that claimed the run.
         holder: String,
     },
-    /// It has ended.
+    /// The run has ended.
     Ended {
-        /// How: `succeeded`, `failed`, `panicked`, `timed_out` or `interrupted`.
+        /// Outcome: `succeeded`, `failed`, `panicked`, `timed_out` or `interrupted`.
         outcome: &'static str,
-        /// Why, if it did not succeed and its record has a reason: one line of at most 256 bytes.
+        /// Reason of a failure, if the record has one: one line of at most 256 bytes.
         #[serde(skip_serializing_if = "Option::is_none")]
         reason: Option<String>,
     },
-    /// It has ended, and a later run of the item has taken the place of its outcome in the record.
+    /// The run has ended, and a later run has replaced its outcome in the record.
     EndedUnseen,
-    /// It will not be: the item is disabled, or gone, or the job is; or the request has a parameter, which nobody could be told
-    /// any more, because a Java instance has come to lead, or the job is not monitored.
+    /// The run will not begin.
+    ///
+    /// The item is disabled or gone, the job is gone, or the request has a parameter that can no
+    /// longer be delivered: a Java instance leads now, or the job is no longer monitored.
     Dropped,
 }
 
 impl ItemRun {
-    /// Returns true if nothing more comes.
+    /// Returns true if the state is final.
     #[must_use]
     pub fn is_over(&self) -> bool {
         match self {
@@ -80,36 +84,36 @@ impl ItemRun {
 }
 
 impl Operations {
-    /// Asks for a run now, of some items or of all. The schedule is not affected.
+    /// Requests a run of some items or of all, now. The schedule is not affected.
     ///
-    /// Where all instances are ours the request waits in the registry until each item has had its run, whatever runs
-    /// already. Where Java instances take part, every instance that can be given items is asked to run those that it has,
-    /// in ElasticJob's own convention: ours do so in any case, Java instances that are running drop it. Nobody is asked
-    /// who is gone: a request never leaves an instance behind that is none.
+    /// If all instances are Rust instances, the request waits in the registry until each item has
+    /// run for it. If Java instances take part, every available instance is asked to run its items,
+    /// in ElasticJob's own form: Rust instances always do, busy Java instances drop the request.
+    /// A request never creates a node of an instance that is gone.
     ///
     /// # Errors
-    /// [`Error::NoSuch`] if the job has no such item; [`Error::NotSupported`] if some items are asked for and the job has
-    /// Java instances or is not monitored; [`Error::Unreadable`]; [`Error::NoSuchJob`], [`Error::Contended`], or what the
-    /// registry says.
+    /// [`Error::NoSuch`] if the job has no such item; [`Error::NotSupported`] if some items are
+    /// requested and the job has Java instances or is not monitored; [`Error::Unreadable`];
+    /// [`Error::NoSuchJob`], [`Error::Contended`], or a registry error.
     pub async fn trigger(
         &self,
         job: &JobName,
         items: Option<&BTreeSet<ShardingItem>>,
         by: &By,
     ) -> Result<Triggered> {
-        self.trigger_those(job, by, None, |_| Ok(items.cloned())).await
+        self.request_runs(job, by, None, |_| Ok(items.cloned())).await
     }
 
-    /// Asks for a run now, as [`trigger`](Self::trigger) does, and tells its runs something: they find it in their context, and
-    /// so does whoever takes one of them over.
+    /// Requests a run now with a parameter, otherwise as [`trigger`](Self::trigger).
     ///
-    /// Requests with different parameters stay different ones: an item runs once for each. The parameter stands in the
-    /// registry as it is until the runs have ended, so it is no place for secrets.
+    /// The runs find the parameter in their context, and so do takeovers of these runs. Requests
+    /// with different parameters are not merged: an item runs once for each. The parameter stays
+    /// readable in the registry until the runs have ended, so it must not hold secrets.
     ///
     /// # Errors
-    /// As [`trigger`](Self::trigger), [`Error::TooMuchToTell`] if all items together would be told more than 16 MiB, which
-    /// is written into the record of each, and [`Error::NotSupported`] if the job has Java instances or is not monitored: then
-    /// instances can only be asked in ElasticJob's own convention, which has no place for a parameter.
+    /// As [`trigger`](Self::trigger). [`Error::TooMuchToTell`] if the parameter would take more
+    /// than 16 MiB in the records of all items. [`Error::NotSupported`] if the job has Java
+    /// instances or is not monitored, because ElasticJob's own form has no parameter.
     ///
     /// # Examples
     /// ```
@@ -136,11 +140,13 @@ impl Operations {
         parameter: &RequestParameter,
         by: &By,
     ) -> Result<Triggered> {
-        self.trigger_those(job, by, Some(parameter), |_| Ok(items.cloned())).await
+        self.request_runs(job, by, Some(parameter), |_| Ok(items.cloned())).await
     }
 
-    /// Asks for a run now of all items whose last run failed, took too long, panicked or was interrupted. What a request had
-    /// told such a run is no longer known: what is to be told again has to be asked for again.
+    /// Requests a run now of all items whose last run failed, timed out, panicked or was
+    /// interrupted.
+    ///
+    /// The records do not keep the parameter of such a run, so a parameter has to be given again.
     ///
     /// # Errors
     /// As [`trigger`](Self::trigger).
@@ -155,13 +161,13 @@ impl Operations {
                 Some(Outcome::Succeeded | Outcome::Disabled) | None => false,
             }
         };
-        self.trigger_those(job, by, None, |job| {
+        self.request_runs(job, by, None, |job| {
             Ok(Some(job.items().into_iter().filter(|item| has_failed(job, *item)).collect()))
         })
         .await
     }
 
-    async fn trigger_those(
+    async fn request_runs(
         &self,
         job: &JobName,
         by: &By,
@@ -181,14 +187,15 @@ impl Operations {
         Ok(Triggered { request: request.filter(|_| report.has_changed()), report })
     }
 
-    /// Waits until every run of a request is over, and returns what has come of each item; at the deadline, what is so
-    /// far.
+    /// Waits until every run of a request is over, and returns the state of each item. At the
+    /// deadline it returns the states so far.
     ///
     /// # Errors
-    /// What the registry says.
+    /// A registry error.
     ///
     /// # Cancel safety
-    /// The future can be dropped and called for again; then outcomes may have been replaced by those of later runs.
+    /// The future can be dropped and the call repeated. By then later runs may have replaced the
+    /// outcomes.
     pub async fn outcome(
         &self,
         request: &RequestedRun,
@@ -199,7 +206,7 @@ impl Operations {
         let layout = Layout::new(&request.job).speaking(request.dialect);
         loop {
             let left = deadline.saturating_sub(started.elapsed());
-            let is_over = |view: &JobView| progress.see(view);
+            let is_over = |view: &JobView| progress.update(view);
             let over = self.watch_until(layout.clone(), left, is_over).await?;
             if !over || self.confirm_dropped(&layout, &mut progress).await? {
                 let runs = progress.runs.into_iter();
@@ -209,30 +216,32 @@ impl Operations {
         }
     }
 
-    /// Looks once more at the items that seem to be dropped: what was written together is seen one after the other, so that
-    /// the request can be gone before the records show it. Once it is gone for certain they do. Returns false if one was not
-    /// dropped.
+    /// Reads the items that seem to be dropped again, and returns false if one was not dropped.
+    ///
+    /// The feed shows the nodes of one transaction one after the other, so the request can be gone
+    /// from the view before the records show it. After a `sync` the records are current.
     async fn confirm_dropped(&self, layout: &Layout, progress: &mut Progress<'_>) -> Result<bool> {
         let act = format!("reading what came of a request for job {}", progress.request.job);
         let dropped = progress.dropped();
         if dropped.is_empty() {
             return Ok(true);
         }
-        self.reader.asking(&act, || self.registry().sync()).await?;
+        self.reader.retrying(&act, || self.registry().sync()).await?;
         let request = layout.path(&NodeKind::TriggerRequest(progress.request.id.clone()));
-        let request = self.reader.asking(&act, || self.registry().read(&request)).await?;
+        let request = self.reader.retrying(&act, || self.registry().read(&request)).await?;
         let mut confirmed = request.is_none();
         for item in dropped {
             let path = layout.ledger_path(item);
-            let node = self.reader.asking(&act, || self.registry().read(&path)).await?;
+            let node = self.reader.retrying(&act, || self.registry().read(&path)).await?;
             let record = node.and_then(|node| decode_ledger(&node.data).ok());
-            confirmed &= !progress.see_record(item, record.as_ref());
+            confirmed &= !progress.update_from_record(item, record.as_ref());
         }
         Ok(confirmed)
     }
 }
 
 const SOME_ITEMS: &str = "a run of some items";
+const WITH_PARAMETER: &str = "a run with a parameter";
 
 struct Wanted<'a> {
     id: &'a str,
@@ -253,28 +262,28 @@ fn plan(
     };
     items.iter().flatten().try_for_each(|item| items::known(job, *item))?;
     if job.instances().is_empty() {
-        planned.leave("job", "no instance lives: nobody would run it");
+        planned.leave("job", "no instance is alive to run it");
         return Ok((planned, None));
     }
     let not_supported = |what: &'static str, why: &str| {
         let (job, why) = (job.job().clone(), why.to_owned());
         Error::NotSupported { what, job, why }
     };
-    let told = "a run that is told something";
     if job.may_have_java() {
         if wanted.parameter.is_some() {
-            return Err(not_supported(told, "Java instances cannot be told"));
+            return Err(not_supported(WITH_PARAMETER, "Java instances cannot receive one"));
         }
         if items.is_some() {
             return Err(not_supported(
                 SOME_ITEMS,
-                "Java instances can only be asked to run all that they have",
+                "Java instances can only be asked to run all of their items",
             ));
         }
         ask_instances(job, &mut planned);
         return Ok((planned, None));
     }
-    let what = if items.is_some() { Some(SOME_ITEMS) } else { wanted.parameter.map(|_| told) };
+    let what =
+        if items.is_some() { Some(SOME_ITEMS) } else { wanted.parameter.map(|_| WITH_PARAMETER) };
     if let Some(what) = what.filter(|_| !config.monitor_execution) {
         return Err(not_supported(what, "without monitoring items have no records to wait in"));
     }
@@ -295,7 +304,7 @@ fn plan(
         disabled.into_iter().for_each(|item| planned.leave(item, "it is disabled"));
         return Ok((planned, None));
     }
-    // Whoever has disabled an item wants it left out.
+    // A request for all items does not include items that an operator has disabled.
     disabled.into_iter().for_each(|item| planned.keep(item, "it is disabled"));
     check_size(job, wanted, before.len())?;
     let all = !named && before.len() == job.items().len();
@@ -307,8 +316,8 @@ fn plan(
         Some(_) => "asked to run now, with a parameter",
         None => "asked to run now",
     };
-    let what = &*format!("{what}{}", what_it_waits_for(job, before.keys()));
-    // What is recorded names the items only if they are not all.
+    let what = &*format!("{what}{}", wait_reason(job, before.keys()));
+    // The audit record names the items only if they are not all.
     match all {
         true => planned.change("all items", what, [step]),
         false => {
@@ -321,11 +330,8 @@ fn plan(
     Ok((planned, config.monitor_execution.then_some(request)))
 }
 
-/// Returns what to add about a request whose items start only once an operator lets them, or nothing.
-fn what_it_waits_for<'a>(
-    job: &JobSnapshot,
-    items: impl Iterator<Item = &'a ShardingItem>,
-) -> String {
+/// Returns why items of a request wait for an operator, or an empty text.
+fn wait_reason<'a>(job: &JobSnapshot, items: impl Iterator<Item = &'a ShardingItem>) -> String {
     let live = LiveServers::of(job);
     let all = live.enabled.is_empty();
     let paused = |item: &&ShardingItem| {
@@ -344,7 +350,7 @@ fn what_it_waits_for<'a>(
     format!("; {which} until {until}: {}", held.join("; "))
 }
 
-/// Refuses a parameter that would take more room in the records than a job shall take.
+/// Rejects a parameter that would take too much room in the records of all items.
 fn check_size(job: &JobSnapshot, wanted: &Wanted<'_>, items: usize) -> Result<()> {
     match wanted.parameter.filter(|parameter| !parameter.can_be_told_to(items)) {
         None => Ok(()),
@@ -365,16 +371,18 @@ fn ask_instances(job: &JobSnapshot, planned: &mut Planned) {
             continue;
         }
         if view.is_triggered(instance) {
-            planned.keep(target, "it has been asked already and has yet to notice");
+            planned.keep(target, "it has an earlier request that it has not seen yet");
             continue;
         }
-        // In 3.x the request is a node of its own, which alone would not tell that the instance is gone.
+        // In 3.x the request is a separate node, so only a guard shows that the instance is gone.
         let is_there = OperatorStep::Is(NodeKind::Instance(instance.clone()), version);
         let guard = (job.dialect() == Dialect::V3).then_some(is_there);
         let ask = OperatorStep::Trigger { instance: instance.clone(), version };
         let what = match is_busy(job, instance) && job.is_java(instance) != Some(false) {
-            true => "asked to run what it has; it is running, and Java drops that",
-            false => "asked to run what it has",
+            true => {
+                "asked to run its items; it is busy, and a busy Java instance drops the request"
+            }
+            false => "asked to run its items",
         };
         planned.change(target, what, guard.into_iter().chain([ask]));
     }
@@ -384,12 +392,12 @@ fn is_busy(job: &JobSnapshot, instance: &InstanceId) -> bool {
     job.view().items_of(instance).any(|(item, _)| job.is_running(item))
 }
 
-/// What is known of the runs of a request, from what the view shows one state after the other.
+/// Progress of a request, updated from one state of the view after the other.
 #[derive(Debug)]
 struct Progress<'a> {
     request: &'a RequestedRun,
     runs: BTreeMap<ShardingItem, ItemRun>,
-    /// The tokens of the runs that were seen.
+    /// Fencing tokens of the runs that were seen.
     tokens: BTreeMap<ShardingItem, FencingToken>,
 }
 
@@ -399,8 +407,8 @@ impl<'a> Progress<'a> {
         Self { request, runs, tokens: BTreeMap::new() }
     }
 
-    /// Looks at a state, and returns true if nothing more comes.
-    fn see(&mut self, view: &JobView) -> bool {
+    /// Updates the open items from a state of the view, and returns true if all are final.
+    fn update(&mut self, view: &JobView) -> bool {
         let open: Vec<ShardingItem> =
             self.runs.iter().filter(|(_, run)| !run.is_over()).map(|(item, _)| *item).collect();
         for item in open {
@@ -416,8 +424,8 @@ impl<'a> Progress<'a> {
         dropped.map(|(item, _)| *item).collect()
     }
 
-    /// Looks at the record of an item whose request is not on its way any more; returns true if it was not dropped.
-    fn see_record(&mut self, item: ShardingItem, record: Option<&Ledger>) -> bool {
+    /// Updates an item whose request node is gone; returns true if the item was not dropped.
+    fn update_from_record(&mut self, item: ShardingItem, record: Option<&Ledger>) -> bool {
         let run = self.run_in(record, item, false);
         let is_known = run != ItemRun::Dropped;
         self.runs.insert(item, run);
@@ -426,16 +434,17 @@ impl<'a> Progress<'a> {
 
     fn run_of(&mut self, view: &JobView, item: ShardingItem) -> ItemRun {
         let id = &self.request.id;
-        let waits_with = |of: Option<&BTreeSet<ShardingItem>>| of.is_none_or(|i| i.contains(&item));
-        let on_its_way = view.requests().any(|(other, of)| other == id && waits_with(of));
+        let covers_item =
+            |of: Option<&BTreeSet<ShardingItem>>| of.is_none_or(|i| i.contains(&item));
+        let is_pending = view.requests().any(|(other, of)| other == id && covers_item(of));
         let record = view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
-        self.run_in(record, item, on_its_way)
+        self.run_in(record, item, is_pending)
     }
 
-    fn run_in(&mut self, record: Option<&Ledger>, item: ShardingItem, on_its_way: bool) -> ItemRun {
+    fn run_in(&mut self, record: Option<&Ledger>, item: ShardingItem, is_pending: bool) -> ItemRun {
         let RequestedRun { id, at, items, .. } = self.request;
         let Some(record) = record else {
-            return if on_its_way { ItemRun::Waiting } else { ItemRun::Dropped };
+            return if is_pending { ItemRun::Waiting } else { ItemRun::Dropped };
         };
         let before = items.get(&item).copied().unwrap_or_default();
         let ended = |outcome: Option<Outcome>| match outcome {
@@ -455,7 +464,7 @@ impl<'a> Progress<'a> {
         match self.tokens.get(&item) {
             Some(token) if *token == record.token => ended(record.outcome),
             Some(_) => ItemRun::EndedUnseen,
-            None if on_its_way => ItemRun::Waiting,
+            None if is_pending => ItemRun::Waiting,
             None if record.token == before => ItemRun::Dropped,
             None if record.token == before.next() && record.is_idle() => ended(record.outcome),
             None => ItemRun::EndedUnseen,

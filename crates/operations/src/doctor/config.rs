@@ -1,4 +1,4 @@
-//! Configurations, dialects, and nodes that have no business where they stand.
+//! Checks of configurations, dialects and misplaced nodes.
 
 use coordination::{Dialect, NodeKind, OperatorStep, ServerState, StrayNode};
 use reg_center::Node;
@@ -10,23 +10,23 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
     let job = case.job;
     let mut findings = Vec::new();
     if !job.has_config() {
-        let text = "there is no configuration, so that this is no job: remove what is left, or leave it, if it is \
-                    somebody else's";
+        let text =
+            "the job has no configuration: remove its nodes, unless another application uses them";
         findings.push(Finding::of(job, FindingCode::NoConfig, Severity::Info, text));
     }
     if let Some(fault) = job.config_fault() {
         let text = format!(
-            "{fault}; instances that have seen an earlier one go on with that, Java's fail: update it"
+            "{fault}; Rust instances keep the last readable one, Java instances fail: update the configuration"
         );
         let finding = Finding::of(job, FindingCode::BadConfig, Severity::Error, text);
-        findings.push(finding.at(job, &NodeKind::Config).left_by("A20"));
+        findings.push(finding.at(job, &NodeKind::Config).with_java_fault("A20"));
     }
     findings.extend(harms_java(case));
     findings.extend(job.nodes().filter_map(|node| mixed(case, node)));
     findings
 }
 
-/// Java instances of 3.x fail at each run while there is a field that they do not know.
+/// Java instances of 3.x fail each run while the configuration has a field that they do not know.
 fn harms_java(case: &Case<'_>) -> Option<Finding> {
     let job = case.job;
     let config = job.config().filter(|_| job.may_have_java())?;
@@ -41,38 +41,41 @@ fn harms_java(case: &Case<'_>) -> Option<Finding> {
         Dialect::V2 | Dialect::V3 => return None,
     };
     let finding = Finding::of(job, FindingCode::ConfigHarmsJava, Severity::Error, text);
-    Some(finding.at(job, &NodeKind::Config).left_by("A20"))
+    Some(finding.at(job, &NodeKind::Config).with_java_fault("A20"))
 }
 
-/// A node in another dialect than the job's.
+/// Finds a node that is written in another dialect than the job's.
 fn mixed(case: &Case<'_>, node: &Node) -> Option<Finding> {
     let job = case.job;
     let (layout, is) = (job.view().layout(), job.dialect());
     let found = layout.encoding_of(node).filter(|found| *found != is)?;
     let kind = layout.parse(&node.path)?;
     let finding = |severity, text: &str| {
-        let text = format!("it is written as {found} does, in a job of {is}: {text}");
+        let text =
+            format!("the node is written in the dialect {found}, but the job uses {is}: {text}");
         Finding::of(job, FindingCode::MixedEncoding, severity, text).at_path(&node.path)
     };
     match (&kind, is) {
         (NodeKind::Instance(_), Dialect::V2) => Some(finding(
             Severity::Error,
-            "an instance of 3.x that cannot read the configuration, and gets items all the same",
+            "this instance of 3.x cannot read the configuration, but gets items",
         )),
         (NodeKind::Instance(_), Dialect::V3) => Some(finding(
             Severity::Error,
-            "an instance of 2.1.5 that cannot read the configuration; Java's 3.x gives it no items",
+            "this instance of 2.1.5 cannot read the configuration; Java 3.x leaders give it no items",
         )),
         (NodeKind::Server(ip), Dialect::V3) => {
-            let text = "Java instances of 3.0.2 and later do not take it for enabled";
+            let text = "Java instances of 3.0.2 and later do not treat this server as enabled";
             let (version, state) = (node.stat.version, ServerState::Enabled);
             let step = OperatorStep::SetServer { ip: ip.clone(), state, version };
-            Some(finding(Severity::Error, text).mended_by(job, &kind, vec![step]))
+            Some(finding(Severity::Error, text).with_fix(job, &kind, vec![step]))
         }
         (NodeKind::Server(_), Dialect::V2) => {
-            Some(finding(Severity::Info, "taken for enabled, which it means"))
+            Some(finding(Severity::Info, "all instances treat it as enabled, as intended"))
         }
-        _ => Some(finding(Severity::Info, "a leftover of another release; nobody reads it")),
+        _ => {
+            Some(finding(Severity::Info, "a leftover of another release, which no instance reads"))
+        }
     }
 }
 
@@ -97,11 +100,11 @@ pub(super) fn strays(case: &Case<'_>) -> Vec<Finding> {
         let text = format!("{}: {}", StrayNode::Version1.harm(), listed(of_version_1));
         findings.push(Finding::of(job, FindingCode::Version1, Severity::Warning, text));
     }
-    let told: Vec<_> = findings.iter().filter_map(|finding| finding.node.clone()).collect();
+    let reported: Vec<_> = findings.iter().filter_map(|finding| finding.node.clone()).collect();
     for anomaly in job.anomalies() {
         let is_record = matches!(layout.parse(&anomaly.path), Some(NodeKind::Ledger(_)));
-        if !is_record && !told.contains(&anomaly.path.to_string()) {
-            let text = format!("it is ignored: {}", anomaly.reason);
+        if !is_record && !reported.contains(&anomaly.path.to_string()) {
+            let text = format!("instances ignore the node: {}", anomaly.reason);
             let finding = Finding::of(job, FindingCode::Anomaly, Severity::Warning, text);
             findings.push(finding.at_path(&anomaly.path));
         }

@@ -1,4 +1,4 @@
-//! What a diagnosis says.
+//! Findings of a diagnosis.
 
 use std::fmt;
 
@@ -8,15 +8,15 @@ use serde::{Serialize, Serializer};
 
 use crate::JobSnapshot;
 
-/// How bad it is.
+/// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
-    /// Worth knowing; does no harm.
+    /// Harmless, but worth knowing.
     Info,
-    /// May do harm, or pass by itself.
+    /// May do harm, or may disappear without a fix.
     Warning,
-    /// Keeps something from running, now.
+    /// Prevents runs now.
     Error,
 }
 
@@ -32,7 +32,8 @@ impl fmt::Display for Severity {
 
 macro_rules! codes {
     ($($(#[$doc:meta])* $variant:ident => $text:literal,)*) => {
-        /// What was found. The text of each is stable, for programs; `docs/operations.md` has the table.
+        /// Kind of a finding. The text of each is stable, for programs; `docs/operations.md` lists
+        /// them.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum FindingCode {
@@ -40,10 +41,10 @@ macro_rules! codes {
         }
 
         impl FindingCode {
-            /// All of them, in the order of their checks.
+            /// All codes, in the order of their checks.
             pub const ALL: &'static [Self] = &[$(Self::$variant,)*];
 
-            /// Returns the text that stands for it.
+            /// Returns the stable text of the code.
             #[must_use]
             pub fn as_str(self) -> &'static str {
                 match self {
@@ -55,61 +56,61 @@ macro_rules! codes {
 }
 
 codes! {
-    /// Something of the namespace could not be read.
+    /// A job that could not be read.
     Unread => "unread",
-    /// Nodes of a job, and no configuration.
+    /// Nodes of a job without a configuration.
     NoConfig => "no-config",
-    /// A configuration that cannot be used.
+    /// A configuration that cannot be read.
     BadConfig => "bad-config",
-    /// A configuration that Java instances fail at.
+    /// A configuration that makes Java instances fail.
     ConfigHarmsJava => "config-harms-java",
     /// A node in another dialect than the configuration.
     MixedEncoding => "mixed-encoding",
-    /// An instance's node that no session owns (A18).
+    /// A node of an instance that no session owns (A18).
     GhostInstance => "ghost-instance",
     /// An instance whose server has no record.
     NoServerRecord => "no-server-record",
-    /// A server on which no instance lives.
+    /// A server without a live instance.
     DeadServer => "dead-server",
-    /// Addresses that Java takes for each other, or does not react to.
+    /// An address that Java mistakes for another one, or does not react to.
     AddressHarmsJava => "address-harms-java",
-    /// Servers on which instances live, and which an operator has paused, or all disabled.
+    /// Servers with live instances that are paused, or all of them disabled.
     HeldBack => "held-back",
-    /// Nobody leads.
+    /// No instance leads.
     NoLeader => "no-leader",
     /// A leader whose server is disabled.
     LeaderDisabled => "leader-disabled",
     /// A mark of a run whose holder is gone (A3, A5, A6, A7).
     RunOfNobody => "run-of-nobody",
-    /// A mark of a run that is older than the instance which it names (A4).
+    /// A mark of a run that is older than the instance that it names (A4).
     RunOfEarlierLife => "run-of-earlier-life",
-    /// A mark of a run that its living holder must have left behind (A8).
+    /// A mark that its live holder did not remove at the end of a run (A8).
     RunKept => "run-kept",
-    /// A mark of a takeover whose taker is gone (A6).
+    /// A mark of a takeover whose instance is gone (A6).
     TakeoverOfNobody => "takeover-of-nobody",
     /// An entry of the failover queue that must not be run (A22).
     StaleQueueEntry => "stale-queue-entry",
-    /// A mark of a run by a living instance, and no run in the item's record.
+    /// A mark of a run by a live instance, without a run in the item's record.
     RunNotRecorded => "run-not-recorded",
-    /// An item that waits to be taken over.
+    /// An item whose orphaned run waits for a takeover.
     Orphan => "orphan",
-    /// A wish to run now whose instance is gone, or which nobody reads.
+    /// A manual request whose instance is gone, or that no instance reads.
     TriggerOfNobody => "trigger-of-nobody",
-    /// Items that belong to nobody who lives (A1, A15).
+    /// Items without a live owner (A1, A15).
     Unassigned => "unassigned",
-    /// Owners of items that the job does not have.
+    /// Owners of items that the job no longer has.
     SurplusItems => "surplus-items",
     /// Items whose last run failed.
     Failing => "failing",
     /// A record that cannot be read.
     BadRecord => "bad-record",
-    /// A record that has settled a fire of the future.
+    /// A record that has settled a future fire.
     FutureFire => "future-fire",
-    /// The flag that asks for resharding.
+    /// The flag that requests resharding.
     Necessary => "resharding-asked-for",
-    /// The flag that resharding goes on (A10, A11).
+    /// The flag that resharding is in progress (A10, A11).
     Processing => "resharding-stuck",
-    /// A node that has no business where it stands.
+    /// A node in the wrong place.
     StrayNode => "stray-node",
     /// Nodes of ElasticJob 1.x.
     Version1 => "version-1",
@@ -129,22 +130,22 @@ impl Serialize for FindingCode {
     }
 }
 
-/// Something that a diagnosis has found.
+/// A problem that a diagnosis has found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// In which job.
+    /// Job name.
     pub job: String,
-    /// What.
+    /// Kind of the finding.
     pub code: FindingCode,
-    /// How bad it is.
+    /// Severity.
     pub severity: Severity,
-    /// The known fault of Java's that leaves it behind, such as `A18`; see `docs/interop.md`.
+    /// Known Java fault that causes it, such as `A18`; see `docs/interop.md`.
     pub fault: Option<&'static str>,
-    /// The node that it is about, if it is one.
+    /// Path of the affected node, if the finding is about one.
     pub node: Option<String>,
-    /// What it means, and what to do.
+    /// Consequence, and what to do.
     pub text: String,
-    /// What mends it, if a guarded write can.
+    /// Guarded repair, if there is one.
     pub fix: Option<Fix>,
 }
 
@@ -170,12 +171,12 @@ impl Finding {
         Self { node: Some(path.to_string()), ..self }
     }
 
-    pub(super) fn left_by(self, fault: &'static str) -> Self {
+    pub(super) fn with_java_fault(self, fault: &'static str) -> Self {
         Self { fault: Some(fault), ..self }
     }
 
-    /// Adds what mends it; `subject` is the node whose change makes the fix void.
-    pub(super) fn mended_by(
+    /// Adds a repair; `subject` is the node whose change makes it void.
+    pub(super) fn with_fix(
         self,
         job: &JobSnapshot,
         subject: &NodeKind,
@@ -187,7 +188,7 @@ impl Finding {
 }
 
 impl fmt::Display for Finding {
-    /// One line: severity, code, job, node, text, and what would mend it.
+    /// Writes one line: severity, code, job, node, text and fix.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.severity, self.code)?;
         if let Some(fault) = self.fault {
@@ -204,17 +205,17 @@ impl fmt::Display for Finding {
     }
 }
 
-/// What mends a finding: one guarded transaction. Shown, it is the dry run.
+/// Repair of a finding by one guarded transaction. Its text is the dry run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Fix {
-    /// The node that the finding is about. If it has changed since, the fix is void.
+    /// The affected node. If it has changed since, the fix is void.
     pub(super) subject: NodeKind,
     pub(super) stat: Option<Stat>,
     pub(super) steps: Vec<OperatorStep>,
 }
 
 impl Fix {
-    /// Returns what it does, step by step.
+    /// Returns the steps of the transaction.
     #[must_use]
     pub fn steps(&self) -> &[OperatorStep] {
         &self.steps

@@ -1,4 +1,4 @@
-//! Records that have settled a fire of the future: what an instance with a wrong clock has left.
+//! Records that have settled a future fire, left by an instance with a wrong clock.
 
 use coordination::{FireTime, JobConfig, Ledger, MaxTimeDiff, NodeKind, OperatorStep};
 use jiff::Timestamp;
@@ -9,8 +9,9 @@ use crate::JobSnapshot;
 use crate::fires::last_fire;
 use crate::held::moment;
 
-/// Returns the items with the last fire that each has settled, if that lies in the future for certain. None of a job whose
-/// clocks are not compared.
+/// Returns the items whose last settled fire certainly lies in the future, with that fire.
+///
+/// Returns none for a job whose maximum time difference is off.
 pub(crate) fn future_fires(
     job: &JobSnapshot,
     now: Timestamp,
@@ -24,7 +25,7 @@ pub(crate) fn future_fires(
     })
 }
 
-/// Returns the last scheduled fire until now; the present second of a job that has none.
+/// Returns the last scheduled fire until now, or the present second if the schedule has none.
 fn present(config: Option<&JobConfig>, now: Timestamp) -> FireTime {
     let last = config.and_then(|config| last_fire(config, now));
     let now_ms = now.as_millisecond();
@@ -40,9 +41,9 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
         let back =
             record.and_then(|record| Some((record.version, record.value.settle_back(present)?)));
         let is_busy = record.is_some_and(|record| Ledger::is_busy(&record.value));
-        let wait = if is_busy { "; it can be set back when its run has ended" } else { "" };
+        let wait = if is_busy { "; it can be set back once its run has ended" } else { "" };
         let text = format!(
-            "an instance with a wrong clock has settled the fire of {}: the item starts none before it{wait}",
+            "an instance with a wrong clock has settled the fire of {}: the item starts no fire before that time{wait}",
             moment(settled.0)
         );
         let finding = Finding::of(job, FindingCode::FutureFire, Severity::Error, text);
@@ -51,7 +52,7 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
             None => finding,
             Some((version, ledger)) => {
                 let step = OperatorStep::SettleBack { item, ledger: Box::new(ledger), version };
-                finding.mended_by(job, &node, vec![step])
+                finding.with_fix(job, &node, vec![step])
             }
         }
     };

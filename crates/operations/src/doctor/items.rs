@@ -1,4 +1,4 @@
-//! Items without an owner, items that the job does not have, and the flags of resharding.
+//! Checks of items without an owner, surplus items, and the resharding flags.
 
 use coordination::{NodeKind, OperatorStep};
 use sharding::ShardingItem;
@@ -20,18 +20,18 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
         let path = job.view().layout().path(&node);
         let reason = job.anomalies().iter().find(|anomaly| anomaly.path == path);
         let reason = reason.map_or("", |anomaly| &anomaly.reason);
-        let text = format!("nothing is done with the item until its record is repaired: {reason}");
+        let text = format!("no instance runs the item until its record is repaired: {reason}");
         Finding::of(job, FindingCode::BadRecord, Severity::Error, text).at(job, &node)
     }));
     findings
 }
 
-/// Returns the items that belong to nobody who lives, although somebody could have them.
+/// Returns the items without a live owner, if an instance is available to own them.
 fn strays(job: &JobSnapshot) -> Vec<ShardingItem> {
     if job.config().is_none() || job.available().is_empty() {
         return Vec::new();
     }
-    // An item that is to move has its next owner already.
+    // A pending item already has its next owner.
     let is_stray =
         |item: &ShardingItem| !is_owned(job, *item) && job.view().next_owner(*item).is_none();
     job.items().into_iter().filter(is_stray).collect()
@@ -49,14 +49,12 @@ fn unassigned(case: &Case<'_>) -> Option<Finding> {
     });
     let is_static = job.config().is_some_and(|config| config.static_sharding);
     let (fault, why) = match is_static {
-        true => {
-            ("A15", "the job is sharded statically: they wait for their instances to come back")
-        }
-        false => ("A1", "nobody runs them until items are assigned anew"),
+        true => ("A15", "the job uses static sharding, so they wait for their instances to return"),
+        false => ("A1", "no instance runs them until the next resharding"),
     };
-    let text = format!("items {} belong to nobody who lives: {why}", listed(&strays));
-    let finding = Finding::of(job, FindingCode::Unassigned, severity, text).left_by(fault);
-    // A Java leader that waits for a mark which nobody takes away would wait for ever.
+    let text = format!("items {} have no live owner: {why}", listed(&strays));
+    let finding = Finding::of(job, FindingCode::Unassigned, severity, text).with_java_fault(fault);
+    // A Java leader waits for every lasting mark, so a request would block all its fires.
     let blocked = job.view().items().any(|(_, shown)| {
         shown.lasting.as_ref().is_some_and(|holder| !job.view().is_registered(holder))
     });
@@ -65,7 +63,7 @@ fn unassigned(case: &Case<'_>) -> Option<Finding> {
         true => Some(finding),
         false => {
             let step = OperatorStep::Mark(NodeKind::Necessary);
-            Some(finding.mended_by(job, &NodeKind::Necessary, vec![step]))
+            Some(finding.with_fix(job, &NodeKind::Necessary, vec![step]))
         }
     }
 }
@@ -78,13 +76,13 @@ fn surplus(case: &Case<'_>) -> Option<Finding> {
     };
     let items: Vec<_> = job.view().items().filter(is_surplus).map(|(item, _)| item).collect();
     let text = format!(
-        "the job has {total} items; nobody runs the others that are there: {}",
+        "the job has {total} items; no instance runs these surplus items: {}",
         listed(&items)
     );
     (!items.is_empty()).then(|| Finding::of(job, FindingCode::SurplusItems, Severity::Info, text))
 }
 
-/// A warning if some items' last runs failed, an error if those of all did.
+/// Returns a warning if the last runs of some items failed, an error if those of all items did.
 fn failing(job: &JobSnapshot) -> Option<Finding> {
     let failing = failing_items(job);
     let first = *failing.first()?;
@@ -106,10 +104,10 @@ pub(super) fn check_flags(case: &Case<'_>) -> Vec<Finding> {
     necessary(case).into_iter().chain(processing(case)).collect()
 }
 
-/// Returns true if a node is the same one as before.
-fn stands(case: &Case<'_>, node: &NodeKind) -> bool {
+/// Returns true if the earlier snapshot has the same incarnation of the node.
+fn is_unchanged(case: &Case<'_>, node: &NodeKind) -> bool {
     let created = |job: &JobSnapshot| job.node(node).map(|node| node.stat.created);
-    case.stood(|earlier| created(earlier).is_some() && created(earlier) == created(case.job))
+    case.held_earlier(|earlier| created(earlier).is_some() && created(earlier) == created(case.job))
 }
 
 fn necessary(case: &Case<'_>) -> Option<Finding> {
@@ -118,15 +116,15 @@ fn necessary(case: &Case<'_>) -> Option<Finding> {
     let running = job.items().into_iter().filter(|item| job.is_running(*item));
     let running: Vec<_> = running.collect();
     let why = match () {
-        () if job.available().is_empty() => "nobody is available to follow it".to_owned(),
-        () if job.view().leader().is_none() => "nobody leads".to_owned(),
+        () if job.available().is_empty() => "no instance is available to own items".to_owned(),
+        () if job.view().leader().is_none() => "no instance leads".to_owned(),
         () if !running.is_empty() => format!("the leader waits for items {}", listed(running)),
-        () => "the leader follows it at its next fire".to_owned(),
+        () => "the leader reshards at its next fire".to_owned(),
     };
     let severity =
-        if stands(case, &NodeKind::Necessary) { Severity::Warning } else { Severity::Info };
+        if is_unchanged(case, &NodeKind::Necessary) { Severity::Warning } else { Severity::Info };
     let text = format!(
-        "items are to be assigned anew, and Java instances start nothing until then: {why}"
+        "resharding is requested, and Java instances start nothing until it is done: {why}"
     );
     let finding = Finding::of(job, FindingCode::Necessary, severity, text);
     Some(finding.at(job, &NodeKind::Necessary))
@@ -138,27 +136,27 @@ fn processing(case: &Case<'_>) -> Option<Finding> {
     let leader = job.node(&NodeKind::Leader);
     let session = node.stat.owner;
     let is_leaders = session.is_some() && leader.is_some_and(|leader| leader.stat.owner == session);
-    if is_leaders && !stands(case, &NodeKind::Processing) {
+    if is_leaders && !is_unchanged(case, &NodeKind::Processing) {
         return None;
     }
     let text = match (session, is_leaders) {
         (None, _) => {
-            "no session owns the flag, so that it never goes: Java instances start nothing"
+            "no session owns the flag, so it never goes away: Java instances start nothing"
         }
         (Some(_), true) => {
-            "the leader has been assigning items since the earlier look: its strategy may have failed; restart it"
+            "the leader has been resharding since the earlier snapshot: its strategy may have failed; restart it"
         }
         (Some(_), false) => {
-            "it is not the leader's, and goes when the session of whoever has made it ends: Java instances start \
-             nothing until then"
+            "another session than the leader's owns the flag: Java instances start nothing until that \
+                         session ends"
         }
     };
     let finding = Finding::of(job, FindingCode::Processing, Severity::Error, text);
     let fault = if is_leaders { "A10" } else { "A11" };
-    let finding = finding.at(job, &NodeKind::Processing).left_by(fault);
+    let finding = finding.at(job, &NodeKind::Processing).with_java_fault(fault);
     if session.is_some() {
         return Some(finding);
     }
     let step = OperatorStep::Remove(NodeKind::Processing, node.stat.version);
-    Some(finding.mended_by(job, &NodeKind::Processing, vec![step]))
+    Some(finding.with_fix(job, &NodeKind::Processing, vec![step]))
 }

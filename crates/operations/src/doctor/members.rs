@@ -1,4 +1,4 @@
-//! Instances, servers and the leader.
+//! Checks of instances, servers and the leader.
 
 use coordination::{NodeKind, OperatorStep, ServerIp, ServerState, server_of};
 use reg_center::Version;
@@ -17,13 +17,13 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
     findings
 }
 
-/// An operator's wish, which is no fault, and easily forgotten.
+/// Finds paused and disabled servers: an operator's wish and no fault, but easily forgotten.
 fn held_back(case: &Case<'_>) -> Option<Finding> {
     let job = case.job;
     let live = LiveServers::of(job);
     let (servers, what) = match live.enabled.is_empty() {
-        true if live.paused.is_empty() => (live.disabled, "no instance is given items"),
-        true => (live.paused, "nothing of the job starts"),
+        true if live.paused.is_empty() => (live.disabled, "no instance gets items"),
+        true => (live.paused, "no item of the job starts"),
         false => (live.paused, "their items do not start"),
     };
     let servers: Vec<_> = servers.iter().filter_map(|ip| held::held_back(job, ip)).collect();
@@ -31,26 +31,27 @@ fn held_back(case: &Case<'_>) -> Option<Finding> {
     (!servers.is_empty()).then(|| Finding::of(job, FindingCode::HeldBack, Severity::Info, text))
 }
 
-/// An operator's request through the Java API of 2.1.5 that has come too late: Java gives it items for ever.
+/// Finds instance nodes that no session owns.
+///
+/// A request through the Java API of 2.1.5 creates one if its instance is gone by then. Java keeps
+/// giving it items.
 fn ghosts(case: &Case<'_>) -> Vec<Finding> {
     let job = case.job;
     let ghost = |(id, version): (&sharding::InstanceId, Version)| {
         let node = NodeKind::Instance(id.clone());
-        let text = match case.has_ours() {
-            true => {
-                "no session owns it, and Java gives it items; an instance of ours takes it away"
-            }
-            false => "no session owns it, and Java gives it items which nobody runs",
+        let text = match case.has_rust() {
+            true => "no session owns it, but Java gives it items; a Rust instance removes it",
+            false => "no session owns it, but Java gives it items, which no instance runs",
         };
         let finding = Finding::of(job, FindingCode::GhostInstance, Severity::Error, text);
-        let finding = finding.at(job, &node).left_by("A18");
-        // A living instance that comes back under the same id has a node of version 0. So this one gets another version
-        // first, and is removed by that.
+        let finding = finding.at(job, &node).with_java_fault("A18");
+        // A live instance that comes back under the same id has a node of version 0. So the first
+        // fix raises the version of the ghost, and the second removes that version only.
         let step = match version {
             Version(0) => OperatorStep::Seal(id.clone()),
             version => OperatorStep::Remove(node.clone(), version),
         };
-        if case.has_ours() { finding } else { finding.mended_by(job, &node, vec![step]) }
+        if case.has_rust() { finding } else { finding.with_fix(job, &node, vec![step]) }
     };
     job.view().ghosts().map(ghost).collect()
 }
@@ -67,7 +68,7 @@ fn without_server(case: &Case<'_>) -> Vec<Finding> {
             earlier.view().is_registered(id) && !known
         };
         let text =
-            "its server has no record, so that it gets no items: restart it, which makes one";
+            "its server has no record, so it gets no items: restart the instance to create one";
         let severity = case.severity_of(was);
         Finding::of(job, FindingCode::NoServerRecord, severity, text)
             .at(job, &NodeKind::Instance(id.clone()))
@@ -81,10 +82,10 @@ fn dead_servers(case: &Case<'_>) -> Vec<Finding> {
     let finding = |(ip, state): (&ServerIp, ServerState)| {
         let text = match state {
             ServerState::Enabled => {
-                "no instance lives there; remove the server if none will come back".to_owned()
+                "no instance runs there; remove the server if none will come back".to_owned()
             }
             state @ (ServerState::Paused | ServerState::Disabled) => format!(
-                "no instance lives there, and it is {state}: instances that come back are, too; remove the server if \
+                "no instance runs there, and the server is {state}, as instances that come back will be; remove the server if \
                  none will"
             ),
         };
@@ -94,7 +95,7 @@ fn dead_servers(case: &Case<'_>) -> Vec<Finding> {
     job.view().servers().filter(|(ip, _)| is_dead(ip)).map(finding).collect()
 }
 
-/// Java compares addresses by how they begin, and reacts to IPv4 alone.
+/// Finds addresses that Java confuses: it compares them by prefix, and reacts only to IPv4.
 fn addresses(case: &Case<'_>) -> Vec<Finding> {
     let job = case.job;
     if !job.may_have_java() {
@@ -112,8 +113,8 @@ fn addresses(case: &Case<'_>) -> Vec<Finding> {
         }
         let longer = all.iter().find(|o| *o != ip && o.as_str().starts_with(ip.as_str()));
         if let Some(longer) = longer {
-            let text = format!("Java takes it for online while {longer} is");
-            findings.push(of(text).left_by("B11"));
+            let text = format!("Java treats it as online while {longer} is online");
+            findings.push(of(text).with_java_fault("B11"));
         }
     }
     findings
@@ -132,28 +133,28 @@ fn leader(case: &Case<'_>) -> Option<Finding> {
     };
     let is_enabled = server_of(leader).is_some_and(|ip| job.view().is_enabled(&ip));
     let text =
-        format!("{leader} leads, and its server is disabled: it may have won the first election");
+        format!("{leader} leads, but its server is disabled: it may have won the first election");
     let finding = Finding::of(job, FindingCode::LeaderDisabled, Severity::Warning, text);
-    (!is_enabled).then(|| finding.at(job, &NodeKind::Leader).left_by("C18"))
+    (!is_enabled).then(|| finding.at(job, &NodeKind::Leader).with_java_fault("C18"))
 }
 
 fn no_leader(job: &JobSnapshot, severity: Severity) -> Finding {
     let node = job.node(&NodeKind::Leader);
     let text = match node {
-        None => "instances could be given items, and nobody leads".to_owned(),
+        None => "instances are available, but none leads".to_owned(),
         Some(node) => {
             let who = String::from_utf8_lossy(&node.data).into_owned();
-            format!("the leader is shown as {who:?}, which is not registered")
+            format!("the leader node names {who:?}, which is not registered")
         }
     };
     let finding =
         Finding::of(job, FindingCode::NoLeader, severity, text).at(job, &NodeKind::Leader);
-    // The node of a living session goes with it.
+    // An ephemeral node ends with its session.
     match node.filter(|node| node.stat.owner.is_none()) {
         None => finding,
         Some(node) => {
             let step = OperatorStep::Remove(NodeKind::Leader, node.stat.version);
-            finding.mended_by(job, &NodeKind::Leader, vec![step])
+            finding.with_fix(job, &NodeKind::Leader, vec![step])
         }
     }
 }

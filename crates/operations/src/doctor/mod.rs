@@ -1,7 +1,7 @@
-//! Read-only diagnosis of a job: what is left over, stuck, damaged or mixed up, with a guarded fix where there is one.
+//! Read-only diagnosis of a job: leftovers, stuck, damaged or mixed state, with guarded fixes.
 //!
-//! Everything here is a pure function of snapshots. Some faults show only by time passing: they need an earlier snapshot of
-//! the same job beside the present one. What stands unchanged in both has stood in between.
+//! Everything here is a pure function of snapshots. Some faults show only over time: they need an
+//! earlier snapshot of the same job. A fault that both snapshots show is taken to have lasted.
 
 mod config;
 mod finding;
@@ -19,7 +19,7 @@ pub(crate) use future::future_fires;
 
 pub use finding::{Finding, FindingCode, Fix, Severity};
 
-/// One examination: the job now, and perhaps as it was before.
+/// Input of a diagnosis: the job now, and an earlier snapshot of it if there is one.
 #[derive(Clone, Copy, Debug)]
 struct Case<'a> {
     now: Timestamp,
@@ -28,23 +28,23 @@ struct Case<'a> {
 }
 
 impl Case<'_> {
-    /// Returns true if an instance of ours lives: it mends by itself what Java has left behind of runs.
-    fn has_ours(&self) -> bool {
+    /// Returns true if a Rust instance is alive, which repairs leftovers of Java runs itself.
+    fn has_rust(&self) -> bool {
         self.job.view().instances().any(|id| self.job.is_java(id) == Some(false))
     }
 
-    /// Returns true if something held before, too. Without an earlier snapshot nobody can tell.
-    fn stood(&self, held: impl Fn(&JobSnapshot) -> bool) -> bool {
+    /// Returns true if a condition also held in the earlier snapshot; false if there is none.
+    fn held_earlier(&self, held: impl Fn(&JobSnapshot) -> bool) -> bool {
         self.earlier.is_some_and(held)
     }
 
-    /// Returns a warning, or an error if it held before, too.
+    /// Returns a warning, or an error if the condition also held in the earlier snapshot.
     fn severity_of(&self, held: impl Fn(&JobSnapshot) -> bool) -> Severity {
-        if self.stood(held) { Severity::Error } else { Severity::Warning }
+        if self.held_earlier(held) { Severity::Error } else { Severity::Warning }
     }
 }
 
-/// The checks, in the order of their findings: what explains others comes first.
+/// The checks in the order of their findings: causes come before their effects.
 const CHECKS: [fn(&Case<'_>) -> Vec<Finding>; 7] = [
     config::check,
     members::check,
@@ -57,9 +57,10 @@ const CHECKS: [fn(&Case<'_>) -> Vec<Finding>; 7] = [
 
 /// Examines a job.
 ///
-/// With an `earlier` snapshot of the same job, taken at least some seconds before, what has not moved in between is told as
-/// stuck. Without one a fault that may pass by itself is a warning. `now` is the time of the snapshot, by the registry's
-/// clock if that is known: see [`Operations::present`](crate::Operations::present).
+/// With an `earlier` snapshot of the same job, taken at least some seconds before, a fault that
+/// both snapshots show is reported as stuck. Without one, a fault that may be transient is a
+/// warning. `now` is the time of the snapshot, by the registry's clock if that is known: see
+/// [`Operations::present`](crate::Operations::present).
 ///
 /// # Examples
 /// ```
@@ -80,7 +81,7 @@ pub fn diagnose(job: &JobSnapshot, earlier: Option<&JobSnapshot>, now: Timestamp
     CHECKS.iter().flat_map(|check| check(&case)).collect()
 }
 
-/// Examines every job of a namespace. What could not be read is a finding, too.
+/// Examines every job of a namespace. A job that could not be read is a finding.
 #[must_use]
 pub fn diagnose_all(
     namespace: &Namespace,
@@ -88,7 +89,7 @@ pub fn diagnose_all(
     now: Timestamp,
 ) -> Vec<Finding> {
     let unread = namespace.unread.iter().map(|(name, error)| {
-        let text = format!("it could not be read, so that nothing is known of it: {error}");
+        let text = format!("the job could not be read: {error}");
         Finding::about(name, FindingCode::Unread, Severity::Warning, text)
     });
     let jobs = namespace

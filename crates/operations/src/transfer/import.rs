@@ -1,4 +1,4 @@
-//! What importing configurations would do to a namespace, and doing it.
+//! Import of configurations: the plan, and its execution.
 
 use std::fmt;
 
@@ -16,67 +16,67 @@ use crate::change::Planned;
 use crate::operations::Absence;
 use crate::{By, Error, FieldChange, JobSnapshot, Namespace, Operations, Report, Result, validate};
 
-/// What can be imported: a configuration, and what its job is made from.
+/// A configuration to import, with the template of its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Importable {
     /// The configuration.
     pub config: JobConfig,
-    /// The template that a new job is made from; without one it is a job that the code of its instances registers.
+    /// Template that a new job is created from; `None` if the code of its instances registers it.
     pub template: Option<TemplateRecord>,
 }
 
 impl From<JobConfig> for Importable {
-    /// A job that was not made from a template.
+    /// Returns the configuration as that of a job without a template.
     fn from(config: JobConfig) -> Self {
         Self { config, template: None }
     }
 }
 
-/// What importing one configuration would do.
+/// Effect of the import of one configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum ImportAct {
-    /// The job is made.
+    /// The job is created.
     Create,
-    /// Its configuration is replaced.
+    /// The job's configuration is replaced.
     Replace {
-        /// In which fields.
+        /// Fields that differ.
         changes: Vec<FieldChange>,
     },
-    /// It is as wanted already.
+    /// The job's configuration is already as wanted.
     Same,
-    /// It is there and differs; it stays, as nobody has said that it shall be overwritten.
+    /// The job's configuration differs but stays, because overwriting was not requested.
     Stays {
-        /// In which fields.
+        /// Fields that differ.
         changes: Vec<FieldChange>,
     },
-    /// It cannot be imported.
+    /// The configuration cannot be imported.
     Refused {
-        /// Why not.
+        /// Why it cannot be imported.
         reason: String,
     },
 }
 
-/// What importing one configuration would do, decided from what is there.
+/// Planned import of one configuration, based on the present nodes of the job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ImportStep {
-    /// Which job.
+    /// Job name.
     pub job: String,
-    /// What would be done.
+    /// Planned effect.
     #[serde(flatten)]
     pub act: ImportAct,
-    /// What a job that is made is made from.
+    /// Template of a job that is created.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<ExportedTemplate>,
     #[serde(skip)]
     wanted: Importable,
-    /// What the decision was made from.
+    /// Revision that the plan is based on.
     #[serde(skip)]
     stored: Option<Revision>,
 }
 
 impl fmt::Display for ImportStep {
-    /// One line: what would be done with which job, and why.
+    /// Writes one line: the effect, the job, and the reason.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let listed = |changes: &[FieldChange]| {
             changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
@@ -98,8 +98,10 @@ impl fmt::Display for ImportStep {
     }
 }
 
-/// Decides what importing configurations would do to a namespace. Nothing is replaced unless `overwrite` says so, and a
-/// job that is there is never given another template.
+/// Plans the import of configurations into a namespace.
+///
+/// A configuration is replaced only if `overwrite` is set. The template of a job that exists never
+/// changes.
 ///
 /// # Examples
 /// ```
@@ -117,18 +119,18 @@ impl fmt::Display for ImportStep {
 #[must_use]
 pub fn plan_import(
     jobs: &[Importable],
-    there: &Namespace,
+    present: &Namespace,
     overwrite: bool,
     strategies: &StrategyRegistry,
     now: Timestamp,
 ) -> Vec<ImportStep> {
     let step = |given: &Importable| {
         let job = given.config.job_name.to_string();
-        let unread = there.unread.iter().find(|(name, _)| *name == job);
-        let stored = there.job(&given.config.job_name);
-        let config = with_class_that_stands(&given.config, stored);
+        let unread = present.unread.iter().find(|(name, _)| *name == job);
+        let stored = present.job(&given.config.job_name);
+        let config = with_stored_class(&given.config, stored);
         let refusal = match unread {
-            Some((_, error)) => Some(format!("what is there could not be read: {error}")),
+            Some((_, error)) => Some(format!("the job in the registry could not be read: {error}")),
             None => other_origin(given.template.as_ref(), stored),
         };
         let act = match (refusal, decide(&config, stored, overwrite)) {
@@ -147,11 +149,11 @@ pub fn plan_import(
     jobs.iter().map(step).collect()
 }
 
-/// In 3.x the class of Java's job is not in the document but in the root, and stays as it is where there is a configuration.
-fn with_class_that_stands(config: &JobConfig, stored: Option<&JobSnapshot>) -> JobConfig {
+/// Keeps the stored Java class, which 3.x stores in the root and not in the document.
+fn with_stored_class(config: &JobConfig, stored: Option<&JobSnapshot>) -> JobConfig {
     let mut wanted = config.clone();
-    let stands = stored.is_some_and(JobSnapshot::has_config);
-    if stands && wanted.java.dialect() == Dialect::V3 {
+    let exists = stored.is_some_and(JobSnapshot::has_config);
+    if exists && wanted.java.dialect() == Dialect::V3 {
         let in_force = stored.and_then(JobSnapshot::config);
         let class = in_force.map_or(JavaSettings::NO_CLASS, |config| &config.java.job_class);
         class.clone_into(&mut wanted.java.job_class);
@@ -159,22 +161,23 @@ fn with_class_that_stands(config: &JobConfig, stored: Option<&JobSnapshot>) -> J
     wanted
 }
 
-/// Returns why a job that is to be made from a template cannot be the one that is there: what a job was made from stands as
-/// long as it is there.
+/// Returns why a job cannot be created from a template over the nodes that exist.
+///
+/// A job that exists never gets another template.
 fn other_origin(wanted: Option<&TemplateRecord>, stored: Option<&JobSnapshot>) -> Option<String> {
     let (wanted, stored) = (wanted?, stored?);
     let found = match stored.template() {
         Some(Ok(found)) if found == *wanted => return None,
-        Some(Ok(found)) => format!("the job that is there was made from {}", named(&found)),
+        Some(Ok(found)) => format!("the job was created from {}", named(&found)),
         Some(Err(fault)) => {
-            format!("what the job that is there was made from cannot be read: {fault}")
+            format!("the template of the job cannot be read: {fault}")
         }
         None if stored.has_config() => {
-            "the job that is there was registered by the code of its instances".to_owned()
+            "the job was registered by the code of its instances".to_owned()
         }
-        None => "there are nodes without a configuration".to_owned(),
+        None => "the registry has nodes without a configuration".to_owned(),
     };
-    Some(format!("{found}, not made from {}; remove that first", named(wanted)))
+    Some(format!("{found}, not created from {}; remove the job first", named(wanted)))
 }
 
 /// Returns why a configuration cannot be imported.
@@ -197,7 +200,7 @@ fn decide(wanted: &JobConfig, stored: Option<&JobSnapshot>, overwrite: bool) -> 
     };
     let Some(in_force) = stored.config() else {
         let fault = stored.config_fault().unwrap_or_default();
-        let reason = format!("what is there cannot be used, and stays: {fault}");
+        let reason = format!("the stored configuration cannot be used, and stays: {fault}");
         return match overwrite {
             true => ImportAct::Replace { changes: Vec::new() },
             false => ImportAct::Refused { reason },
@@ -211,7 +214,7 @@ fn decide(wanted: &JobConfig, stored: Option<&JobSnapshot>, overwrite: bool) -> 
     }
 }
 
-/// Nodes of a job without a configuration say in which dialect it is, too.
+/// Rejects a configuration in another dialect than the nodes that the job already has.
 fn fits_nodes(config: &JobConfig, stored: &JobSnapshot) -> Result<(), InvalidConfig> {
     let has_members = stored.view().servers().next().is_some() || !stored.instances().is_empty();
     let (is, shall) = (stored.dialect(), config.java.dialect());
@@ -225,17 +228,21 @@ fn fits_nodes(config: &JobConfig, stored: &JobSnapshot) -> Result<(), InvalidCon
 }
 
 impl Operations {
-    /// Does what a step of an import says, unless the job has changed since it was decided. Steps that do nothing are told
-    /// as left alone.
+    /// Executes one step of an import, unless the job has changed since the step was planned.
+    ///
+    /// A step without effect is reported as left alone.
     ///
     /// # Errors
-    /// [`Error::StaleConfig`], [`Error::AlreadyThere`] or [`Error::JobExists`] if somebody else was faster; else as
-    /// [`update_config`](Self::update_config). Then nothing was changed.
+    /// [`Error::StaleConfig`], [`Error::AlreadyThere`] or [`Error::JobExists`] if another client
+    /// has
+    /// changed or created the job; otherwise as [`update_config`](Self::update_config). In each
+    /// case
+    /// nothing was changed.
     pub async fn import(&self, step: &ImportStep, by: &By) -> Result<Report> {
         let Importable { config, template } = &step.wanted;
-        let told = |left: bool| {
+        let unchanged = |is_left: bool| {
             let mut planned = Planned::default();
-            match left {
+            match is_left {
                 true => planned.leave("configuration", step.to_string()),
                 false => planned.keep("configuration", "it is as wanted already"),
             }
@@ -250,12 +257,12 @@ impl Operations {
                 let expected = step.stored.unwrap_or_default();
                 Ok(self.update_config(config, expected, by).await?.report)
             }
-            ImportAct::Same => told(false),
-            ImportAct::Stays { .. } | ImportAct::Refused { .. } => told(true),
+            ImportAct::Same => unchanged(false),
+            ImportAct::Stays { .. } | ImportAct::Refused { .. } => unchanged(true),
         }
     }
 
-    /// Stores the configuration of a job that has none, so that instances which come up run it.
+    /// Stores the configuration of a job that has none, so that starting instances run it.
     async fn create(&self, config: &JobConfig, by: &By) -> Result<Report> {
         let plan = |job: &JobSnapshot, _: &str| {
             if job.has_config() {
@@ -278,6 +285,6 @@ impl Operations {
             planned.change("configuration", "stored", class.into_iter().chain([add]));
             Ok(planned)
         };
-        self.change_or_make(&config.job_name, Absence::IsEmpty, "import", by, plan).await
+        self.change_or_create(&config.job_name, Absence::IsEmpty, "import", by, plan).await
     }
 }

@@ -1,4 +1,4 @@
-//! Configurations from one namespace to another: what is written into a file, and what importing it would do.
+//! Export of configurations into a file, and their import.
 
 mod import;
 mod version_1;
@@ -16,9 +16,9 @@ use crate::JobSnapshot;
 pub use import::{ImportAct, ImportStep, Importable, plan_import};
 pub use version_1::{Converted, convert_version_1};
 
-/// The configurations of a namespace as a document, with a header that says what it is.
+/// The configurations of a namespace as a document, with a format header.
 ///
-/// Each configuration is the document that the registry holds, so that nothing is lost of what only Java reads.
+/// Each configuration is the stored document, so that fields which only Java reads are kept.
 ///
 /// # Examples
 /// ```
@@ -33,9 +33,9 @@ pub use version_1::{Converted, convert_version_1};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Export {
-    /// `ejob-export`.
+    /// Name of the format: `ejob-export`.
     pub format: String,
-    /// The version of the format: 1.
+    /// Version of the format: 1.
     pub version: u32,
     /// The jobs, in the order of their names.
     pub jobs: Vec<ExportedJob>,
@@ -45,62 +45,62 @@ pub struct Export {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportedJob {
-    /// Its name.
+    /// Job name.
     pub job: String,
     /// The dialect of its document: `2.1.5` or `3.x`.
     pub dialect: String,
-    /// The class of Java's job, which in 3.x is not in the document.
+    /// Class of the Java job, which 3.x does not store in the document.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub java_class: Option<String>,
-    /// What the job was made from; none if the code of its instances has registered it.
+    /// Template of the job; absent if the code of its instances registered it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub template: Option<ExportedTemplate>,
-    /// The configuration as the registry holds it.
+    /// The configuration as stored in the registry.
     pub document: String,
 }
 
-/// The template that a job of an export was made from.
+/// The template that an exported job was created from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExportedTemplate {
-    /// Its name.
+    /// Name of the template.
     pub name: String,
-    /// The word by which processes choose.
+    /// Label by which processes choose whether they join the job.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
-/// Why an export cannot be read.
+/// Error of reading an export.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExportError {
-    /// It is something else.
+    /// The document has another format.
     #[error("format is {found:?}; valid is \"ejob-export\"")]
     Format {
-        /// What it says.
+        /// Format that the document names.
         found: String,
     },
-    /// It was written by a later program.
+    /// The document has a later version.
     #[error("version is {found}; this program reads version 1")]
     Version {
-        /// What it says.
+        /// Version that the document names.
         found: u32,
     },
-    /// A job is there twice.
-    #[error("job {job:?} is there twice; valid is once")]
+    /// A job occurs twice.
+    #[error("job {job:?} occurs twice; each job may occur once")]
     Twice {
-        /// Which.
+        /// Job name.
         job: String,
     },
-    /// The name of a job cannot be used.
+    /// The name of a job is not valid.
     #[error(transparent)]
     Name(#[from] InvalidName),
-    /// The document of a job cannot be used.
+    /// The document of a job cannot be read.
     #[error("the document of job {job:?} cannot be used: {reason}")]
     Document {
-        /// Which job.
+        /// Job name.
         job: String,
-        /// What is wrong with it.
+        /// Why it cannot be read.
         reason: String,
     },
 }
@@ -131,10 +131,10 @@ impl Export {
         Self { format: Self::FORMAT.to_owned(), version: Self::VERSION, jobs }
     }
 
-    /// Returns what can be imported, each job read and checked as far as it can be without its namespace.
+    /// Returns the jobs to import, each checked as far as possible without its namespace.
     ///
     /// # Errors
-    /// [`ExportError`] names the first thing that is wrong.
+    /// [`ExportError`] names the first fault.
     pub fn importable(&self) -> Result<Vec<Importable>, ExportError> {
         if self.format != Self::FORMAT {
             return Err(ExportError::Format { found: self.format.clone() });
@@ -189,8 +189,9 @@ impl ExportedTemplate {
     }
 }
 
-/// Writes down the configurations of jobs, and which templates they were made from. What cannot be used is left out, and
-/// returned with the reason.
+/// Exports the configurations of jobs, with their templates.
+///
+/// A job that cannot be exported is returned with the reason.
 #[must_use]
 pub fn export<'a>(
     jobs: impl IntoIterator<Item = &'a JobSnapshot>,
@@ -200,7 +201,7 @@ pub fn export<'a>(
         let template = match job.template().transpose() {
             Ok(template) => template.as_ref().map(ExportedTemplate::of),
             Err(fault) => {
-                let why = format!("the template that it was made from cannot be read: {fault}");
+                let why = format!("the template of the job cannot be read: {fault}");
                 left_out.push((job.job().to_string(), why));
                 continue;
             }
@@ -220,7 +221,7 @@ pub fn export<'a>(
     (Export::of_jobs(exported), left_out)
 }
 
-/// Returns the class of Java's job that the root of a job of 3.x names.
+/// Returns the Java class that the root of a job of 3.x names.
 fn class_in_root(job: &JobSnapshot) -> Option<String> {
     let layout = job.view().layout();
     let root = layout.root();

@@ -1,4 +1,4 @@
-//! A job of ElasticJob 1.x, one node for each field, as a configuration of a later release. Pure.
+//! Converts a job of ElasticJob 1.x, which has one node for each field. Pure functions.
 
 use std::collections::BTreeMap;
 use std::str::FromStr;
@@ -10,35 +10,35 @@ use sharding::{ShardingStrategy, StrategyRegistry};
 
 use crate::JobSnapshot;
 
-/// The package in which 2.1.5 has its strategies.
+/// Package of the strategies of 2.1.5.
 const STRATEGIES_2: &str = "com.dangdang.ddframe.job.lite.api.strategy.impl.";
-/// The class that 2.1.5 gives all script jobs.
+/// Class of all script jobs of 2.1.5.
 const SCRIPT_CLASS_2: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
-/// What stands in the root of a script job of 3.x.
+/// Data of the root of a script job of 3.x.
 const SCRIPT_TYPE_3: &str = "SCRIPT";
-/// Fields that no later release has, with their defaults.
+/// Fields that later releases do not have, with their defaults.
 const GONE: [(&str, &str); 3] = [
     ("processCountIntervalSeconds", "300"),
     ("concurrentDataProcessThreadCount", "1"),
     ("fetchDataCount", "1"),
 ];
 
-/// A configuration that was made of a job of 1.x.
+/// A configuration converted from a job of 1.x.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Converted {
     /// The configuration.
     pub config: JobConfig,
-    /// What could not be taken over, a sentence each.
+    /// One sentence for each setting that could not be converted.
     pub notes: Vec<String>,
 }
 
-/// Makes a configuration of a job of ElasticJob 1.x; `None` if the nodes are not those of such a job.
+/// Converts a job of ElasticJob 1.x; returns `None` if the nodes are not those of such a job.
 ///
-/// Taken over is what `config/*` holds. Strategies get the name that they have in the dialect. What has no counterpart, and what
-/// operators have left at servers and items, is in the notes.
+/// The fields of `config/*` are converted. Strategies get their name in the dialect. Fields without
+/// a counterpart, and settings of operators at servers and items, are listed in the notes.
 ///
 /// # Errors
-/// What is wrong with a node, with its value and what would be valid.
+/// A text that names a node, its value, and the valid values.
 #[must_use]
 pub fn convert_version_1(job: &JobSnapshot, dialect: Dialect) -> Option<Result<Converted, String>> {
     let fields = Fields::of(job)?;
@@ -49,7 +49,7 @@ pub fn convert_version_1(job: &JobSnapshot, dialect: Dialect) -> Option<Result<C
 struct Fields(BTreeMap<String, String>);
 
 impl Fields {
-    /// Later releases have nothing below `config`.
+    /// Reads the nodes below `config`, which later releases do not have.
     fn of(job: &JobSnapshot) -> Option<Self> {
         let below = format!("/{}/config/", job.job());
         let fields = job.nodes().filter_map(|node| {
@@ -102,16 +102,14 @@ impl Conversion {
             self.note("config/cron is missing: the job will run on request only");
         }
         if config.failover && !config.monitor_execution {
-            // 1.x ignores the one without the other, and later releases refuse it.
+            // 1.x ignores failover without monitoring; later releases reject the combination.
             config.failover = false;
-            self.note(
-                "failover was without effect, because executions are not monitored; it is off",
-            );
+            self.note("failover had no effect, because executions are not monitored; it is off");
         }
         config.strategy = self.strategy();
         config.java = self.java()?;
-        self.note_what_is_gone();
-        self.note_what_operators_left(job);
+        self.note_dropped_fields();
+        self.note_operator_settings(job);
         Ok(Converted { config, notes: self.notes })
     }
 
@@ -119,14 +117,14 @@ impl Conversion {
         self.notes.push(note.into());
     }
 
-    /// Returns the name that the dialect has for the strategy.
+    /// Returns the name of the strategy in the dialect.
     fn strategy(&mut self) -> String {
         let Some(class) = self.fields.text("jobShardingStrategyClass") else {
             return String::new();
         };
         let Ok(strategy) = StrategyRegistry::default().get(&class) else {
             self.note(format!(
-                "the strategy {class} is not known here: items are averaged until it is named again"
+                "the strategy {class} is unknown: items are allocated evenly until another strategy is set"
             ));
             return String::new();
         };
@@ -143,19 +141,19 @@ impl Conversion {
         let command = self.fields.text("scriptCommandLine");
         let streaming = self.fields.boolean("streamingProcess", false)?;
         let kind = self.fields.text("jobType");
-        let is_untold = kind.is_none();
+        let has_no_type = kind.is_none();
         let kind = kind.unwrap_or_default().to_ascii_uppercase();
         let port = self.fields.value::<i32>("monitorPort", "a port, or -1")?.unwrap_or(-1);
         let is_script = kind.starts_with("SCRIPT") || command.is_some();
         let is_dataflow = kind.starts_with("DATA");
-        if is_untold && !is_script {
+        if has_no_type && !is_script {
             self.note(
-                "config/jobType is missing, as before 1.1.0: it is taken for a simple job; if its class is a dataflow, say so in the configuration",
+                "config/jobType is missing, as before 1.1.0: it is imported as a simple job; if its class is a dataflow, set the type in the configuration",
             );
         }
         if let Some(class) = class.as_ref().filter(|_| !is_script) {
             self.note(format!(
-                "the class {class} implements the interfaces of 1.x: it has to be written anew"
+                "the class {class} implements the interfaces of 1.x: it has to be ported"
             ));
         }
         let mut java = JavaSettings::of(self.dialect);
@@ -184,7 +182,7 @@ impl Conversion {
                 }
                 if port != -1 {
                     self.note(format!(
-                        "monitorPort {port} is no field of 3.x: name it where the process is started"
+                        "3.x has no field monitorPort: pass {port} where the process is started"
                     ));
                 }
             }
@@ -192,20 +190,21 @@ impl Conversion {
         Ok(java)
     }
 
-    fn note_what_is_gone(&mut self) {
+    fn note_dropped_fields(&mut self) {
         for (name, default) in GONE {
             if let Some(value) = self.fields.text(name).filter(|value| value != default) {
-                self.note(format!("{name} is {value}; no later release has it"));
+                self.note(format!("{name} is {value}; later releases do not have this field"));
             }
         }
         let unknown: Vec<String> = std::mem::take(&mut self.fields.0).into_keys().collect();
         for name in unknown {
-            self.note(format!("config/{name} is not known here, and left out"));
+            self.note(format!("config/{name} is unknown and was left out"));
         }
     }
 
-    /// Later releases have other nodes for these, which live with the job and not with its configuration.
-    fn note_what_operators_left(&mut self, job: &JobSnapshot) {
+    /// Notes settings of operators, which later releases store in other nodes than the
+    /// configuration.
+    fn note_operator_settings(&mut self, job: &JobSnapshot) {
         let marks = [
             ("disabled", "is disabled"),
             ("stoped", "is paused"),
@@ -221,7 +220,7 @@ impl Conversion {
                 ["servers", ip, mark] => {
                     let found = marks.iter().find(|(name, _)| name == mark);
                     if let Some((_, is)) = found {
-                        self.note(format!("server {ip} {is} there, and will not be here"));
+                        self.note(format!("server {ip} {is} in 1.x; this setting is not imported"));
                     }
                 }
                 ["offset", _] if !node.data.is_empty() => offsets += 1,
@@ -229,7 +228,7 @@ impl Conversion {
             }
         }
         if offsets > 0 {
-            self.note(format!("the offsets of {offsets} items stay there"));
+            self.note(format!("the offsets of {offsets} items are not imported"));
         }
     }
 }

@@ -1,5 +1,6 @@
-//! A connection to a registry in memory that has an accident at one of its writes, or may not read a node. Also used by the
-//! tests of the command line.
+//! A connection to a registry in memory that fails at one of its writes, or may not read a node.
+//!
+//! The tests of `cli` also use it.
 #![allow(dead_code, reason = "the tests of the command line use another part of it")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -12,22 +13,22 @@ use reg_center::{
     Result, SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
 };
 
-/// What becomes of the connection.
+/// The fault of the connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Then {
-    /// The write is executed, its reply is lost, and the registry is away from then on.
+    /// The write is executed, its reply is lost, and the registry is unreachable from then on.
     ReplyLostAndAway,
-    /// The write is not executed, which nobody is told, and the registry is away from then on.
+    /// The write is not executed, its reply is lost, and the registry is unreachable from then on.
     RequestLostAndAway,
-    /// The write is answered, and the registry is away from then on.
+    /// The write is answered, and the registry is unreachable from then on.
     Away,
-    /// This write and all that follow are answered, and after each somebody writes this node.
+    /// This write and all later ones are answered, and after each another client writes this node.
     Disturbed(&'static str),
     /// This node may not be read.
     Unreadable(&'static str),
 }
 
-/// A connection with an accident.
+/// A connection with a fault.
 #[derive(Debug)]
 pub(crate) struct Accident {
     center: MemoryCenter,
@@ -38,16 +39,16 @@ pub(crate) struct Accident {
 }
 
 impl Accident {
-    /// Connects; the accident happens at the write number `at`, counted from 1.
+    /// Connects; the fault occurs at the write number `at`, counted from 1.
     pub(crate) fn new(registry: &MemoryRegistry, then: Then, at: usize) -> Self {
         let (center, other) = (registry.connect(), registry.connect());
         Self { center, other, then, at, writes: AtomicUsize::new(0) }
     }
 
     async fn disturb(&self, path: &str) {
-        let path = NodePath::parse(path).expect("it is a path");
+        let path = NodePath::parse(path).expect("the test names a valid path");
         let txn = Txn::new().create(path, "", Lifetime::Persistent);
-        self.other.commit(txn).await.expect("the registry is there");
+        self.other.commit(txn).await.expect("the memory registry is reachable");
     }
 }
 

@@ -1,4 +1,4 @@
-//! Jobs of real schedulers, each with a session of its own, on a registry in memory, in paused time.
+//! Jobs of real schedulers, each with its own session, on a registry in memory, in paused time.
 #![allow(clippy::disallowed_methods, reason = "a test's own deadline, in paused time")]
 
 pub(crate) mod accident;
@@ -16,7 +16,7 @@ use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCente
 use sharding::ShardingItem;
 use tokio::sync::Notify;
 
-/// More than any test needs, in paused time.
+/// Longer than any test needs, in paused time.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(600);
 
 pub(crate) fn noon() -> Timestamp {
@@ -39,23 +39,23 @@ pub(crate) fn items(items: &[u32]) -> BTreeSet<ShardingItem> {
     items.iter().map(|item| ShardingItem::new(*item)).collect()
 }
 
-/// What the job's own code saw: item, source, address.
+/// A run as the job's code saw it: item, source, address.
 pub(crate) type Seen = (u32, &'static str, String);
 
-/// A registry with the clock that everybody shares.
+/// A registry, with the clock that all instances share.
 pub(crate) struct World {
     pub(crate) registry: MemoryRegistry,
     clock: Arc<TokioClock>,
     seen: Arc<Mutex<Vec<Seen>>>,
     changed: Arc<Notify>,
-    /// Items that end only when they are let go.
+    /// Items whose runs wait until the test releases them.
     pub(crate) held: Arc<Mutex<BTreeSet<u32>>>,
     failing: Arc<Mutex<BTreeSet<u32>>>,
 }
 
-/// A scheduler, and its part in the job.
+/// A scheduler with its job handle.
 pub(crate) struct Member {
-    /// Kept for as long as the member is.
+    /// Dropping the scheduler would end the member.
     _scheduler: Scheduler,
     pub(crate) handle: JobHandle,
 }
@@ -116,18 +116,18 @@ impl World {
         self.seen.lock().clone()
     }
 
-    /// Lets items end only when they are let go; those that are not among them end.
+    /// Holds the runs of these items, and releases the runs of all others.
     pub(crate) fn hold(&self, items: &[u32]) {
         *self.held.lock() = items.iter().copied().collect();
         self.changed.notify_waiters();
     }
 
-    /// Lets runs of items that begin from now on fail.
+    /// Makes later runs of these items fail.
     pub(crate) fn fail(&self, items: &[u32]) {
         *self.failing.lock() = items.iter().copied().collect();
     }
 
-    /// Waits until the job's code has seen what is wanted.
+    /// Waits until the recorded runs satisfy `wanted`.
     pub(crate) async fn until_seen(&self, what: &str, wanted: impl Fn(&[Seen]) -> bool) {
         within(what, async {
             loop {
@@ -143,7 +143,7 @@ impl World {
         .await;
     }
 
-    /// Waits until the job is as wanted, looking again whenever one of its nodes changes.
+    /// Waits until the job satisfies `wanted`; each change of a node is checked.
     pub(crate) async fn until(
         &self,
         what: &str,
@@ -163,7 +163,7 @@ impl World {
         .await
     }
 
-    /// Lets this much time pass on the clock that everybody shares.
+    /// Lets this much time pass on the shared clock.
     pub(crate) async fn pass(&self, time: Duration) {
         let until = self.clock.monotonic() + time;
         self.clock.sleep_until(until).await;
@@ -174,14 +174,14 @@ impl World {
         self.clock.wall()
     }
 
-    /// Returns the job as it stands.
+    /// Returns a snapshot of the job.
     pub(crate) fn now(&self) -> JobSnapshot {
         let model = self.registry.snapshot();
         let nodes = model.subtree(&Layout::new(&job()).root()).cloned().collect();
         JobSnapshot::of_nodes(&job(), nodes)
     }
 
-    /// Writes nodes, persistent ones and then ephemeral ones of a session that is returned.
+    /// Writes persistent nodes, then ephemeral ones of a session, and returns the session.
     pub(crate) async fn write(
         &self,
         persistent: &[(&str, &str)],
@@ -199,25 +199,25 @@ impl World {
         center
     }
 
-    /// Overwrites a node, as an operator who puts an older version back.
+    /// Overwrites a node, like an operator who restores an older version.
     pub(crate) async fn replace(&self, path: &str, data: &str) {
         let txn = Txn::new().put(NodePath::parse(path).unwrap(), data.to_owned());
         let outcome = self.registry.connect().commit(txn).await.unwrap();
         assert!(outcome.is_committed(), "{path}");
     }
 
-    /// Returns what a node holds.
+    /// Returns the data of a node as text.
     pub(crate) fn stored(&self, path: &str) -> Option<String> {
         let node = self.registry.snapshot().read(&NodePath::parse(path).unwrap()).cloned();
         node.map(|node| String::from_utf8_lossy(&node.data).into_owned())
     }
 }
 
-/// Waits for something with a deadline.
+/// Waits for a future with a deadline.
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, future).await {
         Ok(value) => value,
-        Err(_) => panic!("waited for {what}, in vain"),
+        Err(_) => panic!("{what} did not happen within {DEADLINE:?}"),
     }
 }
 
@@ -231,7 +231,7 @@ pub(crate) fn every_ten_seconds() -> JobBuilder {
     JobBuilder::new("job", 4).cron("0/10 * * * * ?")
 }
 
-/// Returns true if every item belongs to one of these members, and each has one.
+/// Returns true if these members, and no others, own the items, each at least one.
 pub(crate) fn shared_by(job: &JobSnapshot, members: &[u8]) -> bool {
     let owner = |item| job.owner(item).map(ToString::to_string);
     let owners: BTreeSet<Option<String>> = job.items().into_iter().map(owner).collect();

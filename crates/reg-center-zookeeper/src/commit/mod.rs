@@ -1,7 +1,8 @@
-//! Transactions: sent once, in a task of their own, and never taken for undone because nobody answered.
+//! Transactions. Each is sent once, in a task of its own. A missing reply is an unknown outcome,
+//! never a failure.
 //!
-//! In reading order: `plan` (operations to steps) · `send` (steps to a request, the answer back) · `ticket` (was it
-//! sent?) · this file.
+//! In reading order: `plan` (operations to steps) · `send` (steps to a request, and the answer) ·
+//! `ticket` (state of the current request) · this file.
 
 mod plan;
 mod send;
@@ -24,19 +25,20 @@ use send::{Executed, Failure};
 use ticket::Ticket;
 
 const ACT: &str = "commit";
-/// A server answers nothing else meanwhile, and a client in a short session may take it for dead: measured with
-/// ZooKeeper 3.8.0 on two processors, 5000 creations take 60 to 80 ms, and can take twenty times as long under load.
+/// Maximum number of operations. A server answers no other request meanwhile, and a client with a
+/// short session timeout may assume that the server is dead. Measured with ZooKeeper 3.8.0 on two
+/// processors: 5000 creations take 60 to 80 ms, and can take twenty times as long under load.
 const MAX_OPS: usize = 5_000;
-/// What operations may take of a request besides their paths and data; a long namespace allows fewer of them.
+/// Maximum of a request's bytes besides paths and data. A long namespace permits fewer operations.
 const MAX_OVERHEAD: usize = MAX_REQUEST / 3;
-/// Room for parents that have to be made and for checks of absence, which take two steps.
+/// Reserve for parents to be created and for checks of absence, which take two steps.
 const SPARE: usize = 16 * 1024;
-/// How often a transaction is planned anew because its parents come and go.
+/// Maximum number of plans for a transaction whose parents are created or deleted meanwhile.
 const MAX_ROUNDS: usize = 32;
 
-/// Returns how large a transaction may be below a namespace of that length.
+/// Returns the maximum size of a transaction below a namespace.
 ///
-/// As many operations and bytes as that always fit into a request, wherever they are.
+/// A transaction within these limits always fits into a request, at any path.
 pub(crate) fn limits(namespace: &NodePath) -> Limits {
     let overhead = STEP + prefix(namespace);
     let max_ops = MAX_OPS.min(MAX_OVERHEAD / overhead);
@@ -48,10 +50,12 @@ fn prefix(namespace: &NodePath) -> usize {
     if namespace.is_root() { 0 } else { namespace.as_str().len() }
 }
 
-/// Executes a transaction. The first poll starts it; from then on it goes its way, even if nobody waits for it.
+/// Executes a transaction. The first poll starts it; it then continues even if the future is
+/// dropped.
 ///
-/// Who waits is told an error soon after the connection is gone, because a request may be in the client's queue, which
-/// has no limit and no time limit. Then no further request follows for this transaction.
+/// If the connection is lost, the caller gets an error soon afterwards: the request may be in the
+/// client's queue, which has neither a size limit nor a time limit. After that error no further
+/// request is sent for this transaction.
 pub(crate) async fn commit(
     shared: &Arc<Shared>,
     namespace: &NodePath,
@@ -77,14 +81,17 @@ pub(crate) async fn commit(
         done = &mut task => done.unwrap_or_else(|error| {
             Err(Error::Unknown { act: ACT, cause: error.to_string() })
         }),
-        () = shared.silent(session) => Err(match ticket.give_up() {
-            true => shared.absent(ACT),
-            false => Error::Unknown { act: ACT, cause: "no answer before the connection was lost".to_owned() },
+        () = shared.answer_overdue(session) => Err(match ticket.give_up() {
+            true => shared.not_executed_error(ACT),
+            false => Error::Unknown {
+                act: ACT,
+                cause: "no answer before the connection was lost".to_owned(),
+            },
         }),
     }
 }
 
-/// One transaction on its way.
+/// A transaction in execution.
 struct Attempt {
     shared: Arc<Shared>,
     conn: Conn,
@@ -93,13 +100,13 @@ struct Attempt {
     ops: Vec<Op>,
 }
 
-/// What the answer to a request asks for.
+/// Next step after the answer to a request.
 enum Next {
     Done(TxnOutcome),
-    /// Parents were missing, or no longer are: look which, and try again.
+    /// Parents were missing, or no longer are: find the missing ones, and retry.
     FindParents,
-    /// An ephemeral node stands above one whose absence is checked.
-    Note(NodePath),
+    /// A node whose absence is checked has this ephemeral ancestor.
+    AddEphemeral(NodePath),
 }
 
 impl Attempt {
@@ -110,26 +117,34 @@ impl Attempt {
         let mut knowledge = Knowledge::default();
         for _ in 0..MAX_ROUNDS {
             let permit = self.shared.permits.acquire().await;
-            // Until here nothing was executed. The connection may have gone, and the caller with it.
+            // Nothing was executed so far. The connection may be lost meanwhile, and the caller may
+            // have an error.
             if !self.shared.is_up(self.conn.session) || !self.ticket.send() {
-                return Err(self.shared.absent(ACT));
+                return Err(self.shared.not_executed_error(ACT));
             }
             let next = self.round(&knowledge).await?;
-            // Looking for parents takes permits, which must not be waited for while holding one.
+            // The search for parents takes permits. A task that waits for one while holding another
+            // could deadlock.
             drop(permit);
             match next {
                 Next::Done(outcome) => return Ok(outcome),
-                // The caller was told that the outcome is unknown. It is known now, and nobody listens.
-                _ if !self.ticket.refused() => return Err(self.shared.absent(ACT)),
-                // What was ephemeral may be gone as well, and is found out again.
+                // The caller already has an error with an unknown outcome. The outcome is known
+                // now: not executed.
+                _ if !self.ticket.not_executed() => {
+                    return Err(self.shared.not_executed_error(ACT));
+                }
+                // Ephemeral nodes may be gone as well; a later attempt finds them again.
                 Next::FindParents => {
                     knowledge =
                         Knowledge { absent: self.find_absent().await?, ephemeral: BTreeSet::new() };
                 }
-                Next::Note(ephemeral) => drop(knowledge.ephemeral.insert(ephemeral)),
+                Next::AddEphemeral(ephemeral) => drop(knowledge.ephemeral.insert(ephemeral)),
             }
         }
-        Err(Error::Refused { act: ACT, cause: "parents come and go all the time".to_owned() })
+        Err(Error::Refused {
+            act: ACT,
+            cause: "other clients keep creating and deleting the parents".to_owned(),
+        })
     }
 
     async fn round(&self, knowledge: &Knowledge) -> Result<Next> {
@@ -144,19 +159,21 @@ impl Attempt {
             Ok(Executed { committed, time }) => {
                 self.shared.acknowledged(&self.conn, sent);
                 if let Some(time) = self.time_of(time).await {
-                    self.shared.server_clock.note(time, sent, Instant::now());
+                    self.shared.server_clock.record(time, sent, Instant::now());
                 }
                 Ok(Next::Done(TxnOutcome::Committed(committed)))
             }
-            Err(Failure::Step { step, error }) => self.judge(&steps[step], &error),
+            Err(Failure::Step { step, error }) => self.interpret_failure(&steps[step], &error),
             Err(Failure::Request(error)) => {
                 Err(convert::write_error(ACT, self.ops[0].path(), &error))
             }
         }
     }
 
-    /// Returns the time of the reply. The first one that carries none (ZOOKEEPER-4026) is made up for by a look at what was
-    /// just created, so that a clock that is wrong is known before anything is decided by it.
+    /// Returns the registry's time at the execution.
+    ///
+    /// Some replies have no time (ZOOKEEPER-4026). Until a time is known, this reads a node that
+    /// the transaction created. A wrong clock is thus detected before any decision depends on it.
     async fn time_of(&self, replied: Option<SystemTime>) -> Option<SystemTime> {
         if replied.is_some() || self.shared.server_clock.reading(Instant::now()).is_some() {
             return replied;
@@ -167,45 +184,45 @@ impl Attempt {
         Some(convert::written_at(&stat))
     }
 
-    fn judge(&self, step: &Step<'_>, error: &zk::Error) -> Result<Next> {
+    fn interpret_failure(&self, step: &Step<'_>, error: &zk::Error) -> Result<Next> {
         let op = &self.ops[step.op];
         let conflict =
             |reason| Ok(Next::Done(TxnOutcome::Conflict(Conflict { index: step.op, reason })));
         let is_check = matches!(op, Op::CheckAbsent { .. });
         match (convert::verdict(op, step.action.creates(), error), &step.action) {
             (Verdict::Failed(error), _) => Err(error),
-            // A parent that was missing exists, or an ephemeral one that stood is gone.
+            // A missing parent was created meanwhile, or an ephemeral ancestor was deleted.
             (Verdict::NoParent, _)
-            | (Verdict::Conflict(ConflictReason::Exists), Action::Make(_))
-                if !self.is_own(step) =>
+            | (Verdict::Conflict(ConflictReason::Exists), Action::AddEmpty(_))
+                if !self.is_for_own_node(step) =>
             {
                 Ok(Next::FindParents)
             }
             (Verdict::NoParent, _)
-            | (Verdict::Conflict(ConflictReason::Absent), Action::Stands(_)) => {
+            | (Verdict::Conflict(ConflictReason::Absent), Action::CheckEphemeral(_)) => {
                 Ok(Next::FindParents)
             }
-            (Verdict::Conflict(ConflictReason::EphemeralParent), Action::Make(path))
+            (Verdict::Conflict(ConflictReason::EphemeralParent), Action::AddEmpty(path))
                 if is_check =>
             {
-                Ok(Next::Note(path.parent().unwrap_or_else(NodePath::root)))
+                Ok(Next::AddEphemeral(path.parent().unwrap_or_else(NodePath::root)))
             }
-            (Verdict::Conflict(_), Action::Never) => conflict(ConflictReason::Exists),
+            (Verdict::Conflict(_), Action::Fail) => conflict(ConflictReason::Exists),
             (Verdict::Conflict(reason), _) => conflict(reason),
         }
     }
 
-    /// Returns true if a step is about the node of its operation, and not about a parent.
-    fn is_own(&self, step: &Step<'_>) -> bool {
+    /// Returns true if a step concerns the node of its operation, and not a parent.
+    fn is_for_own_node(&self, step: &Step<'_>) -> bool {
         match &step.action {
-            Action::Own(_) => true,
-            Action::Make(path) | Action::Unmake(path) => path == self.ops[step.op].path(),
-            Action::Stands(_) | Action::Never => false,
+            Action::Operation(_) => true,
+            Action::AddEmpty(path) | Action::RemoveEmpty(path) => path == self.ops[step.op].path(),
+            Action::CheckEphemeral(_) | Action::Fail => false,
         }
     }
 
-    /// Returns which parents of the transaction's nodes do not exist now. Nothing was executed when this is asked, so
-    /// that a failure leaves no doubt.
+    /// Returns the parents of the transaction's nodes that do not exist now. Nothing was executed
+    /// so far, so a failure leaves no unknown outcome.
     async fn find_absent(&self) -> Result<BTreeSet<NodePath>> {
         let all: BTreeSet<_> = self.ops.iter().flat_map(|op| parents(op.path())).collect();
         let paths: Vec<_> = all.into_iter().collect();

@@ -1,14 +1,14 @@
-//! From operations to the steps that ZooKeeper knows.
+//! Translation of operations to ZooKeeper requests.
 //!
-//! ZooKeeper makes no parents and cannot check that a node is absent. Both become steps of the same transaction, so
-//! that they happen with it or not at all: missing parents are created right before the operation that needs them,
-//! and absence is checked by creating the node and deleting it again.
+//! ZooKeeper creates no parents and cannot check that a node is absent. Both become steps of the
+//! same transaction, so that they are atomic with it. Missing parents are created right before the
+//! operation that needs them. Absence is checked by creating the node and deleting it again.
 
 use std::collections::BTreeSet;
 
 use reg_center::{Lifetime, NodePath, Op};
 
-/// One step, and the operation that it belongs to.
+/// One step, and the index of its operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Step<'a> {
     pub(super) op: usize,
@@ -18,29 +18,29 @@ pub(super) struct Step<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Action<'a> {
     /// The operation itself; never [`Op::CheckAbsent`].
-    Own(&'a Op),
-    /// Creates an empty persistent node: a parent, or what must be absent.
-    Make(NodePath),
-    /// Deletes what was made for a check.
-    Unmake(NodePath),
-    /// Checks that an ephemeral node exists. It has no children, which makes everything below it absent.
-    Stands(NodePath),
-    /// Fails: the root is never absent.
-    Never,
+    Operation(&'a Op),
+    /// Creates an empty persistent node: a parent, or a node that must be absent.
+    AddEmpty(NodePath),
+    /// Deletes a node that was created for a check.
+    RemoveEmpty(NodePath),
+    /// Checks that an ephemeral node exists. It has no children, so all nodes below it are absent.
+    CheckEphemeral(NodePath),
+    /// Always fails, because the root always exists.
+    Fail,
 }
 
 impl Action<'_> {
-    /// Returns true if the step creates something.
+    /// Returns true if the step creates a node.
     pub(super) fn creates(&self) -> bool {
         match self {
-            Self::Own(op) => matches!(op, Op::Create { .. }),
-            Self::Make(_) => true,
-            Self::Unmake(_) | Self::Stands(_) | Self::Never => false,
+            Self::Operation(op) => matches!(op, Op::Create { .. }),
+            Self::AddEmpty(_) => true,
+            Self::RemoveEmpty(_) | Self::CheckEphemeral(_) | Self::Fail => false,
         }
     }
 }
 
-/// What was learned about the registry from answers, beside the operations.
+/// State of the registry as far as earlier answers have shown it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Knowledge {
     /// Parents that do not exist.
@@ -49,22 +49,23 @@ pub(super) struct Knowledge {
     pub(super) ephemeral: BTreeSet<NodePath>,
 }
 
-/// Plans the steps of a transaction. What is not known to be missing is taken to exist: the answer tells.
+/// Plans the steps of a transaction. Unknown nodes are assumed to exist; if that is wrong, the
+/// answer shows it.
 pub(super) fn plan<'a>(ops: &'a [Op], knowledge: &Knowledge) -> Vec<Step<'a>> {
     let mut plan = Plan { absent: knowledge.absent.clone(), op: 0, steps: Vec::new() };
     for (index, op) in ops.iter().enumerate() {
         plan.op = index;
         match op {
             Op::Create { path, .. } => {
-                plan.make_parents(path);
-                plan.push(Action::Own(op));
+                plan.create_parents(path);
+                plan.push(Action::Operation(op));
                 plan.absent.remove(path);
             }
             Op::Delete { path, .. } => {
-                plan.push(Action::Own(op));
+                plan.push(Action::Operation(op));
                 plan.absent.insert(path.clone());
             }
-            Op::Put { .. } | Op::Check { .. } => plan.push(Action::Own(op)),
+            Op::Put { .. } | Op::Check { .. } => plan.push(Action::Operation(op)),
             Op::CheckAbsent { path } => plan.check_absent(path, &knowledge.ephemeral),
         }
     }
@@ -72,7 +73,7 @@ pub(super) fn plan<'a>(ops: &'a [Op], knowledge: &Knowledge) -> Vec<Step<'a>> {
 }
 
 struct Plan<'a> {
-    /// What is missing at this point of the transaction.
+    /// The nodes that are missing at this point of the transaction.
     absent: BTreeSet<NodePath>,
     op: usize,
     steps: Vec<Step<'a>>,
@@ -83,61 +84,66 @@ impl<'a> Plan<'a> {
         self.steps.push(Step { op: self.op, action });
     }
 
-    /// Makes what is missing above `path` and returns it, the highest first. Below a node that is missing everything is.
-    fn make_parents(&mut self, path: &NodePath) -> Vec<NodePath> {
+    /// Creates the missing ancestors of `path`, the highest first, and returns them. All nodes
+    /// below a missing node are missing.
+    fn create_parents(&mut self, path: &NodePath) -> Vec<NodePath> {
         let mut missing: Vec<_> = parents(path).collect();
         let highest = missing.iter().rposition(|parent| self.absent.contains(parent));
         missing.truncate(highest.map_or(0, |highest| highest + 1));
         missing.reverse();
         for parent in &missing {
             self.absent.remove(parent);
-            self.push(Action::Make(parent.clone()));
+            self.push(Action::AddEmpty(parent.clone()));
         }
         missing
     }
 
     fn check_absent(&mut self, path: &NodePath, ephemeral: &BTreeSet<NodePath>) {
         if path.is_root() {
-            return self.push(Action::Never);
+            return self.push(Action::Fail);
         }
         if let Some(above) = parents(path).find(|parent| ephemeral.contains(parent)) {
-            return self.push(Action::Stands(above));
+            return self.push(Action::CheckEphemeral(above));
         }
-        let mut made = self.make_parents(path);
-        made.push(path.clone());
-        self.push(Action::Make(path.clone()));
-        for made in made.into_iter().rev() {
-            self.absent.insert(made.clone());
-            self.push(Action::Unmake(made));
+        let mut created = self.create_parents(path);
+        created.push(path.clone());
+        self.push(Action::AddEmpty(path.clone()));
+        for node in created.into_iter().rev() {
+            self.absent.insert(node.clone());
+            self.push(Action::RemoveEmpty(node));
         }
     }
 }
 
-/// Returns the nodes above `path`, the nearest first, without the root, which exists.
+/// Returns the ancestors of `path`, the nearest first, without the root, which always exists.
 pub(super) fn parents(path: &NodePath) -> impl Iterator<Item = NodePath> {
     std::iter::successors(path.parent(), NodePath::parent).filter(|parent| !parent.is_root())
 }
 
-/// The largest request that a server with default settings takes, in bytes (`jute.maxbuffer`). A larger one is not
-/// answered: the server cuts the connection, and everything under way on it fails.
+/// Maximum size of a request on a server with default settings, in bytes (`jute.maxbuffer`).
+///
+/// A server cuts the connection on a larger request without an answer, so that all pending requests
+/// fail.
 pub(super) const MAX_REQUEST: usize = 1_048_575;
-/// What a request has besides its steps.
+/// Bytes of a request besides its steps.
 pub(super) const FRAME: usize = 64;
-/// What a step has at most besides its path and its data: a header of 9 bytes, two lengths, an access list for
-/// everybody (31 bytes), flags.
+/// Maximum of a step's bytes besides its path and its data: a header of 9 bytes, two lengths, an
+/// open access list (31 bytes), flags.
 pub(super) const STEP: usize = 9 + 8 + 31 + 4;
 
-/// Returns at least the size of the request, in bytes, below a namespace of `namespace` bytes.
+/// Returns an upper bound of the request's size, in bytes, below a namespace of `namespace` bytes.
 pub(super) fn request_size(steps: &[Step<'_>], namespace: usize) -> usize {
     let content = |action: &Action<'_>| match action {
-        Action::Own(op) => op.path().as_str().len() + op.data_len(),
-        Action::Make(path) | Action::Unmake(path) | Action::Stands(path) => path.as_str().len(),
-        Action::Never => NodePath::root().as_str().len(),
+        Action::Operation(op) => op.path().as_str().len() + op.data_len(),
+        Action::AddEmpty(path) | Action::RemoveEmpty(path) | Action::CheckEphemeral(path) => {
+            path.as_str().len()
+        }
+        Action::Fail => NodePath::root().as_str().len(),
     };
     FRAME + steps.iter().map(|step| STEP + namespace + content(&step.action)).sum::<usize>()
 }
 
-/// Returns the lifetime of what a step creates.
+/// Returns the lifetime of the node that a step creates.
 pub(super) fn lifetime(op: &Op) -> Lifetime {
     match op {
         Op::Create { lifetime, .. } => *lifetime,
@@ -161,78 +167,78 @@ mod tests {
         paths.iter().map(|text| path(text)).collect()
     }
 
-    fn drawn(txn: &Txn, absent: &[&str], ephemeral: &[&str]) -> String {
+    fn steps_as_text(txn: &Txn, absent: &[&str], ephemeral: &[&str]) -> String {
         let knowledge = Knowledge { absent: set(absent), ephemeral: set(ephemeral) };
-        let draw = |step: &Step<'_>| match &step.action {
-            Action::Own(op) => format!("{}: {op}", step.op),
-            Action::Make(path) => format!("{}: make {path}", step.op),
-            Action::Unmake(path) => format!("{}: unmake {path}", step.op),
-            Action::Stands(path) => format!("{}: stands {path}", step.op),
-            Action::Never => format!("{}: never", step.op),
+        let as_text = |step: &Step<'_>| match &step.action {
+            Action::Operation(op) => format!("{}: {op}", step.op),
+            Action::AddEmpty(path) => format!("{}: add {path}", step.op),
+            Action::RemoveEmpty(path) => format!("{}: remove {path}", step.op),
+            Action::CheckEphemeral(path) => format!("{}: check-ephemeral {path}", step.op),
+            Action::Fail => format!("{}: fail", step.op),
         };
-        plan(txn.ops(), &knowledge).iter().map(draw).collect::<Vec<_>>().join(", ")
+        plan(txn.ops(), &knowledge).iter().map(as_text).collect::<Vec<_>>().join(", ")
     }
 
     #[test]
-    fn parents_are_made_before_the_first_operation_that_needs_them() {
+    fn parents_are_created_before_the_first_operation_that_needs_them() {
         let new = Lifetime::Persistent;
         let rows = [
             (
-                "nothing missing",
+                "no parent missing",
                 Txn::new().create(path("/a/b"), "", new),
                 &[][..],
                 "0: create /a/b",
             ),
             (
-                "two levels",
+                "two missing levels",
                 Txn::new().create(path("/a/b/c"), "", new),
                 &["/a", "/a/b"],
-                "0: make /a, 0: make /a/b, 0: create /a/b/c",
+                "0: add /a, 0: add /a/b, 0: create /a/b/c",
             ),
             (
-                "once for two",
+                "one parent of two nodes",
                 Txn::new().create(path("/a/b"), "", new).create(path("/a/c"), "", new),
                 &["/a"],
-                "0: make /a, 0: create /a/b, 1: create /a/c",
+                "0: add /a, 0: create /a/b, 1: create /a/c",
             ),
             (
-                "by an operation",
+                "parent created by an operation",
                 Txn::new().create(path("/a"), "", new).create(path("/a/c"), "", new),
                 &["/a"],
                 "0: create /a, 1: create /a/c",
             ),
             (
-                "after a deletion",
+                "parent deleted by an operation",
                 Txn::new().delete(path("/a")).create(path("/a/c"), "", new),
                 &[],
-                "0: delete /a, 1: make /a, 1: create /a/c",
+                "0: delete /a, 1: add /a, 1: create /a/c",
             ),
             (
-                "not for others",
+                "no parents for put and check",
                 Txn::new().put_if(path("/a/b"), Version(1), "").check_exists(path("/a/c")),
                 &["/a"],
                 "0: put /a/b, 1: check /a/c",
             ),
         ];
         for (case, txn, absent, expected) in rows {
-            assert_eq!(drawn(&txn, absent, &[]), expected, "{case}");
+            assert_eq!(steps_as_text(&txn, absent, &[]), expected, "{case}");
         }
     }
 
     #[test]
-    fn absence_is_checked_without_leaving_anything_behind() {
+    fn a_check_of_absence_leaves_no_node_behind() {
         let check = || Txn::new().check_absent(path("/a/b"));
         let rows = [
-            ("below an existing parent", check(), &[][..], &[][..], "0: make /a/b, 0: unmake /a/b"),
+            ("below an existing parent", check(), &[][..], &[][..], "0: add /a/b, 0: remove /a/b"),
             (
                 "below a missing parent",
                 check().create(path("/a/c"), "", Lifetime::Persistent),
                 &["/a"],
                 &[],
-                "0: make /a, 0: make /a/b, 0: unmake /a/b, 0: unmake /a, 1: make /a, 1: create /a/c",
+                "0: add /a, 0: add /a/b, 0: remove /a/b, 0: remove /a, 1: add /a, 1: create /a/c",
             ),
             (
-                "above what is created",
+                "above a created node",
                 Txn::new().check_absent(path("/a")).create(
                     path("/a/b/c"),
                     "",
@@ -240,13 +246,13 @@ mod tests {
                 ),
                 &[],
                 &[],
-                "0: make /a, 0: unmake /a, 1: make /a, 1: make /a/b, 1: create /a/b/c",
+                "0: add /a, 0: remove /a, 1: add /a, 1: add /a/b, 1: create /a/b/c",
             ),
-            ("of the root", Txn::new().check_absent(NodePath::root()), &[], &[], "0: never"),
-            ("below an ephemeral parent", check(), &["/a"], &["/a"], "0: stands /a"),
+            ("of the root", Txn::new().check_absent(NodePath::root()), &[], &[], "0: fail"),
+            ("below an ephemeral parent", check(), &["/a"], &["/a"], "0: check-ephemeral /a"),
         ];
         for (case, txn, absent, ephemeral, expected) in rows {
-            assert_eq!(drawn(&txn, absent, ephemeral), expected, "{case}");
+            assert_eq!(steps_as_text(&txn, absent, ephemeral), expected, "{case}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Sending steps and reading the answer.
+//! Requests of a transaction and their answers.
 
 use std::time::SystemTime;
 
@@ -8,15 +8,15 @@ use zookeeper_client as zk;
 use super::plan::{Action, Step, lifetime};
 use crate::convert;
 
-/// Why steps were not executed, or not certainly.
+/// Failure of a request. The steps were not executed, or their outcome is unknown.
 pub(super) enum Failure {
-    /// The answer to one step; nothing was executed if it is a definite one.
+    /// The answer to one step. If it is definite, no step was executed.
     Step { step: usize, error: zk::Error },
-    /// The request as a whole has no answer.
+    /// The failure of the request as a whole.
     Request(zk::Error),
 }
 
-/// What a server says of an executed transaction.
+/// The server's answer to an executed transaction.
 pub(super) struct Executed {
     pub(super) committed: Committed,
     /// The registry's clock at the execution, if the answer has it.
@@ -25,8 +25,8 @@ pub(super) struct Executed {
 
 /// Executes all steps or none.
 ///
-/// A single operation is sent as such, because the answer then tells more: inside of a transaction a server before
-/// 3.9 does not say at which revision it created a node.
+/// A single operation is sent as a plain request, because its answer has more fields: inside a
+/// transaction, a server before 3.9 omits the revision of a created node.
 pub(super) async fn send(
     client: &zk::Client,
     acls: zk::Acls<'_>,
@@ -34,7 +34,7 @@ pub(super) async fn send(
     steps: &[Step<'_>],
 ) -> Result<Executed, Failure> {
     let single = match steps {
-        [Step { action: Action::Own(op), .. }] => send_single(client, acls, op).await,
+        [Step { action: Action::Operation(op), .. }] => send_single(client, acls, op).await,
         _ => None,
     };
     match single {
@@ -42,13 +42,13 @@ pub(super) async fn send(
             let stat = answer.map_err(|error| Failure::Step { step: 0, error })?;
             let stat = stat.as_ref();
             let time = stat.and_then(convert::time_of);
-            Ok(Executed { committed: committed(vec![stat.and_then(convert::told)]), time })
+            Ok(Executed { committed: committed(vec![stat.and_then(convert::stat_of_reply)]), time })
         }
         None => send_all(client, acls, ops, steps).await,
     }
 }
 
-/// Sends one operation; `None` if there is no such request outside of a transaction.
+/// Sends one operation; `None` if the operation has no request outside of a transaction.
 async fn send_single(
     client: &zk::Client,
     acls: zk::Acls<'_>,
@@ -102,8 +102,8 @@ async fn send_all(
     })?;
     let mut stats = vec![None; ops.len()];
     for (step, result) in steps.iter().zip(&results) {
-        if let (Action::Own(_), Some(stat)) = (&step.action, stat_of(result)) {
-            stats[step.op] = convert::told(stat);
+        if let (Action::Operation(_), Some(stat)) = (&step.action, stat_of(result)) {
+            stats[step.op] = convert::stat_of_reply(stat);
         }
     }
     let time = results.iter().filter_map(stat_of).find_map(convert::time_of);
@@ -117,18 +117,22 @@ fn add(
 ) -> Result<(), zk::Error> {
     let any = convert::expected_version(reg_center::Expect::Exists);
     match action {
-        Action::Own(op) => add_own(writer, acls, op),
-        Action::Make(path) => {
+        Action::Operation(op) => add_operation(writer, acls, op),
+        Action::AddEmpty(path) => {
             let options = zk::CreateMode::Persistent.with_acls(acls);
             writer.add_create(path.as_str(), b"", &options)
         }
-        Action::Unmake(path) => writer.add_delete(path.as_str(), None),
-        Action::Stands(path) => writer.add_check_version(path.as_str(), any),
-        Action::Never => writer.add_check_version(NodePath::root().as_str(), i32::MAX),
+        Action::RemoveEmpty(path) => writer.add_delete(path.as_str(), None),
+        Action::CheckEphemeral(path) => writer.add_check_version(path.as_str(), any),
+        Action::Fail => writer.add_check_version(NodePath::root().as_str(), i32::MAX),
     }
 }
 
-fn add_own(writer: &mut zk::MultiWriter<'_>, acls: zk::Acls<'_>, op: &Op) -> Result<(), zk::Error> {
+fn add_operation(
+    writer: &mut zk::MultiWriter<'_>,
+    acls: zk::Acls<'_>,
+    op: &Op,
+) -> Result<(), zk::Error> {
     let at = op.path().as_str();
     match op {
         Op::Create { data, .. } => writer.add_create(at, data, &mode(op).with_acls(acls)),
@@ -141,7 +145,9 @@ fn add_own(writer: &mut zk::MultiWriter<'_>, acls: zk::Acls<'_>, op: &Op) -> Res
         Op::Check { expect, .. } => {
             writer.add_check_version(at, convert::expected_version(*expect))
         }
-        Op::CheckAbsent { .. } => unreachable!("planned as steps that make and unmake the node"),
+        Op::CheckAbsent { .. } => {
+            unreachable!("`plan` replaces checks of absence by creation and deletion of the node")
+        }
     }
 }
 
@@ -155,7 +161,8 @@ fn stat_of(result: &zk::MultiWriteResult) -> Option<&zk::Stat> {
     }
 }
 
-/// All that was written has the revision of the transaction, so that any of it tells.
+/// Builds the result. All written nodes have the revision of the transaction, so that any of their
+/// stats has it.
 fn committed(stats: Vec<Option<Stat>>) -> Committed {
     let revision = stats.iter().flatten().map(|stat| stat.modified).next();
     Committed { revision, stats }

@@ -1,33 +1,34 @@
-//! Whether something is under way, agreed between the one who sends and the one who waits.
+//! State of a transaction's current request, shared by the sending task and the caller.
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Nothing was executed.
+/// No request was executed or is pending.
 const IDLE: u8 = 0;
 /// A request was sent and not answered.
 const SENT: u8 = 1;
-/// The one who waited was told an error; nothing must be sent any more.
+/// The caller got an error; no further request may be sent.
 const GIVEN_UP: u8 = 2;
 
-/// The right to send the requests of one transaction, one after the other.
+/// The permission to send the requests of one transaction, one after the other.
 ///
-/// It ends when the caller is told an error. So at most the one request that is under way then can still be executed,
-/// and it comes before everything that the same session sends later.
+/// The permission ends when the caller gets an error. At most the one pending request can then
+/// still be executed, and it comes before all later requests of the same session.
 #[derive(Debug, Default)]
 pub(super) struct Ticket(AtomicU8);
 
 impl Ticket {
-    /// Takes the right to send a request. Returns false if it was given up.
+    /// Starts a request. Returns false if the caller has given up.
     pub(super) fn send(&self) -> bool {
         self.change(IDLE, SENT)
     }
 
-    /// Notes that the request was answered and nothing was executed. Returns false if the right was given up.
-    pub(super) fn refused(&self) -> bool {
+    /// Records that the request was answered and not executed. Returns false if the caller has
+    /// given up.
+    pub(super) fn not_executed(&self) -> bool {
         self.change(SENT, IDLE)
     }
 
-    /// Gives the right up. Returns true if nothing was executed and nothing will be.
+    /// Ends the permission. Returns true if no request was executed and none will be.
     pub(super) fn give_up(&self) -> bool {
         self.0.swap(GIVEN_UP, Ordering::AcqRel) == IDLE
     }
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn giving_up_is_certain_between_requests_only_and_ends_them() {
+    fn giving_up_has_a_known_outcome_only_between_requests() {
         let idle = Ticket::default();
         assert!(idle.give_up());
         assert!(!idle.send());
@@ -50,11 +51,12 @@ mod tests {
         let sent = Ticket::default();
         assert!(sent.send());
         assert!(!sent.give_up());
-        assert!(!sent.refused());
+        assert!(!sent.not_executed());
         assert!(!sent.send());
 
-        let refused = Ticket::default();
-        assert!(refused.send() && refused.refused() && refused.send() && refused.refused());
-        assert!(refused.give_up());
+        let answered = Ticket::default();
+        assert!(answered.send() && answered.not_executed());
+        assert!(answered.send() && answered.not_executed());
+        assert!(answered.give_up());
     }
 }

@@ -1,4 +1,4 @@
-//! Events of recursive watches: which paths to read again.
+//! Bursts of watch events: the set of nodes to read again.
 
 use std::collections::BTreeMap;
 
@@ -8,30 +8,31 @@ use reg_center::{NodePath, Scope};
 use super::Gap;
 use super::watch::Watch;
 
-/// Events taken together at most, so that a busy registry cannot keep a feed from delivering.
+/// Maximum number of events in a burst, so that a busy registry cannot keep a feed from delivering.
 const EVENTS_IN_A_BURST: usize = 2_000;
 
-/// Waits for events and returns their paths within `scope`: each once, in the order of its last event, as far as one watch
-/// tells; nothing tells which of two watches was told first.
+/// Waits for events and returns their paths within `scope`, each once, in the order of its last
+/// event.
 ///
-/// All events that are there are taken together, so that what changes often is read once.
+/// The order holds for each watch; there is none across watches. All pending events are taken
+/// together, so that a node that changes often is read once.
 pub(super) async fn next(watches: &mut [Watch], scope: &Scope) -> Result<Vec<NodePath>, Gap> {
     let mut paths = Paths::default();
     while paths.is_empty() {
-        paths.note(any(watches).await?, scope);
+        paths.record(next_of_any(watches).await?, scope);
         for watch in &mut *watches {
             while let Some(path) =
                 paths.have_room().then(|| watch.changed().now_or_never()).flatten()
             {
-                paths.note(path?, scope);
+                paths.record(path?, scope);
             }
         }
     }
     Ok(paths.in_order())
 }
 
-/// Waits for the next event of any of them; without watches for ever.
-async fn any(watches: &mut [Watch]) -> Result<Option<NodePath>, Gap> {
+/// Waits for the next event of any watch; pends forever if there is no watch.
+async fn next_of_any(watches: &mut [Watch]) -> Result<Option<NodePath>, Gap> {
     match watches {
         [] => future::pending().await,
         [only] => only.changed().await,
@@ -42,7 +43,7 @@ async fn any(watches: &mut [Watch]) -> Result<Option<NodePath>, Gap> {
     }
 }
 
-/// Paths with the number of their last event.
+/// Paths, each with the number of its last event.
 #[derive(Debug, Default)]
 struct Paths {
     last: BTreeMap<NodePath, usize>,
@@ -58,7 +59,7 @@ impl Paths {
         self.n_events < EVENTS_IN_A_BURST
     }
 
-    fn note(&mut self, path: Option<NodePath>, scope: &Scope) {
+    fn record(&mut self, path: Option<NodePath>, scope: &Scope) {
         self.n_events += 1;
         if let Some(path) = path.filter(|path| scope.contains(path)) {
             self.last.insert(path, self.n_events);
@@ -76,11 +77,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_path_comes_once_where_its_last_event_was() {
+    fn each_path_is_returned_once_at_the_position_of_its_last_event() {
         let job = Scope::all_of(NodePath::parse("/job").unwrap());
         let mut paths = Paths::default();
         for path in ["/job/a", "/job/b", "/job-2", "/job", "/job/a", "/other"] {
-            paths.note(Some(NodePath::parse(path).unwrap()), &job);
+            paths.record(Some(NodePath::parse(path).unwrap()), &job);
         }
         let found = paths.in_order();
         assert_eq!(

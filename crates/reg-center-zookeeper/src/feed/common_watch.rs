@@ -1,4 +1,4 @@
-//! One watch of the whole namespace, for all feeds that have no room for watches of their own.
+//! One watch of the whole namespace, shared by all feeds beyond the limit of watched paths.
 
 use std::sync::Weak;
 
@@ -8,27 +8,29 @@ use tokio::sync::Mutex;
 use tokio::task::coop::consume_budget;
 use zookeeper_client as zk;
 
-use super::routes::{self, Listener, Routes, Teller};
+use super::routes::{self, Listener, Publisher, Routes};
 use super::watch::path_of;
 use crate::session::Conn;
 
-/// The watch of the namespace, which is there as long as somebody listens to it.
+/// The watch of the namespace, which exists as long as it has a listener.
 ///
-/// A watch for each feed would be told of what happens to all others.
+/// Feeds share it, because a separate watch for each feed would deliver the events of all nodes to
+/// each of them.
 #[derive(Debug, Default)]
 pub(super) struct CommonWatch {
-    /// The newest one, if there was any. Locked while it is set, so that it is set once.
+    /// The newest watch, if any was set. Locked while a watch is being set, so that it is set once.
     newest: Mutex<Option<(SessionId, Weak<Routes>)>>,
 }
 
 impl CommonWatch {
-    /// Listens to what happens in a subtree from now on.
+    /// Subscribes to the events of a subtree, from now on.
     ///
     /// # Errors
     /// The watch could not be set.
     ///
     /// # Cancel safety
-    /// A watch that is being set is removed, and whoever waits for it sets another one.
+    /// If the future is dropped, the watch that is being set is removed. The next waiting feed sets
+    /// another one.
     pub(super) async fn listen(
         &self,
         conn: &Conn,
@@ -44,26 +46,27 @@ impl CommonWatch {
         }
         let mode = zk::AddWatchMode::PersistentRecursive;
         let watcher = conn.client.watch(NodePath::root().as_str(), mode).await?;
-        let (teller, listener) = routes::open(root);
-        *newest = Some((conn.session, teller.routes()));
-        runtime.spawn(tell(watcher, teller));
+        let (publisher, listener) = routes::open(root);
+        *newest = Some((conn.session, publisher.routes()));
+        runtime.spawn(publish_events(watcher, publisher));
         Ok(listener)
     }
 }
 
-/// Tells of all events until there is a gap, or nobody listens any more.
+/// Publishes all events until there is a gap, or no listener is left.
 ///
-/// A feed may hear of a gap, and the connection be back, before it is known here. Whoever joins in between is told of it as well, and
-/// begins anew: the client tells its watchers of a gap before anybody else.
-async fn tell(mut watcher: zk::PersistentWatcher, mut teller: Teller) {
+/// A feed may learn of a gap and reconnect before this task does. A listener that joins in between
+/// learns of the gap as well and starts again with a snapshot, because the client notifies its
+/// watchers of a gap first.
+async fn publish_events(mut watcher: zk::PersistentWatcher, mut publisher: Publisher) {
     loop {
         let event = tokio::select! {
             event = watcher.changed() => event,
-            () = teller.unheard() => return,
+            () = publisher.no_listeners() => return,
         };
         let Ok(path) = path_of(&event) else { return };
-        path.iter().for_each(|path| teller.tell(path));
-        // A busy registry must not keep others from being run.
+        path.iter().for_each(|path| publisher.publish(path));
+        // A busy registry must not starve the other tasks of the runtime.
         consume_budget().await;
     }
 }

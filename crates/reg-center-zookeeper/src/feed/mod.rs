@@ -1,12 +1,14 @@
-//! Feeds: recursive watches, a snapshot, and then what changes.
+//! Feeds: recursive watches, a snapshot, and then changes.
 //!
-//! The client re-registers no recursive watch after a reconnect, whatever its documentation says, so each connection
-//! gets a new one; and because the registry does not keep what happened in between, each connection gets a new
-//! snapshot, too. Events carry no data: they say only which paths to read again. What was read is delivered if it is
-//! not what was delivered before, so that an event that is late or told twice does no harm.
+//! The client does not restore recursive watches after a reconnect, although its documentation says
+//! so. Each connection therefore gets new watches. It also gets a new snapshot, because the
+//! registry does not keep events for a disconnected client.
 //!
-//! In reading order: `watch_roots` (where to watch) · `routes` and `common_watch` (what feeds share) · `watch` (what tells one of
-//! events) · `burst` (events) · this file.
+//! Events carry no data: they only name the nodes to read again. A feed delivers a node only if it
+//! differs from the last delivered state, so late or repeated events are harmless.
+//!
+//! In reading order: `watch_roots` (placement of watches) · `routes` and `common_watch` (shared by
+//! feeds) · `watch` (sources of events) · `burst` (events) · this file.
 
 mod burst;
 mod common_watch;
@@ -32,7 +34,7 @@ pub(crate) use watch_roots::WatchRoots;
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Delivers the feed of `scope` until nobody reads it any more or the centre is closed.
+/// Delivers the feed of `scope` until its reader is dropped or the center is closed.
 pub(crate) async fn run(
     shared: Arc<Shared>,
     roots: Arc<WatchRoots>,
@@ -47,12 +49,12 @@ pub(crate) async fn run(
     }
 }
 
-/// Why a snapshot has to be made anew.
+/// Reason why a new snapshot is needed.
 #[derive(Debug)]
 enum Gap {
-    /// The connection is gone, or was gone.
+    /// The connection is lost, or was lost meanwhile.
     Session,
-    /// Something could not be read.
+    /// A request failed.
     Failed(zk::Error),
 }
 
@@ -62,10 +64,11 @@ impl From<zk::Error> for Gap {
     }
 }
 
-/// What tells one state of a node from another: its creation and its last change.
-type Seen = BTreeMap<NodePath, (Revision, Revision)>;
+/// The last delivered state of each node, identified by the revisions of its creation and its last
+/// write.
+type Delivered = BTreeMap<NodePath, (Revision, Revision)>;
 
-fn moment(node: &Node) -> (Revision, Revision) {
+fn state_id(node: &Node) -> (Revision, Revision) {
     (node.stat.created, node.stat.modified)
 }
 
@@ -77,53 +80,59 @@ struct Delivery<'a> {
 }
 
 impl Delivery<'_> {
-    /// Follows one connection after the other.
+    /// Delivers through one connection after the other.
     async fn run(&self) {
         let mut pause = FIRST_PAUSE;
         while let Some(conn) = self.shared.up().await {
             let began = Instant::now();
             let gap = tokio::select! {
-                gap = self.follow(&conn) => gap,
+                gap = self.deliver_until_gap(&conn) => gap,
                 () = self.shared.down(conn.session) => Gap::Session,
             };
             match gap {
                 Gap::Failed(error) if self.shared.is_up(conn.session) => {
-                    tracing::debug!(root = %self.scope.root(), %error, "feed begins anew");
+                    tracing::debug!(
+                        root = %self.scope.root(),
+                        %error,
+                        "feed restarts with a new snapshot"
+                    );
                     tokio::time::sleep(pause).await;
                     let worked = began.elapsed() > LONGEST_PAUSE * 2;
                     pause = if worked { FIRST_PAUSE } else { (pause * 2).min(LONGEST_PAUSE) };
                 }
-                // The next connection is waited for above.
+                // The loop waits for the next connection.
                 Gap::Failed(_) | Gap::Session => pause = FIRST_PAUSE,
             }
         }
     }
 
     /// Delivers a snapshot and then changes, until there is a gap.
-    async fn follow(&self, conn: &Conn) -> Gap {
-        match self.try_follow(conn).await {
+    async fn deliver_until_gap(&self, conn: &Conn) -> Gap {
+        match self.try_deliver(conn).await {
             Ok(never) => match never {},
             Err(gap) => gap,
         }
     }
 
-    async fn try_follow(&self, conn: &Conn) -> Result<std::convert::Infallible, Gap> {
-        // Watch first, read afterwards: what changes while the tree is read is told and read again.
-        // Both take room, and most feeds wait most of the time: they have their room only while they last.
+    async fn try_deliver(&self, conn: &Conn) -> Result<std::convert::Infallible, Gap> {
+        // Watch first, read afterwards: each change during the read causes an event and a second
+        // read.
+        //
+        // The futures of both steps are boxed, because they are large and most feeds are idle.
         let mut watches = Box::pin(self.watch(conn)).await?;
         let permits = &self.shared.permits;
         let nodes = Box::pin(bulk::read_trees(&conn.client, permits, self.scope.parts())).await?;
-        let mut seen = self.snapshot(nodes);
+        let mut delivered = self.snapshot(nodes);
         loop {
             let paths = burst::next(&mut watches, self.scope).await?;
             let states = Box::pin(bulk::read_nodes(&conn.client, permits, &paths)).await?;
             for (path, state) in paths.into_iter().zip(states) {
-                self.deliver(&mut seen, path, state);
+                self.deliver(&mut delivered, path, state);
             }
         }
     }
 
-    /// Sets its watches, or listens to the one that it shares.
+    /// Sets the watches of this feed, or subscribes to the common watch.
     async fn watch(&self, conn: &Conn) -> Result<Vec<Watch>, zk::Error> {
         if let Some(common) = self.claim.common() {
             let listener = common.listen(conn, &self.shared.runtime, self.scope.root()).await?;
@@ -135,26 +144,26 @@ impl Delivery<'_> {
         Ok(watchers.into_iter().map(Watch::Own).collect())
     }
 
-    fn snapshot(&self, nodes: Vec<Node>) -> Seen {
-        let seen = nodes.iter().map(|node| (node.path.clone(), moment(node))).collect();
+    fn snapshot(&self, nodes: Vec<Node>) -> Delivered {
+        let delivered = nodes.iter().map(|node| (node.path.clone(), state_id(node))).collect();
         self.sender.send(Change::Init);
         for node in nodes {
             self.sender.send(Change::Entry(node));
         }
         self.sender.send(Change::Ready);
-        seen
+        delivered
     }
 
-    fn deliver(&self, seen: &mut Seen, path: NodePath, state: Option<Node>) {
+    fn deliver(&self, delivered: &mut Delivered, path: NodePath, state: Option<Node>) {
         match state {
             Some(node) => {
-                let moment = moment(&node);
-                if seen.insert(path, moment) != Some(moment) {
+                let state_id = state_id(&node);
+                if delivered.insert(path, state_id) != Some(state_id) {
                     self.sender.send(Change::Put(node));
                 }
             }
             None => {
-                if seen.remove(&path).is_some() {
+                if delivered.remove(&path).is_some() {
                     self.sender.send(Change::Gone { path, revision: None });
                 }
             }

@@ -1,4 +1,4 @@
-//! Who is told of what happens where.
+//! Distribution of events to the listeners of subtrees.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -9,73 +9,73 @@ use reg_center::NodePath;
 use tokio::sync::{mpsc, oneshot};
 use tokio::task::coop::unconstrained;
 
-/// The routes from one who tells to all who listen, each of them to a subtree.
+/// The routes from one publisher to its listeners, each of which has a subtree.
 #[derive(Debug)]
 pub(super) struct Routes {
-    /// Those who listen, by the root of their subtree; `None` after a gap, when nothing is told any more.
+    /// Senders to the listeners, by the root of their subtree; `None` after a gap, when no event
+    /// follows.
     listeners: Mutex<Option<Listeners>>,
-    /// Goes with the last listener.
-    _heard: oneshot::Sender<()>,
+    /// Dropped with the last listener, which completes `Publisher::no_listeners`.
+    _listening: oneshot::Sender<()>,
 }
 
 type Listeners = BTreeMap<NodePath, Vec<mpsc::UnboundedSender<NodePath>>>;
 
-/// Returns the one who tells, and the first who listens.
-pub(super) fn open(root: &NodePath) -> (Teller, Listener) {
-    let (heard, unheard) = oneshot::channel();
+/// Returns the publisher and the first listener.
+pub(super) fn open(root: &NodePath) -> (Publisher, Listener) {
+    let (listening, no_listeners) = oneshot::channel();
     let (sender, paths) = mpsc::unbounded_channel();
     let listeners = BTreeMap::from([(root.clone(), vec![sender])]);
-    let routes = Arc::new(Routes { listeners: Mutex::new(Some(listeners)), _heard: heard });
-    let teller = Teller { routes: Arc::downgrade(&routes), unheard };
-    (teller, Listener { routes, root: root.clone(), paths })
+    let routes = Arc::new(Routes { listeners: Mutex::new(Some(listeners)), _listening: listening });
+    let publisher = Publisher { routes: Arc::downgrade(&routes), no_listeners };
+    (publisher, Listener { routes, root: root.clone(), paths })
 }
 
-/// One who tells. When it goes, for whatever reason, all who listen come to know that there was a gap, after what they were told
-/// before.
+/// The sending end. When it is dropped, each listener gets a gap after its pending events.
 #[derive(Debug)]
-pub(super) struct Teller {
+pub(super) struct Publisher {
     routes: Weak<Routes>,
-    unheard: oneshot::Receiver<()>,
+    no_listeners: oneshot::Receiver<()>,
 }
 
-impl Teller {
-    /// Returns what others can join.
+impl Publisher {
+    /// Returns the routes, which other listeners can join.
     pub(super) fn routes(&self) -> Weak<Routes> {
         Weak::clone(&self.routes)
     }
 
-    /// Tells all whose subtree has this node that something happened to it.
-    pub(super) fn tell(&self, path: &NodePath) {
+    /// Sends the path of an event to all listeners whose subtree contains it.
+    pub(super) fn publish(&self, path: &NodePath) {
         let Some(routes) = self.routes.upgrade() else { return };
         let listeners = routes.listeners.lock();
         let Some(by_root) = &*listeners else { return };
         for root in iter::successors(Some(path.clone()), NodePath::parent) {
             for listener in by_root.get(&root).into_iter().flatten() {
-                // Whoever has gone takes its route away by itself.
+                // A dropped listener removes its route itself.
                 let _ = listener.send(path.clone());
             }
         }
     }
 
-    /// Waits until nobody listens any more. To be called no more after that.
+    /// Waits until no listener is left. Must not be called again after that.
     ///
     /// # Cancel safety
     /// The future can be dropped and called for again.
-    pub(super) async fn unheard(&mut self) {
-        // Nothing is ever sent: its sender goes.
-        let _ = (&mut self.unheard).await;
+    pub(super) async fn no_listeners(&mut self) {
+        // No value is ever sent: the receiver completes when the sender is dropped.
+        let _ = (&mut self.no_listeners).await;
     }
 }
 
-impl Drop for Teller {
+impl Drop for Publisher {
     fn drop(&mut self) {
         let listeners = self.routes.upgrade().and_then(|routes| routes.listeners.lock().take());
-        // Those who listen are woken here, when nothing is locked any more.
+        // Dropping the senders wakes the listeners, so it happens after the lock is released.
         drop(listeners);
     }
 }
 
-/// One who listens to a subtree.
+/// The receiving end, for the events of one subtree.
 #[derive(Debug)]
 pub(super) struct Listener {
     routes: Arc<Routes>,
@@ -84,7 +84,7 @@ pub(super) struct Listener {
 }
 
 impl Listener {
-    /// Listens to a subtree from now on; `None` if there was a gap, or nobody has listened any more.
+    /// Joins the routes with a subtree; `None` after a gap, or if no listener was left.
     pub(super) fn join(routes: &Weak<Routes>, root: &NodePath) -> Option<Self> {
         let routes = routes.upgrade()?;
         let (sender, paths) = mpsc::unbounded_channel();
@@ -95,9 +95,10 @@ impl Listener {
     /// Waits for the path of the next event in the subtree; `None` after a gap.
     ///
     /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
+    /// No event is lost if the future is dropped.
     pub(super) async fn changed(&mut self) -> Option<NodePath> {
-        // Whoever takes all that is there shall not be told that there is no more because it has taken a lot.
+        // Without `unconstrained` a listener that has drained many events would get `Pending`
+        // although more are queued.
         unconstrained(self.paths.recv()).await
     }
 }
@@ -126,16 +127,16 @@ mod tests {
         NodePath::parse(text).unwrap()
     }
 
-    fn join(teller: &Teller, root: &str) -> Option<Listener> {
-        Listener::join(&teller.routes(), &path(root))
+    fn join(publisher: &Publisher, root: &str) -> Option<Listener> {
+        Listener::join(&publisher.routes(), &path(root))
     }
 
-    fn tell(teller: &Teller, paths: &[&str]) {
-        paths.iter().for_each(|at| teller.tell(&path(at)));
+    fn publish(publisher: &Publisher, paths: &[&str]) {
+        paths.iter().for_each(|at| publisher.publish(&path(at)));
     }
 
-    /// Returns the paths that were told, and whether there was a gap after them.
-    fn told(listener: &mut Listener) -> (Vec<String>, bool) {
+    /// Returns the received paths, and true if a gap follows them.
+    fn received(listener: &mut Listener) -> (Vec<String>, bool) {
         let mut paths = Vec::new();
         loop {
             match listener.changed().now_or_never() {
@@ -150,25 +151,30 @@ mod tests {
     }
 
     #[test]
-    fn each_is_told_of_its_own_subtree() {
-        let (teller, mut a) = open(&path("/a"));
-        let [mut same, mut b, mut all] = ["/a", "/b", "/"].map(|root| join(&teller, root).unwrap());
-        tell(&teller, &["/a", "/a/x/y", "/ab", "/b/x", "/"]);
-        assert_eq!(told(&mut a), only(&["/a", "/a/x/y"]));
-        assert_eq!(told(&mut same), only(&["/a", "/a/x/y"]));
-        assert_eq!(told(&mut b), only(&["/b/x"]));
-        assert_eq!(told(&mut all), only(&["/a", "/a/x/y", "/ab", "/b/x", "/"]));
+    fn each_listener_gets_the_events_of_its_subtree() {
+        let (publisher, mut a) = open(&path("/a"));
+        let [mut same, mut b, mut all] =
+            ["/a", "/b", "/"].map(|root| join(&publisher, root).unwrap());
+        publish(&publisher, &["/a", "/a/x/y", "/ab", "/b/x", "/"]);
+        assert_eq!(received(&mut a), only(&["/a", "/a/x/y"]));
+        assert_eq!(received(&mut same), only(&["/a", "/a/x/y"]));
+        assert_eq!(received(&mut b), only(&["/b/x"]));
+        assert_eq!(received(&mut all), only(&["/a", "/a/x/y", "/ab", "/b/x", "/"]));
         drop(same);
-        tell(&teller, &["/a/z"]);
-        assert_eq!(told(&mut a), only(&["/a/z"]), "the other one has gone");
+        publish(&publisher, &["/a/z"]);
+        assert_eq!(
+            received(&mut a),
+            only(&["/a/z"]),
+            "a dropped listener does not affect the others"
+        );
     }
 
     #[test]
-    fn whoever_goes_takes_its_route_away() {
-        let (teller, first) = open(&path("/a"));
-        let [same, b] = ["/a", "/b"].map(|root| join(&teller, root).unwrap());
+    fn a_dropped_listener_removes_its_route() {
+        let (publisher, first) = open(&path("/a"));
+        let [same, b] = ["/a", "/b"].map(|root| join(&publisher, root).unwrap());
         let listening = || {
-            let routes = teller.routes().upgrade().unwrap();
+            let routes = publisher.routes().upgrade().unwrap();
             let listeners = routes.listeners.lock();
             let by_root = listeners.iter().flatten();
             by_root.map(|(root, same)| (root.to_string(), same.len())).collect::<Vec<_>>()
@@ -180,29 +186,29 @@ mod tests {
         drop(same);
         assert_eq!(listening(), [count("/b", 1)]);
         drop(b);
-        assert!(teller.routes().upgrade().is_none(), "nothing is left");
+        assert!(publisher.routes().upgrade().is_none(), "no route is left");
     }
 
     #[test]
-    fn a_gap_comes_after_what_was_told_and_nobody_joins_after_it() {
-        let (teller, mut a) = open(&path("/a"));
-        let mut b = join(&teller, "/b").unwrap();
-        let routes = teller.routes();
-        tell(&teller, &["/a/1", "/a/2"]);
-        drop(teller);
-        assert_eq!(told(&mut a), (vec!["/a/1".to_owned(), "/a/2".to_owned()], true));
-        assert_eq!(told(&mut b), (vec![], true));
-        assert!(Listener::join(&routes, &path("/a")).is_none(), "another watch has to be set");
+    fn a_gap_follows_pending_events_and_prevents_joins() {
+        let (publisher, mut a) = open(&path("/a"));
+        let mut b = join(&publisher, "/b").unwrap();
+        let routes = publisher.routes();
+        publish(&publisher, &["/a/1", "/a/2"]);
+        drop(publisher);
+        assert_eq!(received(&mut a), (vec!["/a/1".to_owned(), "/a/2".to_owned()], true));
+        assert_eq!(received(&mut b), (vec![], true));
+        assert!(Listener::join(&routes, &path("/a")).is_none(), "a feed must set another watch");
     }
 
     #[test]
-    fn it_is_known_when_nobody_listens_any_more() {
-        let (mut teller, first) = open(&path("/a"));
-        let other = join(&teller, "/b").unwrap();
+    fn the_publisher_notices_that_no_listener_is_left() {
+        let (mut publisher, first) = open(&path("/a"));
+        let other = join(&publisher, "/b").unwrap();
         drop(first);
-        assert!(teller.unheard().now_or_never().is_none(), "somebody listens");
+        assert!(publisher.no_listeners().now_or_never().is_none(), "one listener is left");
         drop(other);
-        assert!(join(&teller, "/c").is_none(), "it may have been noticed already");
-        assert!(teller.unheard().now_or_never().is_some(), "nobody listens");
+        assert!(join(&publisher, "/c").is_none(), "the publisher may already be ending");
+        assert!(publisher.no_listeners().now_or_never().is_some(), "no listener is left");
     }
 }

@@ -1,4 +1,4 @@
-//! What tells a feed of events.
+//! Sources of a feed's events.
 
 use reg_center::NodePath;
 use zookeeper_client as zk;
@@ -6,21 +6,21 @@ use zookeeper_client as zk;
 use super::Gap;
 use super::routes::Listener;
 
-/// Something that tells of events.
+/// A source of events.
 #[derive(Debug)]
 pub(super) enum Watch {
-    /// A watch of this feed alone.
+    /// A watch that belongs to this feed.
     Own(zk::PersistentWatcher),
-    /// That of the namespace, of which this feed is told its own subtree.
+    /// The common watch of the namespace, of which this feed gets the events of its subtree.
     Common(Listener),
 }
 
 impl Watch {
-    /// Waits for the next event and returns its path; `None` if it cannot be spoken of through this crate. To be called no more
-    /// after a gap.
+    /// Waits for the next event and returns its path; `None` if the path is not a valid `NodePath`.
+    /// Must not be called again after a gap.
     ///
     /// # Cancel safety
-    /// Nothing is lost if the future is dropped.
+    /// No event is lost if the future is dropped.
     pub(super) async fn changed(&mut self) -> Result<Option<NodePath>, Gap> {
         match self {
             Self::Own(watcher) => path_of(&watcher.changed().await),
@@ -29,10 +29,10 @@ impl Watch {
     }
 }
 
-/// Returns what happened where; `None` if the path cannot be spoken of through this crate.
+/// Returns the path of an event; `None` if it is not a valid `NodePath`.
 ///
-/// A session event means that events may have been lost, even if the connection is back. After a terminal one the watcher must
-/// not be asked again, which panics.
+/// A session event means that events may be lost, even if the client has reconnected. After a
+/// terminal session event the client's watcher panics if it is polled again.
 pub(super) fn path_of(event: &zk::WatchedEvent) -> Result<Option<NodePath>, Gap> {
     if event.event_type == zk::EventType::Session {
         return Err(Gap::Session);
@@ -40,7 +40,7 @@ pub(super) fn path_of(event: &zk::WatchedEvent) -> Result<Option<NodePath>, Gap>
     match NodePath::parse(&event.path) {
         Ok(path) => Ok(Some(path)),
         Err(error) => {
-            tracing::warn!(%error, "event skipped");
+            tracing::warn!(%error, "event skipped: its path is not a valid node path");
             Ok(None)
         }
     }

@@ -1,4 +1,4 @@
-//! Where feeds set their watches, so that the client can reconnect.
+//! Placement of the feeds' watches, such that the client can reconnect.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,28 +8,30 @@ use reg_center::{NodePath, Scope};
 
 use super::common_watch::CommonWatch;
 
-/// With more than 128 KiB of watched paths the client fails every reconnect until its session expires.
+/// Maximum of the watched paths, in bytes. With more than 128 KiB the client fails every reconnect
+/// until its session expires.
 const MAX_BYTES: usize = 100 * 1024;
-/// What a path takes beside its own bytes and those of the namespace.
+/// Bytes of a watched path besides its own text and the namespace.
 const PATH_BYTES: usize = 8;
 
-/// Where all feeds of a centre watch.
+/// The watched paths of all feeds of a center.
 ///
-/// Each feed watches the parts that it is about, as long as all of them together are not too much for the client; otherwise the
-/// subtree that they are in, or else the whole namespace, and it ignores what it does not want. Feeds that watch the same path
-/// share the room for it, and those that watch the whole namespace share one watch, too.
+/// Each feed watches its parts, as long as the watched paths of all feeds stay below the limit.
+/// Otherwise it watches its root, or else the whole namespace, and ignores events outside of its
+/// scope. A path that several feeds watch counts once. All feeds that watch the whole namespace
+/// share one watch.
 #[derive(Debug)]
 pub(crate) struct WatchRoots {
     claimed: Mutex<Claimed>,
-    /// The watch of those that have no room for another one.
+    /// The watch of the feeds beyond the limit.
     common: CommonWatch,
 }
 
 #[derive(Debug, Default)]
 struct Claimed {
-    /// The length of the namespace that the client puts before each path.
+    /// Length of the namespace that the client puts before each path, in bytes.
     namespace: usize,
-    /// How many feeds watch a path.
+    /// Number of feeds that watch each path.
     feeds: BTreeMap<NodePath, usize>,
     bytes: usize,
 }
@@ -39,7 +41,7 @@ impl Claimed {
         self.namespace + path.as_str().len() + PATH_BYTES
     }
 
-    /// Returns true if there is room for those of these paths that nobody watches yet.
+    /// Returns true if the new ones among these paths fit into the limit.
     fn fit(&self, paths: &[NodePath]) -> bool {
         let new = paths.iter().filter(|path| !self.feeds.contains_key(path));
         let more: usize = new.map(|path| self.cost(path)).sum();
@@ -66,14 +68,15 @@ impl Claimed {
 }
 
 impl WatchRoots {
-    /// Returns what the feeds of a centre in this namespace share.
+    /// Returns the empty state of a center in this namespace.
     pub(crate) fn in_namespace(namespace: &NodePath) -> Self {
         let namespace = namespace.as_str().len();
         let claimed = Mutex::new(Claimed { namespace, ..Claimed::default() });
         Self { claimed, common: CommonWatch::default() }
     }
 
-    /// Returns where a feed of `scope` sets its watches, for as long as it holds the claim.
+    /// Chooses the watched paths of a feed of `scope`. They are reserved as long as the claim
+    /// lives.
     pub(crate) fn claim(self: &Arc<Self>, scope: &Scope) -> Claim {
         let mut claimed = self.claimed.lock();
         let choices = [scope.parts().cloned().collect(), vec![scope.root().clone()]];
@@ -84,7 +87,7 @@ impl WatchRoots {
     }
 }
 
-/// The right of one feed to watch some paths.
+/// Reservation of the watched paths of one feed.
 #[derive(Debug)]
 pub(crate) struct Claim {
     roots: Arc<WatchRoots>,
@@ -96,7 +99,7 @@ impl Claim {
         &self.paths
     }
 
-    /// Returns the watch that all those share which watch the whole namespace, if this is one of them.
+    /// Returns the common watch if this claim is for the whole namespace.
     pub(super) fn common(&self) -> Option<&CommonWatch> {
         let whole = matches!(self.paths(), [only] if only.is_root());
         whole.then_some(&self.roots.common)
@@ -127,11 +130,11 @@ mod tests {
     }
 
     #[test]
-    fn feeds_watch_their_own_roots_until_it_would_be_too_much() {
+    fn feeds_watch_their_own_roots_up_to_the_limit() {
         let roots = roots();
         let claims: Vec<_> = (0..1000).map(|n| roots.claim(&root(n))).collect();
-        let own = claims.iter().filter(|claim| !claim.paths()[0].is_root()).count();
-        assert!((300..1000).contains(&own), "{own}");
+        let n_own = claims.iter().filter(|claim| !claim.paths()[0].is_root()).count();
+        assert!((300..1000).contains(&n_own), "{n_own} feeds have watches of their own");
         for claim in &claims {
             let common = claim.common();
             assert_eq!(common.is_some(), claim.paths()[0].is_root(), "{:?}", claim.paths());
@@ -139,29 +142,33 @@ mod tests {
         }
         let watched: usize =
             roots.claimed.lock().feeds.keys().map(|path| 200 + path.as_str().len()).sum();
-        assert!(watched < 128 * 1024, "{watched}");
+        assert!(watched < 128 * 1024, "{watched} bytes are watched");
         let known = roots.claim(&root(0));
-        assert_eq!(known.paths(), [root(0).root().clone()], "a known root costs nothing");
+        assert_eq!(
+            known.paths(),
+            [root(0).root().clone()],
+            "a root that is already watched takes no space"
+        );
         drop((claims, known));
         let left = roots.claimed.lock();
         assert_eq!((left.feeds.len(), left.bytes), (0, 0));
     }
 
     #[test]
-    fn a_feed_of_parts_watches_these_if_it_may_and_otherwise_their_root() {
+    fn a_feed_of_parts_watches_its_parts_if_they_fit_or_else_its_root() {
         let roots = roots();
         let parts =
             |n: usize| Scope::parts_of(path("/job"), (0..n).map(|n| path(&format!("/job/{n}"))));
         let few = roots.claim(&parts(3));
         assert_eq!(few.paths(), ["/job/0", "/job/1", "/job/2"].map(path));
         assert_eq!(roots.claim(&parts(1000)).paths(), [path("/job")]);
-        assert_eq!(roots.claim(&parts(0)).paths(), [], "a feed of nothing watches nothing");
+        assert_eq!(roots.claim(&parts(0)).paths(), [], "a feed without parts has no watch");
         let others: Vec<_> = (0..1000).map(|n| roots.claim(&root(n))).collect();
         assert_eq!(roots.claim(&parts(4)).paths(), [NodePath::root()]);
         assert_eq!(
             roots.claim(&parts(2)).paths(),
             ["/job/0", "/job/1"].map(path),
-            "they are known"
+            "parts that are already watched take no space"
         );
         drop((few, others));
         assert_eq!(roots.claimed.lock().bytes, 0);

@@ -1,19 +1,19 @@
-//! What an address and a time must be.
+//! Validation of addresses and durations.
 
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
 use super::OptionsError;
 
-/// The port of an address that names none.
+/// The port of an address without a port.
 const DEFAULT_PORT: u16 = 2181;
 
-/// Returns the host, an IPv6 address without its brackets, and the port.
+/// Returns the host and the port; an IPv6 address is returned without its brackets.
 pub(crate) fn host_and_port(address: &str) -> Result<(&str, u16), OptionsError> {
     const VALID: &str = "host or host:port, comma separated, IPv6 in brackets";
     let invalid = || OptionsError::new("address", address, VALID);
     let (host, port) = match address.rsplit_once(':') {
-        // The colons of an IPv6 address are inside of its brackets.
+        // The colons of an IPv6 address are inside its brackets.
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().unwrap_or(0)),
         Some(_) | None => (address, DEFAULT_PORT),
     };

@@ -1,4 +1,4 @@
-//! Which option cannot be used, and why.
+//! Errors of options.
 
 /// An option that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,13 +14,13 @@ impl OptionsError {
         Self { option, value: format!("{value:?}"), valid }
     }
 
-    /// An error that says what is there in words.
+    /// Returns an error whose value is described in words.
     #[cfg(any(feature = "sasl", feature = "tls"))]
-    pub(super) fn told(option: &'static str, value: String, valid: &'static str) -> Self {
+    pub(super) fn described(option: &'static str, value: String, valid: &'static str) -> Self {
         Self { option, value, valid }
     }
 
-    /// An error that must not show its value.
+    /// Returns an error that does not show the value.
     pub(super) fn hidden(option: &'static str, valid: &'static str) -> Self {
         Self { option, value: "(hidden)".to_owned(), valid }
     }

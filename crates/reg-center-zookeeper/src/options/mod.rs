@@ -1,4 +1,4 @@
-//! Where the registry is and how to talk to it.
+//! Options of a connection: addresses, namespace, timeouts and credentials.
 
 mod check;
 mod error;
@@ -25,8 +25,8 @@ pub use tls::TlsOptions;
 #[cfg(feature = "tls")]
 pub(crate) use tls::{LoadedTls, server_name};
 
-/// The client waits after each round through its addresses, twice as long every time, without a limit; a long
-/// list of repeated addresses keeps those pauses short for about a minute.
+/// After each round through its addresses the client waits, twice as long every time, without a
+/// limit. A long list of repeated addresses keeps those delays short for about a minute.
 const ADDRESSES_IN_A_ROUND: usize = 32;
 const MAX_NAMESPACE_BYTES: usize = 200;
 const SESSION_TIMEOUTS: std::ops::RangeInclusive<Duration> =
@@ -34,7 +34,7 @@ const SESSION_TIMEOUTS: std::ops::RangeInclusive<Duration> =
 const CONNECT_TIMEOUTS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_hours(1);
 
-/// How to reach a ZooKeeper, as whom, and where in its tree.
+/// Options of a connection to ZooKeeper: servers, credentials and namespace.
 ///
 /// | option | default | valid |
 /// |---|---|---|
@@ -44,9 +44,9 @@ const CONNECT_TIMEOUTS: std::ops::RangeInclusive<Duration> =
 /// | [`connect_timeout`](Self::connect_timeout) | 15 s | 1 ms to 1 h |
 /// | [`digest`](Self::digest) | none | `user:password`, both not empty |
 /// | `sasl`, with the feature `sasl` | none | a user and a password, printable ASCII |
-/// | `tls`, with the feature `tls` | none | authorities, and perhaps a certificate with its key |
+/// | `tls`, with the feature `tls` | none | authorities, optionally a certificate with its key |
 ///
-/// Nothing is checked before [`ZookeeperCenter::connect`](crate::ZookeeperCenter::connect), or before
+/// Nothing is checked before [`ZookeeperCenter::connect`](crate::ZookeeperCenter::connect) or
 /// [`validate`](Self::validate) is called.
 ///
 /// # Examples
@@ -78,7 +78,7 @@ pub struct ZookeeperOptions {
 impl ZookeeperOptions {
     /// Returns options for the servers at `addresses`, such as `zk-1:2181,zk-2:2181`.
     ///
-    /// All of them must belong to the same ensemble. They are tried in random order.
+    /// All servers must belong to the same ensemble. The client tries them in random order.
     #[must_use]
     pub fn new(addresses: impl Into<String>) -> Self {
         Self {
@@ -94,12 +94,13 @@ impl ZookeeperOptions {
         }
     }
 
-    /// Reads `zk://host[:port][,host[:port]…][/namespace]`.
+    /// Parses `zk://host[:port][,host[:port]…][/namespace]`.
     ///
-    /// Credentials do not belong into a URL, which ends in logs and process lists; see [`digest`](Self::digest).
+    /// Credentials must not be part of a URL, because URLs end up in logs and process lists; see
+    /// [`digest`](Self::digest).
     ///
     /// # Errors
-    /// [`OptionsError`] names what is wrong and what would be valid.
+    /// [`OptionsError`] names the invalid part and what would be valid.
     ///
     /// # Examples
     /// ```
@@ -125,26 +126,29 @@ impl ZookeeperOptions {
         Ok(options)
     }
 
-    /// Sets the node below which everything happens: the root of all paths. It is created if it is missing, its
-    /// parents too. Default: the root of the registry.
+    /// Sets the namespace: the node that is the root of all paths of the center.
+    ///
+    /// It is created with its parents if it is missing. Default: the root of the registry.
     #[must_use]
     pub fn namespace(mut self, namespace: impl Into<String>) -> Self {
         self.namespace = namespace.into();
         self
     }
 
-    /// Sets how long the registry keeps the session without hearing from us. Default: 10 s.
+    /// Sets the time for which the registry keeps the session without any request. Default: 10 s.
     ///
-    /// It is a wish: a server with default settings gives 2 to 20 of its ticks of 2 s. A short session notices a
-    /// dead process sooner, and is lost to a shorter pause; requests are given up after two fifths of it without
-    /// any answer.
+    /// The value is a proposal: a server with default settings grants 2 to 20 of its ticks of 2 s.
+    /// A short timeout detects a dead process sooner, but a shorter pause already loses the
+    /// session. The client abandons its connection after two fifths of the timeout without any
+    /// answer.
     #[must_use]
     pub fn session_timeout(mut self, timeout: Duration) -> Self {
         self.session_timeout = timeout;
         self
     }
 
-    /// Sets how long `connect` tries. Default: 15 s. Once connected, a centre never gives up.
+    /// Sets the time limit of `connect`. Default: 15 s. Once connected, a center retries without
+    /// limit.
     #[must_use]
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
@@ -153,21 +157,26 @@ impl ZookeeperOptions {
 
     /// Sets `user:password` for ZooKeeper's digest authentication. Default: none.
     ///
-    /// Nodes are then created for this user alone; without, for everybody. The server compares passwords only when
-    /// it looks at a node's access list: a wrong one shows as
-    /// [`Error::NotAuthorized`](reg_center::Error::NotAuthorized). It travels unencrypted.
+    /// New nodes are accessible to this user alone; without a digest, to every client. The server
+    /// checks the password only when it evaluates a node's access control list. A wrong password
+    /// therefore shows as [`Error::NotAuthorized`](reg_center::Error::NotAuthorized). The password
+    /// is sent unencrypted.
     #[must_use]
     pub fn digest(mut self, credentials: impl Into<String>) -> Self {
         self.digest = Some(credentials.into());
         self
     }
 
-    /// Sets who we are, by SASL. Default: nobody.
+    /// Sets the SASL user. Default: none.
     ///
-    /// Nodes are then created for whoever this connection is, and nobody else, as with [`digest`](Self::digest): for this user,
-    /// for that one if both are given, and for the subject of the client certificate if there is one. The servers check the password when the connection is made:
-    /// [`ConnectError::Credentials`](crate::ConnectError::Credentials). Servers that do not know SASL let us in as a stranger,
-    /// who then cannot create anything: [`Error::NotAuthorized`](reg_center::Error::NotAuthorized).
+    /// New nodes are accessible only to the identities of this connection, as with
+    /// [`digest`](Self::digest). These are the SASL user, the digest user if one is set, and the
+    /// subject of the client certificate if there is one.
+    ///
+    /// Servers check the password on connect:
+    /// [`ConnectError::Credentials`](crate::ConnectError::Credentials). Servers without SASL accept
+    /// the connection without a user, which then cannot create nodes:
+    /// [`Error::NotAuthorized`](reg_center::Error::NotAuthorized).
     #[cfg(feature = "sasl")]
     #[must_use]
     pub fn sasl(mut self, user: SaslDigest) -> Self {
@@ -175,9 +184,9 @@ impl ZookeeperOptions {
         self
     }
 
-    /// Sets that all servers are connected by TLS. Default: none is.
+    /// Sets that all servers are connected by TLS. Default: plain connections.
     ///
-    /// Servers listen for it on a port of its own, which their addresses must name.
+    /// Servers have a separate port for TLS, which the addresses must name.
     #[cfg(feature = "tls")]
     #[must_use]
     pub fn tls(mut self, tls: TlsOptions) -> Self {
@@ -185,7 +194,7 @@ impl ZookeeperOptions {
         self
     }
 
-    /// Checks all options. Files and variables that they name are read.
+    /// Checks all options. Reads the files and variables that they name.
     ///
     /// # Errors
     /// [`OptionsError`] names the first invalid option and what would be valid.
@@ -231,19 +240,19 @@ impl ZookeeperOptions {
         Ok(())
     }
 
-    /// Returns user and password for SASL, looked up.
+    /// Returns user and password for SASL, read from their sources.
     #[cfg(feature = "sasl")]
     pub(crate) fn load_sasl(&self) -> Result<Option<(String, String)>, OptionsError> {
         self.sasl.as_ref().map(SaslDigest::load).transpose()
     }
 
-    /// Returns certificates and keys, looked up.
+    /// Returns certificates and keys, read from their sources.
     #[cfg(feature = "tls")]
     pub(crate) fn load_tls(&self) -> Result<Option<LoadedTls>, OptionsError> {
         self.tls.as_ref().map(TlsOptions::load).transpose()
     }
 
-    /// Returns true if the servers are told who we are, and nodes are for us alone.
+    /// Returns true if the center authenticates as a user, who then owns the created nodes.
     pub(crate) fn has_user(&self) -> bool {
         #[cfg(feature = "sasl")]
         if self.sasl.is_some() {
@@ -262,7 +271,7 @@ impl ZookeeperOptions {
         }
     }
 
-    /// Returns the connect string for the client: all addresses, as often as it takes.
+    /// Returns the connect string for the client: all addresses, repeated.
     pub(crate) fn cluster(&self) -> String {
         repeat(&self.addresses)
     }
@@ -318,7 +327,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_invalid_option_is_named_with_what_would_be_valid() {
+    fn an_invalid_option_is_reported_with_valid_values() {
         let base = || ZookeeperOptions::new("zk-1:2181");
         let rows = [
             ("one host", base(), None),
@@ -332,7 +341,7 @@ mod tests {
             ("port too large", ZookeeperOptions::new("a:65536"), Some("address")),
             ("no host", ZookeeperOptions::new(":2181"), Some("address")),
             ("bare IPv6", ZookeeperOptions::new("::1"), Some("address")),
-            ("a path in it", ZookeeperOptions::new("a:1/jobs"), Some("address")),
+            ("a path in the address", ZookeeperOptions::new("a:1/jobs"), Some("address")),
             ("spaces", ZookeeperOptions::new("a, b"), Some("address")),
             ("relative namespace", base().namespace("jobs"), Some("namespace")),
             ("slash at the end", base().namespace("/jobs/"), Some("namespace")),
@@ -359,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_has_addresses_and_perhaps_a_namespace() {
+    fn a_url_has_addresses_and_an_optional_namespace() {
         let rows = [
             ("zk://a", Ok(ZookeeperOptions::new("a"))),
             ("zk://a:1,b:2", Ok(ZookeeperOptions::new("a:1,b:2"))),

@@ -1,4 +1,4 @@
-//! Who we are, by SASL.
+//! User and password for SASL.
 
 use std::fmt;
 
@@ -8,9 +8,10 @@ const VALID_USER: &str =
     "a name of printable ASCII characters without quotation marks, backslashes and commas";
 const VALID_PASSWORD: &str = "a password of printable ASCII characters";
 
-/// A user and a password for SASL's DIGEST-MD5, which ZooKeeper offers with its `DigestLoginModule`.
+/// A user and a password for SASL's DIGEST-MD5, which ZooKeeper offers with its
+/// `DigestLoginModule`.
 ///
-/// The password itself is not sent, but whoever listens can guess at it for as long as they like: use it over TLS.
+/// The password itself is not sent, but an eavesdropper can guess it offline: use it over TLS.
 ///
 /// # Examples
 /// ```
@@ -27,28 +28,30 @@ pub struct SaslDigest {
 }
 
 impl SaslDigest {
-    /// A user, 1 to any number of printable ASCII characters without `"`, `\` and `,`, and a password of printable ASCII
-    /// characters, not empty.
+    /// Returns a user with a password.
+    ///
+    /// Valid users have one or more printable ASCII characters except `"`, `\` and `,`. Valid
+    /// passwords have one or more printable ASCII characters.
     #[must_use]
     pub fn new(user: impl Into<String>, password: TextSource) -> Self {
         Self { user: user.into(), password }
     }
 
-    /// Returns user and password as they are to be used, the latter looked up.
+    /// Returns user and password, the password read from its source.
     pub(crate) fn load(&self) -> Result<(String, String), OptionsError> {
-        // The client writes the name into its answer as it is.
+        // The client does not escape the name in its answer.
         let is_name = |c: char| is_printable(c) && !"\"\\,".contains(c);
         if self.user.is_empty() || !self.user.chars().all(is_name) {
             return Err(OptionsError::new("sasl_user", &self.user, VALID_USER));
         }
         let password = self.password.read("sasl_password", VALID_PASSWORD)?;
-        // The two sides agree about nothing else: Java takes some of the other characters as Latin-1.
+        // Other characters are ambiguous: Java reads some of them as Latin-1.
         if password.is_empty() || !password.chars().all(is_printable) {
             let found = match password.is_empty() {
                 true => format!("empty ({})", self.password.place()),
                 false => format!("(hidden, {})", self.password.place()),
             };
-            return Err(OptionsError::told("sasl_password", found, VALID_PASSWORD));
+            return Err(OptionsError::described("sasl_password", found, VALID_PASSWORD));
         }
         Ok((self.user.clone(), password))
     }
@@ -71,7 +74,7 @@ mod tests {
     use crate::ZookeeperOptions;
 
     #[test]
-    fn what_cannot_be_used_is_named_and_not_shown() {
+    fn an_unusable_user_or_password_is_reported_but_not_shown() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = folder.path().join(name);

@@ -1,14 +1,15 @@
-//! Texts that the program does not hold itself.
+//! Sources of texts that the program does not contain itself.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 
 use super::OptionsError;
 
-/// Where a text comes from that is not for everybody: a password, a key, a certificate.
+/// Source of a secret text: a password, a key, a certificate.
 ///
-/// What comes from a file or the environment is looked up when a connection is opened, and again for each later one: what is
-/// renewed there is used without a restart. The text itself is in no `Debug` output and no error.
+/// Files and variables are read when a connection is opened, and again for each later one, so that
+/// a renewed text is used without a restart. The text itself appears in no `Debug` output and no
+/// error.
 ///
 /// # Examples
 /// ```
@@ -29,32 +30,33 @@ enum Place {
 }
 
 impl TextSource {
-    /// The text itself.
+    /// Returns a source that is the text itself.
     #[must_use]
     pub fn text(text: impl Into<String>) -> Self {
         Self(Place::Text(text.into()))
     }
 
-    /// A file that holds the text and nothing else. A line end at its end does not count.
+    /// Returns a source that is a file with the text as its only content. A line end at the end of
+    /// the file is ignored.
     #[must_use]
     pub fn file(path: impl AsRef<Path>) -> Self {
         Self(Place::File(path.as_ref().to_owned()))
     }
 
-    /// A variable of this process's environment.
+    /// Returns a source that is a variable of this process's environment.
     #[must_use]
     pub fn environment(name: impl Into<String>) -> Self {
         Self(Place::Environment(name.into()))
     }
 
-    /// Returns the text, or names `option` and what is wrong with the place.
+    /// Returns the text, or an error that names `option`, the source and the reason.
     pub(super) fn read(
         &self,
         option: &'static str,
         valid: &'static str,
     ) -> Result<String, OptionsError> {
         let absent = |why: &dyn fmt::Display| {
-            OptionsError::told(
+            OptionsError::described(
                 option,
                 format!("{}, which cannot be read: {why}", self.place()),
                 valid,
@@ -70,7 +72,7 @@ impl TextSource {
         }
     }
 
-    /// Names the place for an error.
+    /// Describes the source for an error.
     pub(super) fn place(&self) -> String {
         match &self.0 {
             Place::Text(_) => "a text".to_owned(),

@@ -1,4 +1,4 @@
-//! Whom we trust, and who we are, by certificates.
+//! Certificates of servers and of the client.
 
 use std::sync::Arc;
 
@@ -19,17 +19,19 @@ const VALID_CERTIFICATE: &str =
     "the client's certificate in PEM, followed by those between it and its authority";
 const VALID_KEY: &str = "the key to the client's certificate in PEM, not encrypted";
 
-/// TLS for the connections to the servers: whom to trust, and perhaps who we are.
+/// TLS options: the trusted authorities, optionally a client certificate.
 ///
-/// The server's certificate must be issued by one of the authorities named here, those of the operating system are not
-/// asked, and must be for the host name or IP address that the server is connected by. There is no way to switch either
-/// check off. TLS 1.2 and 1.3 are spoken. A revocation list in the PEM of the authorities is heeded.
+/// One of the named authorities must have issued the server's certificate, for the host name or IP
+/// address of the connection. Neither check can be switched off, and the authorities of the
+/// operating system are not used. TLS 1.2 and 1.3 are supported. A revocation list in the PEM of
+/// the authorities is applied.
 ///
-/// Files and variables are read again whenever a connection was lost, and for each new session: certificates can be renewed
-/// while the centre lives. What cannot be used then is told in the log (`warn`), and the former ones stay in use.
+/// Files and variables are read again whenever a connection was lost, and for each new session, so
+/// that certificates can be renewed without a restart. If a renewed file is invalid, the center
+/// logs it (`warn`) and keeps the former certificates.
 ///
-/// A client certificate lets the connection in where the servers want one. By itself it keeps no nodes from anybody; beside a user
-/// its subject is one more for whom nodes are created.
+/// A client certificate admits the connection if the servers require one. By itself it restricts
+/// access to no node. Together with a user, new nodes are accessible to its subject as well.
 ///
 /// # Examples
 /// ```
@@ -54,23 +56,26 @@ struct Identity {
     key: TextSource,
 }
 
-/// What the options come to, for the two who use it.
+/// The loaded certificates, in the forms of the client crate and of rustls.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedTls {
-    /// For the client.
+    /// Certificates for the client.
     pub(crate) certificates: zk::TlsCerts,
-    /// The same, for looking into a connection that cannot be made.
+    /// The same certificates, for the TLS probe.
     pub(crate) config: Arc<ClientConfig>,
 }
 
 impl TlsOptions {
-    /// TLS with servers that one of these authorities vouches for, as certificates in PEM.
+    /// Returns TLS options that trust servers with a certificate of one of these authorities, in
+    /// PEM.
     #[must_use]
     pub fn new(ca: TextSource) -> Self {
         Self { ca, identity: None }
     }
 
-    /// Sets the certificate that is shown to servers that ask for one, in PEM, and the key to it: PKCS #8, PKCS #1 or SEC 1, not
+    /// Sets the client certificate in PEM, and its key.
+    ///
+    /// Servers that require a certificate get it. The key is PKCS #8, PKCS #1 or SEC 1, not
     /// encrypted. Default: none.
     #[must_use]
     pub fn identity(mut self, certificate: TextSource, key: TextSource) -> Self {
@@ -78,7 +83,7 @@ impl TlsOptions {
         self
     }
 
-    /// Reads everything and checks that it fits together.
+    /// Reads all sources and checks that certificate and key match.
     pub(crate) fn load(&self) -> Result<LoadedTls, OptionsError> {
         let ca_text = self.ca.read(CA, VALID_CA)?;
         let provider = provider();
@@ -128,7 +133,7 @@ impl TlsOptions {
     }
 }
 
-/// A certificate with those between it and its authority, and its key.
+/// A certificate with its chain up to the authority, and its key.
 struct ReadIdentity {
     for_client: zk::TlsIdentity,
     chain: Vec<CertificateDer<'static>>,
@@ -148,7 +153,7 @@ impl Identity {
         }
         let key_text = self.key.read(KEY, VALID_KEY)?;
         let key = PrivateKeyDer::from_pem_slice(key_text.as_bytes());
-        // What the parser found instead is not shown: it may be of the key.
+        // The parser's error is not shown, because it may contain a part of the key.
         let key = key.map_err(|_| wrong(KEY, &self.key, &"no private key is in it", VALID_KEY))?;
         let for_client = zk::TlsIdentity::from_pem(&certificate, &key_text);
         let for_client =
@@ -156,7 +161,7 @@ impl Identity {
         Ok(ReadIdentity { for_client, chain, key })
     }
 
-    /// Tells which of the two cannot be used.
+    /// Returns an error that names the certificate or the key, whichever is unusable.
     fn wrong(&self, error: &rustls::Error) -> OptionsError {
         if matches!(error, rustls::Error::InvalidCertificate(_)) {
             return wrong(CERTIFICATE, &self.certificate, error, VALID_CERTIFICATE);
@@ -174,21 +179,27 @@ fn wrong(
     why: &dyn std::fmt::Display,
     valid: &'static str,
 ) -> OptionsError {
-    OptionsError::told(option, format!("{}, which cannot be used: {why}", source.place()), valid)
+    OptionsError::described(
+        option,
+        format!("{}, which cannot be used: {why}", source.place()),
+        valid,
+    )
 }
 
-/// Returns the cryptography of this process. The client takes that of the process, too, and if there were none it would not
-/// know which: whoever wants another one than ring's sets it first.
+/// Returns the cryptography provider of this process, and installs ring's if there is none.
+///
+/// The client uses the provider of the process, too. Without one it could not choose among the
+/// providers in the build. A program that wants another provider installs it before.
 fn provider() -> Arc<CryptoProvider> {
     if CryptoProvider::get_default().is_none() {
-        // Somebody else may have been faster, and then it is theirs.
+        // If another thread has installed a provider meanwhile, that one is used.
         let _ = rustls::crypto::ring::default_provider().install_default();
     }
     let process = CryptoProvider::get_default();
     process.map_or_else(|| Arc::new(rustls::crypto::ring::default_provider()), Arc::clone)
 }
 
-/// Returns the name that a server's certificate must be for.
+/// Returns the name that a server's certificate must have.
 pub(crate) fn server_name(host: &str) -> Option<ServerName<'static>> {
     ServerName::try_from(host.to_owned()).ok()
 }
@@ -201,7 +212,7 @@ mod tests {
     use crate::ZookeeperOptions;
 
     #[test]
-    fn what_cannot_be_used_is_named_with_its_place_and_not_shown() {
+    fn an_unusable_certificate_or_key_is_reported_with_its_source_but_not_shown() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str, text: &str| {
             let path = folder.path().join(name);
@@ -209,10 +220,10 @@ mod tests {
             TextSource::file(path)
         };
         let authority = Authority::new("test");
-        let (ours, other) = (authority.issue("a", ["a"]), authority.issue("b", ["b"]));
+        let (worker, other) = (authority.issue("a", ["a"]), authority.issue("b", ["b"]));
         let ca = file("ca.pem", authority.pem());
-        let certificate = file("worker.pem", ours.certificate_pem());
-        let key = file("worker.key", ours.key_pem());
+        let certificate = file("worker.pem", worker.certificate_pem());
+        let key = file("worker.key", worker.key_pem());
         let damaged = |pem: &str| pem.replace("\nMI", "\n!!");
         let no_der = "-----BEGIN CERTIFICATE-----\naGVsbG8=\n-----END CERTIFICATE-----\n";
         let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\naGVsbG8=\n-----END ENCRYPTED PRIVATE KEY-----\n";
@@ -230,10 +241,14 @@ mod tests {
                 tls(&TextSource::environment("NO_SUCH_CA")),
                 Some((CA, "the variable NO_SUCH_CA, which cannot be read")),
             ),
-            ("nothing in it", tls(&file("empty", "")), Some((CA, "no certificate is in it"))),
-            ("a key", tls(&key), Some((CA, "no certificate is in it"))),
+            ("an empty file", tls(&file("empty", "")), Some((CA, "no certificate is in it"))),
+            ("a key instead of authorities", tls(&key), Some((CA, "no certificate is in it"))),
             ("no base 64", tls(&file("b64", &damaged(authority.pem()))), Some((CA, "b64, which"))),
-            ("no certificate", tls(&file("der", no_der)), Some((CA, "der, which cannot be used"))),
+            (
+                "no valid certificate",
+                tls(&file("der", no_der)),
+                Some((CA, "der, which cannot be used")),
+            ),
             (
                 "one good, one bad",
                 tls(&file("two", &format!("{}{no_der}", authority.pem()))),
@@ -242,7 +257,7 @@ mod tests {
             ("no certificate file", with(&gone, &key), Some((CERTIFICATE, "gone, which"))),
             ("a key as certificate", with(&key, &key), Some((CERTIFICATE, "no certificate"))),
             (
-                "no certificate of ours",
+                "an invalid client certificate",
                 with(&file("der", no_der), &key),
                 Some((CERTIFICATE, "der, which cannot be used")),
             ),
@@ -259,11 +274,11 @@ mod tests {
             ),
             (
                 "a damaged key",
-                with(&certificate, &file("bad", &damaged(ours.key_pem()))),
+                with(&certificate, &file("bad", &damaged(worker.key_pem()))),
                 Some((KEY, "bad, which cannot be used")),
             ),
             (
-                "another key",
+                "the key of another certificate",
                 with(&certificate, &file("other", other.key_pem())),
                 Some((KEY, "it is not the key to the certificate")),
             ),
@@ -275,13 +290,13 @@ mod tests {
             assert_eq!(found, expected.map(|(option, _)| option), "{case}: {error:?}");
             let text = error.map(|error| error.to_string()).unwrap_or_default();
             assert!(text.contains(expected.map_or("", |(_, part)| part)), "{case}: {text}");
-            let key_line = ours.key_pem().lines().nth(1).unwrap();
+            let key_line = worker.key_pem().lines().nth(1).unwrap();
             assert!(!format!("{text} {options:?}").contains(key_line), "{case}: {text}");
         }
     }
 
     #[test]
-    fn a_host_must_be_one_that_a_certificate_can_be_for() {
+    fn with_tls_a_host_must_be_valid_in_a_certificate() {
         let authority = Authority::new("test");
         let rows = [
             ("zk-1:2281,10.0.0.7:2281,[::1]:2281", None),

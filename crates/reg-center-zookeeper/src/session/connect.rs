@@ -1,4 +1,4 @@
-//! Opening sessions, and ending those that a client has given up.
+//! Opening of sessions, and closing of sessions that their client has abandoned.
 
 use std::time::Duration;
 
@@ -6,17 +6,17 @@ use reg_center::{Error, NodePath};
 use tokio::time::timeout;
 use zookeeper_client as zk;
 
-use super::equip::Equipped;
 use super::link::Conn;
+use super::prepare::PreparedClient;
 use crate::ConnectError;
 use crate::convert;
 use crate::options::ZookeeperOptions;
 
 pub(super) const ACT: &str = "connect";
-/// How long a client that was let go may take to say goodbye.
-const GOODBYE_LIMIT: Duration = Duration::from_secs(2);
+/// Time limit for a dropped client to close its session.
+const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 
-/// Returns for whom nodes are created.
+/// Returns the access control list of new nodes.
 pub(crate) fn acls(options: &ZookeeperOptions) -> zk::Acls<'static> {
     match options.has_user() {
         true => zk::Acls::creator_all(),
@@ -26,32 +26,34 @@ pub(crate) fn acls(options: &ZookeeperOptions) -> zk::Acls<'static> {
 
 /// Opens a session in the namespace, which is created if it is missing.
 ///
-/// The reads of the new client see everything that any client was answered before: it may be connected to another
-/// server than the one before it.
+/// The `sync` ensures that the new client sees all earlier acknowledged writes: it may be connected
+/// to another server than its predecessor.
 pub(crate) async fn open(options: &ZookeeperOptions) -> Result<Conn, ConnectError> {
-    let connected = Equipped::of(options).await?.connect().await;
+    let connected = PreparedClient::of(options).await?.connect().await;
     let (client, renewal) = connected.map_err(|error| {
-        tracing::debug!(%error, "no session");
-        refusal(&error).unwrap_or(Error::Unavailable { act: ACT }.into())
+        tracing::debug!(%error, "session cannot be opened");
+        credentials_error(&error).unwrap_or(Error::Unavailable { act: ACT }.into())
     })?;
     let root = options.root()?;
-    let client = enter(client, &root, acls(options)).await?;
+    let client = enter_namespace(client, &root, acls(options)).await?;
     client.sync("/").await.map_err(|error| failure(&root, &error))?;
     Ok(Conn::new(client, renewal))
 }
 
-/// Returns the registry's word that it does not believe who we are, if it is that.
-fn refusal(error: &zk::Error) -> Option<ConnectError> {
+/// Returns the error for rejected credentials, if it is that.
+fn credentials_error(error: &zk::Error) -> Option<ConnectError> {
     matches!(error, zk::Error::AuthFailed).then_some(ConnectError::Credentials)
 }
 
 fn failure(root: &NodePath, error: &zk::Error) -> ConnectError {
-    refusal(error).unwrap_or_else(|| convert::read_error(ACT, root, error).into())
+    credentials_error(error).unwrap_or_else(|| convert::read_error(ACT, root, error).into())
 }
 
-/// Moves the client into the namespace. A client cannot create the root of its own namespace, and who may not write
-/// above an existing one may still use it.
-async fn enter(
+/// Moves the client into the namespace.
+///
+/// A client cannot create the root of its own namespace, so this happens before. An existing
+/// namespace is not written, because the client may lack the right to write above it.
+async fn enter_namespace(
     client: zk::Client,
     root: &NodePath,
     acls: zk::Acls<'_>,
@@ -65,37 +67,38 @@ async fn enter(
         client.mkdir(root.as_str(), &persistent).await.map_err(failed)?;
     }
     client.chroot(root.as_str()).map_err(|_| {
-        let cause = format!("the client does not take {root} as a namespace");
+        let cause = format!("the client rejects {root} as a namespace");
         Error::Refused { act: ACT, cause }.into()
     })
 }
 
-/// What became of a session that was to be ended.
+/// Result of an attempt to end a session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Ending {
-    /// It is over, and its ephemeral nodes are gone.
+    /// The session is over, and its ephemeral nodes are gone.
     Over,
-    /// The registry could not be reached; it may live.
+    /// The registry could not be reached; the session may live.
     Unreachable,
-    /// The registry does not let us; it ends by its timeout.
+    /// The registry rejects the client; the session ends by its timeout.
     Refused,
 }
 
-/// Ends a session whose client has given it up.
+/// Ends a session that its client has abandoned.
 ///
-/// A client that says "expired" may only have guessed so: it hears nothing for 7/5 of the timeout and concludes. An
-/// ensemble without a quorum ends no sessions, though, and goes on with them afterwards. Resuming the session finds
-/// out, and closing it removes its ephemeral nodes at once.
+/// A client may only have guessed that its session expired, because it got no answer for 7/5 of the
+/// timeout. An ensemble without a quorum expires no session, however, and continues all of them
+/// afterwards. Resuming the session shows its state, and closing it removes its ephemeral nodes at
+/// once.
 pub(crate) async fn end_session(options: &ZookeeperOptions, session: zk::SessionInfo) -> Ending {
-    let equipped = match Equipped::of(options).await {
-        Ok(equipped) => equipped.resuming(session),
+    let prepared = match PreparedClient::of(options).await {
+        Ok(prepared) => prepared.resuming(session),
         Err(error) => {
             tracing::warn!(%error, "old session cannot be resumed");
             return Ending::Unreachable;
         }
     };
-    match timeout(options.wanted_connect_timeout(), equipped.connect()).await {
-        Ok(Ok((client, _))) => let_go(client).await,
+    match timeout(options.wanted_connect_timeout(), prepared.connect()).await {
+        Ok(Ok((client, _))) => drop_client(client).await,
         Ok(Err(zk::Error::SessionExpired)) => Ending::Over,
         Ok(Err(zk::Error::Timeout | zk::Error::NoHosts | zk::Error::ConnectionLoss)) | Err(_) => {
             Ending::Unreachable
@@ -107,12 +110,12 @@ pub(crate) async fn end_session(options: &ZookeeperOptions, session: zk::Session
     }
 }
 
-/// Drops a client, which closes its session, and waits until the server has confirmed it.
-pub(crate) async fn let_go(client: zk::Client) -> Ending {
+/// Drops a client, which closes its session, and waits until the server has confirmed that.
+pub(crate) async fn drop_client(client: zk::Client) -> Ending {
     let mut states = client.state_watcher();
     drop(client);
     let terminated = async { while !states.changed().await.is_terminated() {} };
-    match timeout(GOODBYE_LIMIT, terminated).await {
+    match timeout(CLOSE_LIMIT, terminated).await {
         Ok(()) => Ending::Over,
         Err(_) => Ending::Unreachable,
     }

@@ -1,4 +1,5 @@
-//! Host names are resolved before the first connection: the client does not say that one has no address.
+//! Resolution of host names before the first connection, because the client does not report a host
+//! without an address.
 
 use futures_util::future::join_all;
 use tokio::net::lookup_host;
@@ -13,7 +14,7 @@ use crate::options::{ZookeeperOptions, host_and_port};
 pub(crate) async fn check_hosts(options: &ZookeeperOptions) -> Result<(), ConnectError> {
     let lookups = options.addresses().filter_map(|address| host_and_port(address).ok()).map(
         |(host, port)| async move {
-            // An empty answer is no error of the resolver.
+            // The resolver may return an empty answer without an error.
             match lookup_host((host, port)).await.map(|mut found| found.next()) {
                 Ok(Some(_)) => Ok(()),
                 Ok(None) => Err((host, "it has no address".to_owned())),

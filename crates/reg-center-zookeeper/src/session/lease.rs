@@ -1,4 +1,4 @@
-//! How long the registry certainly keeps the session.
+//! Bound on the time for which the session is sure to live.
 
 use std::time::{Duration, Instant};
 
@@ -7,9 +7,9 @@ use reg_center::SessionId;
 
 /// The lease of the current session.
 ///
-/// It counts from the *sending* of the last request that the leader of the ensemble is known to have seen, and ends
-/// after two thirds of the timeout. The last third covers that a follower passes on only every half tick which
-/// sessions it has heard from, and that clocks run differently.
+/// It counts from the *sending* of the last request that the leader of the ensemble has answered,
+/// and ends after two thirds of the timeout. The last third is a margin for two effects. A follower
+/// reports its live sessions to the leader only every half tick, and clocks run at different rates.
 #[derive(Debug, Default)]
 pub(crate) struct Lease {
     term: Mutex<Option<Term>>,
@@ -22,25 +22,25 @@ struct Term {
 }
 
 impl Lease {
-    /// Begins with a new session, whose first request was sent at `sent` and acknowledged.
+    /// Starts the lease of a new session, whose first request was sent at `sent` and acknowledged.
     pub(crate) fn begin(&self, session: SessionId, sent: Instant, timeout: Duration) {
         *self.term.lock() = Some(Term { session, until: end(sent, timeout) });
     }
 
-    /// Notes that a request sent at `sent` was acknowledged in `session`. An answer that is late, in a session that
-    /// is over or after a newer one, changes nothing.
+    /// Extends the lease after a request sent at `sent` was acknowledged in `session`. A late
+    /// answer has no effect: one of a former session, or one to an earlier request.
     pub(crate) fn extend(&self, session: SessionId, sent: Instant, timeout: Duration) {
         if let Some(term) = self.term.lock().as_mut().filter(|term| term.session == session) {
             term.until = term.until.max(end(sent, timeout));
         }
     }
 
-    /// Notes that nothing is certain any more.
+    /// Ends the lease: the session may be over.
     pub(crate) fn end(&self) {
         *self.term.lock() = None;
     }
 
-    /// Returns what is left at `now`, never zero.
+    /// Returns the rest of the lease at `now`, never zero.
     pub(crate) fn remaining(&self, session: SessionId, now: Instant) -> Option<Duration> {
         let term = (*self.term.lock()).filter(|term| term.session == session)?;
         term.until.checked_duration_since(now).filter(|left| !left.is_zero())
@@ -56,11 +56,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn it_counts_from_the_sending_and_keeps_a_third_as_a_margin() {
+    fn the_lease_counts_from_sending_and_keeps_a_third_as_margin() {
         let (lease, session, start) = (Lease::default(), SessionId(1), Instant::now());
         let at = |ms: u64| start + Duration::from_millis(ms);
         let timeout = Duration::from_millis(900);
-        assert_eq!(lease.remaining(session, start), None, "nothing was acknowledged");
+        assert_eq!(lease.remaining(session, start), None, "no request was acknowledged");
         lease.begin(session, at(0), timeout);
         lease.extend(session, at(100), timeout);
         lease.extend(SessionId(2), at(200), timeout);

@@ -1,4 +1,4 @@
-//! What the calls of a centre know about its connection.
+//! State of the connection, as the calls of a center see it.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -8,19 +8,19 @@ use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use zookeeper_client as zk;
 
-use super::equip::Renewal;
 use super::lease::Lease;
+use super::prepare::Renewal;
 use super::server_clock::ServerClock;
 use crate::convert;
 use crate::options::ZookeeperOptions;
 
-/// Requests that may be under way at the same time. The client's own queue has no limit, and more than this gains
+/// Maximum number of concurrent requests. The client's own queue has no limit. More requests gain
 /// nothing: measured with ZooKeeper 3.8.0, 128 are as fast as 1024.
 const MAX_REQUESTS: usize = 128;
-/// An answer can be a moment later than the news that the connection is gone.
+/// Time for which an answer may still arrive after the connection is reported as lost.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// A client and its session. Clones share both, and the session lives as long as the last of them.
+/// A client and its session. Clones share both. The session lives as long as the last clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Conn {
     pub(crate) client: zk::Client,
@@ -35,7 +35,7 @@ impl Conn {
     }
 }
 
-/// The connection as the calls see it.
+/// State of the connection.
 #[derive(Clone, Debug)]
 enum Link {
     Up(Conn),
@@ -44,7 +44,7 @@ enum Link {
     Closed,
 }
 
-/// What a centre, its supervisor and its feeds share.
+/// State shared by a center, its supervisor and its feeds.
 #[derive(Debug)]
 pub(crate) struct Shared {
     pub(crate) options: ZookeeperOptions,
@@ -69,10 +69,11 @@ impl Shared {
         })
     }
 
-    /// Returns the client to send something with now.
+    /// Returns the client for a request that is sent now.
     ///
-    /// A request to a client without a connection would wait in its queue and be executed later, which nobody could
-    /// tell from not at all; so its own opinion counts, too, which is newer than ours.
+    /// A client without a connection would queue the request and execute it later, which the caller
+    /// could not distinguish from a request that is never executed. The state of the client is
+    /// checked as well, because it is newer than the state of the link.
     pub(crate) fn conn(&self, act: &'static str) -> Result<Conn> {
         match &*self.link.borrow() {
             Link::Up(conn) if conn.client.state() == zk::SessionState::SyncConnected => {
@@ -83,29 +84,29 @@ impl Shared {
         }
     }
 
-    /// Returns the client to send something with that must run in this session or not at all.
+    /// Returns the client for a request that must run in this session or not at all.
     pub(crate) fn conn_in(&self, session: SessionId, act: &'static str) -> Result<Conn> {
-        let present = match &*self.link.borrow() {
+        let current = match &*self.link.borrow() {
             Link::Up(conn) => Some(conn.session),
             Link::Suspended(session) => Some(convert::session_id(session.id())),
             Link::Lost => None,
             Link::Closed => return Err(Error::Closed),
         };
-        match present == Some(session) {
+        match current == Some(session) {
             true => self.conn(act),
             false => Err(Error::SessionLost { session }),
         }
     }
 
-    /// Returns what to tell about something that was certainly not executed.
-    pub(crate) fn absent(&self, act: &'static str) -> Error {
+    /// Returns the error for a call that was not executed.
+    pub(crate) fn not_executed_error(&self, act: &'static str) -> Error {
         match self.is_closed() {
             true => Error::Closed,
             false => Error::Unavailable { act },
         }
     }
 
-    /// Returns what it takes to resume the session, if there is one.
+    /// Returns the data for resuming the session, if there is one.
     pub(crate) fn session_info(&self) -> Option<zk::SessionInfo> {
         match &*self.link.borrow() {
             Link::Up(conn) => Some(conn.client.session().clone()),
@@ -125,12 +126,12 @@ impl Shared {
     /// Waits until there is no connection in this session.
     pub(crate) async fn down(&self, session: SessionId) {
         let mut link = self.link.subscribe();
-        // The sender is ours and lives as long as this borrow.
+        // The sender lives as long as this borrow, so the wait cannot fail.
         let _ = link.wait_for(|link| !is_up(link, session)).await;
     }
 
-    /// Waits until there is no connection in this session and no answer can be expected.
-    pub(crate) async fn silent(&self, session: SessionId) {
+    /// Waits until this session has no connection and no answer can arrive any more.
+    pub(crate) async fn answer_overdue(&self, session: SessionId) {
         loop {
             self.down(session).await;
             tokio::time::sleep(GRACE).await;
@@ -140,7 +141,7 @@ impl Shared {
         }
     }
 
-    /// Waits for a connection; `None` after the centre was closed.
+    /// Waits for a connection; `None` after the center was closed.
     pub(crate) async fn up(&self) -> Option<Conn> {
         let mut link = self.link.subscribe();
         let found = link.wait_for(|link| matches!(link, Link::Up(_) | Link::Closed)).await.ok()?;
@@ -150,18 +151,20 @@ impl Shared {
         }
     }
 
-    /// Notes that a session was opened with what was sent at `sent`.
-    pub(crate) fn begun(&self, conn: &Conn, sent: Instant) {
+    /// Starts the lease of a session whose first request was sent at `sent`.
+    pub(crate) fn session_opened(&self, conn: &Conn, sent: Instant) {
         self.lease.begin(conn.session, sent, conn.client.session_timeout());
     }
 
-    /// Notes that the leader answered what was sent at `sent`.
+    /// Extends the lease after the leader answered a request sent at `sent`.
     pub(crate) fn acknowledged(&self, conn: &Conn, sent: Instant) {
         self.lease.extend(conn.session, sent, conn.client.session_timeout());
     }
 
-    /// The connection is there, for the first time or again. One that was gone and came back unnoticed is told as
-    /// such, because what belonged to it is gone.
+    /// Reports a connection, for the first time or again.
+    ///
+    /// If the connection was lost and restored unnoticed, this reports the loss first, because its
+    /// watches are gone.
     pub(crate) fn connected(&self, conn: &Conn) {
         let session = conn.session;
         if self.is_up(session) {
@@ -173,7 +176,7 @@ impl Shared {
         self.hub.publish(SessionChange::Connected { session, timeout });
     }
 
-    /// The connection is gone, the session perhaps not.
+    /// Reports that the connection is lost. The session may live on.
     pub(crate) fn suspended(&self, conn: &Conn) {
         let session = conn.session;
         if self.is_up(session) {
@@ -183,7 +186,7 @@ impl Shared {
         }
     }
 
-    /// The session is over, or must be taken as over.
+    /// Reports that the session is over, or must be treated as over.
     pub(crate) fn lost(&self, session: SessionId) {
         self.lease.end();
         self.link.send_replace(Link::Lost);
@@ -191,7 +194,7 @@ impl Shared {
         self.hub.publish(SessionChange::Lost { session });
     }
 
-    /// No call is answered any more; this is not yet told to the subscribers of session changes.
+    /// Makes all calls fail with `Closed`. The subscribers of session changes are notified later.
     pub(crate) fn closing(&self) {
         self.lease.end();
         self.link.send_replace(Link::Closed);

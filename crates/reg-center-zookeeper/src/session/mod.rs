@@ -1,13 +1,15 @@
-//! Sessions: opening them, telling what becomes of them, and replacing the client when one is over.
+//! Sessions: opening them, reporting their changes, and replacing the client when a session is
+//! over.
 //!
-//! In reading order: `link` (what calls see) · `equip` (what a client is given to show) · `connect` (opening and ending) ·
-//! `hosts` (names without address) · `probe` (what stands in the way of TLS) · `lease` · `server_clock` · `supervisor`.
+//! In reading order: `link` (state of the connection) · `prepare` (credentials of a client) ·
+//! `connect` (opening and closing) · `hosts` (name resolution) · `probe` (diagnosis of TLS
+//! failures) · `lease` · `server_clock` · `supervisor`.
 
 mod connect;
-mod equip;
 mod hosts;
 mod lease;
 mod link;
+mod prepare;
 #[cfg(feature = "tls")]
 mod probe;
 mod server_clock;
@@ -21,12 +23,12 @@ pub(crate) use hosts::check_hosts;
 pub(crate) use link::{Conn, Shared};
 pub(crate) use supervisor::{Closing, start};
 
-/// Returns what may stand in the way of a connection.
+/// Returns a possible obstacle to a TLS connection.
 ///
 /// # Errors
-/// What certainly does, so that trying does not help.
+/// The obstacle, if a retry cannot succeed.
 #[cfg(feature = "tls")]
-pub(crate) async fn look_ahead(
+pub(crate) async fn find_obstacle(
     options: &ZookeeperOptions,
 ) -> Result<Option<ConnectError>, ConnectError> {
     match Box::pin(probe::obstacle(options)).await? {
@@ -35,8 +37,10 @@ pub(crate) async fn look_ahead(
     }
 }
 
-/// Returns what may stand in the way of a connection: without TLS there is nothing to be found out.
+/// Returns no obstacle, because only TLS connections are probed.
 #[cfg(not(feature = "tls"))]
-pub(crate) async fn look_ahead(_: &ZookeeperOptions) -> Result<Option<ConnectError>, ConnectError> {
+pub(crate) async fn find_obstacle(
+    _: &ZookeeperOptions,
+) -> Result<Option<ConnectError>, ConnectError> {
     Ok(None)
 }

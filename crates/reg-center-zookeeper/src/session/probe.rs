@@ -1,4 +1,4 @@
-//! Looks into TLS connections: the client tells only that there is none.
+//! Probe of TLS connections: the client does not report why a connection fails.
 
 use std::io;
 use std::time::Duration;
@@ -14,15 +14,15 @@ use tokio_rustls::client::TlsStream;
 use crate::ConnectError;
 use crate::options::{OptionsError, ZookeeperOptions, host_and_port, server_name};
 
-/// How long all servers together may take; who answers later is left to the client.
+/// Time limit for all servers together. The client handles servers that answer later.
 const LIMIT: Duration = Duration::from_secs(5);
-/// A question that every server answers, if only by saying that it does not answer it.
-const QUESTION: &[u8] = b"srvr";
+/// A request that every server answers, even if only with a rejection.
+const REQUEST: &[u8] = b"srvr";
 
-/// What stands in the way of all servers that answer.
+/// The reason why TLS fails with every server that answers.
 #[derive(Debug)]
 pub(crate) struct Obstacle {
-    /// Trying again does not help.
+    /// True if a retry cannot succeed.
     pub(crate) is_certain: bool,
     address: String,
     cause: String,
@@ -34,7 +34,8 @@ impl From<Obstacle> for ConnectError {
     }
 }
 
-/// Returns what stands in the way of TLS, unless one of the servers can be spoken to, or none answers.
+/// Returns the obstacle to TLS; `None` if TLS works with one of the servers, or if no server
+/// answers.
 pub(crate) async fn obstacle(options: &ZookeeperOptions) -> Result<Option<Obstacle>, OptionsError> {
     let Some(tls) = options.load_tls()? else { return Ok(None) };
     let connector = TlsConnector::from(tls.config);
@@ -43,7 +44,7 @@ pub(crate) async fn obstacle(options: &ZookeeperOptions) -> Result<Option<Obstac
     let mut obstacles = Vec::new();
     while let Some(answer) = attempts.next().await {
         match answer {
-            // One is enough, and a connection does not wait for those that are away.
+            // One working server is enough, so unreachable servers cause no delay.
             Some(Ok(())) => return Ok(None),
             Some(Err(obstacle)) => obstacles.push(obstacle),
             None => {}
@@ -53,23 +54,24 @@ pub(crate) async fn obstacle(options: &ZookeeperOptions) -> Result<Option<Obstac
     Ok(obstacles.pop().map(|obstacle| Obstacle { is_certain, ..obstacle }))
 }
 
-/// Speaks to one server; `None` if it does not answer in time.
+/// Connects to one server; `None` if it does not answer in time.
 async fn attempt(connector: &TlsConnector, address: &str) -> Option<Result<(), Obstacle>> {
     let (host, port) = host_and_port(address).ok()?;
     let name = server_name(host)?;
-    let spoken = async {
+    let attempt = async {
         let stream = TcpStream::connect((host, port)).await.ok()?;
-        let spoken = async { ask(connector.connect(name, stream).await?).await };
-        Some(spoken.await)
+        let handshake = async { exchange(connector.connect(name, stream).await?).await };
+        Some(handshake.await)
     };
-    let spoken = timeout(LIMIT, spoken).await.ok()??;
-    Some(spoken.map_err(|error| obstacle_of(address, &error)))
+    let result = timeout(LIMIT, attempt).await.ok()??;
+    Some(result.map_err(|error| obstacle_of(address, &error)))
 }
 
-/// In TLS 1.3 a server tells what it thinks of our certificate only when we believe to be connected.
-async fn ask(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
+/// Sends a request if needed for the result: in TLS 1.3 a server rejects the client's certificate
+/// only after the client has finished the handshake.
+async fn exchange(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
     if stream.get_ref().1.protocol_version() == Some(ProtocolVersion::TLSv1_3) {
-        stream.write_all(QUESTION).await?;
+        stream.write_all(REQUEST).await?;
         stream.read_u8().await?;
     }
     Ok(())
@@ -79,7 +81,7 @@ fn obstacle_of(address: &str, error: &io::Error) -> Obstacle {
     let is_certain = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
     let has_ended = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset];
     let cause = match has_ended.contains(&error.kind()) {
-        true => "the server ends the connection; perhaps the port is none for TLS".to_owned(),
+        true => "the server ended the connection; the port may not support TLS".to_owned(),
         false => error.to_string(),
     };
     Obstacle { is_certain, address: address.to_owned(), cause }

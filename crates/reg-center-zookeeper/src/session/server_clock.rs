@@ -5,33 +5,33 @@ use std::time::{Instant, SystemTime};
 use parking_lot::Mutex;
 use reg_center::ClockReading;
 
-/// The time of the reply to the write that was sent last.
+/// The time in the reply to the latest write.
 #[derive(Debug, Default)]
-pub(crate) struct ServerClock(Mutex<Option<Noted>>);
+pub(crate) struct ServerClock(Mutex<Option<Reply>>);
 
 #[derive(Clone, Copy, Debug)]
-struct Noted {
+struct Reply {
     time: SystemTime,
     sent: Instant,
     received: Instant,
 }
 
 impl ServerClock {
-    /// Notes the time in the reply to a write. The reply to an earlier one than the last changes nothing.
-    pub(crate) fn note(&self, time: SystemTime, sent: Instant, received: Instant) {
-        let mut noted = self.0.lock();
-        if noted.is_none_or(|noted| noted.sent <= sent) {
-            *noted = Some(Noted { time, sent, received });
+    /// Records the time in the reply to a write. A late reply to an earlier write has no effect.
+    pub(crate) fn record(&self, time: SystemTime, sent: Instant, received: Instant) {
+        let mut last = self.0.lock();
+        if last.is_none_or(|last| last.sent <= sent) {
+            *last = Some(Reply { time, sent, received });
         }
     }
 
-    /// Returns what is known at `now`.
+    /// Returns the last time with its ages at `now`.
     pub(crate) fn reading(&self, now: Instant) -> Option<ClockReading> {
-        let noted = (*self.0.lock())?;
+        let last = (*self.0.lock())?;
         Some(ClockReading {
-            time: noted.time,
-            since_sent: now.saturating_duration_since(noted.sent),
-            since_received: now.saturating_duration_since(noted.received),
+            time: last.time,
+            since_sent: now.saturating_duration_since(last.sent),
+            since_received: now.saturating_duration_since(last.received),
         })
     }
 }
@@ -43,14 +43,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_reply_to_the_last_write_counts_whatever_comes_late() {
+    fn a_late_reply_to_an_earlier_write_is_ignored() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);
         let second = |n| SystemTime::UNIX_EPOCH + Duration::from_secs(n);
         let clock = ServerClock::default();
         assert_eq!(clock.reading(at(0)), None);
-        clock.note(second(20), at(10), at(12));
-        clock.note(second(10), at(0), at(30));
+        clock.record(second(20), at(10), at(12));
+        clock.record(second(10), at(0), at(30));
         let expected = ClockReading {
             time: second(20),
             since_sent: Duration::from_millis(90),

@@ -1,4 +1,5 @@
-//! The task that keeps a centre in a session: it watches the client, and replaces it when its session is over.
+//! The task that keeps a session open: it watches the client, and replaces it when its session is
+//! over.
 
 use std::convert::Infallible;
 use std::pin::pin;
@@ -10,18 +11,19 @@ use tokio::sync::watch;
 use tokio::time::sleep;
 use zookeeper_client as zk;
 
-use super::connect::{Ending, end_session, let_go, open};
+use super::connect::{Ending, drop_client, end_session, open};
 use super::link::{Conn, Shared};
 use crate::ConnectError;
 
-/// Requests to the leader of the ensemble in one session timeout, for the lease.
+/// Requests to the leader of the ensemble in one session timeout, which extend the lease.
 const BEATS_IN_A_TIMEOUT: u32 = 6;
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-/// How long closing tries another connection if its own does not confirm.
+/// Time limit of the attempt to close the session by another connection, if its own connection does
+/// not confirm the close.
 const LAST_ATTEMPT_LIMIT: Duration = Duration::from_secs(2);
 
-/// The two ends of closing a centre.
+/// The handle for closing a center.
 #[derive(Debug)]
 pub(crate) struct Closing {
     wanted: watch::Sender<bool>,
@@ -29,14 +31,14 @@ pub(crate) struct Closing {
 }
 
 impl Closing {
-    /// Asks for the end without waiting for it.
-    pub(crate) fn ask(&self) {
+    /// Requests the close without waiting for it.
+    pub(crate) fn request(&self) {
         self.wanted.send_replace(true);
     }
 
-    /// Asks for the end and waits for it.
+    /// Requests the close and waits for it.
     pub(crate) async fn finish(&self) -> Result<()> {
-        self.ask();
+        self.request();
         let mut done = self.done.clone();
         let gone = Error::Unavailable { act: "close" };
         match done.wait_for(Option::is_some).await {
@@ -47,7 +49,7 @@ impl Closing {
     }
 }
 
-/// Starts the task.
+/// Starts the supervisor.
 pub(crate) fn start(shared: Arc<Shared>, conn: Conn) -> Closing {
     let (wanted, close) = watch::channel(false);
     let (report, done) = watch::channel(None);
@@ -68,29 +70,31 @@ async fn supervise(
 ) -> Result<()> {
     loop {
         if !serve(shared, &conn, &mut close).await {
-            return say_goodbye(shared, conn.client).await;
+            return close_session(shared, conn.client).await;
         }
         match renew(shared, conn.client.into_session(), &mut close).await {
             Ok(next) => conn = next,
             Err(old) => {
                 shared.closing();
-                return told(old);
+                return close_result(old);
             }
         }
         shared.connected(&conn);
     }
 }
 
-/// Tells what becomes of the session. Returns true when it is over, false when the centre shall be closed.
+/// Reports the changes of the session. Returns true when the session is over, false when the center
+/// is to be closed.
 async fn serve(shared: &Shared, conn: &Conn, close: &mut watch::Receiver<bool>) -> bool {
     let mut states = conn.client.state_watcher();
-    let mut beating = pin!(beat(shared, conn));
-    // That it is connected was told before; what happened since then was not.
-    let mut news = Some(states.state()).filter(|state| *state != zk::SessionState::SyncConnected);
+    let mut heartbeat = pin!(send_heartbeats(shared, conn));
+    // `SyncConnected` was already reported; any other state is a change since then.
+    let mut change = Some(states.state()).filter(|state| *state != zk::SessionState::SyncConnected);
     loop {
-        match news {
+        match change {
             None => {}
-            // The watcher keeps the newest state only: connected twice in a row was gone in between.
+            // The watcher keeps only the newest state: two `SyncConnected` in a row hide a
+            // disconnect in between.
             Some(zk::SessionState::SyncConnected) => shared.connected(conn),
             Some(zk::SessionState::Disconnected | zk::SessionState::ConnectedReadOnly) => {
                 shared.suspended(conn);
@@ -102,26 +106,26 @@ async fn serve(shared: &Shared, conn: &Conn, close: &mut watch::Receiver<bool>) 
                 return true;
             }
         }
-        news = tokio::select! {
+        change = tokio::select! {
             biased;
-            () = asked(close) => return false,
+            () = close_requested(close) => return false,
             state = states.changed() => Some(state),
-            never = &mut beating => match never {},
+            never = &mut heartbeat => match never {},
         };
     }
 }
 
-async fn asked(close: &mut watch::Receiver<bool>) {
-    // A centre whose sender is gone has asked as well.
+async fn close_requested(close: &mut watch::Receiver<bool>) {
+    // A center whose sender was dropped has requested the close as well.
     let _ = close.wait_for(|wanted| *wanted).await;
 }
 
-/// Keeps the lease: asks the leader for an answer several times in each timeout. While there is no connection, looks as often
-/// whether the certificates for the next one have been renewed.
+/// Keeps the lease: sends a request to the leader several times in each timeout. Without a
+/// connection, it renews the certificates at the same interval.
 ///
-/// A `sync` rather than a read: a follower that has lost its leader still answers reads, and the leader, which alone
-/// ends sessions, has not heard of them.
-async fn beat(shared: &Shared, conn: &Conn) -> Infallible {
+/// The request is a `sync`, because a follower that has lost its leader still answers reads. The
+/// leader, which alone expires sessions, gets no notice of those reads.
+async fn send_heartbeats(shared: &Shared, conn: &Conn) -> Infallible {
     let pause = conn.client.session_timeout() / BEATS_IN_A_TIMEOUT;
     loop {
         if conn.client.state() == zk::SessionState::SyncConnected {
@@ -136,8 +140,9 @@ async fn beat(shared: &Shared, conn: &Conn) -> Infallible {
     }
 }
 
-/// Makes sure that the old session is over and opens a new one, however long it takes; if the centre shall be closed
-/// before, what became of the old one.
+/// Ends the old session and opens a new one, with unlimited retries.
+///
+/// If the center is to be closed before that, returns the ending of the old session.
 async fn renew(
     shared: &Shared,
     old: zk::SessionInfo,
@@ -148,14 +153,14 @@ async fn renew(
     loop {
         let found = tokio::select! {
             biased;
-            () = asked(close) => break,
+            () = close_requested(close) => break,
             found = replace(shared, &mut unsettled) => found,
         };
         if let Some(conn) = found {
             return Ok(conn);
         }
         tokio::select! {
-            () = asked(close) => break,
+            () = close_requested(close) => break,
             () = sleep(pause) => pause = (pause * 2).min(LONGEST_PAUSE),
         }
     }
@@ -172,41 +177,42 @@ async fn replace(shared: &Shared, unsettled: &mut Option<zk::SessionInfo>) -> Op
     let sent = Instant::now();
     let limit = shared.options.wanted_connect_timeout();
     let opened = tokio::time::timeout(limit, open(&shared.options)).await.ok()?;
-    let conn = opened.inspect_err(tell).ok()?;
-    shared.begun(&conn, sent);
+    let conn = opened.inspect_err(log_persistent_failure).ok()?;
+    shared.session_opened(&conn, sent);
     Some(conn)
 }
 
-/// What only somebody else can mend is told, each time: nothing works until then.
-fn tell(error: &ConnectError) {
+/// Logs failures that only an operator can fix, each time, because the center has no session until
+/// then.
+fn log_persistent_failure(error: &ConnectError) {
     match error {
         ConnectError::Registry(_) => {}
         ConnectError::Options(_)
         | ConnectError::Credentials
         | ConnectError::Tls { .. }
         | ConnectError::UnknownHosts { .. } => {
-            tracing::warn!(%error, "no session");
+            tracing::warn!(%error, "session cannot be opened");
         }
     }
 }
 
-/// Ends the session of a client that works, or has done so until now.
-async fn say_goodbye(shared: &Shared, client: zk::Client) -> Result<()> {
+/// Ends the session of a client that is connected, or was until now.
+async fn close_session(shared: &Shared, client: zk::Client) -> Result<()> {
     shared.closing();
     let session = client.session().clone();
-    // Writes that wait for an answer keep clones of the client, and with them the session.
-    let ending = match let_go(client).await {
+    // Pending writes hold clones of the client, which keep the session open.
+    let ending = match drop_client(client).await {
         Ending::Over => Ending::Over,
         Ending::Unreachable | Ending::Refused => {
             let ended = end_session(&shared.options, session);
             tokio::time::timeout(LAST_ATTEMPT_LIMIT, ended).await.unwrap_or(Ending::Unreachable)
         }
     };
-    told(ending)
+    close_result(ending)
 }
 
-/// Returns what to tell the one who closes.
-fn told(ending: Ending) -> Result<()> {
+/// Returns the result of `close`.
+fn close_result(ending: Ending) -> Result<()> {
     match ending {
         Ending::Over => Ok(()),
         Ending::Unreachable | Ending::Refused => Err(Error::Unavailable { act: "close" }),

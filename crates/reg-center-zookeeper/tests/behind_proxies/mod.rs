@@ -1,4 +1,4 @@
-//! A real ZooKeeper server as the suite sees it, each client behind a proxy of its own.
+//! Harness of a real ZooKeeper server for the contract suite. Each client has a proxy of its own.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -13,18 +13,14 @@ use tokio::runtime::{Builder, Runtime};
 use zookeeper_fixture::Server;
 use zookeeper_fixture::proxy::{Cut, Mode, Proxy};
 
-/// Long enough that a busy machine does not lose sessions by itself, short enough to wait for an end of one.
+/// Long enough that a busy machine does not lose sessions, short enough to wait for an expiry.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(5);
 
 pub(crate) fn runtime() -> Runtime {
-    Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .expect("what fails here fails the test")
+    Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime starts")
 }
 
-/// The server of all cases; each one has its own namespace.
+/// The server of all cases. Each case has its own namespace.
 fn server() -> &'static Server {
     static SERVER: OnceLock<Server> = OnceLock::new();
     SERVER.get_or_init(|| Server::start().expect("a ZooKeeper server is needed"))
@@ -46,12 +42,12 @@ impl ZookeeperHarness {
 #[async_trait]
 impl Harness for ZookeeperHarness {
     async fn connect(&self) -> Client {
-        let proxy = Proxy::start(server().address()).await.expect("what fails here fails the test");
+        let proxy = Proxy::start(server().address()).await.expect("a proxy starts");
         let options = ZookeeperOptions::new(proxy.connect_string())
             .namespace(&self.namespace)
             .session_timeout(SESSION_TIMEOUT);
         let center =
-            ZookeeperCenter::connect(options).await.expect("what fails here fails the test");
+            ZookeeperCenter::connect(options).await.expect("a center connects through its proxy");
         Client { center: center.clone(), faults: Arc::new(ProxyFaults { proxy, center }) }
     }
 
@@ -71,7 +67,7 @@ struct ProxyFaults {
 
 impl ProxyFaults {
     async fn set(&self, mode: Mode) {
-        self.proxy.set(mode).await.expect("what fails here fails the test");
+        self.proxy.set(mode).await.expect("the proxy changes its mode");
     }
 }
 
@@ -82,7 +78,7 @@ impl Faults for ProxyFaults {
     }
 
     async fn reset(&self) {
-        self.proxy.kick(Cut::Reset).await.expect("what fails here fails the test");
+        self.proxy.kick(Cut::Reset).await.expect("the proxy resets the connection");
         self.set(Mode::Pass).await;
     }
 
@@ -120,6 +116,6 @@ impl Faults for ProxyFaults {
         self.center
             .expire_through(&server().connect_string())
             .await
-            .expect("what fails here fails the test");
+            .expect("the session is expired through another connection");
     }
 }

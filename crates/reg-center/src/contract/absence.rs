@@ -5,7 +5,7 @@ use futures_util::future::{join, join_all};
 use super::stage::{Stage, path};
 use crate::{Error, Lifetime, NodePath, SessionChange, Txn};
 
-pub(super) async fn an_absent_node_is_told_from_an_empty_one(stage: &Stage<'_>) {
+pub(super) async fn an_absent_node_differs_from_an_empty_node(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     actor.commit(Txn::new().create(path("/a"), "", Lifetime::Persistent)).await;
     assert_eq!(actor.read("/b").await, None);
@@ -21,7 +21,7 @@ pub(super) async fn children_are_listed_by_name_in_ascending_order(stage: &Stage
         txn.create(path(&format!("/list/{name}")), "", Lifetime::Persistent)
     });
     actor.commit(txn).await;
-    let names = actor.children(&path("/list")).await.expect("it exists");
+    let names = actor.children(&path("/list")).await.expect("/list exists");
     assert_eq!(names, ["10", "9", "a", "a-b", "b", "作业"]);
     assert_eq!(actor.children(&NodePath::root()).await, Some(vec!["list".to_owned()]));
 }
@@ -62,7 +62,11 @@ pub(super) async fn no_call_hangs_without_a_connection(stage: &Stage<'_>) {
     }
     actor.bring_back(&mut changes).await;
     actor.commit(Txn::new().create(path("/later"), "", Lifetime::Persistent)).await;
-    assert_eq!(actor.read("/probe").await, None, "what was unavailable is not executed later");
+    assert_eq!(
+        actor.read("/probe").await,
+        None,
+        "a commit that failed as unavailable is never executed"
+    );
 }
 
 pub(super) async fn no_call_hangs_when_the_network_swallows_everything(stage: &Stage<'_>) {
@@ -76,8 +80,9 @@ pub(super) async fn no_call_hangs_when_the_network_swallows_everything(stage: &S
     assert_eq!(actor.read("/a").await, None);
 }
 
-/// So many that a backend which bounds what is under way has some of them wait inside.
-pub(super) async fn no_call_hangs_however_many_are_under_way(stage: &Stage<'_>) {
+/// The number exceeds the bound of any backend on concurrent requests, so some calls wait inside
+/// it.
+pub(super) async fn no_call_hangs_with_many_concurrent_calls(stage: &Stage<'_>) {
     const CALLS: usize = 300;
     let actor = stage.actor().await;
     let mut changes = actor.center.session_feed();
@@ -93,7 +98,8 @@ pub(super) async fn no_call_hangs_however_many_are_under_way(stage: &Stage<'_>) 
     assert!(reads.iter().all(|read| matches!(read, Err(Error::Unavailable { .. }))), "{reads:?}");
     let in_doubt = |error: &Error| error.is_unknown() || error.is_retryable();
     assert!(writes.iter().all(|write| write.as_ref().is_err_and(in_doubt)), "{writes:?}");
-    // They do not wait for the end of the session: to know that the connection is gone is enough.
+    // A suspended connection is enough to fail a call; calls must not wait for the end of the
+    // session.
     actor.await_suspended(&mut changes).await;
     let present = actor.center.session();
     assert!(matches!(present, Some(SessionChange::Suspended { .. })), "{present:?}");

@@ -4,7 +4,7 @@ use super::mirror::Mirror;
 use super::stage::{Actor, Stage, path};
 use crate::{Error, Lifetime, SessionChange, Txn};
 
-fn two() -> Txn {
+fn kept_and_ephemeral() -> Txn {
     Txn::new().create(path("/kept"), "", Lifetime::Persistent).create(
         path("/instances/mine"),
         "",
@@ -14,7 +14,7 @@ fn two() -> Txn {
 
 pub(super) async fn an_ephemeral_node_names_its_session(stage: &Stage<'_>) {
     let (a, b) = (stage.actor().await, stage.actor().await);
-    a.commit(two()).await;
+    a.commit(kept_and_ephemeral()).await;
     b.sync().await;
     assert_eq!(b.node("/instances/mine").await.stat.owner, Some(a.session()));
     assert_eq!(b.node("/kept").await.stat.owner, None);
@@ -23,25 +23,25 @@ pub(super) async fn an_ephemeral_node_names_its_session(stage: &Stage<'_>) {
     assert_eq!(
         b.node("/instances/mine").await.stat.owner,
         Some(a.session()),
-        "a put changes no owner"
+        "a put does not change the owner"
     );
     b.commit(Txn::new().delete(path("/instances/mine"))).await;
     a.sync().await;
-    assert_eq!(a.read("/instances/mine").await, None, "anybody may delete it");
+    assert_eq!(a.read("/instances/mine").await, None, "any session may delete the node");
 }
 
 pub(super) async fn closing_removes_ephemeral_nodes_at_once(stage: &Stage<'_>) {
     let (a, b) = (stage.actor().await, stage.actor().await);
-    a.commit(two()).await;
+    a.commit(kept_and_ephemeral()).await;
     b.commit(Txn::new().create(path("/instances/other"), "", Lifetime::Ephemeral)).await;
-    stage.within("close returns", a.center.close()).await.expect("the registry was told");
+    stage.within("close returns", a.center.close()).await.expect("the registry answers the close");
     b.sync().await;
-    assert_eq!(b.read("/instances/mine").await, None, "gone when close has returned");
-    assert!(b.read("/instances/other").await.is_some(), "another session's stays");
+    assert_eq!(b.read("/instances/mine").await, None, "the node is gone when close has returned");
+    assert!(b.read("/instances/other").await.is_some(), "the node of another session stays");
     assert!(b.read("/kept").await.is_some());
 }
 
-/// Asserts that every call of a closed centre says so.
+/// Asserts that every call of a closed center fails with [`Error::Closed`].
 async fn is_closed(actor: &Actor<'_>) {
     let stage = actor.stage;
     let commit = Txn::new().create(path("/late"), "", Lifetime::Persistent);
@@ -58,14 +58,22 @@ async fn is_closed(actor: &Actor<'_>) {
     assert_eq!(actor.center.session(), Some(SessionChange::Closed));
 }
 
-pub(super) async fn after_closing_every_call_says_so_and_every_feed_ends(stage: &Stage<'_>) {
+pub(super) async fn after_closing_every_call_fails_with_closed_and_every_feed_ends(
+    stage: &Stage<'_>,
+) {
     let actor = stage.actor().await;
     let session = actor.session();
     let mut changes = actor.center.session_feed();
     let mut mirror = Mirror::of(&actor, "/");
     mirror.until(&actor, "the snapshot", |_| true).await;
-    stage.within("close returns", actor.center.close()).await.expect("the registry was told");
-    stage.within("it can be closed twice", actor.center.close()).await.expect("harmless");
+    stage
+        .within("close returns", actor.center.close())
+        .await
+        .expect("the registry answers the close");
+    stage
+        .within("the second close returns", actor.center.close())
+        .await
+        .expect("closing twice is harmless");
     is_closed(&actor).await;
     assert_eq!(actor.center.lease_remaining(session), None);
     assert!(mirror.ends(&actor).await);
@@ -73,17 +81,20 @@ pub(super) async fn after_closing_every_call_says_so_and_every_feed_ends(stage: 
     let end = async { while changes.next().await.is_some() {} };
     stage.within("the session feed ends", end).await;
     let mut late = actor.center.session_feed();
-    assert_eq!(stage.within("a late one begins", late.next()).await, Some(SessionChange::Closed));
-    assert_eq!(stage.within("a late one ends", late.next()).await, None);
+    assert_eq!(
+        stage.within("a feed after the close begins", late.next()).await,
+        Some(SessionChange::Closed)
+    );
+    assert_eq!(stage.within("a feed after the close ends", late.next()).await, None);
 }
 
 pub(super) async fn closing_without_a_connection_does_not_hang(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let mut changes = actor.center.session_feed();
     actor.cut_off(&mut changes).await;
-    // Whether the registry could be told is not the point: nobody must wait for ever.
-    let told = stage.within("close returns", actor.center.close()).await;
-    assert!(told.is_ok() || told.as_ref().is_err_and(Error::is_retryable), "{told:?}");
+    // The close may reach the registry or not; it only must not hang.
+    let closed = stage.within("close returns", actor.center.close()).await;
+    assert!(closed.is_ok() || closed.as_ref().is_err_and(Error::is_retryable), "{closed:?}");
     is_closed(&actor).await;
 }
 
@@ -91,7 +102,7 @@ pub(super) async fn an_expired_session_leaves_no_ephemeral_node(stage: &Stage<'_
     let (a, b) = (stage.actor().await, stage.actor().await);
     let mut changes = a.center.session_feed();
     a.await_connected(&mut changes).await;
-    a.commit(two()).await;
+    a.commit(kept_and_ephemeral()).await;
     b.commit(Txn::new().create(path("/instances/other"), "", Lifetime::Ephemeral)).await;
     let old = a.session();
     let new = a.renew(&mut changes).await;
@@ -108,11 +119,11 @@ pub(super) async fn an_ephemeral_node_survives_a_broken_connection(stage: &Stage
     let (a, b) = (stage.actor().await, stage.actor().await);
     let mut changes = a.center.session_feed();
     let session = a.await_connected(&mut changes).await;
-    a.commit(two()).await;
+    a.commit(kept_and_ephemeral()).await;
     let before = a.node("/instances/mine").await;
     assert_eq!(a.flap(&mut changes).await, session);
     a.cut_off(&mut changes).await;
-    assert_eq!(b.see("/instances/mine").await, before);
+    assert_eq!(b.await_node("/instances/mine").await, before);
     assert_eq!(a.bring_back(&mut changes).await, session);
     assert_eq!(a.node("/instances/mine").await, before);
 }

@@ -25,13 +25,13 @@ pub(super) async fn a_feed_begins_with_a_snapshot_of_the_subtree(stage: &Stage<'
             Some(Change::Entry(node)) => entries.push(node),
             Some(Change::Ready) => break,
             other @ (Some(Change::Init | Change::Put(_) | Change::Gone { .. }) | None) => {
-                panic!("in a snapshot: {other:?}")
+                panic!("unexpected in a snapshot: {other:?}")
             }
         }
     }
     entries.sort_by(|a, b| a.path.cmp(&b.path));
     assert_eq!(entries, actor.tree("/job").await);
-    assert_eq!(entries.len(), 4, "the root is part of it, its namesakes are not");
+    assert_eq!(entries.len(), 4, "the root is included, nodes that share its prefix are not");
 }
 
 pub(super) async fn changes_of_every_kind_are_delivered(stage: &Stage<'_>) {
@@ -56,15 +56,22 @@ pub(super) async fn changes_of_every_kind_are_delivered(stage: &Stage<'_>) {
     for (step, txn) in steps {
         writer.commit(txn).await;
         mirror.converge(&writer).await;
-        assert!(!mirror.has_seen("/job/q"), "{step}: it never existed");
+        assert!(!mirror.has_seen("/job/q"), "{step}: /job/q never existed");
     }
-    stage.within("the writer closes", writer.center.close()).await.expect("the registry was told");
-    mirror.until(&reader, "its ephemeral node goes", |mirror| mirror.get("/job/e").is_none()).await;
+    stage
+        .within("the writer closes", writer.center.close())
+        .await
+        .expect("the registry answers the close");
+    mirror
+        .until(&reader, "the ephemeral node of the writer goes", |mirror| {
+            mirror.get("/job/e").is_none()
+        })
+        .await;
     mirror.converge(&reader).await;
-    assert_eq!(mirror.n_snapshots(), 1, "nothing was missed, so that nothing is listed again");
+    assert_eq!(mirror.n_snapshots(), 1, "without a gap there is no second snapshot");
 }
 
-pub(super) async fn a_root_may_come_and_go(stage: &Stage<'_>) {
+pub(super) async fn a_root_may_be_created_and_deleted(stage: &Stage<'_>) {
     let (reader, writer) = (stage.actor().await, stage.actor().await);
     let mut mirror = Mirror::of(&reader, "/job");
     mirror.until(&reader, "an empty snapshot", |mirror| mirror.nodes().is_empty()).await;
@@ -73,11 +80,11 @@ pub(super) async fn a_root_may_come_and_go(stage: &Stage<'_>) {
         mirror.converge(&writer).await;
         assert_eq!(mirror.nodes().len(), 2, "round {round}");
         writer.commit(Txn::new().delete(path("/job/a")).delete(path("/job"))).await;
-        mirror.until(&reader, "all is gone", |mirror| mirror.nodes().is_empty()).await;
+        mirror.until(&reader, "all nodes are gone", |mirror| mirror.nodes().is_empty()).await;
     }
 }
 
-pub(super) async fn the_final_state_is_delivered_whatever_is_skipped(stage: &Stage<'_>) {
+pub(super) async fn the_final_state_is_delivered_even_if_states_are_skipped(stage: &Stage<'_>) {
     const WRITES: u32 = 300;
     let (reader, writer) = (stage.actor().await, stage.actor().await);
     create(&writer, "/job/a").await;
@@ -110,7 +117,7 @@ pub(super) async fn feeds_with_overlapping_roots_are_independent(stage: &Stage<'
     create(&writer, "/job/config/a").await;
     let roots = ["/", "/job", "/job", "/job/config", "/job/config/a"];
     let mut mirrors: Vec<_> = roots.iter().map(|root| Mirror::of(&reader, root)).collect();
-    // The feeds are dropped one by one, the widest first; those that are left miss nothing.
+    // The feeds are dropped one by one, the widest first. The remaining feeds miss nothing.
     for round in 0..roots.len() {
         put(&writer, "/job/config/a", &round.to_string()).await;
         create(&writer, &format!("/job/{round}")).await;
@@ -123,11 +130,12 @@ pub(super) async fn feeds_with_overlapping_roots_are_independent(stage: &Stage<'
     }
 }
 
-pub(super) async fn a_feed_begun_again_on_the_same_root_is_whole(stage: &Stage<'_>) {
+pub(super) async fn a_second_feed_on_the_same_root_is_complete(stage: &Stage<'_>) {
     let (reader, writer) = (stage.actor().await, stage.actor().await);
     create(&writer, "/job/a").await;
     for round in 0..30 {
-        // The old feed is dropped while the new one begins: neither may take the other's subscription away.
+        // The old feed is dropped while the new one begins. Neither may cancel the other's
+        // subscription.
         let old = Mirror::of(&reader, "/job");
         let mut new = Mirror::of(&reader, "/job");
         drop(old);
@@ -138,7 +146,7 @@ pub(super) async fn a_feed_begun_again_on_the_same_root_is_whole(stage: &Stage<'
     }
 }
 
-pub(super) async fn parts_of_a_subtree_are_followed(stage: &Stage<'_>) {
+pub(super) async fn a_feed_of_parts_delivers_the_changes_of_its_parts(stage: &Stage<'_>) {
     let (reader, writer) = (stage.actor().await, stage.actor().await);
     for at in
         ["/job/config", "/job/sharding/1/instance", "/job/sharding/2/instance", "/job/ledger/1"]
@@ -152,22 +160,28 @@ pub(super) async fn parts_of_a_subtree_are_followed(stage: &Stage<'_>) {
     mirror.converge(&writer).await;
     assert_eq!(mirror.nodes().len(), 3);
     let steps = [
-        ("within one", Txn::new().put(path("/job/sharding/1/instance"), "1")),
-        ("below one", Txn::new().create(path("/job/sharding/1/running"), "", Lifetime::Ephemeral)),
+        ("within a part", Txn::new().put(path("/job/sharding/1/instance"), "1")),
         (
-            "one that was not there",
+            "below a part",
+            Txn::new().create(path("/job/sharding/1/running"), "", Lifetime::Ephemeral),
+        ),
+        (
+            "a part that did not exist",
             Txn::new().create(path("/job/ledger/3"), "1", Lifetime::Persistent),
         ),
-        ("beside them", Txn::new().put(path("/job/sharding/2/instance"), "1")),
+        ("outside the parts", Txn::new().put(path("/job/sharding/2/instance"), "1")),
         (
-            "two of them and others",
+            "two parts and other nodes",
             Txn::new()
                 .put(path("/job/config"), "1")
                 .put(path("/job/ledger/1"), "1")
                 .put(path("/job/ledger/3"), "2"),
         ),
-        ("one goes", Txn::new().delete(path("/job/ledger/3"))),
-        ("one comes back", Txn::new().create(path("/job/ledger/3/x"), "3", Lifetime::Persistent)),
+        ("a part is deleted", Txn::new().delete(path("/job/ledger/3"))),
+        (
+            "a part is created again",
+            Txn::new().create(path("/job/ledger/3/x"), "3", Lifetime::Persistent),
+        ),
     ];
     for (step, txn) in steps {
         writer.commit(txn).await;

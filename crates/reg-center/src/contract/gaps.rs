@@ -1,4 +1,4 @@
-//! Guarantee 9: the feed has no gap, whatever happens to the connection.
+//! Guarantee 9: the feed has no gap, even if the connection breaks.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
@@ -6,7 +6,7 @@ use futures_util::future::join3;
 
 use super::mirror::Mirror;
 use super::prng::Prng;
-use super::stage::{Actor, Stage, breathe, path};
+use super::stage::{Actor, Stage, path, yield_once};
 use crate::{Lifetime, Txn, TxnOutcome};
 
 const PATHS: [&str; 8] = [
@@ -20,7 +20,7 @@ const PATHS: [&str; 8] = [
     "/job/instances/2",
 ];
 
-/// What the writers have done, and whether they shall go on.
+/// Progress of the writers, and the signal that stops them.
 #[derive(Debug, Default)]
 struct Writing {
     answered: AtomicUsize,
@@ -28,17 +28,19 @@ struct Writing {
 }
 
 impl Writing {
-    /// Waits until the registry has answered some more writes, so that each fault falls among writes.
-    async fn go_on(&self) {
+    /// Waits until the registry has answered 20 more writes, so that each fault hits ongoing
+    /// writes.
+    async fn await_more_writes(&self) {
         let enough = self.answered.load(Ordering::SeqCst) + 20;
         while self.answered.load(Ordering::SeqCst) < enough {
-            breathe().await;
+            yield_once().await;
         }
     }
 }
 
-/// Writes at random until told to stop: creations, changes, deletions, and deletions followed by creations.
-async fn scribble(writer: &Actor<'_>, seed: u64, writing: &Writing) {
+/// Writes at random until `stop` is set: creations, changes, deletions, and deletions followed by
+/// creations.
+async fn write_at_random(writer: &Actor<'_>, seed: u64, writing: &Writing) {
     let mut prng = Prng::new(seed);
     let mut round = 0;
     while round < 100 || !writing.stop.load(Ordering::SeqCst) {
@@ -56,13 +58,14 @@ async fn scribble(writer: &Actor<'_>, seed: u64, writing: &Writing) {
             _ => Txn::new().delete(at.clone()).create(at, data, lifetime),
         };
         match writer.outcome(txn).await {
-            TxnOutcome::Committed(_) | TxnOutcome::Conflict(_) => breathe().await,
+            TxnOutcome::Committed(_) | TxnOutcome::Conflict(_) => yield_once().await,
         }
         writing.answered.fetch_add(1, Ordering::SeqCst);
         round += 1;
     }
 }
 
+/// Disturbance of the reader's connection.
 #[derive(Clone, Copy, Debug)]
 enum Fault {
     Cut,
@@ -73,7 +76,7 @@ enum Fault {
 }
 
 impl Fault {
-    /// A connection that is only slow loses nothing.
+    /// Returns false for a slow connection, which loses no change.
     fn makes_a_gap(self) -> bool {
         !matches!(self, Self::Delay)
     }
@@ -82,42 +85,42 @@ impl Fault {
 async fn disturb(reader: &Actor<'_>, writing: &Writing, fault: Fault) {
     let mut changes = reader.center.session_feed();
     reader.await_connected(&mut changes).await;
-    writing.go_on().await;
+    writing.await_more_writes().await;
     match fault {
         Fault::Cut => {
             reader.cut_off(&mut changes).await;
-            writing.go_on().await;
+            writing.await_more_writes().await;
             reader.bring_back(&mut changes).await;
         }
         Fault::Reset => {
             for _ in 0..3 {
                 reader.flap(&mut changes).await;
-                writing.go_on().await;
+                writing.await_more_writes().await;
             }
         }
         Fault::BlackHole => {
             reader.faults.black_hole().await;
-            writing.go_on().await;
+            writing.await_more_writes().await;
             reader.await_suspended(&mut changes).await;
             reader.bring_back(&mut changes).await;
         }
         Fault::Delay => {
             reader.faults.slow_down().await;
-            writing.go_on().await;
+            writing.await_more_writes().await;
             reader.faults.heal().await;
         }
         Fault::Expiry => {
             reader.renew(&mut changes).await;
         }
     }
-    writing.go_on().await;
+    writing.await_more_writes().await;
 }
 
 async fn has_no_gap_across(stage: &Stage<'_>, fault: Fault) {
     has_no_gap(stage, &["/job"], fault).await;
 }
 
-/// While two others write, the reader is disturbed; in the end its copy is what the registry holds.
+/// Disturbs the reader while two clients write. In the end the reader's copy equals the registry.
 async fn has_no_gap(stage: &Stage<'_>, parts: &[&str], fault: Fault) {
     let (reader, a, b) = (stage.actor().await, stage.actor().await, stage.actor().await);
     let mut mirror = Mirror::of_parts(&reader, "/job", parts);
@@ -127,15 +130,18 @@ async fn has_no_gap(stage: &Stage<'_>, parts: &[&str], fault: Fault) {
         disturb(&reader, &writing, fault).await;
         writing.stop.store(true, Ordering::SeqCst);
     };
-    join3(scribble(&a, 1, &writing), scribble(&b, 2, &writing), disturb).await;
-    // Ephemeral nodes go with their owner, also while nobody writes.
-    stage.within("a writer closes", b.center.close()).await.expect("the registry was told");
+    join3(write_at_random(&a, 1, &writing), write_at_random(&b, 2, &writing), disturb).await;
+    // Ephemeral nodes go with their owner, and no write of another client announces that.
+    stage
+        .within("a writer closes", b.center.close())
+        .await
+        .expect("the registry answers the close");
     mirror.converge(&a).await;
-    // What the feed has caught up with is not the end of it: later changes come, too.
+    // The feed must stay alive after it has caught up: later changes arrive, too.
     a.commit(Txn::new().create(path("/job/last"), "", Lifetime::Persistent)).await;
     mirror.converge(&a).await;
     let closed = mirror.n_snapshots() > 1;
-    assert!(closed || !fault.makes_a_gap(), "a gap is closed by a snapshot");
+    assert!(closed || !fault.makes_a_gap(), "a snapshot closes a gap");
 }
 
 pub(super) async fn a_feed_has_no_gap_across_a_cut(stage: &Stage<'_>) {
@@ -162,8 +168,9 @@ pub(super) async fn a_feed_of_parts_has_no_gap_across_resets(stage: &Stage<'_>) 
     has_no_gap(stage, &["/job/a/x", "/job/c", "/job/instances", "/job/last"], Fault::Reset).await;
 }
 
-/// A client that forgets its watches when it connects again delivers a snapshot and is silent ever after.
-pub(super) async fn a_feed_lives_on_after_every_reconnect(stage: &Stage<'_>) {
+/// Catches a client that forgets its watches on reconnect: its feed delivers a snapshot and then
+/// stays silent.
+pub(super) async fn a_feed_delivers_changes_after_every_reconnect(stage: &Stage<'_>) {
     let (reader, writer) = (stage.actor().await, stage.actor().await);
     let mut changes = reader.center.session_feed();
     reader.await_connected(&mut changes).await;
@@ -178,7 +185,7 @@ pub(super) async fn a_feed_lives_on_after_every_reconnect(stage: &Stage<'_>) {
     }
 }
 
-pub(super) async fn a_feed_begun_without_a_connection_begins_when_there_is_one(stage: &Stage<'_>) {
+pub(super) async fn a_feed_begun_without_a_connection_starts_on_connect(stage: &Stage<'_>) {
     let (reader, writer) = (stage.actor().await, stage.actor().await);
     let mut changes = reader.center.session_feed();
     writer.commit(Txn::new().create(path("/job/a"), "", Lifetime::Persistent)).await;
@@ -190,21 +197,21 @@ pub(super) async fn a_feed_begun_without_a_connection_begins_when_there_is_one(s
     mirror.converge(&writer).await;
 }
 
-/// The names are long enough that a client which subscribes to each node by itself exceeds what it can subscribe
-/// to again in one request after a reconnect.
+/// Uses long names. A client that sets one watch per node cannot restore all of them in one request
+/// after a reconnect.
 pub(super) async fn a_feed_of_many_nodes_survives_a_reconnect(stage: &Stage<'_>) {
     survives_a_reconnect(stage, &["/job".to_owned()]).await;
 }
 
-/// As many subscriptions as there are nodes, if each part were one.
+/// Has as many parts as nodes, and thus as many watches if each part needs one.
 pub(super) async fn a_feed_of_many_parts_survives_a_reconnect(stage: &Stage<'_>) {
-    let parts: Vec<String> = (0..NODES).map(nth).collect();
+    let parts: Vec<String> = (0..NODES).map(nth_path).collect();
     survives_a_reconnect(stage, &parts).await;
 }
 
 const NODES: usize = 3000;
 
-fn nth(n: usize) -> String {
+fn nth_path(n: usize) -> String {
     format!("/job/{n:0>80}")
 }
 
@@ -212,7 +219,7 @@ async fn survives_a_reconnect(stage: &Stage<'_>, parts: &[String]) {
     let (reader, writer) = (stage.actor().await, stage.actor().await);
     let mut changes = reader.center.session_feed();
     let session = reader.await_connected(&mut changes).await;
-    let at = |n: usize| path(&nth(n));
+    let at = |n: usize| path(&nth_path(n));
     for chunk in (0..NODES).collect::<Vec<_>>().chunks(500) {
         let txn =
             chunk.iter().fold(Txn::new(), |txn, n| txn.create(at(*n), "", Lifetime::Persistent));
@@ -222,7 +229,7 @@ async fn survives_a_reconnect(stage: &Stage<'_>, parts: &[String]) {
     let mut mirror = Mirror::of_parts(&reader, "/job", &parts);
     let n_nodes = if parts == ["/job"] { NODES + 1 } else { NODES };
     mirror.until(&reader, "the snapshot", |mirror| mirror.nodes().len() == n_nodes).await;
-    assert_eq!(reader.flap(&mut changes).await, session, "the connection comes back in time");
+    assert_eq!(reader.flap(&mut changes).await, session, "the session survives the reconnect");
     mirror.until(&reader, "a new snapshot", |mirror| mirror.n_snapshots() > 1).await;
     let last = at(NODES - 1);
     writer.commit(Txn::new().put(last.clone(), "changed")).await;

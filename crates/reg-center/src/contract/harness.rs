@@ -1,4 +1,4 @@
-//! What a backend brings to the suite: clients, faults and a timer.
+//! Interface between the suite and a backend: clients, faults and a timer.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,24 +8,24 @@ use futures_util::future::BoxFuture;
 
 use crate::RegistryCenter;
 
-/// One registry, empty and of its own for one case, as the suite sees it.
+/// One empty registry for one case.
 ///
-/// A backend implements this in its own tests and makes a new one for every case: another server, another
-/// namespace, or another in-memory registry.
+/// A backend implements this in its own tests and creates a new registry for every case: another
+/// server, another namespace, or another in-memory registry.
 #[async_trait]
 pub trait Harness: Send + Sync {
-    /// Opens a new session on the registry and returns when it is connected.
+    /// Opens a new session on the registry and returns when the session is connected.
     async fn connect(&self) -> Client;
 
     /// Returns a future that is ready after `duration`.
     ///
-    /// The suite uses it as a deadline only, never to wait for something to have happened.
+    /// The suite uses it as a deadline only, never to wait until something has happened.
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()>;
 
-    /// Returns the monotonic time since some moment that stays the same.
+    /// Returns the monotonic time since a fixed instant.
     fn now(&self) -> Duration;
 
-    /// Returns how long the suite waits for something that must happen. Default: 60 s, for busy machines.
+    /// Returns the deadline of each wait of the suite. Default: 60 s, which suits busy machines.
     fn patience(&self) -> Duration {
         Duration::from_secs(60)
     }
@@ -33,9 +33,9 @@ pub trait Harness: Send + Sync {
 
 /// A session on the registry, and the means to disturb it.
 pub struct Client {
-    /// The registry centre under test.
+    /// The registry center under test.
     pub center: Arc<dyn RegistryCenter>,
-    /// Faults that concern this client alone.
+    /// Faults that affect this client alone.
     pub faults: Arc<dyn Faults>,
 }
 
@@ -45,41 +45,47 @@ impl std::fmt::Debug for Client {
     }
 }
 
-/// The network between one client and the registry, and the registry's opinion of its session.
+/// Fault injection between one client and the registry.
 ///
-/// Each fault is in force when its future is ready, and stays so until [`heal`](Self::heal) unless it says otherwise.
+/// Each fault is in force when its future is ready, and lasts until [`heal`](Self::heal) unless its
+/// documentation says otherwise.
 #[async_trait]
 pub trait Faults: Send + Sync {
-    /// Ends the connection in an orderly way, and every further one.
+    /// Closes the connection in an orderly way, and rejects every further one.
     async fn cut(&self);
 
-    /// Breaks the connection once and lets everything pass from then on, held bytes of the old connection excepted.
+    /// Breaks the connection once. Later traffic passes, except for held bytes of the old
+    /// connection.
     async fn reset(&self);
 
-    /// Lets everything pass, some milliseconds late.
+    /// Delays all traffic by some milliseconds.
     async fn slow_down(&self);
 
-    /// Lets nothing pass, without telling anybody. The session survives if this is healed soon after the centre
-    /// has noticed.
+    /// Drops all traffic silently. The session survives if this is healed soon after the center has
+    /// noticed.
     async fn black_hole(&self);
 
-    /// Lets nothing pass, without telling anybody, until the registry itself gives the session up. A registry that
-    /// counts time does so later; one without a clock has done so when this returns.
+    /// Drops all traffic silently until the registry itself expires the session.
+    ///
+    /// A registry with a clock expires the session later. A registry without a clock has expired it
+    /// when this returns.
     async fn silence(&self);
 
-    /// Lets requests pass and no replies: the next write is executed and its caller does not learn it.
+    /// Lets requests pass and holds replies: the next write is executed, and its caller gets no
+    /// answer.
     async fn hold_replies(&self);
 
-    /// Lets no requests pass: the next write is on its way for ever.
+    /// Holds requests: the next write never arrives.
     async fn hold_requests(&self);
 
-    /// Lets everything pass again, what was held included.
+    /// Lets all traffic pass again, including the held bytes.
     async fn heal(&self);
 
-    /// Ends the session on the registry; the centre learns of it as soon as it looks. Nothing stays disturbed.
+    /// Expires the session on the registry. The center learns of it when it next contacts the
+    /// registry. No fault remains in force.
     async fn expire(&self);
 
-    /// Cuts the connection and ends the session on the registry; the centre cannot learn of it before
-    /// [`heal`](Self::heal).
+    /// Cuts the connection and expires the session on the registry. The center cannot learn of it
+    /// before [`heal`](Self::heal).
     async fn expire_unnoticed(&self);
 }

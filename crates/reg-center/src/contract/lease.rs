@@ -8,19 +8,19 @@ use super::mirror::Mirror;
 use super::stage::{Actor, Stage, path};
 use crate::{Lifetime, SessionChange, SessionId, Txn};
 
-pub(super) async fn a_connected_session_has_a_lease_and_no_other_has(stage: &Stage<'_>) {
+pub(super) async fn only_the_connected_session_has_a_lease(stage: &Stage<'_>) {
     let (actor, other) = (stage.actor().await, stage.actor().await);
     let mut changes = actor.center.session_feed();
     let session = actor.await_connected(&mut changes).await;
     let lease = actor.center.lease_remaining(session).expect("just connected");
     assert!(!lease.is_zero());
-    assert_eq!(actor.center.lease_remaining(other.session()), None, "not ours");
+    assert_eq!(actor.center.lease_remaining(other.session()), None, "a session of another client");
     let next = actor.renew(&mut changes).await;
-    assert_eq!(actor.center.lease_remaining(session), None, "lost");
+    assert_eq!(actor.center.lease_remaining(session), None, "a lost session");
     assert!(actor.center.lease_remaining(next).is_some());
 }
 
-/// Waits as long as the centre promises its session and returns until when it did.
+/// Waits until the lease of the session is over and returns the latest promised instant.
 async fn promised_until(actor: &Actor<'_>, session: SessionId) -> Duration {
     let mut until = Duration::ZERO;
     loop {
@@ -35,7 +35,7 @@ async fn promised_until(actor: &Actor<'_>, session: SessionId) -> Duration {
     }
 }
 
-pub(super) async fn the_lease_is_over_before_the_registry_ends_the_session(stage: &Stage<'_>) {
+pub(super) async fn the_lease_ends_before_the_registry_expires_the_session(stage: &Stage<'_>) {
     let (owner, observer) = (stage.actor().await, stage.actor().await);
     let mut changes = owner.center.session_feed();
     let session = owner.await_connected(&mut changes).await;

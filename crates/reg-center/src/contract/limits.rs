@@ -3,7 +3,7 @@
 use super::stage::{Stage, path};
 use crate::{Error, Lifetime, Txn};
 
-pub(super) async fn a_transaction_over_the_limit_is_refused_with_both_numbers(stage: &Stage<'_>) {
+pub(super) async fn a_transaction_over_the_limit_fails_with_size_and_limit(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let limits = actor.center.limits();
     let ops = limits.max_ops + 1;
@@ -20,7 +20,7 @@ pub(super) async fn a_transaction_over_the_limit_is_refused_with_both_numbers(st
     assert_eq!(actor.read(at).await, None);
 }
 
-pub(super) async fn a_transaction_at_the_limit_is_taken(stage: &Stage<'_>) {
+pub(super) async fn a_transaction_at_the_limit_commits(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let limits = actor.center.limits();
     let at = |n: usize| path(&format!("/{n}"));
@@ -30,7 +30,7 @@ pub(super) async fn a_transaction_at_the_limit_is_taken(stage: &Stage<'_>) {
     actor.commit(create).await;
     assert_eq!(actor.children(&path("/")).await.map(|names| names.len()), Some(limits.max_ops));
 
-    // As many operations and as many bytes as there may be.
+    // The maximum of operations and the maximum of bytes at once.
     let paths: usize = (0..limits.max_ops).map(|n| at(n).as_str().len()).sum();
     let last = vec![b'x'; limits.max_bytes - paths];
     let put =

@@ -1,11 +1,11 @@
-//! A reader of a feed that holds it to its protocol.
+//! A feed reader that checks the order of changes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::stage::{Actor, path};
 use crate::{Change, Feed, Node, NodePath, Scope};
 
-/// A copy of a subtree, or of parts of it, kept by a feed alone.
+/// A copy of a subtree, or of parts of it, that only a feed updates.
 pub(super) struct Mirror {
     scope: Scope,
     feed: Feed,
@@ -13,7 +13,7 @@ pub(super) struct Mirror {
     /// The nodes of a snapshot that is not complete.
     snapshot: Option<BTreeMap<NodePath, Node>>,
     n_snapshots: usize,
-    /// The nodes that were ever told of.
+    /// All nodes that the feed has ever delivered.
     seen: BTreeSet<NodePath>,
 }
 
@@ -56,7 +56,7 @@ impl Mirror {
         self.nodes.values().cloned().collect()
     }
 
-    /// Reads the feed until the copy is complete and `wanted`.
+    /// Reads the feed until the copy is complete and `wanted` accepts it.
     pub(super) async fn until(
         &mut self,
         actor: &Actor<'_>,
@@ -85,7 +85,7 @@ impl Mirror {
         actor.stage.within(&format!("the feed delivers the final state {truth:?}"), read).await;
     }
 
-    /// Reads what is there and returns true if the feed has ended.
+    /// Reads the pending changes and returns true if the feed has ended.
     pub(super) async fn ends(&mut self, actor: &Actor<'_>) -> bool {
         let drain = async { while self.feed.next().await.is_some() {} };
         actor.stage.within("the feed ends", drain).await;
@@ -96,7 +96,7 @@ impl Mirror {
         self.n_snapshots > 0 && self.snapshot.is_none()
     }
 
-    /// Notes a change; those of nodes that were not asked for are ignored, as long as they are within the root.
+    /// Applies a change. Ignores nodes that are within the root but outside the scope.
     fn apply(&mut self, change: Change) {
         if let Some(path) = change.path() {
             let root = self.scope.root();
@@ -109,7 +109,7 @@ impl Mirror {
             Change::Init => self.snapshot = Some(BTreeMap::new()),
             Change::Entry(node) => {
                 self.seen.insert(node.path.clone());
-                let snapshot = self.snapshot.as_mut().expect("an entry follows Init");
+                let snapshot = self.snapshot.as_mut().expect("an Entry follows Init");
                 let twice = snapshot.insert(node.path.clone(), node);
                 assert_eq!(twice, None, "a snapshot has each node once");
             }
@@ -125,7 +125,7 @@ impl Mirror {
                 assert!(self.is_complete(), "a change follows a snapshot: {node:?}");
                 self.check_order(&node.path, &node);
                 let again = self.nodes.get(&node.path) == Some(&node);
-                assert!(!again, "a state is told once: {node:?}");
+                assert!(!again, "a state is delivered once: {node:?}");
                 self.seen.insert(node.path.clone());
                 self.nodes.insert(node.path.clone(), node);
             }

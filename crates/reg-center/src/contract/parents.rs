@@ -1,4 +1,4 @@
-//! Guarantee 5: missing parents are made.
+//! Guarantee 5: missing parents are created.
 
 use futures_util::future::join;
 
@@ -9,7 +9,7 @@ async fn paths(actor: &Actor<'_>, root: &str) -> Vec<String> {
     actor.tree(root).await.iter().map(|node| node.path.to_string()).collect()
 }
 
-pub(super) async fn missing_parents_are_made_persistent_and_empty(stage: &Stage<'_>) {
+pub(super) async fn missing_parents_are_created_persistent_and_empty(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let txn = Txn::new()
         .create(path("/a/b/c/d"), "x", Lifetime::Ephemeral)
@@ -27,7 +27,7 @@ pub(super) async fn missing_parents_are_made_persistent_and_empty(stage: &Stage<
     }
 }
 
-pub(super) async fn parents_are_made_where_the_order_of_operations_needs_them(stage: &Stage<'_>) {
+pub(super) async fn parents_are_created_in_the_order_of_operations(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let new = Lifetime::Persistent;
     let absent = |at: &str| Txn::new().check_absent(path(at));
@@ -44,10 +44,10 @@ pub(super) async fn parents_are_made_where_the_order_of_operations_needs_them(st
     assert_eq!(paths(&actor, "/x").await, ["/x", "/x/w"]);
     actor.commit(Txn::new().create(path("/p"), "own", new).create(path("/p/q"), "", new)).await;
     assert_eq!(actor.node("/p").await.data, "own");
-    // The parent was made by the first operation, so that the second one meets it.
-    let met =
+    // The first operation creates the parent, so that the second one conflicts with it.
+    let outcome =
         actor.outcome(Txn::new().create(path("/m/n"), "", new).create(path("/m"), "", new)).await;
-    match met {
+    match outcome {
         TxnOutcome::Conflict(conflict) => {
             assert_eq!((conflict.index, conflict.reason), (1, ConflictReason::Exists));
         }
@@ -55,15 +55,15 @@ pub(super) async fn parents_are_made_where_the_order_of_operations_needs_them(st
     }
 }
 
-pub(super) async fn parents_are_not_made_if_the_transaction_conflicts(stage: &Stage<'_>) {
+pub(super) async fn parents_are_not_created_if_the_transaction_conflicts(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let rows = [
         (
-            "before",
+            "failing check before the creation",
             Txn::new().check_exists(path("/no")).create(path("/a/b/c"), "", Lifetime::Persistent),
         ),
         (
-            "after",
+            "failing check after the creation",
             Txn::new().create(path("/a/b/c"), "", Lifetime::Persistent).check_exists(path("/no")),
         ),
     ];
@@ -82,20 +82,25 @@ pub(super) async fn absence_is_checked_below_missing_and_ephemeral_parents(stage
         .check_absent(path("/e/x/y"))
         .put(path("/e"), "seen");
     actor.commit(txn).await;
-    assert_eq!(paths(&actor, "/").await, ["/", "/e"], "a check leaves nothing behind");
+    assert_eq!(paths(&actor, "/").await, ["/", "/e"], "a check leaves no node behind");
     assert_eq!(actor.node("/e").await.data, "seen");
 }
 
-pub(super) async fn two_that_need_the_same_parents_do_not_disturb_each_other(stage: &Stage<'_>) {
+pub(super) async fn concurrent_transactions_with_the_same_missing_parents_both_commit(
+    stage: &Stage<'_>,
+) {
     let (a, b) = (stage.actor().await, stage.actor().await);
     for round in 0..20 {
         let create = |name: &str| {
             Txn::new().create(path(&format!("/{round}/p/q/{name}")), "", Lifetime::Persistent)
         };
         let both = join(a.center.commit(create("a")), b.center.commit(create("b")));
-        let (by_a, by_b) = stage.within("both are answered", both).await;
+        let (by_a, by_b) = stage.within("both transactions are answered", both).await;
         for outcome in [by_a, by_b] {
-            assert!(outcome.expect("an outcome").is_committed(), "round {round}");
+            assert!(
+                outcome.expect("both transactions are answered with an outcome").is_committed(),
+                "round {round}"
+            );
         }
     }
 }

@@ -1,6 +1,6 @@
-//! Reproducible choices: the suite draws everything random from one seed.
+//! Reproducible choices: the suite derives all random choices from one seed.
 
-/// A small generator (SplitMix64): good enough to mix transactions, and the same on every machine.
+/// A small generator (SplitMix64) that gives the same numbers on every machine.
 #[derive(Clone, Debug)]
 pub(super) struct Prng(u64);
 
@@ -22,7 +22,7 @@ impl Prng {
         u32::try_from(((self.next() >> 32) * u64::from(bound)) >> 32).expect("below a u32")
     }
 
-    /// Returns one of the items.
+    /// Returns one of the items, which must not be empty.
     pub(super) fn pick<T: Copy>(&mut self, items: &[T]) -> T {
         let len = u32::try_from(items.len()).expect("a table of a few items");
         items[self.below(len) as usize]

@@ -1,9 +1,9 @@
-//! Guarantee 10: read your writes, and after a sync also the others'.
+//! Guarantee 10: read your writes, and after a sync the writes of all clients.
 
 use super::stage::{Stage, path};
 use crate::{Change, Error, Lifetime, Node, Txn};
 
-pub(super) async fn a_read_sees_the_own_writes(stage: &Stage<'_>) {
+pub(super) async fn a_read_sees_writes_of_the_same_client(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let mut changes = actor.center.session_feed();
     actor.await_connected(&mut changes).await;
@@ -20,11 +20,11 @@ pub(super) async fn a_read_sees_the_own_writes(stage: &Stage<'_>) {
         let name = format!("c{round}");
         let at = path("/n").join(&name).expect("a name");
         actor.commit(Txn::new().create(at, "", Lifetime::Persistent)).await;
-        assert!(actor.children(&path("/n")).await.expect("it exists").contains(&name));
+        assert!(actor.children(&path("/n")).await.expect("/n exists").contains(&name));
     }
 }
 
-pub(super) async fn after_a_sync_a_read_sees_the_writes_of_others(stage: &Stage<'_>) {
+pub(super) async fn after_a_sync_a_read_sees_writes_of_other_clients(stage: &Stage<'_>) {
     let (a, b) = (stage.actor().await, stage.actor().await);
     a.commit(Txn::new().create(path("/n"), "", Lifetime::Persistent)).await;
     for round in 0..50 {
@@ -35,20 +35,20 @@ pub(super) async fn after_a_sync_a_read_sees_the_writes_of_others(stage: &Stage<
     }
 }
 
-pub(super) async fn many_nodes_are_read_in_the_order_of_their_paths(stage: &Stage<'_>) {
+pub(super) async fn read_all_returns_nodes_in_the_order_of_the_paths(stage: &Stage<'_>) {
     let actor = stage.actor().await;
-    let none = stage.within("nothing is read", actor.center.read_all(&[])).await;
-    assert_eq!(none.expect("there is nothing to fail"), []);
+    let none = stage.within("the empty read is answered", actor.center.read_all(&[])).await;
+    assert_eq!(none.expect("an empty read succeeds"), []);
     let paths: Vec<_> = (0..450).rev().map(|n| path(&format!("/many-{n}"))).collect();
     for some in paths.chunks(50) {
-        // Every other one.
-        let there = some.iter().step_by(2);
-        let txn = there.fold(Txn::new(), |txn, path| {
+        // Every second node exists.
+        let existing = some.iter().step_by(2);
+        let txn = existing.fold(Txn::new(), |txn, path| {
             txn.create(path.clone(), path.as_str().to_owned(), Lifetime::Persistent)
         });
         actor.commit(txn).await;
     }
-    let read = stage.within("all are read", actor.center.read_all(&paths)).await;
+    let read = stage.within("all nodes are read", actor.center.read_all(&paths)).await;
     let read = read.expect("there is a connection");
     assert_eq!(read.len(), paths.len());
     for (n, (path, node)) in paths.iter().zip(&read).enumerate() {
@@ -56,11 +56,11 @@ pub(super) async fn many_nodes_are_read_in_the_order_of_their_paths(stage: &Stag
         let expected = (n % 2 == 0).then(|| (path.clone(), path.as_str().as_bytes().to_vec()));
         assert_eq!(data, expected);
         let alone = actor.center.read(path);
-        assert_eq!(stage.within("one is read", alone).await.expect("connected"), *node);
+        assert_eq!(stage.within("one node is read", alone).await.expect("connected"), *node);
     }
 }
 
-pub(super) async fn the_registry_tells_its_time_or_that_it_has_none(stage: &Stage<'_>) {
+pub(super) async fn the_registry_returns_a_monotonic_time_or_none(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let probe = path("/clock/probe");
     let mut last = None;
@@ -73,11 +73,12 @@ pub(super) async fn the_registry_tells_its_time_or_that_it_has_none(stage: &Stag
     }
 }
 
-pub(super) async fn a_time_that_comes_with_a_reply_is_that_of_the_registry(stage: &Stage<'_>) {
+pub(super) async fn the_time_of_a_reply_is_the_registrys(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let probe = path("/clock/probe");
     let ask = async || {
-        let asked = stage.within("the time is told", actor.center.registry_time(&probe)).await;
+        let asked =
+            stage.within("the registry returns its time", actor.center.registry_time(&probe)).await;
         asked.expect("there is a connection")
     };
     let before = ask().await;
@@ -95,7 +96,8 @@ pub(super) async fn a_node_carries_the_registrys_time_of_its_last_write(stage: &
     let actor = stage.actor().await;
     let probe = path("/clock/probe");
     let ask = async || {
-        let asked = stage.within("the time is known", actor.center.registry_time(&probe)).await;
+        let asked =
+            stage.within("the registry returns its time", actor.center.registry_time(&probe)).await;
         asked.expect("there is a connection")
     };
     actor.commit(Txn::new().create(path("/n"), "", Lifetime::Persistent)).await;
@@ -112,13 +114,17 @@ pub(super) async fn a_node_carries_the_registrys_time_of_its_last_write(stage: &
             other => panic!("{other:?} before the snapshot is complete"),
         }
     }
-    assert_eq!(listed.len(), 1, "nodes of the snapshot");
+    assert_eq!(listed.len(), 1, "number of nodes in the snapshot");
     let read = actor.node("/n").await;
-    let all = stage.within("it is read", actor.center.read_all(&[path("/n")])).await;
+    let all = stage.within("the node is read", actor.center.read_all(&[path("/n")])).await;
     let all = all.expect("there is a connection").into_iter().flatten();
     for node in listed.into_iter().chain([read]).chain(all) {
         let written = node.stat.modified_at;
-        assert_eq!(written.is_some(), before.is_some(), "a clock: {written:?}, {before:?}");
+        assert_eq!(
+            written.is_some(),
+            before.is_some(),
+            "both have a time or neither: {written:?}, {before:?}"
+        );
         assert!(before <= written && written <= after, "{before:?} {written:?} {after:?}");
     }
 }

@@ -3,11 +3,11 @@
 use super::stage::{Stage, path};
 use crate::{Error, Lifetime, SessionChange, SessionFeed, SessionId, Txn};
 
-pub(super) async fn a_subscriber_is_told_the_present_first(stage: &Stage<'_>) {
+pub(super) async fn a_subscriber_gets_the_current_state_first(stage: &Stage<'_>) {
     let (a, b) = (stage.actor().await, stage.actor().await);
     assert_ne!(a.session(), b.session(), "each client has a session of its own");
     let mut changes = a.center.session_feed();
-    let first = stage.within("the present state is told", changes.next()).await;
+    let first = stage.within("the current state is delivered", changes.next()).await;
     assert_eq!(first, a.center.session());
     match first {
         Some(SessionChange::Connected { timeout, .. }) => assert!(!timeout.is_zero()),
@@ -18,7 +18,7 @@ pub(super) async fn a_subscriber_is_told_the_present_first(stage: &Stage<'_>) {
     }
     a.cut_off(&mut changes).await;
     let mut late = a.center.session_feed();
-    let session = b.stage.within("a late one, too", late.next()).await;
+    let session = b.stage.within("a later subscriber gets the current state", late.next()).await;
     assert!(matches!(session, Some(SessionChange::Suspended { .. })), "{session:?}");
 }
 
@@ -43,17 +43,17 @@ pub(super) async fn a_lost_session_is_followed_by_another_one(stage: &Stage<'_>)
         session = next;
         actor.commit(Txn::new().create(path(&format!("/{round}")), "", Lifetime::Ephemeral)).await;
     }
-    assert_eq!(actor.tree("/").await.len(), 2, "only the last session's node is left");
+    assert_eq!(actor.tree("/").await.len(), 2, "only the node of the last session is left");
 }
 
-pub(super) async fn an_expiry_is_learned_when_the_connection_comes_back(stage: &Stage<'_>) {
+pub(super) async fn an_expiry_is_reported_on_reconnect(stage: &Stage<'_>) {
     let (actor, observer) = (stage.actor().await, stage.actor().await);
     let mut changes = actor.center.session_feed();
     let old = actor.await_connected(&mut changes).await;
     actor.commit(Txn::new().create(path("/mine"), "", Lifetime::Ephemeral)).await;
     actor.faults.expire_unnoticed().await;
     observer.sync().await;
-    assert_eq!(observer.read("/mine").await, None, "the registry has given the session up");
+    assert_eq!(observer.read("/mine").await, None, "the registry has expired the session");
     actor.await_suspended(&mut changes).await;
     actor.faults.heal().await;
     let lost = actor
@@ -65,8 +65,8 @@ pub(super) async fn an_expiry_is_learned_when_the_connection_comes_back(stage: &
     assert_ne!(actor.await_connected(&mut changes).await, old);
 }
 
-/// Returns the session that may be named next by a change that follows `last`, or panics.
-fn follows(last: Option<SessionChange>, change: SessionChange) {
+/// Asserts that `change` may follow `last`.
+fn assert_follows(last: Option<SessionChange>, change: SessionChange) {
     use SessionChange::{Closed, Connected, Lost, Suspended};
     let allowed = match (last, change) {
         (None, Connected { .. })
@@ -96,7 +96,7 @@ async fn all_of(stage: &Stage<'_>, mut changes: SessionFeed) -> Vec<SessionChang
     stage.within("the session feed ends", collect).await
 }
 
-pub(super) async fn every_subscriber_is_told_each_change_once_in_order(stage: &Stage<'_>) {
+pub(super) async fn every_subscriber_gets_each_change_once_in_order(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let (one, two) = (actor.center.session_feed(), actor.center.session_feed());
     let mut changes = actor.center.session_feed();
@@ -106,12 +106,15 @@ pub(super) async fn every_subscriber_is_told_each_change_once_in_order(stage: &S
     actor.bring_back(&mut changes).await;
     actor.renew(&mut changes).await;
     actor.flap(&mut changes).await;
-    stage.within("close returns", actor.center.close()).await.expect("the registry was told");
+    stage
+        .within("close returns", actor.center.close())
+        .await
+        .expect("the registry answers the close");
     let all = all_of(stage, one).await;
     assert_eq!(all, all_of(stage, two).await);
     let mut last = None;
     for change in &all {
-        follows(last, *change);
+        assert_follows(last, *change);
         last = Some(*change);
     }
     let count = |wanted: fn(&SessionChange) -> bool| all.iter().filter(|c| wanted(c)).count();
@@ -120,7 +123,7 @@ pub(super) async fn every_subscriber_is_told_each_change_once_in_order(stage: &S
     assert_eq!(last, Some(SessionChange::Closed));
 }
 
-pub(super) async fn a_bound_transaction_runs_in_its_session_only(stage: &Stage<'_>) {
+pub(super) async fn a_bound_transaction_runs_only_in_its_session(stage: &Stage<'_>) {
     let (actor, other) = (stage.actor().await, stage.actor().await);
     let mut changes = actor.center.session_feed();
     let old = actor.await_connected(&mut changes).await;
@@ -128,10 +131,10 @@ pub(super) async fn a_bound_transaction_runs_in_its_session_only(stage: &Stage<'
         Txn::new().in_session(session).create(path(at), "", Lifetime::Persistent)
     };
     actor.commit(bound(old, "/in-time")).await;
-    let strangers = [other.session(), SessionId(old.0.wrapping_add(1))];
-    for stranger in strangers {
-        let refused = actor.try_commit(bound(stranger, "/strange")).await;
-        assert_eq!(refused, Err(Error::SessionLost { session: stranger }));
+    let other_sessions = [other.session(), SessionId(old.0.wrapping_add(1))];
+    for session in other_sessions {
+        let refused = actor.try_commit(bound(session, "/strange")).await;
+        assert_eq!(refused, Err(Error::SessionLost { session }));
     }
     let new = actor.renew(&mut changes).await;
     let refused = actor.try_commit(bound(old, "/late")).await;

@@ -1,4 +1,4 @@
-//! What a case works with: clients whose every wait has a deadline and says what it waited for.
+//! Tools of the cases: clients whose every wait has a deadline and names the awaited condition.
 
 use std::future::Future;
 use std::pin::pin;
@@ -14,7 +14,7 @@ use crate::{
     Txn, TxnOutcome,
 };
 
-/// The place where one case happens.
+/// The environment of one case.
 pub(super) struct Stage<'h> {
     harness: &'h dyn Harness,
     title: String,
@@ -37,7 +37,7 @@ impl<'h> Stage<'h> {
         Actor { stage: self, center, faults }
     }
 
-    /// Awaits something that must happen, and fails with `what` if it does not.
+    /// Awaits a future that must complete in time, and panics with `what` if it does not.
     pub(super) async fn within<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
         let patience = self.harness.patience();
         match select(pin!(future), self.harness.sleep(patience)).await {
@@ -57,8 +57,8 @@ impl<'h> Stage<'h> {
     }
 }
 
-/// Lets the other futures of the same task go on.
-pub(super) async fn breathe() {
+/// Yields once, so that the other futures of the same task run.
+pub(super) async fn yield_once() {
     let mut polled = false;
     std::future::poll_fn(|cx| match std::mem::replace(&mut polled, true) {
         true => Poll::Ready(()),
@@ -70,7 +70,7 @@ pub(super) async fn breathe() {
     .await;
 }
 
-/// Reads a path that is valid in the source code.
+/// Parses a path that the suite itself has written.
 pub(super) fn path(text: &str) -> NodePath {
     NodePath::parse(text).expect("a path of the suite")
 }
@@ -87,7 +87,7 @@ impl Actor<'_> {
         self.stage.within("a transaction is answered", self.center.commit(txn)).await
     }
 
-    /// Commits and returns the outcome; the registry must answer.
+    /// Commits and returns the outcome. Panics if the registry answers with an error.
     pub(super) async fn outcome(&self, txn: Txn) -> TxnOutcome {
         let shown = format!("{txn:?}");
         self.try_commit(txn).await.unwrap_or_else(|error| panic!("{shown}: {error}"))
@@ -125,7 +125,7 @@ impl Actor<'_> {
         synced.unwrap_or_else(|error| panic!("sync: {error}"));
     }
 
-    /// Reads everything at and below `root`, as it is after all acknowledged writes.
+    /// Reads `root` and all nodes below it, after all acknowledged writes.
     pub(super) async fn tree(&self, root: &str) -> Vec<Node> {
         self.sync().await;
         let mut nodes = Vec::new();
@@ -140,15 +140,15 @@ impl Actor<'_> {
         nodes
     }
 
-    /// Looks until a node is there, which another client writes.
-    pub(super) async fn see(&self, at: &str) -> Node {
+    /// Reads until the node exists, which another client writes.
+    pub(super) async fn await_node(&self, at: &str) -> Node {
         let look = async {
             loop {
                 self.sync().await;
                 if let Some(node) = self.read(at).await {
                     return node;
                 }
-                breathe().await;
+                yield_once().await;
             }
         };
         self.stage.within(&format!("{at} appears"), look).await
@@ -158,7 +158,7 @@ impl Actor<'_> {
         self.center.watch(&path(root))
     }
 
-    /// Returns the session, which must be connected.
+    /// Returns the current session, which must be connected.
     pub(super) fn session(&self) -> SessionId {
         match self.center.session() {
             Some(SessionChange::Connected { session, .. }) => session,
@@ -171,7 +171,7 @@ impl Actor<'_> {
         }
     }
 
-    /// Waits for the next session change that `wanted` accepts; others may come before.
+    /// Waits for the next session change that `wanted` accepts, and skips all others.
     pub(super) async fn await_change(
         &self,
         changes: &mut SessionFeed,
@@ -191,16 +191,16 @@ impl Actor<'_> {
     }
 
     pub(super) async fn await_suspended(&self, changes: &mut SessionFeed) {
-        self.await_change(changes, "the centre is suspended", |change| {
+        self.await_change(changes, "the center is suspended", |change| {
             matches!(change, SessionChange::Suspended { .. })
         })
         .await;
     }
 
-    /// Waits until the centre is connected and returns the session.
+    /// Waits until the center is connected and returns the session.
     pub(super) async fn await_connected(&self, changes: &mut SessionFeed) -> SessionId {
         let connected = self
-            .await_change(changes, "the centre is connected", |change| {
+            .await_change(changes, "the center is connected", |change| {
                 matches!(change, SessionChange::Connected { .. })
             })
             .await;
@@ -214,26 +214,26 @@ impl Actor<'_> {
         }
     }
 
-    /// Cuts the connection and waits until the centre knows.
+    /// Cuts the connection and waits until the center notices.
     pub(super) async fn cut_off(&self, changes: &mut SessionFeed) {
         self.faults.cut().await;
         self.await_suspended(changes).await;
     }
 
-    /// Lets the connection come back and waits until the centre knows.
+    /// Restores the connection and waits until the center notices.
     pub(super) async fn bring_back(&self, changes: &mut SessionFeed) -> SessionId {
         self.faults.heal().await;
         self.await_connected(changes).await
     }
 
-    /// Breaks the connection once and waits until it is back.
+    /// Breaks the connection once and waits until it is restored.
     pub(super) async fn flap(&self, changes: &mut SessionFeed) -> SessionId {
         self.faults.reset().await;
         self.await_suspended(changes).await;
         self.await_connected(changes).await
     }
 
-    /// Ends the session and waits for the next one.
+    /// Expires the session and waits for the next one.
     pub(super) async fn renew(&self, changes: &mut SessionFeed) -> SessionId {
         self.faults.expire().await;
         self.await_change(changes, "the session is lost", |change| {

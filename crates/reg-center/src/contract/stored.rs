@@ -1,4 +1,5 @@
-//! Sequences that every registry replays: drawn once, and kept so that all replay the same.
+//! Sequences that every registry replays. They were generated once and stored, so that all
+//! registries replay the same ones.
 
 use super::sequence::{Sequence, replay};
 use super::stage::Stage;

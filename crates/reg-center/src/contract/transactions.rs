@@ -2,7 +2,7 @@
 
 use futures_util::future::{join, join3};
 
-use super::stage::{Actor, Stage, breathe, path};
+use super::stage::{Actor, Stage, path, yield_once};
 use crate::{Conflict, ConflictReason, Error, Lifetime, NodePath, Txn, TxnOutcome, Version};
 
 pub(super) async fn operations_of_every_kind_happen_together(stage: &Stage<'_>) {
@@ -34,7 +34,7 @@ pub(super) async fn operations_of_every_kind_happen_together(stage: &Stage<'_>) 
     assert!(revisions.iter().all(|revision| *revision == revisions[0]), "one revision: {nodes:?}");
 }
 
-pub(super) async fn a_failed_expectation_is_named_and_nothing_happens(stage: &Stage<'_>) {
+pub(super) async fn a_conflict_names_the_failed_expectation_and_changes_nothing(stage: &Stage<'_>) {
     use ConflictReason as Reason;
 
     let actor = stage.actor().await;
@@ -56,7 +56,7 @@ pub(super) async fn a_failed_expectation_is_named_and_nothing_happens(stage: &St
             Reason::EphemeralParent,
         ),
         (
-            "create: deep below it",
+            "create: two levels below ephemeral",
             put().create(path("/e/x/y"), "", new),
             1,
             Reason::EphemeralParent,
@@ -108,14 +108,14 @@ pub(super) async fn a_failed_expectation_is_named_and_nothing_happens(stage: &St
             Reason::VersionMismatch,
         ),
         (
-            "the first of two",
+            "two failing checks: the first one is reported",
             put().check_exists(path("/x")).check_absent(path("/a")),
             1,
             Reason::Absent,
         ),
-        ("alone", Txn::new().put(path("/x"), ""), 0, Reason::Absent),
-        ("alone: create", Txn::new().create(path("/a"), "", new), 0, Reason::Exists),
-        ("alone: delete", Txn::new().delete(path("/a")), 0, Reason::HasChildren),
+        ("put as the only operation", Txn::new().put(path("/x"), ""), 0, Reason::Absent),
+        ("create as the only operation", Txn::new().create(path("/a"), "", new), 0, Reason::Exists),
+        ("delete as the only operation", Txn::new().delete(path("/a")), 0, Reason::HasChildren),
     ];
     for (case, txn, index, reason) in rows {
         let expected = TxnOutcome::Conflict(Conflict { index, reason });
@@ -160,13 +160,13 @@ pub(super) async fn the_root_exists_and_cannot_be_deleted(stage: &Stage<'_>) {
     assert!(actor.read("/").await.is_some());
 }
 
-/// Counts up by compare-and-set until its own share is done, and returns how often it lost.
+/// Increments the counter `share` times by compare-and-set and returns the number of conflicts.
 async fn count_up(actor: &Actor<'_>, share: u32) -> u32 {
     let mut lost = 0;
     let mut done = 0;
     while done < share {
         let node = actor.node("/counter").await;
-        breathe().await;
+        yield_once().await;
         let count: u32 = std::str::from_utf8(&node.data).expect("digits").parse().expect("a count");
         let txn = Txn::new().put_if(node.path, node.stat.version, (count + 1).to_string());
         match actor.outcome(txn).await {
@@ -193,17 +193,19 @@ pub(super) async fn concurrent_compare_and_sets_lose_no_update(stage: &Stage<'_>
     let node = a.node("/counter").await;
     assert_eq!(node.data, (3 * SHARE).to_string());
     assert_eq!(node.stat.version, Version(3 * SHARE), "each success is one write");
-    assert!(a_lost + b_lost + c_lost > 0, "they met at least once");
+    assert!(a_lost + b_lost + c_lost > 0, "at least one compare-and-set conflicted");
 }
 
-pub(super) async fn of_two_that_create_the_same_node_one_wins(stage: &Stage<'_>) {
+pub(super) async fn one_of_two_concurrent_creations_of_a_node_wins(stage: &Stage<'_>) {
     let (a, b) = (stage.actor().await, stage.actor().await);
     for round in 0..20 {
         let at = path(&format!("/leader-{round}"));
-        let stand = || Txn::new().create(at.clone(), "", Lifetime::Ephemeral);
-        let both = join(a.center.commit(stand()), b.center.commit(stand()));
-        let (by_a, by_b) = stage.within("both are answered", both).await;
-        let won = [by_a, by_b].map(|outcome| outcome.expect("an outcome").is_committed());
+        let elect = || Txn::new().create(at.clone(), "", Lifetime::Ephemeral);
+        let both = join(a.center.commit(elect()), b.center.commit(elect()));
+        let (by_a, by_b) = stage.within("both transactions are answered", both).await;
+        let won = [by_a, by_b].map(|outcome| {
+            outcome.expect("both transactions are answered with an outcome").is_committed()
+        });
         assert!(won[0] != won[1], "round {round}: {won:?}");
     }
 }

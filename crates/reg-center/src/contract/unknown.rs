@@ -1,4 +1,5 @@
-//! Guarantees 2 and 3 under faults: an unknown outcome is told as such, and is all or nothing.
+//! Guarantees 2 and 3 under faults: an unknown outcome is reported as unknown, and the transaction
+//! is atomic.
 
 use futures_util::FutureExt;
 use futures_util::future::join;
@@ -14,18 +15,18 @@ fn pair(name: &str) -> Txn {
     )
 }
 
-/// Returns whether both nodes of [`pair`] are there; fails if only one is.
+/// Returns true if both nodes of [`pair`] exist. Panics if only one exists.
 async fn happened(actor: &Actor<'_>, name: &str) -> bool {
     actor.sync().await;
     let first = actor.read(&format!("/{name}/first")).await.is_some();
     let second = actor.read(&format!("/{name}/second")).await.is_some();
-    // It may be executed between the two reads; then all of it is there.
+    // The transaction may be executed between the two reads; then both nodes exist.
     let first = first || second && actor.read(&format!("/{name}/first")).await.is_some();
     assert_eq!(first, second, "{name}: all or nothing");
     first
 }
 
-async fn is_usable(actor: &Actor<'_>, name: &str) {
+async fn assert_usable(actor: &Actor<'_>, name: &str) {
     let barrier = path(&format!("/{name}-barrier"));
     actor.commit(Txn::new().create(barrier, "", Lifetime::Persistent)).await;
 }
@@ -37,14 +38,15 @@ pub(super) async fn a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome
     let mut changes = writer.center.session_feed();
     writer.await_connected(&mut changes).await;
     for round in ["one", "two"] {
-        // With its parents there the transaction takes no more than one request, whose reply is the one that is lost.
+        // If its parents exist, the transaction is a single request, and the held reply is the
+        // reply to it.
         writer
             .commit(Txn::new().create(path(&format!("/{round}")), "", Lifetime::Persistent))
             .await;
         writer.faults.hold_replies().await;
         let write = writer.center.commit(pair(round));
         let executed_then_cut = async {
-            observer.see(&format!("/{round}/second")).await;
+            observer.await_node(&format!("/{round}/second")).await;
             writer.faults.reset().await;
         };
         let (outcome, ()) = stage.within("the write ends", join(write, executed_then_cut)).await;
@@ -52,11 +54,11 @@ pub(super) async fn a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome
         writer.await_suspended(&mut changes).await;
         writer.await_connected(&mut changes).await;
         assert!(happened(&writer, round).await);
-        is_usable(&writer, round).await;
+        assert_usable(&writer, round).await;
     }
 }
 
-pub(super) async fn what_is_told_of_a_lost_request_is_true(stage: &Stage<'_>) {
+pub(super) async fn the_error_of_a_lost_request_is_correct(stage: &Stage<'_>) {
     let writer = stage.actor().await;
     let mut changes = writer.center.session_feed();
     writer.await_connected(&mut changes).await;
@@ -65,17 +67,19 @@ pub(super) async fn what_is_told_of_a_lost_request_is_true(stage: &Stage<'_>) {
     let (outcome, ()) = stage.within("the write ends", both).await;
     writer.await_suspended(&mut changes).await;
     writer.await_connected(&mut changes).await;
-    // After a later write of the same session the outcome no longer changes.
-    is_usable(&writer, "a").await;
+    // After an answered write of the same session the outcome is final.
+    assert_usable(&writer, "a").await;
     let found = happened(&writer, "a").await;
     match outcome {
-        // It left so late that nothing was in its way any more.
+        // The request left after the connection was restored.
         Ok(outcome) => assert!(found && outcome.is_committed(), "{outcome:?}"),
-        Err(Error::Unavailable { .. }) => assert!(!found, "what was unavailable is not executed"),
+        Err(Error::Unavailable { .. }) => {
+            assert!(!found, "a commit that failed as unavailable is never executed")
+        }
         Err(error) => assert!(error.is_unknown(), "{error:?}"),
     }
-    is_usable(&writer, "b").await;
-    assert_eq!(happened(&writer, "a").await, found, "nothing happens later");
+    assert_usable(&writer, "b").await;
+    assert_eq!(happened(&writer, "a").await, found, "the outcome does not change later");
 }
 
 pub(super) async fn a_lost_request_is_never_executed_in_a_later_session(stage: &Stage<'_>) {
@@ -86,25 +90,25 @@ pub(super) async fn a_lost_request_is_never_executed_in_a_later_session(stage: &
     let write = writer.center.commit(pair("a"));
     let (outcome, _) =
         stage.within("the write ends", join(write, writer.renew(&mut changes))).await;
-    let error = outcome.expect_err("nobody answered");
+    let error = outcome.expect_err("no reply arrived");
     assert!(error.is_retryable() || error.is_session_lost(), "{error:?}");
-    is_usable(&writer, "a").await;
+    assert_usable(&writer, "a").await;
     assert!(!happened(&observer, "a").await);
 }
 
-pub(super) async fn a_dropped_commit_happens_all_the_same(stage: &Stage<'_>) {
+pub(super) async fn a_dropped_commit_still_happens(stage: &Stage<'_>) {
     let (writer, observer) = (stage.actor().await, stage.actor().await);
     for round in 0..20 {
         let name = format!("round-{round}");
         let polled_once = writer.center.commit(pair(&name)).now_or_never();
         drop(polled_once);
-        observer.see(&format!("/{name}/second")).await;
+        observer.await_node(&format!("/{name}/second")).await;
         assert!(happened(&observer, &name).await);
-        is_usable(&writer, &name).await;
+        assert_usable(&writer, &name).await;
     }
 }
 
-pub(super) async fn a_dropped_commit_is_whole_even_if_the_connection_breaks(stage: &Stage<'_>) {
+pub(super) async fn a_dropped_commit_is_atomic_even_if_the_connection_breaks(stage: &Stage<'_>) {
     let writer = stage.actor().await;
     let mut changes = writer.center.session_feed();
     writer.await_connected(&mut changes).await;
@@ -112,8 +116,8 @@ pub(super) async fn a_dropped_commit_is_whole_even_if_the_connection_breaks(stag
         let name = format!("round-{round}");
         drop(writer.center.commit(pair(&name)).now_or_never());
         writer.flap(&mut changes).await;
-        is_usable(&writer, &name).await;
-        // Nobody knows whether it happens, or when; but never by halves.
+        assert_usable(&writer, &name).await;
+        // The commit may happen at any time or never, but it is atomic.
         happened(&writer, &name).await;
     }
 }

@@ -21,12 +21,12 @@ pub(super) async fn each_write_raises_the_version_by_one_and_takes_a_greater_rev
         assert!(stat.modified > last.modified, "{stat:?} after {last:?}");
         last = stat;
     }
-    // A write elsewhere is later than all of them, too.
+    // A write to another node has a later revision than all of them, too.
     a.commit(Txn::new().create(path("/m"), "", Lifetime::Persistent)).await;
     assert!(a.node("/m").await.stat.created > last.modified);
 }
 
-pub(super) async fn what_a_commit_tells_is_what_a_read_shows(stage: &Stage<'_>) {
+pub(super) async fn a_commit_returns_the_stats_that_a_read_shows(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let rows = [
         ("create", Txn::new().create(path("/a"), "", Lifetime::Persistent)),
@@ -41,25 +41,25 @@ pub(super) async fn what_a_commit_tells_is_what_a_read_shows(stage: &Stage<'_>) 
         let ops = txn.ops().to_vec();
         let committed = actor.commit(txn).await;
         assert_eq!(committed.stats.len(), ops.len(), "{case}");
-        for (op, told) in ops.iter().zip(&committed.stats) {
+        for (op, returned) in ops.iter().zip(&committed.stats) {
             let node = actor.read(op.path().as_str()).await;
-            if let Some(told) = told {
-                assert_eq!(Some(*told), node.map(|node| node.stat), "{case}: {op}");
+            if let Some(returned) = returned {
+                assert_eq!(Some(*returned), node.map(|node| node.stat), "{case}: {op}");
                 assert_eq!(
-                    committed.revision.unwrap_or(told.modified),
-                    told.modified,
+                    committed.revision.unwrap_or(returned.modified),
+                    returned.modified,
                     "{case}: {op}"
                 );
             }
         }
         if let Some(put) = ops.iter().position(|op| op.name() == "put") {
-            assert!(committed.stats[put].is_some(), "{case}: a put is told of");
-            assert!(committed.revision.is_some(), "{case}: its revision, too");
+            assert!(committed.stats[put].is_some(), "{case}: a put has a stat");
+            assert!(committed.revision.is_some(), "{case}: a put has a revision");
         }
     }
 }
 
-pub(super) async fn a_node_created_again_starts_at_version_zero_with_another_creation(
+pub(super) async fn a_recreated_node_starts_at_version_zero_with_a_new_creation_revision(
     stage: &Stage<'_>,
 ) {
     let actor = stage.actor().await;
@@ -74,31 +74,37 @@ pub(super) async fn a_node_created_again_starts_at_version_zero_with_another_cre
     assert!(new.created > old.modified && new.modified == new.created, "{new:?} after {old:?}");
 }
 
-/// The trap that the version check of a recreated node is: it cannot tell the lives of a node apart, so that a
-/// guard must be a node that is never created twice.
-pub(super) async fn a_version_does_not_tell_two_lives_of_a_node_apart(stage: &Stage<'_>) {
+/// Documents a trap: a recreated node has the same version as before, so a version check passes
+/// wrongly. A guard must check a node that is never created twice.
+pub(super) async fn a_version_check_cannot_detect_that_a_node_was_recreated(stage: &Stage<'_>) {
     let (old, new) = (stage.actor().await, stage.actor().await);
-    let stand = |name: &'static str| Txn::new().create(path("/leader"), name, Lifetime::Ephemeral);
-    old.commit(stand("old")).await;
+    let elect = |name: &'static str| Txn::new().create(path("/leader"), name, Lifetime::Ephemeral);
+    old.commit(elect("old")).await;
     let seen = old.node("/leader").await.stat;
     new.commit(Txn::new().delete(path("/leader"))).await;
-    new.commit(stand("new")).await;
+    new.commit(elect("new")).await;
     let by_version = Txn::new().check_version(path("/leader"), seen.version).create(
         path("/by-version"),
         "",
         Lifetime::Persistent,
     );
-    assert!(old.outcome(by_version).await.is_committed(), "the trap");
+    assert!(
+        old.outcome(by_version).await.is_committed(),
+        "the check passes although the node was recreated"
+    );
 
-    let mine = Txn::new().create(path("/terms/old-1"), "", Lifetime::Ephemeral);
-    old.commit(mine).await;
+    let term = Txn::new().create(path("/terms/old-1"), "", Lifetime::Ephemeral);
+    old.commit(term).await;
     new.commit(Txn::new().delete(path("/terms/old-1"))).await;
     let by_own_node = Txn::new().check_exists(path("/terms/old-1")).create(
         path("/by-own-node"),
         "",
         Lifetime::Persistent,
     );
-    assert!(!old.outcome(by_own_node).await.is_committed(), "a node of one's own does fence");
+    assert!(
+        !old.outcome(by_own_node).await.is_committed(),
+        "a check of a node with a unique name fences"
+    );
 }
 
 pub(super) async fn all_nodes_of_a_transaction_share_one_revision(stage: &Stage<'_>) {

@@ -1,7 +1,8 @@
-//! The registry as a synchronous, deterministic state machine: no threads, no randomness, and the time that its owner sets.
+//! The registry as a synchronous, deterministic state machine.
 //!
-//! [`Model`] is what the in-memory registry runs behind its lock and what a simulation drives directly. Two models
-//! that are fed the same calls are equal.
+//! It has no threads and no randomness, and its owner sets the time. The in-memory registry runs a
+//! [`Model`] behind its lock; a simulation drives one directly. Two models that get the same calls
+//! are equal.
 
 mod tree;
 
@@ -72,8 +73,10 @@ impl Model {
         }
     }
 
-    /// Sets the clock of the registry, which stands still until it is set again: later writes carry this time
-    /// ([`Stat::modified_at`]). `None`, as at the beginning, is a registry without a clock.
+    /// Sets the clock of the registry, which stands still until it is set again. Later writes carry
+    /// this time ([`Stat::modified_at`]).
+    ///
+    /// `None`, the initial value, is a registry without a clock.
     pub fn set_clock(&mut self, now: Option<SystemTime>) {
         self.clock = now;
     }
@@ -92,13 +95,13 @@ impl Model {
         session
     }
 
-    /// Returns true until the session has ended.
+    /// Returns true if the session is open.
     #[must_use]
     pub fn is_live(&self, session: SessionId) -> bool {
         self.sessions.contains(&session)
     }
 
-    /// Ends a session, closed or expired: its ephemeral nodes are deleted at one revision.
+    /// Ends a session, closed or expired. Its ephemeral nodes are deleted at one revision.
     pub fn end_session(&mut self, session: SessionId) -> Vec<Change> {
         if !self.sessions.remove(&session) {
             return Vec::new();
@@ -141,17 +144,19 @@ impl Model {
         scope.parts().flat_map(|part| self.subtree(part))
     }
 
-    /// Returns the nodes of a scope as a feed of it begins: between [`Change::Init`] and [`Change::Ready`].
+    /// Returns the snapshot of a scope as a feed delivers it, from [`Change::Init`] to
+    /// [`Change::Ready`].
     pub fn snapshot(&self, scope: &Scope) -> Vec<Change> {
         let entries = self.within(scope).cloned().map(Change::Entry);
         iter::once(Change::Init).chain(entries).chain([Change::Ready]).collect()
     }
 
-    /// Executes a transaction of a session and returns what a watcher of everything would see.
+    /// Executes a transaction of a session and returns the changes that a feed of the root would
+    /// deliver.
     ///
     /// # Errors
-    /// [`Error::SessionLost`] if the session has ended, [`Error::Refused`] for a deletion of the root; nothing was
-    /// changed then.
+    /// [`Error::SessionLost`] if the session has ended, [`Error::Refused`] for a deletion of the
+    /// root. An error changes nothing.
     pub fn commit(&mut self, session: SessionId, ops: &[Op]) -> Result<(TxnOutcome, Vec<Change>)> {
         if !self.is_live(session) {
             return Err(Error::SessionLost { session });
@@ -183,7 +188,8 @@ impl Model {
     }
 }
 
-/// A transaction in progress: writes go to the tree at once and are remembered for taking them back.
+/// A transaction in progress: writes go to the tree at once, and a log of former states permits a
+/// rollback.
 struct Attempt<'a> {
     tree: &'a mut Tree,
     session: SessionId,
@@ -295,7 +301,7 @@ impl Attempt<'_> {
 
     /// Returns the net effect, one change per node, in the order of the last write.
     fn changes(self) -> Vec<Change> {
-        // Collecting from the end keeps what was there before the first write of each node.
+        // Collecting from the end keeps the state before the first write of each node.
         let first: BTreeMap<_, _> =
             self.before.iter().rev().map(|(path, old)| (path, old.is_some())).collect();
         let mut seen = BTreeSet::new();
@@ -331,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failed_expectation_changes_nothing_and_is_named() {
+    fn a_conflict_names_the_failed_expectation_and_changes_nothing() {
         let mut model = Model::new();
         let session = model.open_session();
         let setup = Txn::new()
@@ -379,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn a_node_created_again_starts_at_version_zero_with_a_new_creation() {
+    fn a_recreated_node_starts_at_version_zero_with_a_new_creation_revision() {
         let mut model = Model::new();
         let session = model.open_session();
         for txn in [
@@ -398,7 +404,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_created_and_deleted_in_one_transaction_was_never_there() {
+    fn creation_and_deletion_in_one_transaction_cause_no_change() {
         let mut model = Model::new();
         let session = model.open_session();
         let txn = Txn::new().create(path("/a"), "", Lifetime::Persistent).delete(path("/a"));
@@ -408,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dead_session_cannot_write() {
+    fn an_ended_session_cannot_write() {
         let mut model = Model::new();
         let session = model.open_session();
         model.end_session(session);
@@ -417,18 +423,18 @@ mod tests {
     }
 
     #[test]
-    fn all_ephemeral_nodes_of_a_session_go_at_one_revision() {
+    fn all_ephemeral_nodes_of_a_session_are_deleted_at_one_revision() {
         let mut model = Model::new();
-        let (dying, staying) = (model.open_session(), model.open_session());
+        let (ending, open) = (model.open_session(), model.open_session());
         let create = |name: &str| Txn::new().create(path(name), "", Lifetime::Ephemeral);
-        for (session, name) in [(dying, "/a"), (dying, "/b"), (staying, "/c")] {
+        for (session, name) in [(ending, "/a"), (ending, "/b"), (open, "/c")] {
             model.commit(session, create(name).ops()).unwrap();
         }
-        let changes = model.end_session(dying);
+        let changes = model.end_session(ending);
         let revision = Some(Revision(4));
         let gone = |name: &str| Change::Gone { path: path(name), revision };
         assert_eq!(changes, [gone("/a"), gone("/b")]);
         assert_eq!(model.children(&NodePath::root()).unwrap(), ["c"]);
-        assert!(model.end_session(dying).is_empty(), "it ends once");
+        assert!(model.end_session(ending).is_empty(), "a session ends once");
     }
 }

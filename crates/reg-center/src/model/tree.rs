@@ -1,11 +1,11 @@
-//! The nodes of a registry, ordered by path so that a subtree is a range.
+//! The nodes of a registry.
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
 use crate::{Node, NodePath, SessionId};
 
-/// All nodes of a registry.
+/// All nodes of a registry, ordered by path so that a subtree is a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tree {
     nodes: BTreeMap<NodePath, Node>,
@@ -16,7 +16,7 @@ impl Tree {
         self.nodes.get(path)
     }
 
-    /// Stores a node and returns what was there.
+    /// Stores a node and returns the former one.
     pub(super) fn insert(&mut self, node: Node) -> Option<Node> {
         self.nodes.insert(node.path.clone(), node)
     }
@@ -25,8 +25,10 @@ impl Tree {
         self.nodes.remove(path)
     }
 
-    /// Returns `root` and everything below it. Names that continue root's own (`/a-b` beside `/a`) lie between a
-    /// node and its descendants in text order, so they are filtered out.
+    /// Returns `root` and all nodes below it.
+    ///
+    /// Paths that share the text of the root (`/a-b` beside `/a`) sort between a node and its
+    /// descendants, so they are filtered out.
     pub(super) fn within<'a>(&'a self, root: &'a NodePath) -> impl Iterator<Item = &'a Node> {
         self.nodes
             .range((Bound::Included(root), Bound::Unbounded))
@@ -57,7 +59,7 @@ mod tests {
     use crate::{Revision, Stat, Version};
 
     #[test]
-    fn a_subtree_holds_no_namesakes_and_children_no_grandchildren() {
+    fn a_subtree_excludes_paths_with_the_same_prefix_and_children_exclude_grandchildren() {
         let mut tree = Tree::default();
         let stat = Stat {
             version: Version(0),

@@ -1,5 +1,5 @@
-//! What the scenarios must find: the two mistakes that such parts are prone to, each between a look and what follows
-//! from it.
+//! Deliberately broken channels that the scenarios must detect. Each has a race between a check and
+//! the step that depends on it.
 
 use std::sync::Arc;
 use std::task::{Poll, Waker};
@@ -34,7 +34,7 @@ impl LateSender {
 }
 
 impl LateFeed {
-    /// Looks, and leaves its waker afterwards: what is sent in between wakes nobody.
+    /// Checks the slot before it registers its waker: a value sent in between wakes no task.
     pub(crate) async fn next(&self) -> u32 {
         std::future::poll_fn(|cx| {
             let value = self.0.lock().value.take();
@@ -64,7 +64,8 @@ impl LateHub {
         self.subscribers.lock().iter().for_each(|queue| queue.lock().push(change));
     }
 
-    /// Reads the state, and is added afterwards: what is published in between is told to nobody.
+    /// Reads the state before it adds the subscriber: the new subscriber misses a change published
+    /// in between.
     pub(crate) fn subscribe(&self) -> (Option<u32>, Queue) {
         let last = *self.last.lock();
         let queue = Queue::default();

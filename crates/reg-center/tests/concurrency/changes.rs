@@ -1,4 +1,4 @@
-//! Changes of a few nodes, and what a reader makes of them.
+//! Changes of a few nodes, and a reader that applies them.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ fn node(name: &str, version: u32) -> Node {
     Node { path: path(name), data: Bytes::new(), stat }
 }
 
-/// What a reader knows: each node's version. It asserts the order of the feed as it goes.
+/// A reader's copy: the version of each node. It asserts the order of the feed.
 #[derive(Debug, Default)]
 pub(crate) struct Reader {
     known: BTreeMap<String, u32>,
@@ -47,7 +47,7 @@ impl Reader {
         match change {
             Change::Init => self.snapshot = Some(BTreeMap::new()),
             Change::Entry(node) => {
-                let snapshot = self.snapshot.as_mut().expect("an entry follows Init");
+                let snapshot = self.snapshot.as_mut().expect("an Entry follows Init");
                 snapshot.insert(node.path.to_string(), node.stat.version.0);
             }
             Change::Ready => self.known = self.snapshot.take().expect("Ready follows Init"),

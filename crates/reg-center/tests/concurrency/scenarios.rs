@@ -1,4 +1,4 @@
-//! What several threads do at once. Each function is one run; the scheduler decides in which order it goes on.
+//! Scenarios of several threads. Each function is one run; the scheduler chooses the interleaving.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use crate::changes::{Reader, entry, gone, put};
 use crate::feed::{Change, Feed, channel};
 use crate::session::{SessionChange, SessionFeed, SessionHub};
 
-/// Reads until the end.
+/// Reads until the feed ends.
 fn read_all(mut feed: Feed) -> Reader {
     let mut reader = Reader::default();
     while let Some(change) = block_on(feed.next()) {
@@ -85,45 +85,46 @@ fn connected(session: i64) -> SessionChange {
     SessionChange::Connected { session: SessionId(session), timeout: Duration::from_secs(1) }
 }
 
-const N_TOLD: usize = 4;
+const N_CHANGES: usize = 4;
 
-fn told() -> [SessionChange; N_TOLD] {
+fn changes() -> [SessionChange; N_CHANGES] {
     [connected(1), lost(1), connected(2), SessionChange::Closed]
 }
 
-/// A subscriber is told a whole end of what happens: from the state at its subscription on.
-fn assert_told_the_rest(mut feed: SessionFeed) {
-    let mut heard = Vec::new();
+/// Asserts that a subscriber gets a suffix of the published changes, from the state at its
+/// subscription on.
+fn assert_gets_a_suffix(mut feed: SessionFeed) {
+    let mut received = Vec::new();
     while let Some(change) = block_on(feed.next()) {
-        heard.push(change);
+        received.push(change);
     }
-    assert!(!heard.is_empty() && told().ends_with(&heard), "{heard:?}");
+    assert!(!received.is_empty() && changes().ends_with(&received), "{received:?}");
 }
 
-pub(crate) fn hub_tells_a_subscriber() {
+pub(crate) fn hub_delivers_to_a_subscriber() {
     let hub = Arc::new(SessionHub::new());
     let publisher = Arc::clone(&hub);
     let publisher =
-        thread::spawn(move || told().into_iter().for_each(|change| publisher.publish(change)));
-    assert_told_the_rest(hub.subscribe());
+        thread::spawn(move || changes().into_iter().for_each(|change| publisher.publish(change)));
+    assert_gets_a_suffix(hub.subscribe());
     publisher.join().expect("the publisher ends");
     assert_eq!(hub.current(), Some(SessionChange::Closed));
 }
 
-pub(crate) fn hub_tells_all() {
+pub(crate) fn hub_delivers_to_all() {
     let hub = Arc::new(SessionHub::new());
     let subscribers = [0, 1].map(|_| {
         let hub = Arc::clone(&hub);
-        thread::spawn(move || assert_told_the_rest(hub.subscribe()))
+        thread::spawn(move || assert_gets_a_suffix(hub.subscribe()))
     });
     drop(hub.subscribe());
-    told().into_iter().for_each(|change| hub.publish(change));
+    changes().into_iter().for_each(|change| hub.publish(change));
     for subscriber in subscribers {
         subscriber.join().expect("the subscriber ends");
     }
 }
 
-/// As [`feed_is_read_to_its_end`], with a channel that forgets to wake.
+/// As [`feed_is_read_to_its_end`], with a channel that misses a wake-up.
 pub(crate) fn late_waker() {
     let (sender, feed) = late_channel();
     let writer = thread::spawn(move || sender.send(7));
@@ -131,7 +132,8 @@ pub(crate) fn late_waker() {
     writer.join().expect("the writer ends");
 }
 
-/// As [`hub_tells_a_subscriber`], with a hub that reads its state before it adds the subscriber.
+/// As [`hub_delivers_to_a_subscriber`], with a hub that reads its state before it adds the
+/// subscriber.
 pub(crate) fn late_subscriber() {
     let hub = Arc::new(LateHub::default());
     let publisher = Arc::clone(&hub);
@@ -139,6 +141,6 @@ pub(crate) fn late_subscriber() {
         thread::spawn(move || [1, 2].into_iter().for_each(|change| publisher.publish(change)));
     let (first, feed) = hub.subscribe();
     publisher.join().expect("the publisher ends");
-    let heard: Vec<_> = first.into_iter().chain(feed.lock().iter().copied()).collect();
-    assert!([1, 2].ends_with(&heard) && !heard.is_empty(), "{heard:?}");
+    let received: Vec<_> = first.into_iter().chain(feed.lock().iter().copied()).collect();
+    assert!([1, 2].ends_with(&received) && !received.is_empty(), "{received:?}");
 }

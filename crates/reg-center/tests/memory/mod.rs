@@ -1,4 +1,4 @@
-//! The in-memory registry as the suite sees it.
+//! Harness of the in-memory registry for the contract suite.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -42,14 +42,15 @@ impl Harness for MemoryHarness {
     }
 }
 
-/// What the lease is while the connection is down. The registry has no clock, so a session lives until it is told.
+/// Lease while the connection is down. The registry has no clock, so a session lives until a test
+/// ends it.
 const LEASE: Duration = Duration::from_secs(1);
 
 struct MemoryFaults(Arc<MemoryCenter>);
 
 #[async_trait]
 impl Faults for MemoryFaults {
-    /// Nothing is slow in memory: what a slow connection delays is withheld here until it is healed.
+    /// Nothing is slow in memory. Instead this withholds the changes of feeds until `heal`.
     async fn slow_down(&self) {
         self.0.hold_feeds();
     }

@@ -1,6 +1,8 @@
-//! Draws sequences: what a client could do next, given what the registry must hold.
+//! Generator of sequences: random next steps of a client, given the expected content of the
+//! registry.
 //!
-//! The tests of backends use this file, too, so that all registries are given the same.
+//! The tests of other backends include this file, too, so that all registries get the same
+//! sequences.
 
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -8,7 +10,8 @@ use proptest_state_machine::ReferenceStateMachine;
 use reg_center::contract::{CLIENTS, Reference, Step};
 use reg_center::{Expect, Lifetime, NodePath, Op, Version};
 
-/// Few enough to meet again; with namesakes (`/a-b`, `/ab`), depth, and parents that come later than their children.
+/// Few enough that steps often meet the same node. The paths have common prefixes (`/a-b`, `/ab`),
+/// depth, and parents that are created after their children.
 const PATHS: [&str; 13] = [
     "/a",
     "/a/b",
@@ -25,7 +28,7 @@ const PATHS: [&str; 13] = [
     "/作业/0",
 ];
 
-/// The reference as a machine that proptest drives.
+/// The reference as a state machine that proptest drives.
 #[derive(Debug)]
 pub(crate) struct Machine;
 
@@ -60,12 +63,12 @@ impl ReferenceStateMachine for Machine {
 
 fn commit(state: &Reference) -> impl Strategy<Value = Step> + use<> {
     let some = |n_ops| proptest::collection::vec(op(state), n_ops);
-    // A long transaction mostly conflicts somewhere.
+    // Long transactions are rare, because most of them conflict.
     let ops = prop_oneof![1 => some(0..=0), 12 => some(1..=1), 8 => some(2..=2), 6 => some(3..=5)];
     (0..CLIENTS, ops).prop_map(|(client, ops)| Step::Commit { client, ops })
 }
 
-/// Most often a node that exists, because most operations conflict without one; seldom the root.
+/// Returns mostly an existing node, because most operations conflict without one. The root is rare.
 fn path(state: &Reference) -> impl Strategy<Value = NodePath> + use<> {
     let existing = state.subtree("/").map(|(path, _)| path).filter(|path| *path != "/");
     let mut existing: Vec<_> = existing.map(str::to_owned).collect();
@@ -83,7 +86,7 @@ fn new_path() -> impl Strategy<Value = NodePath> {
     select(&PATHS[..]).prop_map(node_path)
 }
 
-/// A node and a version that it mostly has.
+/// A node, and a version that it has in most cases.
 fn path_and_version(state: &Reference) -> impl Strategy<Value = (NodePath, Version)> + use<> {
     let state = state.clone();
     (path(&state), any::<prop::sample::Index>()).prop_map(move |(path, choice)| {
@@ -121,7 +124,8 @@ fn op(state: &Reference) -> impl Strategy<Value = Op> + use<> {
         6 => put.prop_map(|((path, expect), data)| Op::Put { path, data: data.into(), expect }),
         3 => expect.clone().prop_map(|(path, expect)| Op::Delete { path, expect }),
         1 => expect.prop_map(|(path, expect)| Op::Check { path, expect }),
-        // Not of the root, whose absence ZooKeeper refuses to check instead of telling that it exists.
+        // The root is excluded: ZooKeeper rejects a check of its absence instead of reporting that
+        // it exists.
         1 => path(state).prop_filter_map("the root", |path| {
             (!path.is_root()).then_some(Op::CheckAbsent { path })
         }),

@@ -1,16 +1,10 @@
-//! Equal blocks in the order of the list.
+//! Even allocation in the order of the list.
 
 use super::{ShardingStrategy, StrategyInput};
 use crate::{Assignment, InstanceId};
 
-/// `AVG_ALLOCATION`, the default: equal blocks of consecutive items in the order of the list; what
-/// does not divide goes, one item each, to the first instances.
-///
-/// ```text
-/// 3 instances, 11 items:   1st 0 1 2  9     2nd 3 4 5  10     3rd 6 7 8
-/// ```
-///
-/// Depends on the order of the instances. No instances: nobody owns anything.
+/// `AVG_ALLOCATION`, the default: equal blocks of consecutive items in the order of the list. The
+/// remaining items go, one each, to the first instances.
 ///
 /// # Examples
 ///
@@ -38,12 +32,13 @@ impl ShardingStrategy for AverageAllocation {
     }
 
     fn assign(&self, input: &StrategyInput<'_>) -> Assignment {
-        deal_evenly(&input.instances.iter().collect::<Vec<_>>(), input.total_count)
+        allocate_evenly(&input.instances.iter().collect::<Vec<_>>(), input.total_count)
     }
 }
 
-/// Deals `total` items to the instances in this order: equal blocks, then the rest one by one.
-pub(super) fn deal_evenly(instances: &[&InstanceId], total: u32) -> Assignment {
+/// Allocates `total` items to the instances in this order: equal blocks, then the remaining items
+/// one by one.
+pub(super) fn allocate_evenly(instances: &[&InstanceId], total: u32) -> Assignment {
     let count = u32::try_from(instances.len()).expect("instances fit in memory, so in 32 bits");
     let Some(share) = total.checked_div(count) else { return Assignment::unassigned(total) };
     let blocks = (0..count).flat_map(|position| std::iter::repeat_n(position, share as usize));
@@ -57,18 +52,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn items_are_dealt_in_blocks_and_the_rest_to_the_first() {
+    fn blocks_are_equal_and_remaining_items_go_to_the_first_instances() {
         let cases = [
             ("no items", "cba", ""),
             ("fewer items than instances", "cba", "cb"),
-            ("one each", "cba", "cba"),
-            ("one left over", "cba", "cbac"),
-            ("two left over", "cba", "cccbbbaaacb"),
-            ("nothing left over", "cba", "cccbbbaaa"),
+            ("one item each", "cba", "cba"),
+            ("one remaining item", "cba", "cbac"),
+            ("two remaining items", "cba", "cccbbbaaacb"),
+            ("no remaining item", "cba", "cccbbbaaa"),
             ("one instance", "a", "aaaaa"),
-            ("the order of the list counts", "abc", "abca"),
-            ("nobody there", "", "---"),
-            ("nobody there and nothing to do", "", ""),
+            ("another order of the list", "abc", "abca"),
+            ("no instances", "", "---"),
+            ("no instances and no items", "", ""),
         ];
         for (case, instances, expected) in cases {
             check(&AverageAllocation, case, ("any", instances, 0), expected);

@@ -1,4 +1,4 @@
-//! As few changes as a balanced assignment allows.
+//! Minimal movement under balance.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,27 +7,27 @@ use super::{ShardingStrategy, StrategyInput};
 use crate::instance::descending;
 use crate::{Assignment, InstanceId};
 
-/// `MINIMAL_MOVEMENT`, not known to ElasticJob: balanced to ±1, and changes the owners of as few
-/// items as any balanced assignment can.
+/// `MINIMAL_MOVEMENT`, not part of ElasticJob: balanced to ±1, with the fewest changes of owners
+/// that any balanced assignment needs.
 ///
-/// 1. Every instance gets a quota: total / instances, rounded down, and one more for as many as the
-///    division leaves over. Those are the instances that hold the most now; among equals, the first
-///    in [descending order](crate::sort_descending).
-/// 2. An instance keeps the lowest items it has, up to its quota.
-/// 3. The other items (of instances that left, beyond a quota, new) go in ascending order to the
-///    instances with room left, in descending order of the instances.
+/// 1. Every instance gets a quota: total / instances, rounded down. The instances with the most
+///    items get one more, as many of them as there are remaining items. Ties go to the first
+///    instance in [descending order](crate::sort_descending).
+/// 2. An instance keeps its lowest items, up to its quota.
+/// 3. All other items (of instances that left, beyond a quota, new) go to the instances with free
+///    quota. Items are taken in ascending order, instances in descending order.
 ///
 /// ```text
 /// before   c 0 1 2    b 3 4 5        a 6 7 8
 /// c left              b 0 1 3 4 5    a 2 6 7 8     three moves; AVG_ALLOCATION makes six
 /// ```
 ///
-/// Does not depend on the order of the instances, only on who they are, on the total count and on
-/// the previous assignment. Without a previous assignment all items are new. No instances: nobody
-/// owns anything.
+/// The result does not depend on the order of the instances, only on the set of instances, the
+/// total count and the previous assignment. Without a previous assignment all items are new.
+/// Without instances, no item has an owner.
 ///
-/// The strategy is not known to Java instances: a job that shares its registry with them should use
-/// one they know.
+/// Java instances do not know this strategy: a job with Java instances should use a strategy of
+/// ElasticJob.
 ///
 /// # Examples
 ///
@@ -39,7 +39,8 @@ use crate::{Assignment, InstanceId};
 ///
 /// let instances = ["b".into(), "a".into()];
 /// let input = StrategyInput::new("report", &instances, 9).with_previous(&previous);
-/// assert_eq!(MinimalMovement.assign(&input).moves_from(&previous).len(), 3, "those of c");
+/// let moves = MinimalMovement.assign(&input).moves_from(&previous);
+/// assert_eq!(moves.len(), 3, "only the items of c move");
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MinimalMovement;
@@ -50,28 +51,29 @@ impl ShardingStrategy for MinimalMovement {
     }
 
     fn assign(&self, input: &StrategyInput<'_>) -> Assignment {
-        let members = members(input.instances);
-        let mut owner_of = surviving_owners(input, &members);
-        let mut room = quotas(input.total_count, &held(&owner_of, members.len()));
-        keep_up_to(&mut room, &mut owner_of);
-        hand_out(&room, &mut owner_of);
-        Assignment::from_positions(&members, owner_of.into_iter())
+        let instances = distinct_descending(input.instances);
+        let mut owner_of = surviving_owners(input, &instances);
+        let mut free = quotas(input.total_count, &item_counts(&owner_of, instances.len()));
+        keep_up_to_quota(&mut free, &mut owner_of);
+        assign_unowned(&free, &mut owner_of);
+        Assignment::from_positions(&instances, owner_of.into_iter())
     }
 }
 
-/// Every instance once, descending.
-fn members(instances: &[InstanceId]) -> Vec<&InstanceId> {
-    let mut members: Vec<_> = instances.iter().collect();
-    members.sort_unstable_by(|left, right| descending(left, right));
-    members.dedup();
-    members
+/// Returns every instance once, in descending order.
+fn distinct_descending(instances: &[InstanceId]) -> Vec<&InstanceId> {
+    let mut distinct: Vec<_> = instances.iter().collect();
+    distinct.sort_unstable_by(|left, right| descending(left, right));
+    distinct.dedup();
+    distinct
 }
 
-/// Per item, the position among the members of its previous owner, if that is still a member.
-fn surviving_owners(input: &StrategyInput<'_>, members: &[&InstanceId]) -> Vec<Option<u32>> {
+/// Returns the position of each item's previous owner in `instances`, if that instance still
+/// exists.
+fn surviving_owners(input: &StrategyInput<'_>, instances: &[&InstanceId]) -> Vec<Option<u32>> {
     let mut owner_of = vec![None; input.total_count as usize];
     let Some(previous) = input.previous else { return owner_of };
-    let position_of: BTreeMap<_, _> = members.iter().copied().zip(0_u32..).collect();
+    let position_of: BTreeMap<_, _> = instances.iter().copied().zip(0_u32..).collect();
     let survivors: Vec<_> =
         previous.owners().iter().map(|owner| position_of.get(owner).copied()).collect();
     for (owner, before) in owner_of.iter_mut().zip(previous.owner_positions()) {
@@ -80,90 +82,98 @@ fn surviving_owners(input: &StrategyInput<'_>, members: &[&InstanceId]) -> Vec<O
     owner_of
 }
 
-/// How many items each member holds.
-fn held(owner_of: &[Option<u32>], members: usize) -> Vec<u32> {
-    let mut held = vec![0; members];
-    for &member in owner_of.iter().flatten() {
-        held[member as usize] += 1;
+/// Returns the number of items of each instance.
+fn item_counts(owner_of: &[Option<u32>], n_instances: usize) -> Vec<u32> {
+    let mut counts = vec![0; n_instances];
+    for &instance in owner_of.iter().flatten() {
+        counts[instance as usize] += 1;
     }
-    held
+    counts
 }
 
-/// How many items each member is to have; the odd ones go where most are held, so that they stay.
-fn quotas(total: u32, held: &[u32]) -> Vec<u32> {
-    let count = u32::try_from(held.len()).expect("instances fit in memory, so in 32 bits");
+/// Returns the quota of each instance. The remaining items go to the instances with the most items,
+/// so that these stay.
+fn quotas(total: u32, counts: &[u32]) -> Vec<u32> {
+    let count = u32::try_from(counts.len()).expect("instances fit in memory, so in 32 bits");
     let Some(share) = total.checked_div(count) else { return Vec::new() };
-    let mut quotas = vec![share; held.len()];
-    let mut by_load: Vec<usize> = (0..held.len()).collect();
-    // The sort is stable, so that equals stay in the order of the members.
-    by_load.sort_by_key(|&member| Reverse(held[member]));
-    for &member in by_load.iter().take((total % count) as usize) {
-        quotas[member] += 1;
+    let mut quotas = vec![share; counts.len()];
+    let mut by_load: Vec<usize> = (0..counts.len()).collect();
+    // The sort is stable, so that ties stay in the order of the instances.
+    by_load.sort_by_key(|&instance| Reverse(counts[instance]));
+    for &instance in by_load.iter().take((total % count) as usize) {
+        quotas[instance] += 1;
     }
     quotas
 }
 
-/// Takes away what a member holds beyond its quota, and leaves in `room` what it can still take.
-fn keep_up_to(room: &mut [u32], owner_of: &mut [Option<u32>]) {
+/// Removes the items of an instance beyond its quota, and leaves the unused quota in `free`.
+fn keep_up_to_quota(free: &mut [u32], owner_of: &mut [Option<u32>]) {
     for owner in owner_of {
-        let Some(member) = *owner else { continue };
-        match &mut room[member as usize] {
+        let Some(instance) = *owner else { continue };
+        match &mut free[instance as usize] {
             0 => *owner = None,
             left => *left -= 1,
         }
     }
 }
 
-/// Gives the items nobody owns to the members with room. There is room for all of them, because the
-/// quotas sum to the total count, unless there are no members.
-fn hand_out(room: &[u32], owner_of: &mut [Option<u32>]) {
-    let mut takers =
-        (0_u32..).zip(room).flat_map(|(member, &left)| std::iter::repeat_n(member, left as usize));
+/// Assigns the items without owner to the instances with free quota. The quotas sum to the total
+/// count, so every item gets an owner unless there are no instances.
+fn assign_unowned(free: &[u32], owner_of: &mut [Option<u32>]) {
+    let mut new_owners = (0_u32..)
+        .zip(free)
+        .flat_map(|(instance, &left)| std::iter::repeat_n(instance, left as usize));
     for owner in owner_of.iter_mut().filter(|owner| owner.is_none()) {
-        *owner = takers.next();
+        *owner = new_owners.next();
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{drawn, instances};
+    use super::super::testing::{assignment, instances};
     use super::*;
 
     #[test]
-    fn items_stay_unless_they_cannot() {
+    fn items_keep_their_owner_if_balance_permits() {
         let cases = [
             ("first assignment", "", "cba", 8, "cccbbbaa"),
-            ("nothing changed", "aabbcc", "cba", 6, "aabbcc"),
-            ("a scattered one stays", "abcacb", "cba", 6, "abcacb"),
-            ("an uneven one stays", "abcab", "cba", 5, "abcab"),
-            ("one joins", "aaabbb", "cba", 6, "aacbbc"),
-            ("one leaves", "aabbcc", "ba", 6, "aabbba"),
-            ("one leaves, the odd item stays where it is", "aaabbcc", "ba", 7, "aaabbba"),
-            ("all leave", "aabb", "dc", 4, "ddcc"),
-            ("all change", "ab", "", 2, "--"),
+            ("no change", "aabbcc", "cba", 6, "aabbcc"),
+            ("a scattered assignment stays", "abcacb", "cba", 6, "abcacb"),
+            ("an uneven assignment stays", "abcab", "cba", 5, "abcab"),
+            ("one instance joins", "aaabbb", "cba", 6, "aacbbc"),
+            ("one instance leaves", "aabbcc", "ba", 6, "aabbba"),
+            (
+                "one instance leaves, the remaining item keeps its owner",
+                "aaabbcc",
+                "ba",
+                7,
+                "aaabbba",
+            ),
+            ("all instances are replaced", "aabb", "dc", 4, "ddcc"),
+            ("all instances leave", "ab", "", 2, "--"),
             ("more items", "ab", "ba", 5, "abbba"),
             ("fewer items", "aabb", "ba", 2, "ab"),
             ("fewer items than instances", "ab", "dcba", 2, "ab"),
-            ("an unbalanced one is balanced", "aaaaaa", "ba", 6, "aaabbb"),
+            ("an unbalanced assignment is balanced", "aaaaaa", "ba", 6, "aaabbb"),
             ("items without owner", "a-b-", "ba", 4, "abba"),
             ("a duplicate counts once", "aabb", "aab", 4, "aabb"),
             ("no items", "aabb", "ba", 0, ""),
-            ("nobody before and after", "--", "", 2, "--"),
+            ("no owners before and after", "--", "", 2, "--"),
         ];
-        for (case, before, members, total, expected) in cases {
-            let (previous, instances) = (drawn(before), instances(members));
+        for (case, before, letters, total, expected) in cases {
+            let (previous, instances) = (assignment(before), instances(letters));
             let input = StrategyInput::new("any", &instances, total);
             let after = MinimalMovement.assign(&input.with_previous(&previous));
-            assert_eq!(after, drawn(expected), "{case}");
+            assert_eq!(after, assignment(expected), "{case}");
         }
     }
 
     #[test]
-    fn no_previous_assignment_is_the_same_as_an_empty_one() {
+    fn no_previous_assignment_equals_an_empty_one() {
         let instances = instances("bca");
         let input = StrategyInput::new("any", &instances, 7);
-        assert_eq!(MinimalMovement.assign(&input), drawn("cccbbaa"));
+        assert_eq!(MinimalMovement.assign(&input), assignment("cccbbaa"));
         let empty = Assignment::unassigned(0);
-        assert_eq!(MinimalMovement.assign(&input.with_previous(&empty)), drawn("cccbbaa"));
+        assert_eq!(MinimalMovement.assign(&input.with_previous(&empty)), assignment("cccbbaa"));
     }
 }

@@ -1,4 +1,4 @@
-//! What a sharding strategy is, and the ones that come with the crate.
+//! The trait of sharding strategies, and the built-in strategies.
 
 mod average;
 mod minimal_movement;
@@ -18,18 +18,18 @@ pub use single_balance::SingleShardingBalance;
 
 use crate::{Assignment, InstanceId};
 
-/// Decides who owns which item.
+/// A function that chooses the owner of each item.
 ///
-/// An implementation is a pure function of its input: no clock, no randomness, no IO, and it cannot
-/// fail. The answer has [`StrategyInput::total_count`] items, owned by instances of the input only;
-/// if there are no instances, nobody owns anything.
+/// An implementation is a pure function of its input: no clock, no randomness, no I/O, and it
+/// cannot fail. The result has [`StrategyInput::total_count`] items, owned only by instances of the
+/// input. Without instances, no item has an owner.
 ///
 /// # Examples
 ///
 /// ```
 /// use sharding::{Assignment, ShardingStrategy, StrategyInput};
 ///
-/// /// Everything on the first instance; the others stand by.
+/// /// Assigns all items to the first instance; the other instances are standbys.
 /// #[derive(Debug)]
 /// struct OneWorker;
 ///
@@ -49,11 +49,10 @@ use crate::{Assignment, InstanceId};
 /// assert_eq!(assignment.items_of(&instances[0]).len(), 3);
 /// ```
 pub trait ShardingStrategy: Send + Sync + fmt::Debug {
-    /// Returns the name a job configuration calls the strategy by, such as `AVG_ALLOCATION`.
+    /// Returns the name of the strategy in a job configuration, such as `AVG_ALLOCATION`.
     fn name(&self) -> &str;
 
-    /// Returns further names for the same strategy, such as the class it had in Java; none by
-    /// default.
+    /// Returns further names of the strategy, such as the name of its Java class; none by default.
     fn aliases(&self) -> &[&str] {
         &[]
     }
@@ -62,7 +61,7 @@ pub trait ShardingStrategy: Send + Sync + fmt::Debug {
     fn assign(&self, input: &StrategyInput<'_>) -> Assignment;
 }
 
-/// Everything a strategy may look at.
+/// Input of a strategy.
 ///
 /// # Examples
 ///
@@ -78,62 +77,62 @@ pub trait ShardingStrategy: Send + Sync + fmt::Debug {
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct StrategyInput<'a> {
-    /// The name of the job; the strategies "by name" hash it.
+    /// The name of the job. The strategies "by name" hash it.
     pub job_name: &'a str,
-    /// The instances that may own items, each once, in the order the leader lists them; see
-    /// [`sort_descending`](crate::sort_descending).
+    /// The instances that may own items, each once, in the order in which the leader lists them;
+    /// see [`sort_descending`](crate::sort_descending).
     ///
-    /// An instance listed twice gets two shares from the strategies of ElasticJob and one from
-    /// [`MinimalMovement`].
+    /// An instance that is listed twice gets two shares from the strategies of ElasticJob, and one
+    /// from [`MinimalMovement`].
     pub instances: &'a [InstanceId],
-    /// The number of items to assign; zero is allowed and gives an assignment without items.
+    /// The number of items to assign; 0 gives an assignment without items.
     pub total_count: u32,
-    /// The assignment in force until now, if there is one; only [`MinimalMovement`] looks at it.
+    /// The assignment until now, if there is one. Only [`MinimalMovement`] reads it.
     pub previous: Option<&'a Assignment>,
-    /// The wall-clock time in milliseconds since 1970 UTC, 0 unless given; only
-    /// [`SingleShardingBalance`] looks at it.
+    /// The wall-clock time in milliseconds since 1970 UTC. Default: 0. Only
+    /// [`SingleShardingBalance`] reads it.
     pub now_ms: i64,
 }
 
 impl<'a> StrategyInput<'a> {
-    /// Makes an input without a previous assignment and with time 0.
+    /// Returns an input without a previous assignment and with time 0.
     #[must_use]
     pub const fn new(job_name: &'a str, instances: &'a [InstanceId], total_count: u32) -> Self {
         Self { job_name, instances, total_count, previous: None, now_ms: 0 }
     }
 
-    /// Adds the assignment in force until now.
+    /// Sets the assignment until now.
     #[must_use]
     pub const fn with_previous(self, previous: &'a Assignment) -> Self {
         Self { previous: Some(previous), ..self }
     }
 
-    /// Adds the wall-clock time in milliseconds since 1970 UTC.
+    /// Sets the wall-clock time in milliseconds since 1970 UTC.
     #[must_use]
     pub const fn with_now_ms(self, now_ms: i64) -> Self {
         Self { now_ms, ..self }
     }
 }
 
-/// What the tests of the strategies share.
+/// Helpers for the tests of the strategies.
 #[cfg(test)]
 mod testing {
     use super::{ShardingStrategy, StrategyInput};
     use crate::{Assignment, InstanceId};
 
-    /// The instances named by a text, one letter each.
+    /// Returns instances from a text, one letter each.
     pub(super) fn instances(letters: &str) -> Vec<InstanceId> {
         letters.chars().map(|letter| InstanceId::new(letter.to_string())).collect()
     }
 
-    /// One letter per item; `-` is nobody.
-    pub(super) fn drawn(owners: &str) -> Assignment {
+    /// Returns an assignment from one letter per item; `-` is an item without owner.
+    pub(super) fn assignment(owners: &str) -> Assignment {
         Assignment::from_owners(
             owners.chars().map(|c| (c != '-').then(|| InstanceId::new(c.to_string()))),
         )
     }
 
-    /// Fails unless `strategy` deals `expected` (one letter per item) to the instances.
+    /// Asserts that `strategy` assigns `expected` (one letter per item) to the instances.
     pub(super) fn check(
         strategy: &dyn ShardingStrategy,
         case: &str,
@@ -143,6 +142,6 @@ mod testing {
         let instances = instances(letters);
         let total = u32::try_from(expected.len()).unwrap();
         let input = StrategyInput::new(job_name, &instances, total).with_now_ms(now_ms);
-        assert_eq!(strategy.assign(&input), drawn(expected), "{case}");
+        assert_eq!(strategy.assign(&input), assignment(expected), "{case}");
     }
 }

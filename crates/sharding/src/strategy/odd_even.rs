@@ -1,16 +1,16 @@
-//! The list or its reverse, by the job's name.
+//! Even allocation over the list or its reverse, by the job's name.
 
-use super::average::deal_evenly;
+use super::average::allocate_evenly;
 use super::{ShardingStrategy, StrategyInput};
 use crate::{Assignment, java_string_hash};
 
-/// `ODEVITY`: deals as [`AverageAllocation`](crate::AverageAllocation) does, over the list as given
-/// if the job name's hash is odd, over its reverse if it is even.
+/// `ODEVITY`: allocates as [`AverageAllocation`](crate::AverageAllocation) does, over the given
+/// list if the hash of the job's name is odd, or over its reverse if it is even.
 ///
-/// Jobs with fewer items than instances are so spread over both ends of the list. The input is not
-/// changed, while the strategy in Java reverses the caller's list in place.
+/// This spreads jobs with fewer items than instances over both ends of the list. The input is not
+/// changed, whereas the strategy in Java reverses the caller's list in place.
 ///
-/// Depends on the order of the instances. No instances: nobody owns anything.
+/// Depends on the order of the instances. Without instances, no item has an owner.
 ///
 /// # Examples
 ///
@@ -45,7 +45,7 @@ impl ShardingStrategy for OddEvenByName {
         if java_string_hash(input.job_name) % 2 == 0 {
             instances.reverse();
         }
-        deal_evenly(&instances, input.total_count)
+        allocate_evenly(&instances, input.total_count)
     }
 }
 
@@ -63,7 +63,7 @@ mod tests {
             ("negative and even", "test_job", "cba", "abcab"),
             ("zero is even", "", "cba", "abca"),
             ("the smallest hash is even", "polygenelubricants", "cba", "abca"),
-            ("nobody there", "b", "", "---"),
+            ("no instances", "b", "", "---"),
         ];
         for (case, job_name, instances, expected) in cases {
             check(&OddEvenByName, case, (job_name, instances, 0), expected);

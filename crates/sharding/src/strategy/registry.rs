@@ -9,9 +9,9 @@ use super::{
     SingleShardingBalance,
 };
 
-/// Finds a strategy by the name a job configuration has for it.
+/// Strategies by the name in a job configuration.
 ///
-/// The default registry knows the strategies of this crate under these names:
+/// The default registry has the strategies of this crate under these names:
 ///
 /// | name (ElasticJob 3.x) | class (ElasticJob 1.x and 2.1.5) | strategy |
 /// |---|---|---|
@@ -19,12 +19,12 @@ use super::{
 /// | `ODEVITY` | `OdevitySortByNameJobShardingStrategy` | [`OddEvenByName`] |
 /// | `ROUND_ROBIN` | `RotateServerByNameJobShardingStrategy` | [`RotateByName`] |
 /// | `SINGLE_SHARDING_BALANCE` | | [`SingleShardingBalance`] |
-/// | `MINIMAL_MOVEMENT` (ours) | | [`MinimalMovement`] |
+/// | `MINIMAL_MOVEMENT` (not in ElasticJob) | | [`MinimalMovement`] |
 ///
 /// The classes are in the package `com.dangdang.ddframe.job.lite.api.strategy.impl` (2.1.5) or
-/// `com.dangdang.ddframe.job.plugin.sharding.strategy` (1.x) and are called by their full name.
-/// A name with a dot is a class name and must match exactly; in any other name the case of ASCII
-/// letters does not matter, as in ElasticJob 3.0.5.
+/// `com.dangdang.ddframe.job.plugin.sharding.strategy` (1.x). Configurations use their full names.
+/// A name with a dot is a class name and must match exactly. Other names ignore the case of ASCII
+/// letters, as in ElasticJob 3.0.5.
 ///
 /// # Examples
 ///
@@ -40,15 +40,15 @@ use super::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct StrategyRegistry {
-    /// Shared by all copies, of which each job of a process has one.
+    /// Shared by all copies, because each job of a process has one.
     by_key: Arc<BTreeMap<String, Arc<dyn ShardingStrategy>>>,
 }
 
 impl StrategyRegistry {
     /// Adds a strategy under its name and its aliases.
     ///
-    /// A name that was taken now means the new strategy, so that the built-in ones can be replaced,
-    /// and a Java class name in existing configurations can be given a meaning here.
+    /// An existing name now refers to the new strategy. A program can thus replace a built-in
+    /// strategy, or implement a Java class of existing configurations.
     pub fn register(&mut self, strategy: Arc<dyn ShardingStrategy>) {
         let by_key = Arc::make_mut(&mut self.by_key);
         for name in std::iter::once(strategy.name()).chain(strategy.aliases().iter().copied()) {
@@ -56,7 +56,7 @@ impl StrategyRegistry {
         }
     }
 
-    /// Returns the strategy of this name; the empty name is that of [`AverageAllocation`].
+    /// Returns the strategy of this name; the empty name stands for [`AverageAllocation`].
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl StrategyRegistry {
     }
 }
 
-/// The strategies of this crate.
+/// Returns a registry with the strategies of this crate.
 impl Default for StrategyRegistry {
     fn default() -> Self {
         let mut registry = Self { by_key: Arc::default() };
@@ -92,12 +92,12 @@ impl Default for StrategyRegistry {
     }
 }
 
-/// Class names are kept as they are; the case of all others is dropped.
+/// Normalizes a name: class names stay as they are, all others become upper case.
 fn key(name: &str) -> Cow<'_, str> {
     if name.contains('.') { name.into() } else { name.to_ascii_uppercase().into() }
 }
 
-/// No strategy has this name.
+/// Error for a name that no strategy has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "unknown sharding strategy {name:?}; valid are {}, the empty name for AVG_ALLOCATION, \
@@ -106,9 +106,9 @@ fn key(name: &str) -> Cow<'_, str> {
 )]
 #[non_exhaustive]
 pub struct UnknownStrategy {
-    /// The name that was asked for.
+    /// The requested name.
     pub name: String,
-    /// The names of the strategies there are, without aliases, in ascending order.
+    /// The names of the registered strategies, without aliases, in ascending order.
     pub known: Vec<String>,
 }
 
@@ -167,12 +167,12 @@ mod tests {
     }
 
     #[test]
-    fn other_names_are_errors_that_list_the_known_ones() {
+    fn an_unknown_name_is_an_error_that_lists_the_known_names() {
         let registry = StrategyRegistry::default();
         let cases = [
             ("blank", " "),
             ("not trimmed", " ODEVITY"),
-            ("no such type", "RANDOM"),
+            ("no such strategy", "RANDOM"),
             ("the class without its package", "OdevitySortByNameJobShardingStrategy"),
             (
                 "a class in another case",
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_taken_name_means_the_later_strategy() {
+    fn a_later_strategy_replaces_one_of_the_same_name() {
         let mut registry = StrategyRegistry::default();
         registry.register(Arc::new(Idle { name: "AVG_ALLOCATION" }));
         let instances = ["a".into()];

@@ -1,18 +1,20 @@
-//! The list, rotated by the job's name.
+//! Even allocation over the list, rotated by the job's name.
 
-use super::average::deal_evenly;
+use super::average::allocate_evenly;
 use super::{ShardingStrategy, StrategyInput};
 use crate::{Assignment, InstanceId, java_string_hash};
 
-/// `ROUND_ROBIN`: rotates the list to the left by the absolute value of the job name's hash, then
-/// deals as [`AverageAllocation`](crate::AverageAllocation) does.
+/// `ROUND_ROBIN`: rotates the list to the left by the absolute value of the hash of the job's name.
+/// Then it allocates as [`AverageAllocation`](crate::AverageAllocation) does.
 ///
-/// Instances are rotated, not items: consecutive items stay together.
+/// The instances are rotated, not the items: consecutive items stay together.
 ///
-/// Java throws where this does not. No instances: nobody owns anything. A hash of [`i32::MIN`], as
-/// `polygenelubricants` has: the absolute value is 2³¹, where Java's overflows; with a power of two
-/// of instances both rotate by zero, with any other number Java fails and this rotates by 2³¹
-/// modulo the number.
+/// Java throws in two cases in which this strategy has a result:
+///
+/// - Without instances, no item has an owner.
+/// - The hash is [`i32::MIN`], as for `polygenelubricants`. Its absolute value, 2³¹, overflows in
+///   Java. With a power of two of instances both rotate by zero. With any other number Java fails,
+///   and this strategy rotates by 2³¹ modulo that number.
 ///
 /// Depends on the order of the instances.
 ///
@@ -46,14 +48,14 @@ impl ShardingStrategy for RotateByName {
 
     fn assign(&self, input: &StrategyInput<'_>) -> Assignment {
         let hash = java_string_hash(input.job_name);
-        deal_evenly(&rotated(input.instances, hash), input.total_count)
+        allocate_evenly(&rotated(input.instances, hash), input.total_count)
     }
 }
 
-/// The instances, rotated to the left by the absolute value of `seed`.
+/// Returns the instances, rotated to the left by the absolute value of `seed`.
 pub(super) fn rotated(instances: &[InstanceId], seed: i32) -> Vec<&InstanceId> {
     let mut rotated: Vec<_> = instances.iter().collect();
-    // The absolute value is taken as unsigned, so that the smallest seed has one.
+    // The absolute value is unsigned, so that it exists for the smallest seed, too.
     if let Some(offset) = (seed.unsigned_abs() as usize).checked_rem(instances.len()) {
         rotated.rotate_left(offset);
     }
@@ -66,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_name_says_who_is_first() {
+    fn the_hash_of_the_name_rotates_the_list() {
         let cases = [
             ("by one", "a", "cba", "bbbaaaccc"),
             ("by two", "b", "cba", "aaacccbbb"),
@@ -79,7 +81,7 @@ mod tests {
             ("the smallest hash, four instances", "polygenelubricants", "dcba", "ddccbbaa"),
             ("the smallest hash, three: 2^31 mod 3 is 2", "polygenelubricants", "cba", "acb"),
             ("the smallest hash, five: 2^31 mod 5 is 3", "polygenelubricants", "edcba", "bae"),
-            ("nobody there", "a", "", "---"),
+            ("no instances", "a", "", "---"),
         ];
         for (case, job_name, instances, expected) in cases {
             check(&RotateByName, case, (job_name, instances, 0), expected);

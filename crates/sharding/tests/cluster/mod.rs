@@ -1,4 +1,4 @@
-//! Random clusters for the property tests.
+//! Random inputs of strategies for the property tests.
 
 use std::sync::LazyLock;
 
@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::sample::subsequence;
 use sharding::{Assignment, InstanceId, StrategyInput, sort_descending};
 
-/// The instances of all clusters; every fourth has a character outside the basic plane.
+/// The instances of all clusters. Every fourth has a character outside the basic plane.
 static POOL: LazyLock<Vec<InstanceId>> = LazyLock::new(|| {
     (0..80_u32)
         .map(|n| {
@@ -18,11 +18,11 @@ static POOL: LazyLock<Vec<InstanceId>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Everything a strategy may look at, owned.
+/// An input of a strategy that owns its parts.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     pub(crate) job_name: String,
-    /// Distinct, descending, as a leader lists them.
+    /// Distinct instances, descending, as a leader lists them.
     pub(crate) instances: Vec<InstanceId>,
     pub(crate) total: u32,
     pub(crate) previous: Option<Assignment>,
@@ -41,12 +41,12 @@ impl Cluster {
     }
 }
 
-/// Mostly small numbers, now and then one up to `most`, which is at least 12.
+/// Returns mostly small numbers, and rarely one up to `most`, which is at least 12.
 fn sizes(most: u32) -> impl Strategy<Value = u32> {
     prop_oneof![30 => 0..=12_u32, 10 => 0..=most.min(60), 1 => 0..=most]
 }
 
-/// Any short name, and one whose hash has no absolute value in 32 bits.
+/// Returns any short name, and sometimes one whose hash has no absolute value in 32 bits.
 fn job_names() -> impl Strategy<Value = String> {
     let any_name = vec(any::<char>(), 0..8).prop_map(String::from_iter);
     prop_oneof![1 => Just("polygenelubricants".to_owned()), 9 => any_name]
@@ -61,8 +61,8 @@ fn instances(most: u32) -> impl Strategy<Value = Vec<InstanceId>> {
     )
 }
 
-/// Owners among the first twenty of the pool or all of it, and nobody now and then, so that some
-/// stayed, some left and some are new.
+/// Returns owners among the first twenty of the pool or the whole pool, and some items without
+/// owner. Some owners thus still exist, some have left, and some instances are new.
 fn previous(most_items: u32) -> impl Strategy<Value = Assignment> {
     let owners = sizes(most_items).prop_flat_map(|count| vec(any::<u8>(), count as usize));
     (owners, prop_oneof![Just(20), Just(80)]).prop_map(|(owners, width)| {
@@ -72,7 +72,7 @@ fn previous(most_items: u32) -> impl Strategy<Value = Assignment> {
 }
 
 prop_compose! {
-    /// Up to 2,000 items and 60 instances, also none of either.
+    /// Up to 2,000 items and 60 instances; either number may be 0.
     pub(crate) fn clusters()(
         job_name in job_names(),
         instances in instances(60),

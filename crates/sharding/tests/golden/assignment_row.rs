@@ -1,7 +1,7 @@
-//! A row about an assignment.
+//! Check of a row with an assignment.
 //!
-//! Where Java threw an exception, the row passes if ours gives the result this crate documents
-//! for that case, which is computed here in another way than in the crate.
+//! If Java threw an exception, the row passes if this crate gives its documented result. The test
+//! computes that result in another way than the crate.
 
 use std::collections::BTreeMap;
 
@@ -28,7 +28,7 @@ enum Outcome<'a> {
     Exception(&'a str),
 }
 
-pub(super) fn judge(row: &Value) -> Verdict {
+pub(super) fn check_row(row: &Value) -> Verdict {
     let row = match Row::read(row) {
         Ok(row) => row,
         Err(why) => return Verdict::Failed(why),
@@ -71,19 +71,19 @@ impl<'a> Row<'a> {
             Outcome::Exception(class) => self.documented(class)?,
         };
         let expected = self.owners(&golden)?;
-        let ours: Vec<_> =
+        let owners: Vec<_> =
             assignment.iter().map(|(_, owner)| owner.map(InstanceId::as_str)).collect();
-        same("owners", ours, expected)?;
+        same("owners", owners, expected)?;
         for (instance, items) in golden {
-            let ours = assignment.items_of(&instance.into());
-            let ours = ours.into_iter().map(|item| item.index()).collect();
-            same(&format!("items of {instance}"), ours, items)?;
+            let assigned = assignment.items_of(&instance.into());
+            let assigned = assigned.into_iter().map(|item| item.index()).collect();
+            same(&format!("items of {instance}"), assigned, items)?;
         }
         Ok(())
     }
 
-    /// The owner of each item, as the lists say. Every instance must have a list and every item an
-    /// owner, unless there are no instances.
+    /// Returns the owner of each item according to the lists. Every instance must have a list and
+    /// every item an owner, unless there are no instances.
     fn owners<'b>(&self, lists: &Lists<'b>) -> Result<Vec<Option<&'b str>>, String> {
         let mut instances = self.instances.clone();
         instances.sort_unstable();
@@ -105,7 +105,7 @@ impl<'a> Row<'a> {
         Ok(owners)
     }
 
-    /// What this crate documents where Java throws.
+    /// Returns the documented result for an exception of Java.
     fn documented(&self, exception: &str) -> Result<Lists<'a>, String> {
         let count = self.instances.len();
         match exception {
@@ -113,20 +113,23 @@ impl<'a> Row<'a> {
             "java.lang.IndexOutOfBoundsException"
                 if self.seed_is_smallest() && !count.is_power_of_two() =>
             {
-                Ok(self.dealt_from((1_usize << 31) % count))
+                Ok(self.allocated_from((1_usize << 31) % count))
             }
-            other => Err(format!("no result is documented where Java throws {other} here")),
+            other => Err(format!(
+                "no result is documented for the exception {other} of Java in this row"
+            )),
         }
     }
 
-    /// Whether the number the list is rotated by has no absolute value in 32 bits. The time is 0
-    /// for the strategies that do not look at it.
+    /// Returns true if the rotation has no absolute value in 32 bits. The time is 0 for the
+    /// strategies that do not read it.
     fn seed_is_smallest(&self) -> bool {
         self.hash.wrapping_add(self.now_ms).rem_euclid(1 << 32) == 1 << 31
     }
 
-    /// Equal blocks and then the rest one by one, starting with the instance at `first`.
-    fn dealt_from(&self, first: usize) -> Lists<'a> {
+    /// Returns equal blocks and then the remaining items one by one, starting with the instance at
+    /// `first`.
+    fn allocated_from(&self, first: usize) -> Lists<'a> {
         let count = u32::try_from(self.instances.len()).unwrap_or(u32::MAX);
         let (share, rest) = (self.total / count, self.total % count);
         let (before, from_first) = self.instances.split_at(first);

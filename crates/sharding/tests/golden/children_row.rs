@@ -1,11 +1,12 @@
-//! A row about the order of instances: `children` as found, `sorted_desc` as Java sorts them.
+//! Check of a row with the order of instances: `children` unsorted, `sorted_desc` as sorted by
+//! Java.
 
 use serde_json::Value;
 use sharding::{InstanceId, sort_descending};
 
 use super::{Verdict, field, same, texts};
 
-pub(super) fn judge(row: &Value) -> Verdict {
+pub(super) fn check_row(row: &Value) -> Verdict {
     check(row).into()
 }
 

@@ -1,8 +1,8 @@
-//! Runs golden vectors: one JSON object per line, printed by the classes of ElasticJob.
+//! Runner of golden vectors: one JSON object per line, printed by the classes of ElasticJob.
 //!
 //! A row with `strategy` is an assignment, with `result` (the items of each instance) or with
-//! `error` (the exception Java threw). A row with `children` is the order in which a leader lists
-//! its instances.
+//! `error` (the exception that Java threw). A row with `children` is the order in which a leader
+//! lists its instances.
 
 mod assignment_row;
 mod children_row;
@@ -11,30 +11,30 @@ use std::fmt;
 
 use serde_json::Value;
 
-/// What became of a row.
+/// Result of a row.
 enum Verdict {
     Passed,
     Failed(String),
     Skipped(String),
 }
 
-/// What became of the rows of one or more files.
+/// Results of the rows of one or more files.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
     pub(crate) failed: usize,
     pub(crate) skipped: usize,
-    /// Why rows failed or were skipped, one line each.
+    /// Reasons of failed or skipped rows, one line each.
     pub(crate) remarks: Vec<String>,
 }
 
 impl Tally {
-    /// Judges every row of a file; blank lines are no rows.
+    /// Checks every row of a file; blank lines are not rows.
     pub(crate) fn of(source: &str, rows: &str) -> Self {
         let mut tally = Self::default();
         for (row, number) in rows.lines().zip(1..) {
             if !row.trim().is_empty() {
-                tally.count(&format!("{source}:{number}"), judge(row));
+                tally.count(&format!("{source}:{number}"), check_row(row));
             }
         }
         tally
@@ -70,12 +70,12 @@ impl fmt::Display for Tally {
     }
 }
 
-fn judge(row: &str) -> Verdict {
+fn check_row(row: &str) -> Verdict {
     match serde_json::from_str::<Value>(row) {
         Err(error) => Verdict::Failed(format!("not JSON: {error}")),
-        Ok(row) if row.get("strategy").is_some() => assignment_row::judge(&row),
-        Ok(row) if row.get("children").is_some() => children_row::judge(&row),
-        Ok(_) => Verdict::Failed("neither `strategy` nor `children` is there".to_owned()),
+        Ok(row) if row.get("strategy").is_some() => assignment_row::check_row(&row),
+        Ok(row) if row.get("children").is_some() => children_row::check_row(&row),
+        Ok(_) => Verdict::Failed("the row has neither `strategy` nor `children`".to_owned()),
     }
 }
 
@@ -88,7 +88,7 @@ impl From<Result<(), String>> for Verdict {
     }
 }
 
-/// The field of a row, read by `read`.
+/// Returns a field of a row, converted by `read`.
 fn field<'a, T>(
     row: &'a Value,
     name: &str,
@@ -102,11 +102,11 @@ fn texts(value: &Value) -> Option<Vec<&str>> {
     value.as_array()?.iter().map(Value::as_str).collect()
 }
 
-/// Fails with both values unless they are equal.
-fn same<T: PartialEq + fmt::Debug>(what: &str, ours: T, golden: T) -> Result<(), String> {
-    if ours == golden {
+/// Returns an error with both values unless they are equal.
+fn same<T: PartialEq + fmt::Debug>(what: &str, actual: T, golden: T) -> Result<(), String> {
+    if actual == golden {
         Ok(())
     } else {
-        Err(format!("{what}: ours is {ours:?}, the vector says {golden:?}"))
+        Err(format!("{what}: this crate gives {actual:?}, the vector has {golden:?}"))
     }
 }

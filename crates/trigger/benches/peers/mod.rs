@@ -1,4 +1,4 @@
-//! The evaluators that are measured side by side, behind one interface.
+//! The measured crates behind one interface.
 
 use std::str::FromStr;
 
@@ -8,19 +8,19 @@ use croner::parser::{CronParser, Seconds, Year};
 use jiff::Timestamp;
 use trigger::{CronExpression, CronSchedule, Zone};
 
-/// How many instants each expression is asked for.
+/// Number of instants from which each expression is evaluated.
 pub(crate) const INSTANTS: usize = 64;
 
-/// An expression as one of the crates has read it, with the instants that it is asked for.
+/// An expression parsed by one of the crates, with the instants from which it is evaluated.
 pub(crate) trait Subject: Sized {
-    /// Reads an expression for a zone; `None` if the crate cannot.
+    /// Parses an expression for a zone; `None` if the crate cannot.
     fn read(expression: &str, zone: Tz) -> Option<Self>;
 
-    /// The first fire time, in seconds, after the instant at `place`.
+    /// Returns the first fire time, in seconds, after the instant at `place`.
     fn next(&self, place: usize) -> Option<i64>;
 
-    /// Whether the crate means by the expression what Quartz means; asked in UTC, so that the
-    /// rules for clock changes do not matter.
+    /// Returns true if the expression has the same meaning in the crate as in Quartz. The
+    /// comparison is in UTC, so that the rules for clock changes do not matter.
     fn agrees(expression: &str) -> bool {
         let (Some(own), Some(trigger)) =
             (Self::read(expression, Tz::UTC), Trigger::read(expression, Tz::UTC))
@@ -31,11 +31,11 @@ pub(crate) trait Subject: Sized {
     }
 }
 
-/// Seconds spread over fifteen years from 2020 on, out of order.
+/// Returns instants spread over fifteen years from 2020 on, out of order, in seconds.
 fn seconds() -> impl Iterator<Item = i64> {
     const START: i64 = 1_577_836_800;
     const SPAN: i64 = 15 * 365 * 86_400;
-    // The golden ratio leaves no two instants near each other.
+    // A step by the golden ratio keeps all instants apart.
     (0..64_i64).map(|n| START + n * 292_331_797 % SPAN)
 }
 
@@ -82,7 +82,7 @@ impl Subject for Cron {
     }
 }
 
-/// The crate `croner`, told to number the days of the week as Quartz does.
+/// The crate `croner`, configured to number the days of the week as Quartz does.
 pub(crate) struct Croner {
     cron: croner::Cron,
     after: Vec<DateTime<Tz>>,

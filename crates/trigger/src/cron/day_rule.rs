@@ -1,15 +1,15 @@
-//! Which days of a month are meant: a rule, worked out once for each shape that a month can have.
+//! Rules for the days of a month, evaluated once for each shape that a month can have.
 
 use crate::calendar::Month;
 
 use super::field::{CronField, Item, values};
 
-/// What the fields day of month and day of week say together; exactly one of them says something.
+/// The combined meaning of the fields day of month and day of week, of which exactly one is given.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum DayRule {
-    /// Days by number; those that a month does not have are left out.
+    /// Days by number; numbers that a month does not have are ignored.
     Days(Vec<Item>),
-    /// `L`, `L-n`: the last day, or as many days before it.
+    /// `L`, `L-n`: the last day, or `before` days before it.
     LastDay { before: u32 },
     /// `nW`: the working day (Monday to Friday) nearest to a day, within the month.
     NearestWeekday { day: u32 },
@@ -27,8 +27,8 @@ const SHORTEST: u32 = 28;
 const SUNDAY: u32 = 0;
 const SATURDAY: u32 = 6;
 
-/// How long a month is and with which day of the week (0 for Sunday) it begins: all that a
-/// [`DayRule`] can tell months apart by.
+/// Length of a month and the day of the week (0 for Sunday) of its first day. A [`DayRule`] depends
+/// on nothing else.
 #[derive(Clone, Copy, Debug)]
 struct MonthShape {
     length: u32,
@@ -36,12 +36,12 @@ struct MonthShape {
 }
 
 impl MonthShape {
-    /// The day of the week of a day, which may lie after the end.
+    /// Returns the day of the week of a day, which may lie after the end of the month.
     fn weekday_of(self, day: u32) -> u32 {
         (self.first_weekday + day - 1) % 7
     }
 
-    /// The days as bits, bit 1 for the first.
+    /// Returns the days as bits, bit 1 for the first day.
     fn all_days(self) -> u64 {
         (1 << (self.length + 1)) - 2
     }
@@ -54,10 +54,10 @@ impl MonthShape {
         (1..=self.length).filter(move |day| self.weekday_of(*day) == weekday)
     }
 
-    /// The working day nearest to `day` without leaving the month.
+    /// Returns the working day nearest to `day` within the month.
     fn nearest_weekday(self, day: u32) -> Option<u32> {
-        // Parity: Quartz 2.3.2 steps back to a Friday before it looks whether the day exists, so
-        // the day after the end still means the last day if it falls on a Saturday.
+        // Parity: Quartz 2.3.2 steps back to a Friday before it checks that the day exists. The day
+        // after the last day thus means the last day if it falls on a Saturday.
         let exists =
             day <= self.length || (day == self.length + 1 && self.weekday_of(day) == SATURDAY);
         exists.then(|| match self.weekday_of(day) {
@@ -69,7 +69,7 @@ impl MonthShape {
         })
     }
 
-    /// The days that `rule` means in a month of this shape, as bits.
+    /// Returns the days of `rule` in a month of this shape, as bits.
     fn days(self, rule: &DayRule) -> u64 {
         let days_before_end = |before| self.length.checked_sub(before).filter(|day| *day > 0);
         let one = |day: Option<u32>| day.map_or(0, |day| self.only(day));
@@ -94,7 +94,7 @@ impl MonthShape {
     }
 }
 
-/// The days that a rule means, for each of the 28 shapes of a month.
+/// The days of a rule, for each of the 28 shapes of a month.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DayTable([[u32; 7]; 4]);
 
@@ -110,7 +110,7 @@ impl DayTable {
         DayTable(table)
     }
 
-    /// The days in a month, as bits.
+    /// Returns the days in a month, as bits.
     pub(crate) fn days_in(&self, month: Month) -> u64 {
         let row = &self.0[(month.length() - SHORTEST) as usize];
         u64::from(row[month.first_weekday() as usize])

@@ -1,20 +1,21 @@
-//! What an expression says, in words.
+//! Description of an expression in words.
 
 use super::day_rule::DayRule;
 use super::field::{CronField, Item};
 use super::parse::Fields;
 
-/// `at 02:30:00, on the last Friday of the month, in January`.
+/// Returns text such as `at 02:30:00, on the last Friday of the month, in January`.
 pub(crate) fn fields(fields: &Fields) -> String {
     let mut phrases = vec![format!("at {}", times(fields))];
     phrases.extend(days(&fields.days).map(|days| format!("on {days}")));
     phrases.extend(unless_every(CronField::Month, &fields.months).map(|list| format!("in {list}")));
     phrases.extend(unless_every(CronField::Year, &fields.years).map(|list| format!("in {list}")));
-    // `at every second` would be odd.
+    // `at every second` is not idiomatic.
     phrases.join(", ").replacen("at every", "every", 1)
 }
 
-/// The times of day: as on a clock if there are only some, else a list for each unit.
+/// Returns the times of day: as clock times if there are only single values, else a list for each
+/// unit.
 fn times(fields: &Fields) -> String {
     if let ([Item::One(second)], [Item::One(minute)], Some(hours)) =
         (&fields.seconds[..], &fields.minutes[..], only_values(&fields.hours))
@@ -27,19 +28,19 @@ fn times(fields: &Fields) -> String {
         (CronField::Minute, &fields.minutes),
         (CronField::Hour, &fields.hours),
     ];
-    let mut said = Vec::new();
+    let mut phrases = Vec::new();
     let mut every_finer_unit = false;
     for (field, items) in units {
         let list = unless_every(field, items);
-        // `every minute` goes without saying after `every second`, but not after `second 0`.
+        // `every minute` is implied by `every second`, but not by `second 0`.
         let every = (!every_finer_unit).then(|| format!("every {field}"));
         every_finer_unit = list.is_none();
-        said.extend(list.or(every));
+        phrases.extend(list.or(every));
     }
-    said.join(", ")
+    phrases.join(", ")
 }
 
-/// The days, or `None` for every day.
+/// Returns the days, or `None` for every day.
 fn days(rule: &DayRule) -> Option<String> {
     let weekday = |day: &u32| name(CronField::DayOfWeek, *day);
     Some(match rule {
@@ -69,7 +70,7 @@ fn day_before_end(before: u32) -> String {
     }
 }
 
-/// The values if no item is more than one value.
+/// Returns the values if all items are single values.
 fn only_values(items: &[Item]) -> Option<Vec<u32>> {
     items
         .iter()
@@ -80,7 +81,7 @@ fn only_values(items: &[Item]) -> Option<Vec<u32>> {
         .collect()
 }
 
-/// The items of a field, or `None` if one of them is all values.
+/// Returns the items of a field as text, or `None` if one of them stands for all values.
 fn unless_every(field: CronField, items: &[Item]) -> Option<String> {
     let is_every = |item: &Item| matches!(item, Item::Every { step: 0 | 1 });
     if items.iter().any(is_every) {
@@ -116,13 +117,13 @@ fn every(field: CronField, step: u32, bounds: &str) -> String {
     }
 }
 
-/// `minute 5`, `Friday`, `2030`.
+/// Returns text such as `minute 5`, `Friday`, `2030`.
 fn unit(field: CronField, value: u32) -> String {
     let name = name(field, value);
     noun(field).map_or(name.clone(), |noun| format!("{noun} {name}"))
 }
 
-/// What numbers of the field are numbers of; names and years need no such word.
+/// Returns the noun for a number of the field; names and years need none.
 fn noun(field: CronField) -> Option<&'static str> {
     match field {
         CronField::Second => Some("second"),
@@ -151,7 +152,7 @@ fn ordinal(n: u32) -> String {
     format!("{n}{suffix}")
 }
 
-/// `a`, `a and b`, `a, b and c`.
+/// Returns text such as `a`, `a and b`, `a, b and c`.
 fn enumerated(mut items: Vec<String>) -> String {
     match items.pop() {
         Some(last) if items.is_empty() => last,

@@ -1,14 +1,14 @@
-//! Where and why a cron expression is wrong.
+//! Errors of cron expressions, with their position.
 
 use std::fmt;
 use std::ops::Range;
 
 use super::field::CronField;
 
-/// A cron expression that cannot be read.
+/// An error in a cron expression.
 ///
-/// `Display` takes three lines: what is wrong and what would be valid, the expression, and carets
-/// under the wrong part of it.
+/// `Display` writes three lines: the reason with the valid form, the expression, and carets under
+/// the invalid part.
 ///
 /// # Examples
 ///
@@ -28,17 +28,18 @@ use super::field::CronField;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CronParseError {
-    /// The whole expression as it was given.
+    /// The whole expression.
     pub expression: String,
-    /// The field that is wrong, or the first one that is missing.
+    /// The invalid field, or the first missing one.
     pub field: CronField,
-    /// The wrong part of the expression, in bytes; empty at its end where something is missing.
+    /// The invalid part of the expression, as a range of bytes; empty at the end of the expression
+    /// if a part is missing.
     pub span: Range<usize>,
-    /// What is wrong there.
+    /// The reason.
     pub reason: CronParseErrorReason,
 }
 
-/// What is wrong with a field of a cron expression.
+/// Reason why a cron expression is invalid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum CronParseErrorReason {
@@ -51,19 +52,20 @@ pub enum CronParseErrorReason {
     /// Both day of month and day of week are `?`.
     #[error("day of month and day of week are both `?`: one of them must be given")]
     NoDayGiven,
-    /// A `?` in another field than those of days, or not alone.
+    /// A `?` in another field than those of days, or not alone in its field.
     #[error("`?` is valid only alone, and only as day of month or day of week")]
     MisplacedQuestionMark,
-    /// Nothing stands before, between or after the commas of a list.
+    /// The text before, between or after the commas of a list is empty.
     #[error("an item of the list is empty")]
     EmptyItem,
     /// A character that begins no item: `@`, `X`.
     #[error("`{0}` is not a value")]
     NotAValue(String),
-    /// Text after a complete item, `5X`, which Quartz ignores.
+    /// Text after a complete item, as in `5X`, which Quartz ignores.
     #[error("`{0}` follows a complete item")]
     TrailingText(String),
-    /// No name of a month or of a day of the week, or a longer one than its first three letters.
+    /// A word that is not a name of a month or of a day of the week, or is longer than its first
+    /// three letters.
     #[error("`{0}` is not the name of a {1}")]
     UnknownName(String, CronField),
     /// A number outside of the range of the field.
@@ -71,18 +73,18 @@ pub enum CronParseErrorReason {
     OutOfRange {
         /// The number.
         value: u32,
-        /// The smallest valid one.
+        /// The smallest valid value.
         min: u32,
-        /// The greatest valid one.
+        /// The greatest valid value.
         max: u32,
     },
     /// A number that is greater than 2147483647.
     #[error("the number is greater than {}", i32::MAX)]
     NumberTooLarge,
-    /// 98 or 99 as a year, which Quartz takes for `?` and `*`.
-    #[error("{0} is not a year: Quartz uses the number as a mark of its own")]
+    /// 98 or 99 as a year, which Quartz treats as `?` and `*`.
+    #[error("{0} is not a year: Quartz uses the number internally for `?` or `*`")]
     ReservedNumber(u32),
-    /// Nothing, or no number, follows a `-`.
+    /// A `-` without a number or name after it.
     #[error("a range needs a last value after `-`")]
     MissingRangeEnd,
     /// One end of a range is a number, the other a name: `MON-6`.
@@ -91,21 +93,21 @@ pub enum CronParseErrorReason {
     /// A range of years that ends before it begins; ranges of other fields wrap around.
     #[error("a range of years cannot end before it begins")]
     BackwardYears,
-    /// Nothing, or no number, follows a `/`.
+    /// A `/` without a number after it.
     #[error("a step needs a number after `/`")]
     MissingStep,
-    /// A step that leads out of the field: `*/60` seconds.
+    /// A step that exceeds the field: `*/60` seconds.
     #[error("the step {step} is greater than {max}")]
     StepTooLarge {
         /// The step.
         step: u32,
-        /// The greatest valid one.
+        /// The greatest valid step.
         max: u32,
     },
     /// A step after a name, `MON-FRI/2`, which Quartz ignores.
     #[error("a step follows only numbers, as in `2-6/2`")]
     StepAfterName,
-    /// `L` in another field than those of days, or in another place than the valid ones.
+    /// `L` in another field than those of days, or at an invalid position.
     #[error(
         "`L` is valid only as `L`, `L-n`, `LW`, `L-nW` for the day of month and as `L`, `dL` for \
          the day of week"
@@ -120,7 +122,7 @@ pub enum CronParseErrorReason {
     /// `#` in another field than day of week, or not after one day of the week.
     #[error("`#` is valid only for the day of week, after one day of the week")]
     MisplacedHash,
-    /// What follows `#` is not 1 to 5.
+    /// The text after `#` is not 1 to 5.
     #[error("a number of 1-5 must follow `#`")]
     NthOutOfRange,
     /// A list that contains `L` or `#`.
@@ -133,7 +135,7 @@ impl std::error::Error for CronParseError {}
 impl fmt::Display for CronParseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { expression, field, span, reason } = self;
-        // Tabs and line ends would move the carets, so they are shown as blanks.
+        // Control characters would shift the carets, so they are shown as blanks.
         let shown: String =
             expression.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
         let indent = expression[..span.start].chars().count();

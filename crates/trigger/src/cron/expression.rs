@@ -1,4 +1,4 @@
-//! `CronExpression`: a text in the dialect of Quartz, read once and for all.
+//! `CronExpression`: a parsed text in the dialect of Quartz.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,8 +13,8 @@ use super::pattern::Pattern;
 
 /// A cron expression in the dialect of Quartz 2.3.2.
 ///
-/// Six fields or seven, split by blanks or tabs, in upper or lower case:
-/// second, minute, hour, day of month, month, day of week and, optionally, year.
+/// Six fields or seven, separated by blanks or tabs, in upper or lower case: second, minute, hour,
+/// day of month, month, day of week and, optionally, year.
 ///
 /// | field | values | besides `*`, `a-b`, `*/n`, `a/n`, `a-b/n` and lists `a,b` |
 /// |---|---|---|
@@ -28,21 +28,20 @@ use super::pattern::Pattern;
 /// - Exactly one of day of month and day of week is `?`.
 /// - A range whose end is smaller wraps around: `FRI-MON`, `22-2`. Years do not wrap.
 /// - `*/n` and `/n` count from the first value of the field, `a/n` from `a`; neither wraps. A step
-///   of 0 is no step.
+///   of 0 selects only the first value, except in `*/0` and `/0`, which select all values.
 /// - `L` is the last day of the month, `L-3` three days before it, `15W` the working day (Monday to
 ///   Friday) nearest to the 15th in the same month, `LW` the last working day. As day of week, `6L`
 ///   is the last Friday of the month, `6#3` the third one, and `L` alone is every Saturday.
-/// - Days that a month does not have are left out.
+/// - Days that a month does not have are ignored.
 ///
 /// Equal expressions have equal canonical texts: `0  0 12 ? * mon` equals `0 0 12 ? * MON`.
 ///
-/// # What is stricter than Quartz
+/// # Differences from Quartz
 ///
 /// Quartz ignores text after a complete item (`5X`, `MONDAY`), empty items (`1,,2`) and steps after
-/// names (`MON-FRI/2`), takes 99 for `*`, and accepts expressions whose evaluation then throws or
-/// never ends. All of this is rejected with a [`CronParseError`]. Two accidents of Quartz are
-/// followed, because what they mean is well defined, and are reported by
-/// [`caveats`](Self::caveats).
+/// names (`MON-FRI/2`). It treats 99 as `*`, and accepts expressions whose evaluation throws or
+/// never ends. This crate rejects all of these with a [`CronParseError`]. Two accidents of Quartz
+/// are accepted, because they have a well-defined meaning; [`caveats`](Self::caveats) reports them.
 ///
 /// # Examples
 ///
@@ -63,23 +62,23 @@ pub struct CronExpression {
     text: String,
     fields: Fields,
     caveats: Vec<CronCaveat>,
-    /// Behind a pointer, so that copies are small: it is some hundred bytes.
+    /// Behind a pointer to keep copies small: the pattern takes some hundred bytes.
     pattern: Arc<Pattern>,
 }
 
-/// Something in a valid expression that may not be meant as it is.
+/// A part of a valid expression that may not have the intended meaning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CronCaveat {
-    /// Text after the year, which has no effect, as in Quartz 2.3.2.
+    /// Text after the year, which is ignored, as in Quartz 2.3.2.
     IgnoredText(String),
-    /// A list of days of the month with a `W`: only the working day nearest to the smallest day
-    /// counts, as in Quartz 2.3.2.
+    /// A list of days of the month with a `W`: only the working day nearest to the smallest day is
+    /// used, as in Quartz 2.3.2.
     OnlySmallestDay {
         /// The smallest day of the list.
         day: u32,
     },
-    /// No date satisfies the expression, for example February 30th or a year that is over.
+    /// No date satisfies the expression, for example February 30th or a year before 1970.
     NeverFires,
 }
 
@@ -96,11 +95,11 @@ impl fmt::Display for CronCaveat {
 }
 
 impl CronExpression {
-    /// Reads an expression; the same as `text.parse()`.
+    /// Parses an expression; the same as `text.parse()`.
     ///
     /// # Errors
     ///
-    /// [`CronParseError`] with the field, the place and what is valid there.
+    /// [`CronParseError`] with the field, the position and the valid form.
     pub fn parse(text: &str) -> Result<CronExpression, CronParseError> {
         let parsed = parse(text)?;
         let pattern = Arc::new(Pattern::new(&parsed.fields));
@@ -112,12 +111,13 @@ impl CronExpression {
         })
     }
 
-    /// The canonical text: upper case, one blank between fields. Parses to an equal expression.
+    /// Returns the canonical text: upper case, one blank between fields. Parses to an equal
+    /// expression.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// What the expression says, in words.
+    /// Returns the meaning of the expression in words.
     ///
     /// The words are for people and may change between versions.
     ///
@@ -126,11 +126,19 @@ impl CronExpression {
     /// ```
     /// # use trigger::CronExpression;
     /// let words = |text| CronExpression::parse(text).map(|e| e.description());
-    /// assert_eq!(words("0 30 2 L-3W * ?")?,
-    ///     "at 02:30:00, on the working day nearest to 3 days before the last day of the month");
-    /// assert_eq!(words("0 0 8,20 ? 1,7 6L 2030")?,
-    ///     "at 08:00:00 and 20:00:00, on the last Friday of the month, in January and July, in 2030");
-    /// assert_eq!(words("0 0 0 30 2 ?")?, "never (at 00:00:00, on day 30 of the month, in February)");
+    /// assert_eq!(
+    ///     words("0 30 2 L-3W * ?")?,
+    ///     "at 02:30:00, on the working day nearest to 3 days before the last day of the month"
+    /// );
+    /// assert_eq!(
+    ///     words("0 0 8,20 ? 1,7 6L 2030")?,
+    ///     "at 08:00:00 and 20:00:00, on the last Friday of the month, in January and July, \
+    ///      in 2030"
+    /// );
+    /// assert_eq!(
+    ///     words("0 0 0 30 2 ?")?,
+    ///     "never (at 00:00:00, on day 30 of the month, in February)"
+    /// );
     /// # Ok::<(), trigger::CronParseError>(())
     /// ```
     pub fn description(&self) -> String {
@@ -138,17 +146,18 @@ impl CronExpression {
         if self.never_fires() { format!("never ({words})") } else { words }
     }
 
-    /// Whether no date from [`FIRST_YEAR`](crate::FIRST_YEAR) to [`LAST_YEAR`](crate::LAST_YEAR)
-    /// satisfies the expression, such as `0 0 0 30 2 ?`.
+    /// Returns true if no date from [`FIRST_YEAR`](crate::FIRST_YEAR) to
+    /// [`LAST_YEAR`](crate::LAST_YEAR) satisfies the expression, such as `0 0 0 30 2 ?`.
     ///
-    /// An expression that only names times which its zone leaves out, and one whose years are over,
-    /// is not found here but by [`CronSchedule::never_fires`](crate::CronSchedule::never_fires)
-    /// and `next_after`.
+    /// The result does not depend on a zone or on the present time.
+    /// [`CronSchedule::never_fires`](crate::CronSchedule::never_fires) also detects that all fire
+    /// times lie in gaps of its zone. For years in the past see `next_after`.
     pub fn never_fires(&self) -> bool {
         self.pattern.next_reading(Wall::FIRST).is_none()
     }
 
-    /// What a user should be told about the expression although it is valid; mostly nothing.
+    /// Returns the caveats that a user should see although the expression is valid; empty in most
+    /// cases.
     ///
     /// # Examples
     ///

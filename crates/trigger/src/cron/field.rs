@@ -1,4 +1,4 @@
-//! The seven fields of an expression: their ranges, their names, and the items they are made of.
+//! The seven fields of an expression: their ranges, their names, and their items.
 
 use std::fmt;
 
@@ -19,11 +19,11 @@ pub enum CronField {
     Month,
     /// 1 to 7 or `SUN` to `SAT`, or one of the forms with `L` and `#`, or `?`. Sunday is 1.
     DayOfWeek,
-    /// 1970 to 2126; other years can be written but nothing fires in them. May be left out.
+    /// 1970 to 2126. Other years can be written, but nothing fires in them. The field is optional.
     Year,
 }
 
-/// The names of the months, of which the first three letters are valid in an expression.
+/// The names of the months. An expression uses their first three letters.
 pub(crate) const MONTHS: [&str; 12] = [
     "January",
     "February",
@@ -39,7 +39,7 @@ pub(crate) const MONTHS: [&str; 12] = [
     "December",
 ];
 
-/// The names of the days of the week, of which the first three letters are valid in an expression.
+/// The names of the days of the week. An expression uses their first three letters.
 pub(crate) const WEEKDAYS: [&str; 7] =
     ["Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"];
 
@@ -55,7 +55,7 @@ impl CronField {
         CronField::Year,
     ];
 
-    /// What is valid in this field, for people to read.
+    /// Returns the valid values of this field as text for people.
     pub const fn valid(self) -> &'static str {
         match self {
             CronField::Second | CronField::Minute => {
@@ -84,7 +84,7 @@ impl CronField {
         }
     }
 
-    /// The smallest value. For years it is the first one in which anything fires.
+    /// Returns the smallest value. For years this is the first year with fires.
     pub(crate) const fn min(self) -> u32 {
         match self {
             CronField::Second | CronField::Minute | CronField::Hour => 0,
@@ -93,7 +93,7 @@ impl CronField {
         }
     }
 
-    /// The greatest value. For years it is the last one in which anything fires.
+    /// Returns the greatest value. For years this is the last year with fires.
     pub(crate) const fn max(self) -> u32 {
         match self {
             CronField::Second | CronField::Minute => 59,
@@ -105,18 +105,18 @@ impl CronField {
         }
     }
 
-    /// Whether a value outside of the range is an error. Years are not: Quartz takes any, and
-    /// one that never comes is reported by `never_fires`.
+    /// Returns true if a value outside of the range is an error. Years are not checked: Quartz
+    /// accepts any year, and `never_fires` reports a year without fires.
     pub(crate) const fn is_range_checked(self) -> bool {
         !matches!(self, CronField::Year)
     }
 
-    /// The greatest step after `*` or a single value.
+    /// Returns the greatest step after `*` or a single value.
     pub(crate) const fn max_step(self) -> Option<u32> {
         if self.is_range_checked() { Some(self.max()) } else { None }
     }
 
-    /// The names that stand for the values from 1 on.
+    /// Returns the names of the values from 1 on.
     pub(crate) const fn names(self) -> &'static [&'static str] {
         match self {
             CronField::Month => &MONTHS,
@@ -129,7 +129,7 @@ impl CronField {
         }
     }
 
-    /// The value of a name of three letters in upper case.
+    /// Returns the value of a name of three letters in upper case.
     pub(crate) fn value_of_name(self, name: &str) -> Option<u32> {
         (1..)
             .zip(self.names())
@@ -152,7 +152,7 @@ impl fmt::Display for CronField {
     }
 }
 
-/// One item of the list in a field, with its values as they are written.
+/// One item of the list in a field, with its values as written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Item {
     /// `*`, `*/n`, `/n`.
@@ -166,12 +166,12 @@ pub(crate) enum Item {
 }
 
 impl Item {
-    /// Calls `add` with each value of the field that the item stands for.
+    /// Calls `add` with each value of the field that the item selects.
     pub(crate) fn for_each_value(self, field: CronField, mut add: impl FnMut(u32)) {
         let length = field.max() - field.min() + 1;
         let (first, last, step) = match self {
             Item::Every { step } => (field.min(), field.max(), step.max(1)),
-            // A step of zero is no step: only the first value counts.
+            // A step of zero selects only the first value.
             Item::One(first)
             | Item::From { first, step: 0 }
             | Item::Range { first, step: 0, .. } => (first, first, 1),
@@ -180,18 +180,18 @@ impl Item {
             Item::Range { first, last, step } => (first, last, step),
         };
         let last = if field.is_range_checked() { last } else { last.min(field.max()) };
-        // Values of years below the first one are stepped over at once: there may be millions.
+        // Years below the first one are skipped at once: there may be millions of them.
         let steps_below = u64::from(field.min().saturating_sub(first)).div_ceil(u64::from(step));
         let mut value = u64::from(first) + steps_below * u64::from(step);
         while value <= u64::from(last) {
-            let written = u32::try_from(value).expect("it is at most `last`, a u32");
+            let written = u32::try_from(value).expect("the value is at most `last`, a u32");
             add(if written > field.max() { written - length } else { written });
             value += u64::from(step);
         }
     }
 }
 
-/// The values of a field as bits. Not for years, of which there are more than 64.
+/// Returns the values of a field as bits. Not for years, of which there are more than 64.
 pub(crate) fn values(field: CronField, items: &[Item]) -> u64 {
     let mut set = 0;
     for item in items {
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn items_stand_for_their_values() {
+    fn items_select_their_values() {
         use CronField::*;
         let cases: [(&str, CronField, Item, &[u32]); 14] = [
             ("*", DayOfWeek, Item::Every { step: 1 }, &[1, 2, 3, 4, 5, 6, 7]),

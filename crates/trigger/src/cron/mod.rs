@@ -1,7 +1,7 @@
 //! Cron expressions in the dialect of Quartz 2.3.2, and their fire times in a time zone.
 //!
-//! In reading order: `field` (what an expression is made of), `parse` and `error`, `day_rule`
-//! (which days a month has for it), `pattern` (the search), `describe`, `expression`, `schedule`.
+//! In reading order: `field` (parts of an expression), `parse` and `error`, `day_rule` (days of a
+//! month), `pattern` (the search), `describe`, `expression`, `schedule`.
 
 mod day_rule;
 mod describe;

@@ -1,4 +1,4 @@
-//! What an expression means to a wall clock: sets, and the search for the next reading in them.
+//! The wall clock readings of an expression: sets of values, and the search for the next reading.
 
 use crate::bits::{WideSet, contains, first_member, next_member};
 use crate::calendar::{MONTHS, Month, Wall};
@@ -13,11 +13,11 @@ pub(crate) struct Pattern {
     seconds: u64,
     minutes: u64,
     hours: u64,
-    /// The first second of the day that the three sets above accept.
+    /// The first second of a day that the three sets above accept.
     first_time: u32,
     days: DayTable,
-    /// The months of all years with at least one accepted day, so that a search that comes to a
-    /// month ends in it.
+    /// The months of all years with at least one accepted day. A search that reaches such a month
+    /// thus ends in it.
     months: WideSet<{ MONTHS.div_ceil(64) }>,
 }
 
@@ -53,10 +53,10 @@ impl Pattern {
         }
     }
 
-    /// The first accepted reading that is not before `from`.
+    /// Returns the first accepted reading that is not before `from`.
     ///
-    /// Looks from the largest unit to the smallest. As soon as a unit is greater than that of
-    /// `from`, all smaller units take their first value, so no step is ever taken back.
+    /// Searches from the largest unit to the smallest. Once a unit is greater than that of `from`,
+    /// all smaller units take their first value, so the search never backtracks.
     pub(crate) fn next_reading(&self, from: Wall) -> Option<Wall> {
         let (day, second) = from.max(Wall::FIRST).day_and_second()?;
         let month = Month::of_day(day);
@@ -70,8 +70,8 @@ impl Pattern {
         Some(Wall::new(month.first_day() + date - 1, self.first_time))
     }
 
-    /// The first accepted reading from `second` of `day` to the end of its month, which is
-    /// accepted.
+    /// Returns the first accepted reading from `second` of `day` to the end of its month, which is
+    /// an accepted month.
     fn in_month(&self, month: Month, day: u32, second: u32) -> Option<Wall> {
         let days = self.days.days_in(month);
         let date = day + 1 - month.first_day();
@@ -84,7 +84,7 @@ impl Pattern {
         Some(Wall::new(month.first_day() + later - 1, self.first_time))
     }
 
-    /// Whether a reading is accepted.
+    /// Returns true if a reading is accepted.
     pub(crate) fn accepts(&self, wall: Wall) -> bool {
         let Some((day, second)) = wall.day_and_second() else { return false };
         let month = Month::of_day(day);
@@ -93,7 +93,7 @@ impl Pattern {
             && self.time_from(second) == Some(second)
     }
 
-    /// The first time of day, in seconds, that is not before `second`.
+    /// Returns the first accepted time of day, in seconds, that is not before `second`.
     fn time_from(&self, second: u32) -> Option<u32> {
         let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
         if contains(self.hours, hour) {

@@ -14,15 +14,15 @@ use super::expression::CronExpression;
 
 /// The fire times of a [`CronExpression`] in a [`Zone`].
 ///
-/// Fires at whole seconds at which the wall clock of the zone shows what the expression asks for:
+/// Fires at whole seconds at which the wall clock of the zone matches the expression:
 ///
-/// - a time inside of a **gap** (clocks go forward) is not shown and does not fire on that day;
-/// - a time inside of an **overlap** (clocks go back) is shown twice and fires once, when it is
-///   shown for the second time, or twice with [`OverlapPolicy::Both`];
-/// - a time on one of its [`ExcludedDays`], if it has any, does not fire.
+/// - A time inside a **gap** (clocks go forward) does not occur and does not fire on that day.
+/// - A time inside an **overlap** (clocks go back) occurs twice. It fires once, at its second
+///   occurrence, or twice with [`OverlapPolicy::Both`].
+/// - A time on one of its [`ExcludedDays`], if it has any, does not fire.
 ///
-/// [`next_after`](Self::next_after) allocates nothing and takes some ten nanoseconds; longer, but
-/// still less than a microsecond or two, if the next fire time is many years away or never comes.
+/// [`next_after`](Self::next_after) allocates nothing and takes some ten nanoseconds. It takes up
+/// to a microsecond or two if the next fire time is many years away or does not exist.
 ///
 /// # Examples
 ///
@@ -54,16 +54,31 @@ use super::expression::CronExpression;
 /// // 01:30, then the gap from 02:00 to 03:00.
 /// assert_eq!(
 ///     fires(&schedule, "2026-03-08T01:00:00-05:00"),
-///     ["2026-03-08T06:30:00Z", "2026-03-08T07:00:00Z", "2026-03-08T07:30:00Z", "2026-03-08T08:00:00Z"]
+///     [
+///         "2026-03-08T06:30:00Z",
+///         "2026-03-08T07:00:00Z",
+///         "2026-03-08T07:30:00Z",
+///         "2026-03-08T08:00:00Z"
+///     ]
 /// );
-/// // The overlap from 01:00 to 02:00: silent for its first hour, or not.
+/// The overlap from 01:00 to 02:00: without fires in its first hour, or with.
 /// assert_eq!(
 ///     fires(&schedule, "2026-11-01T00:30:00-04:00"),
-///     ["2026-11-01T06:00:00Z", "2026-11-01T06:30:00Z", "2026-11-01T07:00:00Z", "2026-11-01T07:30:00Z"]
+///     [
+///         "2026-11-01T06:00:00Z",
+///         "2026-11-01T06:30:00Z",
+///         "2026-11-01T07:00:00Z",
+///         "2026-11-01T07:30:00Z"
+///     ]
 /// );
 /// assert_eq!(
 ///     fires(&schedule.with_overlap(OverlapPolicy::Both), "2026-11-01T00:30:00-04:00"),
-///     ["2026-11-01T05:00:00Z", "2026-11-01T05:30:00Z", "2026-11-01T06:00:00Z", "2026-11-01T06:30:00Z"]
+///     [
+///         "2026-11-01T05:00:00Z",
+///         "2026-11-01T05:30:00Z",
+///         "2026-11-01T06:00:00Z",
+///         "2026-11-01T06:30:00Z"
+///     ]
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -76,58 +91,57 @@ pub struct CronSchedule {
 }
 
 impl CronSchedule {
-    /// The schedule of `expression` in `zone`, with the rule of Quartz for overlaps.
+    /// Returns the schedule of `expression` in `zone`, with Quartz's rule for overlaps.
     pub fn new(expression: CronExpression, zone: Zone) -> CronSchedule {
         CronSchedule { expression, zone, overlap: OverlapPolicy::default(), excluded: None }
     }
 
-    /// The same schedule with another rule for overlaps.
+    /// Sets the rule for overlaps.
     #[must_use]
     pub fn with_overlap(self, overlap: OverlapPolicy) -> CronSchedule {
         CronSchedule { overlap, ..self }
     }
 
-    /// The same schedule without its fire times on these days, as the wall clock of its zone shows
-    /// them.
+    /// Removes the fire times on these days of the wall clock of the zone.
     #[must_use]
     pub fn with_excluded_days(self, days: ExcludedDays) -> CronSchedule {
         CronSchedule { excluded: Some(Arc::new(days)), ..self }
     }
 
-    /// The days that are left out, if there are any.
+    /// Returns the excluded days, if there are any.
     pub fn excluded_days(&self) -> Option<&ExcludedDays> {
         self.excluded.as_deref()
     }
 
-    /// The expression.
+    /// Returns the expression.
     pub fn expression(&self) -> &CronExpression {
         &self.expression
     }
 
-    /// The zone whose wall clock is looked at.
+    /// Returns the zone of the wall clock.
     pub fn zone(&self) -> &Zone {
         &self.zone
     }
 
-    /// The rule for times that the wall clock shows twice.
+    /// Returns the rule for times that occur twice on the wall clock.
     pub fn overlap(&self) -> OverlapPolicy {
         self.overlap
     }
 
-    /// The first fire time strictly after `after`, or `None` if there is none up to the end of
-    /// [`LAST_YEAR`](crate::LAST_YEAR).
+    /// Returns the first fire time strictly after `after`, or `None` if there is none up to the end
+    /// of [`LAST_YEAR`](crate::LAST_YEAR).
     ///
     /// Fire times are whole seconds. `after` may be any time, also long before 1970.
     ///
-    /// As in Quartz the wall clock decides: if `after` lies in the first pass of an overlap, what
-    /// the wall clock had shown by then is over, although the second pass shows it again. (From one
-    /// fire time to the next nothing is lost.) With [`OverlapPolicy::Both`] this does not happen.
+    /// As in Quartz, the wall clock decides. If `after` lies in the first pass of an overlap, the
+    /// readings before it are over, although the second pass repeats them. Stepping from one fire
+    /// time to the next skips none. With [`OverlapPolicy::Both`] no reading is skipped in any case.
     #[must_use]
     pub fn next_after(&self, after: Timestamp) -> Option<Timestamp> {
         self.zone.next_match(after, self.overlap, |from| self.next_reading(from))
     }
 
-    /// The first reading of the wall clock that is not before `from` and fires.
+    /// Returns the first firing reading of the wall clock that is not before `from`.
     fn next_reading(&self, from: Wall) -> Option<Wall> {
         let mut from = from;
         loop {
@@ -141,23 +155,23 @@ impl CronSchedule {
         }
     }
 
-    /// The fire times strictly after `after`, in order.
+    /// Returns the fire times strictly after `after`, in order.
     pub fn upcoming(&self, after: Timestamp) -> Upcoming<'_, CronSchedule> {
         Upcoming::new(self, after)
     }
 
-    /// Whether the wall clock shows, at the second of `at`, what the expression asks for.
+    /// Returns true if the wall clock matches the expression at the second of `at`.
     ///
-    /// As in Quartz this is true for both times at which an overlap shows it; that it fires only
-    /// at the later one is a matter of [`next_after`](Self::next_after).
+    /// As in Quartz, this is true for both occurrences of a time in an overlap.
+    /// [`next_after`](Self::next_after) returns only the later one.
     #[must_use]
     pub fn matches(&self, at: Timestamp) -> bool {
         let reading = self.zone.reading(at);
         self.expression.pattern().accepts(reading) && self.next_reading(reading) == Some(reading)
     }
 
-    /// Whether the schedule has no fire time at all: the expression never fires, or only at times
-    /// that this zone leaves out.
+    /// Returns true if the schedule has no fire time at all: the expression never fires, or only at
+    /// times in gaps of this zone or on excluded days.
     pub fn never_fires(&self) -> bool {
         self.next_after(Timestamp::MIN).is_none()
     }
@@ -173,7 +187,7 @@ impl Schedule for CronSchedule {
     }
 }
 
-/// `cron 0 0 12 ? * MON-FRI in Asia/Shanghai`.
+/// Writes text such as `cron 0 0 12 ? * MON-FRI in Asia/Shanghai`.
 impl fmt::Display for CronSchedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "cron {} in {}", self.expression, self.zone)?;

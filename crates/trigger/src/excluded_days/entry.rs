@@ -11,13 +11,13 @@ use super::error::ExcludedDaysErrorReason as Reason;
 /// The days of a leap year.
 pub(super) const LEAP_YEAR_DAYS: u32 = 366;
 
-/// From Sunday on, as they are counted.
+/// Names of the weekdays by number; Sunday is 0.
 const WEEKDAYS: [&str; 7] = ["SUN", "MON", "TUE", "WED", "THU", "FRI", "SAT"];
 
-/// The days of the months of a leap year.
+/// Days in each month of a leap year.
 const MONTHS: [u32; 12] = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
 
-/// From the first to the last, both included; a single day is both.
+/// Days from the first to the last, both included; a single day is both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Entry {
     /// Sunday is 0.
@@ -26,7 +26,7 @@ pub(super) enum Entry {
     Dates(Date, Date),
 }
 
-/// A day that comes each year.
+/// A day that recurs each year.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct YearDay {
     /// 1 to 12.
@@ -36,13 +36,13 @@ pub(super) struct YearDay {
 }
 
 impl YearDay {
-    /// Its place in a leap year, from 0.
+    /// Returns its position in a leap year, from 0.
     pub(super) fn place(self) -> u32 {
         let before = MONTHS.iter().take(usize::from(self.month) - 1).sum::<u32>();
         before + u32::from(self.day) - 1
     }
 
-    /// The day at a place in a leap year, less than 366.
+    /// Returns the day at a position in a leap year, below 366.
     pub(super) fn at(place: u32) -> YearDay {
         let (mut month, mut day) = (1, place + 1);
         for length in MONTHS {
@@ -102,7 +102,7 @@ impl Day {
                 date(year, month, day).map(Day::Date)
             }
             [month, day] => {
-                // Days of the year are those of a leap year.
+                // Days of the year include February 29.
                 date(2024, month, day).map(|_| Day::OfYear(YearDay { month, day }))
             }
             _ => Err(Reason::Unknown),

@@ -1,43 +1,43 @@
-//! What is wrong with a list of excluded days.
+//! Errors of excluded days.
 
-/// A list of days that cannot be read.
+/// An error in a list of excluded days.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "excluded days: `{entry}` {reason}; valid are weekdays (`SAT`), days of the year (`12-25`), dates from 1970 to 2126 \
-     (`2026-04-03`) and ranges of two alike (`12-24..01-02`), with commas between them"
+    "excluded days: `{entry}` {reason}; valid are weekdays (`SAT`), days of the year (`12-25`), dates \
+     from 1970 to 2126 (`2026-04-03`) and ranges of one kind (`12-24..01-02`), separated by commas"
 )]
 #[non_exhaustive]
 pub struct ExcludedDaysError {
-    /// The entry that is wrong; all of them if it is none by itself.
+    /// The invalid entry, or the whole text if no single entry is invalid.
     pub entry: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: ExcludedDaysErrorReason,
 }
 
-/// What is wrong with an entry.
+/// Reason why an entry is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExcludedDaysErrorReason {
-    /// Nothing stands before, between or after the commas.
-    #[error("is no entry")]
+    /// The text before, between or after the commas is empty.
+    #[error("is an empty entry")]
     MissingEntry,
-    /// It is none of the forms.
-    #[error("is not known")]
+    /// The entry has none of the valid forms.
+    #[error("has none of the valid forms")]
     Unknown,
     /// The month has no such day, the year no such month, or the year is out of range.
-    #[error("is no day that there is")]
+    #[error("does not exist")]
     NoSuchDay,
-    /// A range of a weekday and a date, or the like.
-    #[error("begins and ends with days of two kinds")]
+    /// The first and the last day of a range are of different kinds, such as a weekday and a date.
+    #[error("mixes two kinds of days")]
     Unalike,
     /// A range of dates that ends before it begins.
     #[error("ends before it begins")]
     Backwards,
-    /// Nothing would ever fire.
-    #[error("leaves no day over")]
+    /// All days are excluded, so that nothing would ever fire.
+    #[error("excludes every day")]
     EveryDay,
-    /// There are more than 1000.
-    #[error("are more than 1000")]
+    /// The list has more than 1000 entries.
+    #[error("exceed the maximum of 1000")]
     TooMany,
 }
 

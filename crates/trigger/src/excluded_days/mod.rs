@@ -13,19 +13,21 @@ use crate::calendar::{DAYS, Month};
 use entry::{Entry, LEAP_YEAR_DAYS, YearDay};
 pub use error::{ExcludedDaysError, ExcludedDaysErrorReason};
 
-/// Days that are left out of a schedule: a fire time on one of them does not exist.
+/// Days without fires: a schedule has no fire time on them.
 ///
-/// Written as entries with commas between them:
+/// The text form has entries separated by commas:
 ///
 /// | entry | days |
 /// |---|---|
 /// | `SAT` | each Saturday: `MON`, `TUE`, `WED`, `THU`, `FRI`, `SAT`, `SUN` |
 /// | `12-25` | 25 December of each year; `02-29` of leap years |
 /// | `2026-04-03` | one day, from 1970 to 2126 |
-/// | `SAT..SUN`, `12-24..01-02`, `2026-07-01..2026-07-14` | from the first to the last, both included; weekdays and days of the year may go round |
+/// | `SAT..SUN` | from the first to the last weekday, both included; may wrap around |
+/// | `12-24..01-02` | from the first to the last day of the year; may wrap around |
+/// | `2026-07-01..2026-07-14` | from the first to the last date |
 ///
-/// Which day it is the wall clock of the schedule's zone says, at the time of the fire. Upper and lower case are the same,
-/// and spaces around commas and dots do not count. At most 1000 entries.
+/// The wall clock of the schedule's zone at the fire time determines the day. Case and spaces
+/// around commas and dots are ignored. At most 1000 entries are valid.
 ///
 /// # Examples
 ///
@@ -33,16 +35,18 @@ pub use error::{ExcludedDaysError, ExcludedDaysErrorReason};
 /// use jiff::Timestamp;
 /// use trigger::{CronExpression, CronSchedule, ExcludedDays, Zone};
 ///
-/// let noon = CronSchedule::new(CronExpression::parse("0 0 12 * * ?")?, Zone::parse("Asia/Shanghai")?);
+/// let noon = CronExpression::parse("0 0 12 * * ?")?;
+/// let noon = CronSchedule::new(noon, Zone::parse("Asia/Shanghai")?);
 /// let schedule = noon.with_excluded_days(ExcludedDays::parse("sat .. sun, 10-01..10-07")?);
 /// let after: Timestamp = "2026-09-30T12:00:00+08:00".parse()?;
 /// let fires: Vec<String> = schedule.upcoming(after).take(2).map(|t| t.to_string()).collect();
 /// assert_eq!(fires, ["2026-10-08T04:00:00Z", "2026-10-09T04:00:00Z"]);
-/// assert_eq!(schedule.excluded_days().map(ToString::to_string).as_deref(), Some("SAT..SUN,10-01..10-07"));
+/// let days = schedule.excluded_days().map(ToString::to_string);
+/// assert_eq!(days.as_deref(), Some("SAT..SUN,10-01..10-07"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// # Example: a mistake is named
+/// # Example: an invalid entry
 ///
 /// ```
 /// use trigger::ExcludedDays;
@@ -51,8 +55,9 @@ pub use error::{ExcludedDaysError, ExcludedDaysErrorReason};
 /// assert_eq!(error.entry, "2026-02-29");
 /// assert_eq!(
 ///     error.to_string(),
-///     "excluded days: `2026-02-29` is no day that there is; valid are weekdays (`SAT`), days of the year (`12-25`), dates \
-///      from 1970 to 2126 (`2026-04-03`) and ranges of two alike (`12-24..01-02`), with commas between them"
+///     "excluded days: `2026-02-29` does not exist; valid are weekdays (`SAT`), days of the year \
+///      (`12-25`), dates from 1970 to 2126 (`2026-04-03`) and ranges of one kind \
+///      (`12-24..01-02`), separated by commas"
 /// );
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,20 +67,21 @@ pub struct ExcludedDays {
     weekdays: u8,
     /// For each month from January on, one bit for each day of the month, from bit 1 on.
     days_of_year: [u32; 12],
-    /// Days counted from 1970-01-01, first and last, ascending and apart.
+    /// Ranges of days counted from 1970-01-01, first and last; ascending, neither overlapping nor
+    /// adjacent.
     dates: Vec<(u32, u32)>,
 }
 
 impl ExcludedDays {
-    /// The most entries.
+    /// Maximum number of entries.
     pub const MAX_ENTRIES: usize = 1_000;
 
-    /// Reads a list of days.
+    /// Parses a list of days.
     ///
     /// # Errors
     ///
-    /// [`ExcludedDaysError`] names the entry and what would be valid. Days that leave none of the week, or of the year, are
-    /// refused: nothing would ever fire.
+    /// [`ExcludedDaysError`] names the entry and what would be valid. A list that excludes all
+    /// weekdays or all days of the year is an error, because nothing would ever fire.
     pub fn parse(text: &str) -> Result<ExcludedDays, ExcludedDaysError> {
         use ExcludedDaysErrorReason::{EveryDay, TooMany};
         let parts: Vec<&str> = text.split(',').map(str::trim).collect();
@@ -105,16 +111,17 @@ impl ExcludedDays {
         if weekdays == 0x7F || days == LEAP_YEAR_DAYS {
             return Err(ExcludedDaysError::new(text.to_owned(), EveryDay));
         }
-        Ok(ExcludedDays { entries, weekdays, days_of_year, dates: apart(dates) })
+        Ok(ExcludedDays { entries, weekdays, days_of_year, dates: merged(dates) })
     }
 
-    /// Whether a day is left out; false for days before 1970 and after 2126, on which nothing fires.
+    /// Returns true if a day is excluded; false for days before 1970 and after 2126, on which
+    /// nothing fires.
     #[must_use]
     pub fn contains(&self, date: Date) -> bool {
         number_of(date).is_some_and(|day| self.has(day))
     }
 
-    /// Whether a day is left out, counted from 1970-01-01 and less than [`DAYS`].
+    /// Returns true if a day is excluded. The day is counted from 1970-01-01 and below [`DAYS`].
     fn has(&self, day: u32) -> bool {
         let (month, weekday) = (Month::of_day(day), (day + 4) % 7);
         let day_of_month = day - month.first_day() + 1;
@@ -124,13 +131,13 @@ impl ExcludedDays {
             || self.dates.get(place).is_some_and(|(first, _)| *first <= day)
     }
 
-    /// The first day, from `day` on, that is not left out; days are counted from 1970-01-01.
+    /// Returns the first day from `day` on that is not excluded; days are counted from 1970-01-01.
     pub(crate) fn next_included(&self, day: u32) -> Option<u32> {
         (day..DAYS).find(|day| !self.has(*day))
     }
 }
 
-/// The places from the first to the last, going round after `n`.
+/// Returns the positions from `first` to `last`, wrapping around after `n`.
 fn around(n: u32, first: u32, last: u32) -> impl Iterator<Item = u32> {
     let count = (last + n - first) % n + 1;
     (0..count).map(move |step| (first + step) % n)
@@ -142,22 +149,22 @@ fn number_of(date: Date) -> Option<u32> {
     Some(Month::new(year, month)?.first_day() + day - 1)
 }
 
-/// The number of a day that an entry names.
+/// Returns the number of a day that an entry names.
 fn day_number(date: Date) -> u32 {
-    number_of(date).expect("entries are checked to lie within the years in which anything fires")
+    number_of(date).expect("the parser accepts only years with fires")
 }
 
-/// The same days, ascending and each once.
-fn apart(mut dates: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
+/// Merges overlapping and adjacent ranges, in ascending order.
+fn merged(mut dates: Vec<(u32, u32)>) -> Vec<(u32, u32)> {
     dates.sort_unstable();
-    let mut apart: Vec<(u32, u32)> = Vec::with_capacity(dates.len());
+    let mut merged: Vec<(u32, u32)> = Vec::with_capacity(dates.len());
     for (first, last) in dates {
-        match apart.last_mut() {
+        match merged.last_mut() {
             Some((_, end)) if first <= *end + 1 => *end = last.max(*end),
-            _ => apart.push((first, last)),
+            _ => merged.push((first, last)),
         }
     }
-    apart
+    merged
 }
 
 impl FromStr for ExcludedDays {
@@ -168,7 +175,7 @@ impl FromStr for ExcludedDays {
     }
 }
 
-/// The entries as they were given, in capitals and without spaces; reads back as the same.
+/// Writes the entries in upper case and without spaces; parsing the text gives the same days.
 impl fmt::Display for ExcludedDays {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (place, entry) in self.entries.iter().enumerate() {
@@ -188,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_day_is_refused_and_named() {
+    fn an_invalid_entry_is_reported() {
         use ExcludedDaysErrorReason::{
             Backwards, EveryDay, MissingEntry, NoSuchDay, TooMany, Unalike, Unknown,
         };
@@ -224,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_entry_holds_its_days_and_no_others() {
+    fn each_kind_of_entry_contains_exactly_its_days() {
         let rows: [(&str, &[&str], &[&str]); 8] = [
             ("SAT", &["2026-11-21", "1970-01-03"], &["2026-11-20", "2026-11-22"]),
             ("FRI..MON", &["2026-11-20", "2026-11-21", "2026-11-23"], &["2026-11-24"]),
@@ -261,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn days_that_leave_nothing_over_have_no_next_one() {
+    fn no_day_follows_if_all_days_are_excluded() {
         let days = ExcludedDays::parse("1970-01-01..2126-12-31").unwrap();
         assert_eq!(days.next_included(0), None);
     }

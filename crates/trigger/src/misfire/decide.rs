@@ -1,4 +1,4 @@
-//! How a misfire decision is made.
+//! The misfire decision.
 
 use jiff::Timestamp;
 
@@ -9,14 +9,14 @@ use super::fire_range::{FireRange, earlier, just_before, last_fire};
 use super::policy::MisfirePolicy;
 use super::situation::Situation;
 
-/// Decides what becomes of every fire of a schedule that is pending or due.
+/// Decides about every pending and due fire of a schedule.
 ///
-/// The same situation always leads to the same decision. If the clock went back behind
+/// The same situation always leads to the same decision. If the clock went back before
 /// [`last_handled`](Situation::last_handled), nothing is due.
 ///
 /// # Examples
 ///
-/// A job of every 10 seconds ran at second 0, then the process was down until second 33:
+/// A job that fires every 10 seconds ran at second 0, and the process was down until second 33:
 ///
 /// ```
 /// use std::time::Duration;
@@ -25,7 +25,8 @@ use super::situation::Situation;
 ///
 /// let at = |second| Timestamp::from_second(second).expect("a small number");
 /// let schedule = FixedInterval::new(at(0), Duration::from_secs(10))?;
-/// let decide_with = |policy| decide(&Situation::new(&schedule, policy, at(0), at(33))).to_string();
+/// let decide_with =
+///     |policy| decide(&Situation::new(&schedule, policy, at(0), at(33))).to_string();
 ///
 /// assert_eq!(
 ///     decide_with(MisfirePolicy::RunOnceAfterwards),
@@ -63,9 +64,9 @@ fn while_running(policy: MisfirePolicy) -> FireVerdict {
     }
 }
 
-/// The verdicts about `all` pending and due fires.
+/// Returns the verdicts on `all` pending and due fires of an idle item.
 fn when_idle(situation: &Situation<'_>, all: FireRange) -> Vec<(FireRange, FireVerdict)> {
-    // Pending fires have met a running item, which makes them misfires however short it took.
+    // A pending fire met a running item, which makes it a misfire even if the run was short.
     let pending_until = situation.pending.map_or(Timestamp::MIN, |pending| pending.last);
     let limit = situation.misfired_until().max(pending_until);
     if all.first > limit {
@@ -93,8 +94,8 @@ fn when_idle(situation: &Situation<'_>, all: FireRange) -> Vec<(FireRange, FireV
     verdicts.into_iter().filter_map(|(fires, verdict)| Some((fires?, verdict))).collect()
 }
 
-/// The latest instant after which, up to `until`, lie the newest `max` fires; `after` if there are
-/// not so many.
+/// Returns an instant that separates the newest `max` fires up to `until` from the older ones;
+/// `after` if there are fewer than `max`.
 fn before_newest(
     schedule: &dyn Schedule,
     after: Timestamp,

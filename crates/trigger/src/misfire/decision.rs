@@ -1,4 +1,4 @@
-//! What a misfire decision says.
+//! Result of a misfire decision.
 
 use std::fmt;
 
@@ -6,34 +6,37 @@ use jiff::Timestamp;
 
 use super::fire_range::FireRange;
 
-/// What becomes of the fires of a range.
+/// Verdict on the fires of a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FireVerdict {
-    /// Each runs now, in order: they are on time or just late.
+    /// Each fire runs now, in order: they are on time or late by less than the threshold.
     Run,
-    /// One run now stands for all of them and has the scheduled time of the last.
+    /// One run now stands for all fires and has the scheduled fire time of the last one.
     RunOnce,
-    /// Each runs now, in order, although it misfired.
+    /// Each fire runs now, in order, although it misfired.
     CatchUp,
-    /// They wait for the end of the running item. Pass the range as
+    /// The fires wait for the end of the running item. Pass the range as
     /// [`pending`](crate::Situation::pending) to the next decision.
     Wait,
-    /// They never run.
+    /// The fires never run.
     Skip(SkipReason),
 }
 
-/// Why fires never run.
+/// Reason why fires never run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum SkipReason {
     /// The item was still running ([`MisfirePolicy::Skip`](crate::MisfirePolicy::Skip)).
     ItemRunning,
-    /// They were late by the threshold or more ([`MisfirePolicy::Skip`](crate::MisfirePolicy::Skip)).
+    /// The fires were late by the threshold or more
+    /// ([`MisfirePolicy::Skip`](crate::MisfirePolicy::Skip)).
     Late,
-    /// They are older than the window of [`MisfirePolicy::CatchUp`](crate::MisfirePolicy::CatchUp).
+    /// The fires are older than the window of
+    /// [`MisfirePolicy::CatchUp`](crate::MisfirePolicy::CatchUp).
     OutOfWindow,
-    /// There are more than the maximum of [`MisfirePolicy::CatchUp`](crate::MisfirePolicy::CatchUp), and these are the oldest.
+    /// The fires are the oldest ones beyond the maximum of
+    /// [`MisfirePolicy::CatchUp`](crate::MisfirePolicy::CatchUp).
     OverMax,
 }
 
@@ -60,9 +63,9 @@ impl fmt::Display for SkipReason {
     }
 }
 
-/// What becomes of every pending and due fire: ranges in order, each with its verdict.
+/// Verdicts on all pending and due fires: ranges in order, each with its verdict.
 ///
-/// The ranges leave out no fire and name none twice, so that no fire is lost in silence.
+/// Every fire is in exactly one range, so that no fire is lost silently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[must_use]
 pub struct MisfireDecision {
@@ -78,12 +81,12 @@ impl MisfireDecision {
         MisfireDecision { verdicts, last_handled }
     }
 
-    /// The ranges with their verdicts, oldest first; empty if nothing is due or pending.
+    /// Returns the ranges with their verdicts, oldest first; empty if nothing is due or pending.
     pub fn verdicts(&self) -> &[(FireRange, FireVerdict)] {
         &self.verdicts
     }
 
-    /// The fires that wait for the end of the running item.
+    /// Returns the fires that wait for the end of the running item.
     pub fn pending(&self) -> Option<FireRange> {
         self.verdicts
             .iter()
@@ -91,7 +94,7 @@ impl MisfireDecision {
             .map(|(fires, _)| *fires)
     }
 
-    /// The fires that never run, with the reason.
+    /// Returns the fires that never run, each range with its reason.
     pub fn skipped(&self) -> impl Iterator<Item = (FireRange, SkipReason)> {
         self.verdicts.iter().filter_map(|(fires, verdict)| match verdict {
             FireVerdict::Skip(reason) => Some((*fires, *reason)),
@@ -101,14 +104,15 @@ impl MisfireDecision {
         })
     }
 
-    /// The last fire that this decision is about: the
-    /// [`last_handled`](crate::Situation::last_handled) of the next one.
+    /// Returns the last fire that this decision covers: the
+    /// [`last_handled`](crate::Situation::last_handled) of the next decision.
     pub fn last_handled(&self) -> Timestamp {
         self.last_handled
     }
 }
 
-/// `run once for 2026-01-01T00:00:10Z..=2026-01-01T00:00:30Z (3 fires)`, or `nothing is due`.
+/// Writes text such as `run once for 2026-01-01T00:00:10Z..=2026-01-01T00:00:30Z (3 fires)`, or
+/// `nothing is due`.
 impl fmt::Display for MisfireDecision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.verdicts.is_empty() {

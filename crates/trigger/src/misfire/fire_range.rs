@@ -1,4 +1,4 @@
-//! Consecutive fires, named by the first, the last and their number.
+//! Ranges of consecutive fires.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,23 +7,23 @@ use jiff::{SignedDuration, Timestamp};
 
 use crate::schedule::{Schedule, Upcoming};
 
-/// Consecutive fires of a schedule, by name: the first, the last, and how many.
+/// Consecutive fires of a schedule: the first, the last, and their number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FireRange {
     /// The first fire time.
     pub first: Timestamp,
-    /// The last fire time; the same as `first` if there is one.
+    /// The last fire time; equals `first` for a single fire.
     pub last: Timestamp,
-    /// How many fire times there are from the first to the last.
+    /// The number of fire times from the first to the last.
     pub count: FireCount,
 }
 
-/// How many fires there are in a range.
+/// Number of fires in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FireCount {
-    /// They were counted.
+    /// The exact number.
     Exactly(u64),
-    /// There are at least so many; counting stopped. First and last are exact all the same.
+    /// A lower bound; counting stopped at the limit. The first and the last fire are still exact.
     AtLeast(u64),
 }
 
@@ -37,11 +37,11 @@ impl fmt::Display for FireCount {
 }
 
 impl FireRange {
-    /// How far fires are counted, so that even a schedule of every second that was not looked at
-    /// for years takes milliseconds: 100000, which is more than the seconds of a day.
+    /// Limit of counting: 100000, more than the seconds of a day. It keeps the count within
+    /// milliseconds, even for a schedule of every second after an outage of years.
     pub const COUNT_LIMIT: u32 = 100_000;
 
-    /// The fires of `schedule` after `after` and up to `until`, the latter included.
+    /// Returns the fires of `schedule` after `after` and up to `until`, inclusive.
     #[must_use]
     pub fn between(
         schedule: &dyn Schedule,
@@ -61,7 +61,7 @@ impl FireRange {
         Some(FireRange { first, last, count: FireCount::Exactly(count) })
     }
 
-    /// The fire times in the range, in order; `schedule` is the one that the range is of.
+    /// Returns the fire times in the range, in order. `schedule` must be the schedule of the range.
     pub fn fires<'a>(
         &self,
         schedule: &'a dyn Schedule,
@@ -70,7 +70,7 @@ impl FireRange {
         Upcoming::new(schedule, just_before(self.first)).take_while(move |fire| *fire <= last)
     }
 
-    /// This range and a later one as one.
+    /// Returns the union of this range and a later one.
     pub(super) fn followed_by(self, later: Option<FireRange>) -> FireRange {
         use FireCount::{AtLeast, Exactly};
         let Some(later) = later else { return self };
@@ -84,7 +84,7 @@ impl FireRange {
     }
 }
 
-/// `2026-01-01T00:00:10Z..=2026-01-01T00:00:30Z (3 fires)`.
+/// Writes text such as `2026-01-01T00:00:10Z..=2026-01-01T00:00:30Z (3 fires)`.
 impl fmt::Display for FireRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.count {
@@ -96,11 +96,11 @@ impl fmt::Display for FireRange {
     }
 }
 
-/// The last fire up to `until`, provided that there is one after `after`.
+/// Returns the last fire up to `until`, provided that there is one after `after`.
 ///
-/// Schedules only look forward; but a fire follows an instant, up to `until`, as long as the instant
-/// is before the fire in question, so bisection finds that. What cron answers in the first pass of
-/// an overlap does not mislead it: there, too, the answer passes `until` right after that fire.
+/// Schedules only search forward, so this bisects for the last instant that still has a fire up to
+/// `until` after it. The skipped readings of cron in the first pass of an overlap do no harm:
+/// there, too, `next_after` exceeds `until` right after the wanted fire.
 pub(super) fn last_fire(schedule: &dyn Schedule, after: Timestamp, until: Timestamp) -> Timestamp {
     let fire_after = |instant: i128| {
         let instant = Timestamp::from_nanosecond(instant).ok()?;
@@ -118,12 +118,12 @@ pub(super) fn last_fire(schedule: &dyn Schedule, after: Timestamp, until: Timest
     last
 }
 
-/// The instant one nanosecond earlier.
+/// Returns the instant one nanosecond earlier.
 pub(super) fn just_before(instant: Timestamp) -> Timestamp {
     earlier(instant, Duration::from_nanos(1))
 }
 
-/// The instant a span earlier, or the earliest of all.
+/// Returns the instant earlier by a span, at least [`Timestamp::MIN`].
 pub(super) fn earlier(instant: Timestamp, by: Duration) -> Timestamp {
     SignedDuration::try_from(by)
         .ok()

@@ -1,7 +1,7 @@
-//! What becomes of fires that could not run when they were due.
+//! Decisions about fires that could not run when they were due.
 //!
-//! In reading order: `policy`, `fire_range` (fires by name), `situation` (what a decision depends
-//! on), `decision` (what it says), `decide` (how it is made).
+//! In reading order: `policy`, `fire_range` (consecutive fires), `situation` (input of a decision),
+//! `decision` (its result), `decide` (the decision).
 
 mod decide;
 mod decision;

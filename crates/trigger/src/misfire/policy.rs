@@ -1,18 +1,19 @@
-//! What a job does about fires that could not run when they were due.
+//! Misfire policies.
 
 use std::time::Duration;
 
-/// What a job does about fires that met a still running item or were late, for example because the
-/// process was down.
+/// Policy of a job for fires that met a running item or were late, for example because the process
+/// was down.
 ///
-/// A fire that is late by less than the [threshold](crate::Situation::threshold) is just late, not a
-/// misfire: it runs. In the timelines the schedule fires each 10 seconds; `23-26` is a run from
-/// second 23 to second 26.
+/// A fire that is late by less than the [threshold](crate::Situation::threshold) is not a misfire:
+/// it runs. In the timelines the schedule fires every 10 seconds; `23-26` is a run from second 23
+/// to second 26.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum MisfirePolicy {
-    /// All misfires together run once, as soon as it is possible (`misfire=true` of ElasticJob,
-    /// `FIRE_ONCE_NOW` of Quartz). The run stands for the newest of them and names them all.
+    /// All misfires together run once, as soon as possible (`misfire=true` of ElasticJob,
+    /// `FIRE_ONCE_NOW` of Quartz). The run has the fire time of the newest one and stands for all
+    /// of them.
     ///
     /// ```text
     /// item busy:  0   10   20   30   40      process down:  0   10   20   30   40
@@ -35,8 +36,8 @@ pub enum MisfirePolicy {
     ///                                        are skipped
     /// ```
     Skip,
-    /// Each misfire runs, oldest first, unless it is older than `window` or there are more than
-    /// `max`: then the oldest ones are skipped.
+    /// Each misfire runs, oldest first. Misfires older than `window` are skipped, and so are the
+    /// oldest ones beyond `max`.
     ///
     /// ```text
     /// window 25 s, max 2; up again at 43, threshold 5 s:
@@ -45,12 +46,13 @@ pub enum MisfirePolicy {
     /// up          [0-3]    (down)      [..
     /// runs                             [43-44][44-45][45-46][50-51]
     ///                                   20     30     40     50
-    /// 10 is skipped: it is older than 25 s. 20 and 30 catch up, 40 is just late.
+    /// 10 is skipped: it is older than 25 s. 20 and 30 catch up, 40 is late, not a misfire.
     /// ```
     CatchUp {
-        /// How old, at the time of the decision, a fire may be to be run.
+        /// Maximum age of a fire, at the time of the decision, to be run.
         window: Duration,
-        /// How many misfires are run in one go; at most [`FireRange::COUNT_LIMIT`](crate::FireRange::COUNT_LIMIT) count.
+        /// Maximum number of misfires that run at once, limited by
+        /// [`FireRange::COUNT_LIMIT`](crate::FireRange::COUNT_LIMIT).
         max: u32,
     },
 }

@@ -1,4 +1,4 @@
-//! What a misfire decision depends on.
+//! Input of a misfire decision.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use crate::schedule::Schedule;
 use super::fire_range::{FireRange, earlier, just_before, last_fire};
 use super::policy::MisfirePolicy;
 
-/// Everything that a misfire decision depends on.
+/// Input of a misfire decision.
 ///
 /// # Examples
 ///
@@ -29,32 +29,33 @@ use super::policy::MisfirePolicy;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Situation<'a> {
-    /// When the job fires.
+    /// The schedule of the job.
     pub schedule: &'a dyn Schedule,
-    /// What the job does about misfires.
+    /// The misfire policy of the job.
     pub policy: MisfirePolicy,
     /// A fire that is late by this or more is a misfire. At least
-    /// [`MIN_THRESHOLD`](Situation::MIN_THRESHOLD) counts, or nothing would be on time.
+    /// [`MIN_THRESHOLD`](Situation::MIN_THRESHOLD) is used, because with zero no fire would be on
+    /// time.
     pub threshold: Duration,
-    /// The last fire about which a decision was made: fires up to it are settled or pending. For a
-    /// new job, the instant from which on it shall fire.
+    /// The last fire that a decision covered: fires up to it are settled or pending. For a new job,
+    /// the instant after which it fires.
     pub last_handled: Timestamp,
     /// The present time.
     pub now: Timestamp,
-    /// Whether the item is still running.
+    /// True if the item is running.
     pub is_running: bool,
-    /// The fires that a former decision told to [wait](crate::FireVerdict::Wait).
+    /// The fires for which a former decision had the verdict [`Wait`](crate::FireVerdict::Wait).
     pub pending: Option<FireRange>,
 }
 
 impl<'a> Situation<'a> {
-    /// The default threshold, 5 s, that of Quartz's `RAMJobStore`.
+    /// The default threshold, 5 s, as in Quartz's `RAMJobStore`.
     pub const DEFAULT_THRESHOLD: Duration = Duration::from_secs(5);
 
-    /// The smallest threshold that counts, 1 ms, as in Quartz.
+    /// The smallest effective threshold, 1 ms, as in Quartz.
     pub const MIN_THRESHOLD: Duration = Duration::from_millis(1);
 
-    /// The situation of an idle item of which nothing is pending, with the default threshold.
+    /// Returns the situation of an idle item without pending fires, with the default threshold.
     pub fn new(
         schedule: &'a dyn Schedule,
         policy: MisfirePolicy,
@@ -72,7 +73,7 @@ impl<'a> Situation<'a> {
         }
     }
 
-    /// The last instant at which a fire is a misfire by now.
+    /// Returns the last instant at which a fire is a misfire by now.
     pub(super) fn misfired_until(&self) -> Timestamp {
         earlier(self.now, self.threshold.max(Self::MIN_THRESHOLD))
     }
@@ -81,10 +82,11 @@ impl<'a> Situation<'a> {
         FireRange::between(self.schedule, after, until)
     }
 
-    /// The last of the fires `all` that is not after `instant`, or just before all of them.
+    /// Returns the last of the fires `all` that is not after `instant`, or an instant just before
+    /// all of them.
     ///
-    /// Ranges are split at fires only. A schedule may answer differently for an instant at which
-    /// it does not fire, as cron does within an overlap, and a fire would be lost.
+    /// Ranges must be split at fires only. From an instant between fires, cron may skip fires of an
+    /// overlap, and a fire would be lost.
     pub(super) fn last_fire(&self, all: FireRange, instant: Timestamp) -> Timestamp {
         let before = just_before(all.first);
         if instant < all.first {
@@ -93,7 +95,7 @@ impl<'a> Situation<'a> {
         last_fire(self.schedule, before, instant.min(all.last))
     }
 
-    /// What is due and was not yet decided about.
+    /// Returns the due fires that no decision has covered.
     pub(super) fn due(&self) -> Option<FireRange> {
         self.fires(self.last_handled, self.now)
     }

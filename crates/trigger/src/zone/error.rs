@@ -1,6 +1,6 @@
-//! Why a text names no time zone.
+//! Errors of time zone names.
 
-/// A name that is no time zone.
+/// Error for a name that is not a time zone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "time zone `{name}` {reason} Valid are names of the IANA database, such as `Europe/London` or \
@@ -8,23 +8,23 @@
 )]
 #[non_exhaustive]
 pub struct ZoneError {
-    /// The name as it was given.
+    /// The invalid name.
     pub name: String,
-    /// What is wrong with it.
+    /// The reason.
     pub reason: ZoneErrorReason,
 }
 
-/// What is wrong with the name of a time zone.
+/// Reason why a name is not a time zone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ZoneErrorReason {
-    /// It is not in the database.
+    /// The name is not in the database.
     #[error("is unknown.")]
     Unknown,
-    /// It is not in the database, but it is the last part of a name that is.
+    /// The name is not in the database, but it is the last part of a name that is.
     #[error("is unknown; did you mean `{0}`?")]
     DidYouMean(String),
-    /// It begins with `GMT+` or `GMT-`, but no hours, or hours and minutes, follow.
+    /// The name begins with `GMT+` or `GMT-`, but no valid hours and minutes follow.
     #[error("is no offset: `h`, `hh`, `h:mm`, `hh:mm` or `hhmm` must follow the sign.")]
     NoOffset,
     /// The offset has more than 23 hours or more than 59 minutes.

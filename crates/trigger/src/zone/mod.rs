@@ -1,4 +1,4 @@
-//! Time zones: names, and what their wall clocks show.
+//! Time zones: names and wall clocks.
 
 mod error;
 mod parse;
@@ -17,8 +17,8 @@ pub(crate) use segments::Segments;
 
 /// A time zone: one of the IANA database, or a fixed offset such as `GMT+8`.
 ///
-/// The database is the one built into this program; neither the host's database nor its local zone
-/// is ever looked at, so the same build gives the same fire times everywhere.
+/// The database is part of the program. The host's database and its local zone are never read, so
+/// the same build gives the same fire times everywhere.
 ///
 /// Cloning is cheap, and clones share the table of clock changes (some kilobytes). A process with
 /// many schedules in a zone should parse the zone once.
@@ -32,8 +32,9 @@ pub(crate) use segments::Segments;
 /// assert_eq!(Zone::parse("GMT+8")?, Zone::parse("GMT+08:00")?);
 /// assert_eq!(
 ///     Zone::parse("Shanghai").unwrap_err().to_string(),
-///     "time zone `Shanghai` is unknown; did you mean `Asia/Shanghai`? Valid are names of the IANA \
-///      database, such as `Europe/London` or `UTC`, and offsets from `GMT-23:59` to `GMT+23:59`"
+///     "time zone `Shanghai` is unknown; did you mean `Asia/Shanghai`? Valid are names of the \
+///      IANA database, such as `Europe/London` or `UTC`, and offsets from `GMT-23:59` to \
+///      `GMT+23:59`"
 /// );
 /// # Ok::<(), trigger::ZoneError>(())
 /// ```
@@ -45,7 +46,7 @@ struct Inner {
     segments: Segments,
 }
 
-/// What becomes of a fire time that the wall clock shows twice, because clocks go back.
+/// Rule for a fire time that occurs twice on the wall clock, because clocks go back.
 ///
 /// ```text
 /// wall clock  00:30  01:00  01:30  01:00  01:30  02:00   (New York, 2026-11-01, `0 0/30 * * * ?`)
@@ -56,30 +57,30 @@ struct Inner {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum OverlapPolicy {
-    /// Fires once, when it is shown for the second time, as Quartz does. A job that runs every few
-    /// minutes is silent while the first half of an overlap passes.
+    /// Fires once, at the second occurrence, as Quartz does. A job that runs every few minutes is
+    /// silent during the first half of an overlap.
     #[default]
     Later,
-    /// Fires each time it is shown. Right for jobs that run every hour or more often; a job that
-    /// runs at a fixed time inside of the overlap runs twice on that day.
+    /// Fires at each occurrence. Suits jobs that run every hour or more often. A job that runs at a
+    /// fixed time inside the overlap runs twice on that day.
     Both,
 }
 
 impl Zone {
-    /// Coordinated Universal Time.
+    /// Returns Coordinated Universal Time.
     pub fn utc() -> Zone {
         Zone::fixed("UTC", 0)
     }
 
-    /// The zone of a name of the IANA database, or of an offset as Java writes it: `GMT+8`,
-    /// `GMT-03:30`, `GMT+0530`. Upper and lower case are the same.
+    /// Returns the zone of a name of the IANA database, or of an offset in Java's form: `GMT+8`,
+    /// `GMT-03:30`, `GMT+0530`. Case is ignored.
     ///
-    /// A positive offset is east of Greenwich, as in Java and ISO 8601. Beware that the database
-    /// has names with the opposite sign: `Etc/GMT+8` is eight hours *west*.
+    /// A positive offset is east of Greenwich, as in Java and ISO 8601. Caution: the database has
+    /// names with the opposite sign, and `Etc/GMT+8` is eight hours *west*.
     ///
     /// # Errors
     ///
-    /// [`ZoneError`] if there is no such zone. (Java silently takes GMT instead.)
+    /// [`ZoneError`] if there is no such zone. (Java silently uses GMT instead.)
     pub fn parse(name: &str) -> Result<Zone, ZoneError> {
         parse::parse(name)
     }
@@ -88,19 +89,20 @@ impl Zone {
         Zone(Arc::new(Inner { name: name.into(), segments: Segments::fixed(offset_seconds) }))
     }
 
-    /// The canonical name: that of the database, or `GMT+08:00`. Parses to an equal zone.
+    /// Returns the canonical name: that of the database, or `GMT+08:00`. Parses to an equal zone.
     pub fn name(&self) -> &str {
         &self.0.name
     }
 
-    /// What the wall clock shows at the second of `at`.
+    /// Returns the reading of the wall clock at the second of `at`.
     pub(crate) fn reading(&self, at: Timestamp) -> Wall {
         self.0.segments.reading(floor_second(at))
     }
 
-    /// The first instant after `after` at which the wall clock shows a reading that `search` finds.
+    /// Returns the first instant after `after` at which the wall clock shows a reading that
+    /// `search` accepts.
     ///
-    /// `search` returns the smallest reading it accepts that is not before the given one.
+    /// `search` returns the smallest accepted reading that is not before the given one.
     pub(crate) fn next_match(
         &self,
         after: Timestamp,
@@ -112,7 +114,7 @@ impl Zone {
     }
 }
 
-/// The second in which an instant lies; before 1970 `as_second` would be the one after it.
+/// Returns the second that contains an instant. `as_second` rounds up before 1970.
 fn floor_second(at: Timestamp) -> i64 {
     at.as_second() - i64::from(at.subsec_nanosecond() < 0)
 }

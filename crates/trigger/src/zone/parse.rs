@@ -1,4 +1,4 @@
-//! From names to zones.
+//! Parser of time zone names.
 
 use jiff::tz::TimeZoneDatabase;
 
@@ -13,7 +13,7 @@ pub(super) fn parse(name: &str) -> Result<Zone, ZoneError> {
     zone.map_err(|reason| ZoneError { name: name.to_owned(), reason })
 }
 
-/// What follows `GMT` in `GMT+8`, split behind the sign.
+/// Returns the sign and the text after it, if the name has the form `GMT+8`.
 fn offset_text(name: &str) -> Option<(i32, &str)> {
     let (gmt, offset) = name.split_at_checked(3)?;
     let sign = match offset.chars().next()? {
@@ -24,7 +24,7 @@ fn offset_text(name: &str) -> Option<(i32, &str)> {
     gmt.eq_ignore_ascii_case("GMT").then_some((sign, &offset[1..]))
 }
 
-/// The forms that Java knows: `h`, `hh`, `h:mm`, `hh:mm`, `hmm`, `hhmm`.
+/// Parses the forms that Java accepts: `h`, `hh`, `h:mm`, `hh:mm`, `hmm`, `hhmm`.
 fn offset(sign: i32, text: &str) -> Result<Zone, Reason> {
     let (hours, minutes) = match text.split_once(':') {
         Some((hours, minutes)) if minutes.len() == 2 => (hours, minutes),
@@ -44,7 +44,7 @@ fn offset(sign: i32, text: &str) -> Result<Zone, Reason> {
     Ok(Zone::fixed(offset_name(seconds), seconds))
 }
 
-/// `GMT+08:00`, or `GMT` without offset.
+/// Returns a name such as `GMT+08:00`, or `GMT` for offset 0.
 fn offset_name(seconds: i32) -> String {
     let (hours, minutes) = (seconds.abs() / 3_600, seconds.abs() / 60 % 60);
     match seconds {
@@ -63,7 +63,8 @@ fn named(name: &str) -> Result<Zone, Reason> {
     Ok(Zone(std::sync::Arc::new(Inner { name, segments: Segments::of(&zone) })))
 }
 
-/// A name of the database whose last part is what was given: `Asia/Shanghai` for `Shanghai`.
+/// Returns a name of the database whose last part is the given name: `Asia/Shanghai` for
+/// `Shanghai`.
 fn similar(database: &TimeZoneDatabase, name: &str) -> Option<String> {
     let wanted = name.trim().replace(' ', "_");
     let last_part = |known: &str| known.rsplit('/').next().unwrap_or_default().to_owned();
@@ -78,7 +79,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn offsets_are_read_as_java_reads_them() {
+    fn offsets_are_parsed_as_by_java() {
         let cases = [
             ("GMT+8", "GMT+08:00", 8 * 3_600),
             ("GMT+08", "GMT+08:00", 8 * 3_600),
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_zone_is_an_error() {
+    fn an_invalid_zone_name_is_an_error() {
         let cases = [
             ("", Reason::Unknown),
             ("Mars/Olympus", Reason::Unknown),
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn every_zone_of_the_database_is_one() {
+    fn every_zone_of_the_database_is_accepted() {
         let database = TimeZoneDatabase::bundled();
         let names: Vec<_> = database.available().map(|name| name.as_str().to_owned()).collect();
         assert!(names.len() > 500, "{}", names.len());

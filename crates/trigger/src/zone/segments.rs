@@ -1,5 +1,4 @@
-//! A zone as a list of segments with a fixed offset, and the one place that knows about clock
-//! changes.
+//! A zone as a list of segments with a fixed offset. No other module handles clock changes.
 
 use jiff::Timestamp;
 use jiff::tz::{Offset, TimeZone};
@@ -8,27 +7,28 @@ use crate::calendar::{DAYS, SECONDS_PER_DAY, Wall};
 
 use super::OverlapPolicy;
 
-/// From `start`, in seconds since 1970-01-01T00:00:00Z, to the start of the next segment the wall
-/// clock is `offset` seconds ahead.
+/// A period with a fixed offset: from `start`, in seconds since 1970-01-01T00:00:00Z, to the start
+/// of the next segment, the wall clock is `offset` seconds ahead of UTC.
 #[derive(Clone, Copy, Debug)]
 struct Segment {
     start: i64,
     offset: i64,
 }
 
-/// All segments from before the first to after the last year in which anything fires.
+/// All segments from before the first to after the last year with fires.
 ///
-/// On the wall clock, the end of a segment and the start of the next one differ: between them lies
-/// a gap if the start is greater, an overlap if it is smaller.
+/// On the wall clock, the end of a segment and the start of the next one differ. If the start is
+/// greater, a gap lies between them; if it is smaller, an overlap.
 #[derive(Debug)]
 pub(crate) struct Segments {
     segments: Box<[Segment]>,
-    /// For each stretch of [`STRETCH_BITS`] from 1970 on, the segment in which it begins: from
-    /// there it is one step, seldom two, to the segment of any second of the stretch.
+    /// The segment at the begin of each stretch of 2^[`STRETCH_BITS`] seconds from 1970 on. From
+    /// there it is one step, rarely two, to the segment of any second of the stretch.
     index: Box<[u16]>,
 }
 
-/// A stretch of 2^23 seconds, 97 days, is about as long as the shortest usual segment.
+/// Size of a stretch as a power of two, in seconds. 2^23 seconds, 97 days, is about the length of
+/// the shortest usual segment.
 const STRETCH_BITS: u32 = 23;
 
 impl Segments {
@@ -38,7 +38,7 @@ impl Segments {
     }
 
     pub(super) fn of(zone: &TimeZone) -> Segments {
-        // Some days more, because the wall clock of a zone may be ahead or behind.
+        // Some days more, because the wall clock of a zone may be ahead of UTC or behind.
         let margin = 7 * i64::from(SECONDS_PER_DAY);
         let first = Wall::FIRST.0 - margin;
         let end = Wall::new(DAYS, 0).0 + margin;
@@ -52,7 +52,7 @@ impl Segments {
             if start > end {
                 break;
             }
-            // Many changes are of the name or of the daylight flag only.
+            // Many changes concern only the name or the daylight flag.
             if segments.last().is_some_and(|before| before.offset != offset) {
                 segments.push(Segment { start, offset });
             }
@@ -61,17 +61,17 @@ impl Segments {
         Segments { segments: segments.into(), index }
     }
 
-    /// What the wall clock shows at a second.
+    /// Returns the reading of the wall clock at a second.
     pub(super) fn reading(&self, second: i64) -> Wall {
         Wall(second + self.segments[self.at(second)].offset)
     }
 
-    /// The first second from `second` on at which the wall clock shows a reading that `search`
-    /// finds.
+    /// Returns the first second from `second` on at which the wall clock shows a reading that
+    /// `search` accepts.
     ///
-    /// In a segment the wall clock runs evenly, so one search tells the next match; if that lies
-    /// behind the end of the segment, it is taken up in the next one, at the reading with which
-    /// that begins. Only there, gaps and overlaps make a difference. Ends with the last segment.
+    /// Within a segment the wall clock runs evenly, so one search finds the next match. If the
+    /// match lies beyond the end of the segment, the search continues in the next segment, at its
+    /// first reading. Gaps and overlaps matter only there. The loop ends with the last segment.
     pub(super) fn next_match(
         &self,
         second: i64,
@@ -90,12 +90,12 @@ impl Segments {
             place += 1;
             let start = self.start(place)?;
             let resume = match overlap {
-                // What an overlap has shown before `from` is over.
+                // Readings before `from` have already occurred.
                 OverlapPolicy::Later => start.max(from),
                 OverlapPolicy::Both => start,
             };
-            // Nothing lies between `from` and `found`, so a segment that begins there needs no
-            // search of its own.
+            // No match lies between `from` and `found`, so a segment that begins there needs no new
+            // search.
             let is_known = from <= resume && found.is_none_or(|wall| resume <= wall);
             if !is_known {
                 found = search(resume);
@@ -104,26 +104,26 @@ impl Segments {
         }
     }
 
-    /// The reading with which a segment begins; `None` behind the last one.
+    /// Returns the first reading of a segment; `None` beyond the last one.
     fn start(&self, place: usize) -> Option<Wall> {
         self.segments.get(place).map(|segment| Wall(segment.start + segment.offset))
     }
 
-    /// The reading at which a segment stops to count; `None` for the last one.
+    /// Returns the exclusive end of the readings that count for a segment; `None` for the last one.
     fn end(&self, place: usize, overlap: OverlapPolicy) -> Option<Wall> {
         let next = self.segments.get(place + 1)?;
         let own = self.segments[place].offset;
         Some(Wall(
             next.start
                 + match overlap {
-                    // What is shown again by the next segment counts there.
+                    // Readings that the next segment repeats count there.
                     OverlapPolicy::Later => own.min(next.offset),
                     OverlapPolicy::Both => own,
                 },
         ))
     }
 
-    /// The place of the segment of a second.
+    /// Returns the position of the segment of a second.
     fn at(&self, second: i64) -> usize {
         let stretch = usize::try_from(second >> STRETCH_BITS).unwrap_or(0);
         let mut place = usize::from(self.index[stretch.min(self.index.len() - 1)]);
@@ -134,18 +134,21 @@ impl Segments {
     }
 }
 
-/// The segment in which each stretch begins, up to `end`.
+/// Returns the segment at the begin of each stretch, up to `end`.
 fn index(segments: &[Segment], end: i64) -> Box<[u16]> {
     let begins = (0..=end >> STRETCH_BITS).map(|stretch| stretch << STRETCH_BITS);
     let place = |begin| segments.partition_point(|segment| segment.start <= begin) - 1;
     begins
-        .map(|begin| u16::try_from(place(begin)).expect("no zone changes its clocks so often"))
+        .map(|begin| {
+            u16::try_from(place(begin)).expect("no zone has more than 65535 clock changes")
+        })
         .collect()
 }
 
 #[cfg(test)]
 impl Segments {
-    /// What the search relies on: no clock change is so near to the next that overlaps meet.
+    /// Returns true if the precondition of the search holds: successive overlaps do not touch each
+    /// other.
     pub(super) fn are_in_order(&self) -> bool {
         let starts: Vec<_> =
             self.segments.iter().map(|s| (s.start, s.start.max(-1 << 40) + s.offset)).collect();

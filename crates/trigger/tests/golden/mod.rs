@@ -1,9 +1,9 @@
-//! Rows of fire times that Quartz 2.3.2 produced, and what becomes of them here.
+//! Runner of golden rows: fire times that Quartz 2.3.2 produced.
 //!
-//! They were made with OpenJDK 17.0.15 and tzdata 2025a, each fire time from the one before it by
-//! `getTimeAfter`, in a JVM for which the last year is 2126. The zones in them have the same offsets
-//! in the database used here, except Casablanca from September 2026 on; its rows end before that.
-//! Instants are milliseconds since 1970.
+//! They were produced with OpenJDK 17.0.15 and tzdata 2025a, each fire time from the previous one
+//! by `getTimeAfter`, in a JVM for which the last year is 2126. Their zones have the same offsets
+//! in the database of this crate, except Casablanca from September 2026 on; its rows end before
+//! that. Instants are milliseconds since 1970.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use serde_json::Value;
 use trigger::{CronExpression, CronSchedule, Zone};
 
-/// How many rows passed, failed and were skipped, and why they did not pass.
+/// Numbers of passed, failed and skipped rows, with remarks on the latter two.
 #[derive(Debug, Default)]
 pub(crate) struct Tally {
     pub(crate) passed: usize,
@@ -19,11 +19,12 @@ pub(crate) struct Tally {
     pub(crate) skipped: usize,
     /// One line for each failed or skipped row.
     pub(crate) remarks: Vec<String>,
-    /// Expressions of rows noted as lenient parsing that are accepted here with Quartz's answer.
+    /// Expressions of rows noted as lenient parsing that this crate accepts with Quartz's fire
+    /// times.
     pub(crate) lenient: Vec<String>,
 }
 
-/// What becomes of one row.
+/// Result of one row.
 enum Verdict {
     Passed,
     PassedAsLenient,
@@ -32,12 +33,12 @@ enum Verdict {
 }
 
 impl Tally {
-    /// The tally of the rows of one file, JSON by line; blank lines are none.
+    /// Checks the rows of one file, one JSON object per line; blank lines are ignored.
     pub(crate) fn of(file: &str, rows: &str) -> Tally {
         let mut tally = Tally::default();
         for (line, row) in (1..).zip(rows.lines()).filter(|(_, row)| !row.trim().is_empty()) {
             let verdict = match serde_json::from_str::<Value>(row) {
-                Ok(row) => judge(&row),
+                Ok(row) => check_row(&row),
                 Err(why) => Verdict::Failed(why.to_string()),
             };
             tally.count(verdict, |why| format!("{file}:{line}: {why}: {row}"), row);
@@ -115,7 +116,7 @@ impl<'a> Row<'a> {
     }
 }
 
-fn judge(row: &Value) -> Verdict {
+fn check_row(row: &Value) -> Verdict {
     let Some(row) = Row::read(row) else {
         return Verdict::Failed("a field is missing or of another type".to_owned());
     };
@@ -126,7 +127,7 @@ fn judge(row: &Value) -> Verdict {
     match CronExpression::parse(row.expression) {
         Err(_) if !row.valid || is_lenient => Verdict::Passed,
         Err(error) => Verdict::Failed(format!("rejected: {error}")),
-        Ok(_) if !row.valid => Verdict::Failed("accepted".to_owned()),
+        Ok(_) if !row.valid => Verdict::Failed("accepted, but Quartz rejects it".to_owned()),
         Ok(expression) => match differences(expression, &row) {
             None if is_lenient => Verdict::PassedAsLenient,
             None => Verdict::Passed,
@@ -135,7 +136,7 @@ fn judge(row: &Value) -> Verdict {
     }
 }
 
-/// How the fire times differ from those of the row, if they do.
+/// Describes the difference between the fire times and those of the row, if there is one.
 fn differences(expression: CronExpression, row: &Row<'_>) -> Option<String> {
     let zone = match Zone::parse(row.zone) {
         Ok(zone) => zone,

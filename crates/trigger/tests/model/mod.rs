@@ -1,5 +1,5 @@
-//! Expressions together with an independent, second-by-second meaning: sets of numbers, jiff's
-//! calendar and jiff's time zones, without any search.
+//! Random expressions with an independent model that decides second by second: sets of numbers,
+//! jiff's calendar and jiff's time zones, without any search.
 
 use std::collections::BTreeSet;
 
@@ -11,7 +11,7 @@ use trigger::OverlapPolicy;
 
 type Set = BTreeSet<i64>;
 
-/// An expression as text and as what it means.
+/// An expression as text, with the sets that it stands for.
 #[derive(Clone, Debug)]
 pub(crate) struct Model {
     pub(crate) text: String,
@@ -39,7 +39,7 @@ enum Days {
 }
 
 impl Model {
-    /// Whether a schedule of the expression fires at a full second.
+    /// Returns true if a schedule of the expression fires at a full second.
     pub(crate) fn fires(&self, at: Timestamp, zone: &TimeZone, overlap: OverlapPolicy) -> bool {
         self.accepts(at, zone) && (overlap == OverlapPolicy::Both || !is_shown_again(at, zone))
     }
@@ -55,7 +55,7 @@ impl Model {
     }
 }
 
-/// Whether the wall clock shows the same again, later.
+/// Returns true if the wall clock shows the same reading again later.
 pub(crate) fn is_shown_again(at: Timestamp, zone: &TimeZone) -> bool {
     match zone.to_ambiguous_timestamp(zone.to_datetime(at)).offset() {
         AmbiguousOffset::Fold { before, .. } => zone.to_offset(at) == before,
@@ -89,14 +89,15 @@ impl Days {
     }
 }
 
-/// Whether `date` is the Monday to Friday nearest to a day of its month, in the same month.
+/// Returns true if `date` is the working day (Monday to Friday) nearest to a day of its month, in
+/// the same month.
 fn nearest_working(date: Date, day: i64) -> bool {
     let length = i64::from(date.days_in_month());
     let is_working = |day: &i64| {
         let date = Date::new(date.year(), date.month(), i8::try_from(*day).unwrap()).unwrap();
         !matches!(date.weekday(), Weekday::Saturday | Weekday::Sunday)
     };
-    // The accident of Quartz with a day that does not exist.
+    // Quartz's behaviour for a day that does not exist.
     if day > length {
         let after = date.last_of_month().tomorrow().unwrap();
         let is_accident = day == length + 1 && after.weekday() == Weekday::Saturday;
@@ -110,7 +111,7 @@ pub(crate) fn time_zone(name: &str) -> TimeZone {
     TimeZoneDatabase::bundled().get(name).unwrap()
 }
 
-/// The values from `first` on, by `step`, around the end of the field if need be.
+/// Returns the values from `first` to `last` by `step`, wrapping around the end of the field.
 fn around(min: i64, max: i64, first: i64, last: i64, step: i64) -> Set {
     let mut values = Set::new();
     let mut value = first;
@@ -127,7 +128,7 @@ fn around(min: i64, max: i64, first: i64, last: i64, step: i64) -> Set {
     }
 }
 
-/// One item of a list: its text and its values.
+/// Returns one item of a list: its text and its values.
 fn item(min: i64, max: i64, names: &'static [&'static str]) -> BoxedStrategy<(String, Set)> {
     let value = min..=max;
     let step = 0..=max;
@@ -177,7 +178,7 @@ const MONTHS: [&str; 12] =
     ["JAN", "feb", "Mar", "APR", "MAY", "JUN", "JUL", "AUG", "SEP", "OCT", "NOV", "DEC"];
 const WEEKDAYS: [&str; 7] = ["SUN", "mon", "Tue", "WED", "THU", "FRI", "SAT"];
 
-/// Day of month and day of week.
+/// Returns day of month and day of week, with their meaning.
 fn days() -> impl Strategy<Value = (String, String, Days)> {
     let open = || "?".to_owned();
     prop_oneof![
@@ -211,7 +212,7 @@ fn years() -> impl Strategy<Value = (String, Set)> {
     ]
 }
 
-/// Expressions of all forms; times of day are mostly dense, so that much happens.
+/// Returns expressions of all forms. Times of day are mostly dense, so that many fires happen.
 pub(crate) fn model() -> impl Strategy<Value = Model> {
     let every = || Just(("*".to_owned(), (0..60).collect::<Set>()));
     let every_hour = Just(("*".to_owned(), (0..24).collect::<Set>()));

@@ -1,4 +1,4 @@
-//! Who comes, leads, deals items out, and leaves.
+//! Instances that join, lead, assign items and leave.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::Story;
 
 impl Story {
-    /// A process starts and registers; a later life of it if it was there before.
+    /// A process starts and registers. If it existed before, this is its next start.
     pub(crate) fn join(&mut self, p: &str) -> &mut Self {
         if self.seqs.keys().any(|(name, _)| name == p) {
             *self.incs.entry(p.into()).or_default() += 1;
@@ -48,8 +48,9 @@ impl Story {
         self.commit(p, ops)
     }
 
-    /// Operations of the leader that give each item to its new owner; busy ones wait.
-    pub(crate) fn deal_ops(&mut self, leader: &str, members: &[&str]) -> Vec<RegOp> {
+    /// Returns the leader's operations that give each item its new owner; busy items become
+    /// pending.
+    pub(crate) fn assign_ops(&mut self, leader: &str, members: &[&str]) -> Vec<RegOp> {
         let total = u32::try_from(self.config["shardingTotalCount"].as_u64().unwrap()).unwrap();
         let sid = self.sid(leader);
         let mut ops = vec![self.check("/j/coordination/term")];
@@ -62,11 +63,11 @@ impl Story {
                 continue;
             }
             if state.is_none() || state == Some(json!("retired")) {
-                let born = self.ledgers.values().filter_map(|l| l["last"].as_i64()).max();
+                let latest = self.ledgers.values().filter_map(|l| l["last"].as_i64()).max();
                 let mut ledger = self.ledgers.get(&i).cloned().unwrap_or(json!({ "token": 0 }));
                 ledger["state"] = json!("idle");
-                if let Some(born) = born {
-                    ledger["last"] = json!(born);
+                if let Some(latest) = latest {
+                    ledger["last"] = json!(latest);
                 }
                 let op = self.ledger_op(sid, i, ledger);
                 ops.push(op);
@@ -99,18 +100,18 @@ impl Story {
         ops
     }
 
-    /// The leader deals the items out in turn; the first member leads.
-    pub(crate) fn deal(&mut self, members: &[&str]) -> &mut Self {
+    /// The leader, which is the first member, assigns the items in turn.
+    pub(crate) fn assign(&mut self, members: &[&str]) -> &mut Self {
         let leader = members[0].to_owned();
-        self.deal_by(&leader, members)
+        self.assign_by(&leader, members)
     }
 
-    pub(crate) fn deal_by(&mut self, leader: &str, members: &[&str]) -> &mut Self {
-        let ops = self.deal_ops(leader, members);
+    pub(crate) fn assign_by(&mut self, leader: &str, members: &[&str]) -> &mut Self {
+        let ops = self.assign_ops(leader, members);
         self.commit(leader, ops)
     }
 
-    /// A process says something about its own life.
+    /// A process reports an event of its own.
     pub(crate) fn process(&mut self, p: &str, ev: ProcessEvent) -> &mut Self {
         let server = self.server(p);
         self.says(p, Fact::Process { ev, server })
@@ -127,7 +128,7 @@ impl Story {
         self.commit(p, ops)
     }
 
-    /// A process takes itself out and says that it has left.
+    /// A process deregisters and reports that it has left.
     pub(crate) fn leave(&mut self, p: &str) -> &mut Self {
         let (sid, id) = self.sessions[p].clone();
         let mut ops = Vec::new();

@@ -1,10 +1,11 @@
-//! Histories told in a few words: a cluster that behaves, and hooks to make it misbehave.
+//! Histories written as short stories: a correct cluster, and hooks to break it.
 //!
-//! The job `j` fires every ten seconds; fire `k` is ten times `k` seconds after the beginning of the story.
+//! The job `j` fires every ten seconds; fire `k` comes ten times `k` seconds after the beginning of
+//! the story.
 
+mod faults;
 mod members;
 mod runs;
-mod trouble;
 pub(crate) mod verdict;
 
 use std::collections::BTreeMap;
@@ -12,10 +13,10 @@ use std::collections::BTreeMap;
 use checker::history::{Fact, Record, RegOp};
 use serde_json::{Value, json};
 
-/// The wall clock at the beginning, a multiple of ten seconds.
+/// Wall clock time at the beginning, in milliseconds since 1970; a multiple of ten seconds.
 pub(crate) const T0: i64 = 1_700_000_000_000;
 
-/// A hook that changes the next record of an item before it is written.
+/// Hook that changes the next ledger record before it is written.
 type Tamper = Box<dyn FnOnce(&mut Value)>;
 
 pub(crate) struct Story {
@@ -39,13 +40,13 @@ pub(crate) struct Story {
 
 pub(crate) const OPERATOR: i64 = 1;
 
-/// Fire `k`, in milliseconds since 1970.
+/// Returns the scheduled fire time of fire `k`, in milliseconds since 1970.
 pub(crate) fn fire(k: i64) -> i64 {
     T0 + k * 10_000
 }
 
 impl Story {
-    /// A job with this many items and nobody there yet.
+    /// Starts a story with a job of `total` items and no instances.
     pub(crate) fn job(total: u32) -> Self {
         Self::requiring(total, &[])
     }
@@ -92,19 +93,20 @@ impl Story {
         story
     }
 
-    /// Two instances `a` and `b`; `a` leads; items are dealt out in turn, from `a` on. It is 2 s.
+    /// Starts a story with the instances `a` and `b` at 2 s. `a` leads; items are assigned in turn,
+    /// beginning with `a`.
     pub(crate) fn cluster(total: u32) -> Self {
         let mut story = Self::job(total);
         story.at(0.1).join("a").join("b").at(0.5).lead("a");
-        story.at(1.0).deal(&["a", "b"]);
+        story.at(1.0).assign(&["a", "b"]);
         story.at(2.0);
         story
     }
 
-    /// Moves the clock to so many seconds after the beginning.
+    /// Sets the clock to a number of seconds after the beginning.
     pub(crate) fn at(&mut self, seconds: f64) -> &mut Self {
         let now = u64::try_from(std::time::Duration::from_secs_f64(seconds).as_nanos()).unwrap();
-        assert!(now >= self.now, "the story goes forward");
+        assert!(now >= self.now, "a story cannot go back in time");
         self.now = now;
         self
     }
@@ -127,7 +129,7 @@ impl Story {
         if p == "operator" { OPERATOR } else { self.sessions[p].0 }
     }
 
-    /// Writes a node, created if it is not there; data `None` deletes it.
+    /// Writes a node, and creates it if it does not exist; data `None` deletes it.
     pub(crate) fn put(
         &mut self,
         sid: i64,
@@ -164,7 +166,7 @@ impl Story {
         self.versions.contains_key(path)
     }
 
-    /// The registry's next revision.
+    /// Returns the next revision of the registry.
     pub(crate) fn next_revision(&mut self) -> i64 {
         self.zxid += 1;
         self.zxid
@@ -197,7 +199,7 @@ impl Story {
         format!("10.0.0.{}", p.bytes().next().unwrap() - b'a' + 1)
     }
 
-    /// Forgets that a node is there, so that nothing touches it.
+    /// Makes the story ignore that a node exists, so that later steps do not touch it.
     pub(crate) fn forget(&mut self, path: &str) -> Option<i32> {
         self.versions.remove(path)
     }

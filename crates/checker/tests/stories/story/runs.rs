@@ -1,4 +1,4 @@
-//! Claims, runs, and what comes of them.
+//! Claims, runs and their ends.
 
 use checker::history::{ExecEvent, Fact, RegOp, RunId};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::{Story, fire};
 
 impl Story {
-    /// Changes the next record of an item that is written.
+    /// Sets a hook that changes the next ledger record.
     pub(crate) fn tamper(&mut self, change: impl FnOnce(&mut Value) + 'static) -> &mut Self {
         self.tamper = Some(Box::new(change));
         self
@@ -21,7 +21,7 @@ impl Story {
         self.put(sid, &format!("/j/ledger/{i}"), Some(text), false)
     }
 
-    /// Writes the record of an item, changed from what it was.
+    /// Changes and writes the record of an item.
     pub(crate) fn ledger(&mut self, p: &str, i: u32, change: impl FnOnce(&mut Value)) -> &mut Self {
         let mut ledger = self.ledgers[&i].clone();
         change(&mut ledger);
@@ -36,7 +36,7 @@ impl Story {
             .then(|| self.put(self.sid(p), path, present.then(String::new), ephemeral))
     }
 
-    /// Commits a claim of fire `k`, without running it.
+    /// Commits a claim of fire `k` without a run.
     pub(crate) fn only_claim(&mut self, p: &str, i: u32, source: &str, at: i64) -> &mut Self {
         let (sid, id) = self.sessions[p].clone();
         let mut ledger = self.ledgers[&i].clone();
@@ -77,13 +77,13 @@ impl Story {
         self
     }
 
-    /// From now on no claim reports the fires before it that were missed.
+    /// Stops reports of gaps by later claims.
     pub(crate) fn hide_gaps(&mut self) -> &mut Self {
         self.hides_gaps = true;
         self
     }
 
-    /// Claims fire `k` and begins to run it.
+    /// Claims fire `k` and begins its run.
     pub(crate) fn claim(&mut self, p: &str, i: u32, k: i64) -> &mut Self {
         self.claim_as(p, i, "NORMAL", fire(k))
     }
@@ -98,7 +98,7 @@ impl Story {
         RunId { job: "j".into(), item: i, fire: number("fire"), token: number("token") as u64 }
     }
 
-    /// The code of an item begins, as its record says.
+    /// Begins the run of an item, as its record says.
     pub(crate) fn start(&mut self, p: &str, i: u32) -> &mut Self {
         let source = self.ledgers[&i]["source"].as_str().unwrap_or("NORMAL").to_owned();
         let (run, cfg) = (self.run_id(i), self.config_version());
@@ -117,7 +117,7 @@ impl Story {
         self.says(p, Fact::Exec { ev: ExecEvent::End, run, source, cfg, result })
     }
 
-    /// Records how a run ended.
+    /// Records the end of a run.
     pub(crate) fn release(&mut self, p: &str, i: u32, outcome: &str) -> &mut Self {
         let mut ledger = self.ledgers[&i].clone();
         ledger["state"] = json!("idle");
@@ -128,7 +128,7 @@ impl Story {
         self.commit(p, ops)
     }
 
-    /// The run ends well, which is recorded.
+    /// Ends the run of an item with success and records it.
     pub(crate) fn done(&mut self, p: &str, i: u32) -> &mut Self {
         self.stop(p, i, "ok").release(p, i, "succeeded")
     }
@@ -144,19 +144,19 @@ impl Story {
         self.says("resource", Fact::Effect { run, accepted, rseq })
     }
 
-    /// The run of an item tells the resource that it begins.
-    pub(crate) fn told(&mut self, i: u32, accepted: bool) -> &mut Self {
+    /// The run of an item announces itself to the resource.
+    pub(crate) fn announce(&mut self, i: u32, accepted: bool) -> &mut Self {
         let run = self.run_id(i);
-        self.told_of(run, accepted)
+        self.announce_run(run, accepted)
     }
 
-    pub(crate) fn told_of(&mut self, run: RunId, accepted: bool) -> &mut Self {
+    pub(crate) fn announce_run(&mut self, run: RunId, accepted: bool) -> &mut Self {
         self.rseq += 1;
         let rseq = self.rseq;
         self.says("resource", Fact::Announced { run, accepted, rseq })
     }
 
-    /// All items of all owners run fire `k`, one second long.
+    /// All items run fire `k` on their owners, for one second.
     pub(crate) fn round(&mut self, k: i64) -> &mut Self {
         let owners: Vec<_> = self.owners.clone().into_iter().collect();
         let process = |story: &Self, id: &str| {
@@ -175,7 +175,7 @@ impl Story {
         self
     }
 
-    /// A fire met the running item and is noted.
+    /// Notes a fire that met the running item.
     pub(crate) fn note(&mut self, p: &str, i: u32, k: i64) -> &mut Self {
         let at = fire(k);
         let mut ledger = self.ledgers[&i].clone();
@@ -190,8 +190,8 @@ impl Story {
         self.commit(p, ops)
     }
 
-    /// The leader finds a run without a holder.
-    pub(crate) fn sweep(&mut self, leader: &str, i: u32) -> &mut Self {
+    /// The leader orphans a run whose holder is gone.
+    pub(crate) fn orphan(&mut self, leader: &str, i: u32) -> &mut Self {
         let sid = self.sid(leader);
         let mut ledger = self.ledgers[&i].clone();
         ledger["state"] = json!("orphan");
@@ -208,8 +208,8 @@ impl Story {
         self.commit(p, ops)
     }
 
-    /// The leader finds a run without a holder, and takes it over with the same write.
-    pub(crate) fn take_at_once(&mut self, leader: &str, i: u32) -> &mut Self {
+    /// The leader takes over a run whose holder is gone, in one write.
+    pub(crate) fn take_over_at_once(&mut self, leader: &str, i: u32) -> &mut Self {
         let mut ops = vec![self.check("/j/coordination/term")];
         ops.extend(self.takeover(leader, i));
         self.commit(leader, ops).start(leader, i)

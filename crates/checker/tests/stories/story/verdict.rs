@@ -1,4 +1,4 @@
-//! What the judge says about stories.
+//! Verdicts about stories.
 
 use checker::history::Fact;
 use checker::{History, Options, Property, Report, Verdict, check};
@@ -19,7 +19,7 @@ impl Story {
     }
 }
 
-/// Which properties a report finds broken.
+/// Returns the properties that a report lists as broken.
 pub(crate) fn broken(report: &Report) -> Vec<Property> {
     let mut broken: Vec<_> = report.violations.iter().map(|violation| violation.property).collect();
     broken.sort();
@@ -27,10 +27,11 @@ pub(crate) fn broken(report: &Report) -> Vec<Property> {
     broken
 }
 
-/// A row: what is told after a cluster of two instances and two items has begun, at 2 s.
+/// A row: a label, and the steps after a cluster of two instances and two items has started, at 2
+/// s.
 pub(crate) type Row = (&'static str, fn(&mut Story));
 
-/// Each story breaks this property, and none that is not named.
+/// Asserts that each story breaks this property, and no property that is not listed.
 pub(crate) fn assert_bad(property: Property, also: &[Property], rows: &[Row]) {
     assert!(rows.len() >= 3, "{property}: at least three bad stories");
     let wrong = |report: &Report| {
@@ -43,13 +44,13 @@ pub(crate) fn assert_bad(property: Property, also: &[Property], rows: &[Row]) {
         } else if report.violations.iter().any(|violation| violation.window.is_empty()) {
             Some("a violation shows no records".to_owned())
         } else {
-            (!report.problems.is_empty()).then(|| "not acceptable".to_owned())
+            (!report.problems.is_empty()).then(|| "the history has problems".to_owned())
         }
     };
     assert_all(property, rows, wrong);
 }
 
-/// Each story looks suspicious and is right.
+/// Asserts that each story looks suspicious and is valid.
 pub(crate) fn assert_good(property: Property, rows: &[Row]) {
     assert!(rows.len() >= 3, "{property}: at least three good stories");
     let wrong =
@@ -57,11 +58,11 @@ pub(crate) fn assert_good(property: Property, rows: &[Row]) {
     assert_all(property, rows, wrong);
 }
 
-/// Tells all stories, and fails with what is wrong about the verdicts.
+/// Plays all stories and fails with the wrong verdicts.
 fn assert_all(property: Property, rows: &[Row], wrong: impl Fn(&Report) -> Option<String>) {
-    let failure = |(case, tell): &Row| {
+    let failure = |(case, play): &Row| {
         let mut story = Story::cluster(2);
-        tell(&mut story);
+        play(&mut story);
         let report = story.judge();
         wrong(&report).map(|wrong| format!("{property}: {case}: {wrong}\n{report}"))
     };

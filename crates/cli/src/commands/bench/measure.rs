@@ -1,4 +1,4 @@
-//! What is measured: one thing after the other, each with nothing else under way.
+//! The measurements, one after the other, without other load by this program.
 
 use std::time::{Duration, Instant};
 
@@ -9,10 +9,10 @@ use super::summary::Summary;
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
 
-/// How long a change may take to be told.
-const TOLD_WITHIN: Duration = Duration::from_secs(30);
+/// Maximum time for the notification of a write.
+const NOTIFICATION_DEADLINE: Duration = Duration::from_secs(30);
 
-/// Measures on nodes below `root`.
+/// Measures the registry, on nodes below `root`.
 pub(super) struct Bench<'a> {
     pub(super) registry: &'a dyn RegistryCenter,
     pub(super) root: &'a NodePath,
@@ -25,7 +25,7 @@ impl Bench<'_> {
         self.root.join(name).map_err(Fault::refused)
     }
 
-    /// Some bytes, others in each round.
+    /// Returns data of the configured size that differs in each round.
     fn data(&self, round: u32) -> Vec<u8> {
         let size = usize::try_from(self.bytes).unwrap_or_default();
         round.to_be_bytes().into_iter().cycle().take(size).collect()
@@ -38,7 +38,7 @@ impl Bench<'_> {
         Ok(path)
     }
 
-    /// One node, read again and again.
+    /// Measures repeated reads of one node.
     pub(super) async fn reads(&self) -> Result<Summary, Fault> {
         let path = self.create("read").await?;
         let mut times = Vec::new();
@@ -47,14 +47,16 @@ impl Bench<'_> {
             let found = self.registry.read(&path).await?;
             times.push(sent.elapsed());
             if found.is_none() {
-                return Err(Fault::refused(format!("somebody has removed {path} meanwhile")));
+                return Err(Fault::refused(format!("another client has removed {path}")));
             }
         }
         Ok(Summary::of("read", None, times))
     }
 
-    /// Transactions of `n_operations`: a check of a node's version, which nobody changes, and writes of other nodes. `number` tells
-    /// one measurement's nodes from those of another.
+    /// Measures transactions of `n_operations`: one check of a version that does not change, and
+    /// writes of other nodes.
+    ///
+    /// `number` keeps the nodes of different measurements apart.
     pub(super) async fn transactions(
         &self,
         number: usize,
@@ -77,7 +79,7 @@ impl Bench<'_> {
         Ok(Summary::of("transaction", Some(n_operations), times))
     }
 
-    /// From the sending of a write until another session is told of it.
+    /// Measures the time from sending a write until another session has its notification.
     pub(super) async fn notifications(&self, other: &dyn RegistryCenter) -> Result<Summary, Fault> {
         let path = self.create("told").await?;
         let mut feed = other.watch(&path);
@@ -89,12 +91,12 @@ impl Bench<'_> {
             let is_it =
                 |change: &Change| matches!(change, Change::Put(node) if node.data[..] == data);
             let sent = Instant::now();
-            let told = async {
+            let notified = async {
                 self.until(&mut feed, is_it).await?;
                 Ok(sent.elapsed())
             };
-            let ((), told) = tokio::try_join!(commit(self.registry, txn), within(told))?;
-            times.push(told);
+            let ((), notified) = tokio::try_join!(commit(self.registry, txn), within(notified))?;
+            times.push(notified);
         }
         Ok(Summary::of("notification", None, times))
     }
@@ -104,22 +106,23 @@ impl Bench<'_> {
             match feed.next().await {
                 Some(change) if is_it(&change) => return Ok(()),
                 Some(_) => {}
-                None => return Err(Fault::refused("the registry tells nothing any more")),
+                None => return Err(Fault::refused("the registry has closed the feed")),
             }
         }
     }
 }
 
-async fn within<T>(told: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
+async fn within<T>(notified: impl Future<Output = Result<T, Fault>>) -> Result<T, Fault> {
     let late = || {
-        let what =
-            format!("no word of a change within {TOLD_WITHIN:?}; check that the servers run");
+        let what = format!(
+            "no notification of a write within {NOTIFICATION_DEADLINE:?}; check that the servers run"
+        );
         Fault::new(Exit::Unreachable, what)
     };
-    tokio::time::timeout(TOLD_WITHIN, told).await.unwrap_or_else(|_| Err(late()))
+    tokio::time::timeout(NOTIFICATION_DEADLINE, notified).await.unwrap_or_else(|_| Err(late()))
 }
 
-/// Sessions, one after the other, each until it can be used.
+/// Measures the time until a new session can be used, for sessions one after the other.
 pub(super) async fn sessions(
     cx: &Context<'_>,
     parent: &NodePath,
@@ -128,7 +131,7 @@ pub(super) async fn sessions(
     let mut times = Vec::new();
     for _ in 0..n_sessions {
         let began = Instant::now();
-        // The parent is known to be there: nothing is made, and nothing is looked for first.
+        // The parent exists, so opening it creates nothing and reads nothing first.
         let registry = cx.registry(parent.as_str(), true, None).await?;
         times.push(began.elapsed());
         registry.close().await?;

@@ -1,4 +1,4 @@
-//! `bench`: how fast a registry answers, measured in a namespace of its own that is removed afterwards.
+//! `bench`: measures the latency of a registry, in a namespace that is removed afterwards.
 
 mod measure;
 mod scratch;
@@ -18,23 +18,23 @@ use measure::Bench;
 use scratch::Scratch;
 use summary::Summary;
 
-/// Where it is measured unless a namespace is named.
+/// Default namespace of the measurements.
 const NAMESPACE: &str = "/ejob-bench";
 const MAX_ROUNDS: u32 = 100_000;
 const MAX_BYTES: u32 = 100_000;
 
 #[derive(Debug, Args)]
 pub(crate) struct BenchArguments {
-    /// How often each thing is done
+    /// Number of rounds of each measurement
     #[arg(long, value_name = "COUNT", default_value = "200", value_parser = count(MAX_ROUNDS))]
     rounds: NonZeroU32,
-    /// How many sessions are opened
+    /// Number of sessions to open
     #[arg(long, value_name = "COUNT", default_value = "10", value_parser = count(1_000))]
     sessions: NonZeroU32,
-    /// How many operations transactions have, one of them the check that guards the others
+    /// Numbers of operations of a transaction, including the check that guards the writes
     #[arg(long, value_name = "COUNT,...", default_value = "2,10,100", value_delimiter = ',', value_parser = operations)]
     operations: Vec<NonZeroUsize>,
-    /// How many bytes are read and written at a time
+    /// Number of bytes of each read and write
     #[arg(long, value_name = "BYTES", default_value_t = 100, value_parser = clap::value_parser!(u32).range(0..=i64::from(MAX_BYTES)))]
     bytes: u32,
 }
@@ -51,7 +51,7 @@ impl BenchArguments {
             _ = tokio::signal::ctrl_c() => Err(Fault::refused("stopped by ctrl-c")),
             measured = self.measure(cx, &place.parent, &registry, &other, &scratch) => measured,
         };
-        // Also when something went wrong.
+        // The namespace is removed after a failed measurement as well.
         let removed = scratch.remove(registry.as_ref()).await;
         match (measured, removed) {
             (Ok(measured), Ok(())) => Ok(self.page(namespace, &measured)),
@@ -60,7 +60,7 @@ impl BenchArguments {
                 let exit = measured.as_ref().map_or_else(Fault::exit, |_| fault.exit());
                 let first = measured.err().map(|first| format!("{first}; ")).unwrap_or_default();
                 let left = format!(
-                    "{first}{namespace} is left behind, the next bench there removes it: {fault}"
+                    "{first}{namespace} could not be removed: {fault}; the next bench there removes it"
                 );
                 Err(Fault::new(exit, left))
             }
@@ -90,7 +90,7 @@ impl BenchArguments {
     }
 
     fn page(&self, namespace: &str, measured: &[Summary]) -> Page {
-        let headings = ["WHAT", "ROUNDS", "MIN", "MEDIAN", "MAX"];
+        let headings = ["MEASUREMENT", "ROUNDS", "MIN", "MEDIAN", "MAX"];
         let text = table(&headings, measured.iter().map(Summary::row));
         let document = json!({
             "namespace": namespace,
@@ -101,7 +101,7 @@ impl BenchArguments {
     }
 }
 
-/// A namespace, seen from its parent.
+/// A namespace as a node of its parent.
 struct Place {
     parent: NodePath,
     root: NodePath,
@@ -111,14 +111,14 @@ fn parent_of(namespace: &str) -> Result<Place, Fault> {
     let path = NodePath::parse(namespace);
     let path = path.map_err(|error| Fault::usage(format!("--namespace: {error}")))?;
     let parent = path.parent().ok_or_else(|| {
-        let valid = "valid is a node that is not there yet, such as /ejob-bench";
-        Fault::usage(format!("--namespace is \"/\", which cannot be made and removed; {valid}"))
+        let valid = "valid is a node that does not exist yet, such as /ejob-bench";
+        Fault::usage(format!("--namespace is \"/\", which cannot be created and removed; {valid}"))
     })?;
     let root = NodePath::root().join(path.name()).map_err(Fault::usage)?;
     Ok(Place { parent, root })
 }
 
-/// A number from 1 to `max`.
+/// Parses a number from 1 to `max`.
 fn count(max: u32) -> impl Fn(&str) -> Result<NonZeroU32, String> + Clone {
     move |text| {
         let number = text.parse().ok().filter(|number: &NonZeroU32| number.get() <= max);

@@ -1,24 +1,24 @@
-//! The namespace in which it is measured: made, and removed.
+//! The namespace of the measurements: created before them, removed afterwards.
 
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn, TxnOutcome};
 
 use crate::fault::Fault;
 
-/// What the root of the namespace holds, so that one that was left behind is told from one with jobs.
+/// Data of the root, which distinguishes a leftover of a bench from a namespace with jobs.
 const MARK: &str = "of ejob bench; nothing here is needed";
-/// Exists while somebody measures.
+/// Ephemeral node that exists while a bench runs.
 const RUNNING: &str = "running";
-/// How many nodes one transaction removes.
+/// Maximum number of nodes that one transaction removes.
 const REMOVED_AT_ONCE: usize = 500;
 
-/// A namespace that is nobody's but ours.
+/// A namespace that only this bench uses.
 #[derive(Debug)]
 pub(super) struct Scratch {
     root: NodePath,
 }
 
 impl Scratch {
-    /// Makes the namespace. What is there already is used only if an earlier measurement that was killed has left it.
+    /// Creates the namespace; a leftover of a bench that was killed is removed first.
     pub(super) async fn make(
         registry: &dyn RegistryCenter,
         root: NodePath,
@@ -28,12 +28,12 @@ impl Scratch {
         if let Some(node) = registry.read(&scratch.root).await? {
             if node.data != MARK {
                 return Err(Fault::refused(format!(
-                    "the namespace {namespace} is there already and may have jobs; nothing was done: name one that is not there, such as --namespace /ejob-bench"
+                    "the namespace {namespace} already exists and may have jobs; nothing was done: name a new one, such as --namespace /ejob-bench"
                 )));
             }
             if registry.read(&scratch.node(RUNNING)?).await?.is_some() {
                 return Err(Fault::refused(format!(
-                    "somebody measures in {namespace} at this moment; wait, or name another --namespace"
+                    "another bench runs in {namespace}; wait, or name another --namespace"
                 )));
             }
             scratch.remove(registry).await?;
@@ -69,12 +69,12 @@ impl Scratch {
     }
 }
 
-/// Executes a transaction that nobody else can be in the way of.
+/// Commits a transaction that conflicts only if another client writes in the namespace.
 pub(super) async fn commit(registry: &dyn RegistryCenter, txn: Txn) -> Result<(), Fault> {
     match registry.commit(txn).await? {
         TxnOutcome::Committed(_) => Ok(()),
-        TxnOutcome::Conflict(conflict) => {
-            Err(Fault::refused(format!("somebody else writes where is measured: {conflict}")))
-        }
+        TxnOutcome::Conflict(conflict) => Err(Fault::refused(format!(
+            "another client writes in the namespace of the bench: {conflict}"
+        ))),
     }
 }

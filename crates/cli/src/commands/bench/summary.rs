@@ -1,14 +1,14 @@
-//! What came out: the fastest, the middle, the slowest.
+//! Minimum, median and maximum of a measurement.
 
 use std::time::Duration;
 
 use serde::Serialize;
 
-/// How long one thing took, over all its rounds.
+/// Times of one measurement, over all its rounds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub(super) struct Summary {
     what: &'static str,
-    /// How many operations a transaction had.
+    /// Number of operations of a transaction.
     #[serde(skip_serializing_if = "Option::is_none")]
     operations: Option<usize>,
     rounds: usize,
@@ -18,7 +18,9 @@ pub(super) struct Summary {
 }
 
 impl Summary {
-    /// Sums up at least one time. Of an even number the median is the lower of the two in the middle: one that was measured.
+    /// Sums up at least one time.
+    ///
+    /// The median of an even number of times is the lower of the middle two, so it was measured.
     pub(super) fn of(
         what: &'static str,
         operations: Option<usize>,
@@ -45,7 +47,7 @@ impl Summary {
     }
 }
 
-/// Shows microseconds as milliseconds with three digits.
+/// Formats microseconds as milliseconds with three decimals.
 fn millis(us: u64) -> String {
     format!("{}.{:03} ms", us / 1_000, us % 1_000)
 }
@@ -55,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_middle_of_what_was_measured_is_the_median() {
+    fn median_is_a_measured_time() {
         let rows: [(&[u64], [&str; 3]); 4] = [
             (&[7], ["0.007 ms", "0.007 ms", "0.007 ms"]),
             (&[3_000, 1, 20], ["0.001 ms", "0.020 ms", "3.000 ms"]),

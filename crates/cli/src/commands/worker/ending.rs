@@ -1,4 +1,4 @@
-//! How a worker ends: signals, draining, and what is told of it.
+//! The end of a worker: signals, draining, and the final report.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ impl Signals {
     pub(super) fn listen() -> Result<Self, Fault> {
         let of = |kind| {
             signal(kind)
-                .map_err(|error| Fault::refused(format!("no signals can be heard: {error}")))
+                .map_err(|error| Fault::refused(format!("cannot listen for signals: {error}")))
         };
         Ok(Self {
             terminate: of(SignalKind::terminate())?,
@@ -36,7 +36,7 @@ impl Signals {
         }
     }
 
-    /// Waits for something; returns `None` if a signal comes first.
+    /// Waits for a future; returns `None` if a signal comes first.
     pub(super) async fn unless<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
@@ -46,16 +46,16 @@ impl Signals {
     }
 }
 
-/// How a worker has ended.
+/// The way in which a worker ended.
 pub(super) enum Ending {
-    /// Every job has left, or was given up at the deadline.
+    /// Every job has left, or was abandoned at the deadline.
     Left(Vec<ShutdownReport>),
-    /// A second signal came while runs were waited for.
+    /// A second signal came during the drain.
     Stopped,
 }
 
 impl Ending {
-    /// Shuts all jobs down; a further signal stops at once.
+    /// Shuts all jobs down; another signal stops at once.
     pub(super) async fn after(
         scheduler: &Scheduler,
         deadline: Duration,
@@ -71,7 +71,7 @@ impl Ending {
         }
     }
 
-    /// Reports job by job what has become of the runs, and which jobs were never registered.
+    /// Reports the ends of the runs of each job, and the jobs that were never registered.
     pub(super) fn page(&self, refused: &[RefusedJob], written: Result<(), Fault>) -> Page {
         let (mut text, jobs, is_clean) = match self {
             Self::Stopped => {
@@ -84,7 +84,7 @@ impl Ending {
             ),
         };
         for RefusedJob { job, fault } in refused {
-            text.push_str(&format!("{job}: was not registered: {fault}\n"));
+            text.push_str(&format!("{job}: not registered: {fault}\n"));
         }
         let refused: Vec<_> = refused.iter().map(RefusedJob::document).collect();
         let unwritten = written.err().map(|fault| fault.to_string());
@@ -118,7 +118,7 @@ fn line(report: &ShutdownReport) -> String {
         line.push_str(&format!(", {} cut short", all - finished));
     }
     if !report.deregistered {
-        line.push_str("; the registry does not know yet");
+        line.push_str("; not deregistered yet");
     }
     line + "\n"
 }

@@ -54,7 +54,7 @@ impl MetricsPort {
         Ok(Self { address, serving: tokio::spawn(serve(listener, handle)) })
     }
 
-    /// Returns the address with the port that was chosen.
+    /// Returns the bound address, with the chosen port.
     pub(super) fn local_addr(&self) -> SocketAddr {
         self.address
     }

@@ -1,4 +1,4 @@
-//! `worker`: runs the jobs of a file until it is told to end.
+//! `worker`: runs the jobs of a file until a signal or an operator ends it.
 
 mod ending;
 mod metrics_port;
@@ -28,38 +28,39 @@ use outlets::Outlets;
 
 #[derive(Debug, Args)]
 pub(crate) struct WorkerArguments {
-    /// The file that declares the jobs: TOML or YAML
+    /// File that declares the jobs: TOML or YAML
     file: PathBuf,
-    /// Only check the file: nothing is connected and nothing runs
+    /// Only check the file, without a connection or runs
     #[arg(long)]
     check: bool,
-    /// Let the file win where the stored configuration of a job differs from it [default: the stored one wins]
+    /// Let the file win over stored configurations that differ [default: the stored ones win]
     #[arg(long)]
     overwrite: bool,
-    /// The address that operators know this process by [default: an address of this host]
+    /// IP address by which operators know this process [default: an address of this host]
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server_ip: Option<ServerIp>,
-    /// A name that this process has in all its lives, for jobs with static sharding
+    /// Name that this process keeps across restarts, for jobs with static sharding
     #[arg(long, value_name = "NAME")]
     stable_name: Option<String>,
-    /// In which dialect new jobs are stored: 2.1.5 or 3.x [default: that of what is stored, else 2.1.5]
+    /// Dialect of new jobs: 2.1.5 or 3.x [default: that of the stored nodes, otherwise 2.1.5]
     #[arg(long, value_name = "DIALECT", value_parser = dialect)]
     dialect: Option<Dialect>,
-    /// The zone of cron expressions without one; the same for all processes of a job
+    /// Time zone of cron expressions without one; must be the same for all processes of a job
     #[arg(long, value_name = "ZONE")]
     default_time_zone: Option<String>,
-    /// How long runs may go on after SIGTERM or ctrl-c
+    /// Time that runs may continue after SIGTERM or ctrl-c
     #[arg(long, value_name = "TIME", default_value = "30s", value_parser = duration)]
     drain: Duration,
-    /// After how long without contact the others take over
+    /// Time without contact after which other instances take over
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     session_timeout: Duration,
     #[command(flatten)]
     store: StoreArguments,
-    /// Serve metrics to Prometheus on this port of the loopback address; 0 is any free port
+    /// Serve Prometheus metrics on this port of the loopback address; 0 chooses a free port
     #[arg(long, value_name = "PORT")]
     metrics_port: Option<u16>,
-    /// Answer dumps, as Java instances do, on this port of the loopback address; 0 is any free port
+    /// Serve dumps, as Java instances do, on this port of the loopback address; 0 chooses a free
+    /// port
     #[arg(long, value_name = "PORT")]
     dump_port: Option<u16>,
 }
@@ -67,8 +68,9 @@ pub(crate) struct WorkerArguments {
 impl WorkerArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let file = JobFile::read(&self.file).map_err(|error| file_fault(&self.file, &error))?;
-        // A worker refuses the whole file for what can never be used. An expression whose last fire has passed concerns its own
-        // job alone, or an old job would stop the others one day.
+        // A fault that no registration accepts rejects the whole file. A schedule that has ended
+        // affects
+        // its own job only, or an old job would stop all others one day.
         let since = if self.check { Timestamp::now() } else { Timestamp::UNIX_EPOCH };
         check_configurations(&self.file, &file, since)?;
         self.check_zone()?;
@@ -77,7 +79,7 @@ impl WorkerArguments {
             return Ok(checked(&file));
         }
         let file = file.launcher(&ScriptLauncher::this_program());
-        // Before anything is announced: whoever sends a signal from now on is heard.
+        // Listen before the first line is printed, so that no later signal is lost.
         let mut signals = Signals::listen()?;
         let Some(outlets) = signals.unless(Outlets::open(&self)).await else {
             return Ok(stopped());
@@ -90,28 +92,28 @@ impl WorkerArguments {
         let scheduler = match scheduler {
             Ok(scheduler) => scheduler,
             Err(fault) => {
-                // Nothing has happened that could be written.
+                // Nothing has happened that the history would have to write.
                 let _ = signals.unless(outlets.close()).await;
                 return Err(fault);
             }
         };
         if let Some(open) = signals.unless(cx.open_nodes(None)).await.flatten() {
             tracing::warn!("{open}");
-            cx.say(&format!("warning: {open}"));
+            cx.print_line(&format!("warning: {open}"));
         }
         if let Some(line) = outlets.metrics_line() {
-            cx.say(&line);
+            cx.print_line(&line);
         }
         let mut refused = Vec::new();
         let jobs = file.into_jobs();
         let ending = self.work(cx, &scheduler, jobs, &mut refused, &mut signals).await;
         let written = signals.unless(outlets.close()).await;
         let ending = ending?;
-        let unwritten = || Err(Fault::refused("a signal came before everything was written"));
+        let unwritten = || Err(Fault::refused("a signal came before the history was written"));
         Ok(ending.page(&refused, written.unwrap_or_else(unwritten)))
     }
 
-    /// Before anything is connected.
+    /// Checks the default time zone before anything is connected.
     fn check_zone(&self) -> Result<(), Fault> {
         let name = JobName::new("zone").map_err(Fault::usage)?;
         let time_zone = self.default_time_zone.clone();
@@ -147,7 +149,9 @@ impl WorkerArguments {
         Ok(builder.build()?)
     }
 
-    /// Registers the jobs, says that it is ready, and waits for the end. Adds the jobs that cannot be registered to `refused`.
+    /// Registers the jobs, prints the ready line, and waits for the end.
+    ///
+    /// Jobs that cannot be registered are added to `refused`.
     async fn work(
         &self,
         cx: &Context<'_>,
@@ -159,11 +163,11 @@ impl WorkerArguments {
         let starting = async {
             let dumps = outlets::listen_for_dumps(scheduler, self.dump_port).await?;
             if let Some(dumps) = &dumps {
-                cx.say(&format!("dumps: {}", dumps.local_addr()));
+                cx.print_line(&format!("dumps: {}", dumps.local_addr()));
             }
             let handles = self.register(cx, scheduler, jobs, refused).await?;
             let handles = join(handles).await;
-            cx.say(&ready(scheduler, &handles, refused));
+            cx.print_line(&ready(scheduler, &handles, refused));
             let handles: Vec<JobHandle> = handles.into_iter().map(|(handle, _)| handle).collect();
             ended(&handles).await;
             Ok(())
@@ -176,13 +180,13 @@ impl WorkerArguments {
         match started {
             None => {
                 let deadline = self.drain;
-                cx.say(&format!(
+                cx.print_line(&format!(
                     "leaving: runs may go on for {deadline:?}; a second signal stops at once"
                 ));
                 Ok(Ending::after(scheduler, deadline, signals).await)
             }
             Some(Ok(())) => {
-                cx.say("leaving: an operator has shut all jobs down");
+                cx.print_line("leaving: an operator has shut all jobs down");
                 Ok(Ending::after(scheduler, self.drain, signals).await)
             }
             Some(Err(fault)) => {
@@ -194,12 +198,13 @@ impl WorkerArguments {
 }
 
 impl WorkerArguments {
-    /// Registers the jobs side by side, and prints in which fields a stored configuration wins over the file. A job that is
-    /// refused does not stop the others.
+    /// Registers the jobs concurrently, and prints the fields in which a stored configuration wins.
+    ///
+    /// A job that is rejected does not stop the others.
     ///
     /// # Errors
-    /// The fault of the first job if none can be registered, and a fault that may pass: the next start of the worker
-    /// registers that job, where this process would go on without it.
+    /// The fault of the first job if none can be registered, and a fault that may be transient. A
+    /// restarted worker registers that job, while this process would run without it.
     async fn register(
         &self,
         cx: &Context<'_>,
@@ -217,8 +222,8 @@ impl WorkerArguments {
                 Ok(handle) => handles.push(handle),
                 Err(error) => {
                     let fault = Fault::from(error);
-                    tracing::error!(%job, %fault, "the job is not registered");
-                    if fault.may_pass() {
+                    tracing::error!(%job, %fault, "the job could not be registered");
+                    if fault.is_transient() {
                         return Err(fault);
                     }
                     refused.push(RefusedJob { job, fault });
@@ -229,15 +234,16 @@ impl WorkerArguments {
             Some(first) if handles.is_empty() => return Err(first.fault.clone()),
             _ => {}
         }
-        self.say_differences(cx, &handles);
+        self.print_differences(cx, &handles);
         for RefusedJob { job, fault } in &*refused {
-            cx.say(&format!("job {job}: not registered: {fault}"));
+            cx.print_line(&format!("job {job}: not registered: {fault}"));
         }
         Ok(handles)
     }
 
-    /// Prints in which fields a stored configuration wins over the file, and how to make the file win.
-    fn say_differences(&self, cx: &Context<'_>, handles: &[JobHandle]) {
+    /// Prints the fields in which a stored configuration wins over the file, and how to change
+    /// that.
+    fn print_differences(&self, cx: &Context<'_>, handles: &[JobHandle]) {
         let differ = |handle: &&JobHandle| !handle.config_differences().is_empty();
         let differing: Vec<&JobHandle> = handles.iter().filter(differ).collect();
         for handle in &differing {
@@ -245,12 +251,12 @@ impl WorkerArguments {
             for ConfigDifference { field, stored, local } in handle.config_differences() {
                 let line =
                     format!("job {job}: stored {field} = {stored} wins over the file's {local}");
-                cx.say(&clean(&line));
+                cx.print_line(&clean(&line));
             }
         }
         if let Some(handle) = differing.first() {
             let (file, job) = (self.file.display(), handle.name());
-            cx.say(&format!(
+            cx.print_line(&format!(
                 "to make {file} win: `ejob worker {file} --overwrite`, or for one job \
                  `ejob config set {job} --jobs {file}`"
             ));
@@ -259,21 +265,21 @@ impl WorkerArguments {
 }
 
 fn stopped() -> Page {
-    Page::new("stopped before it was connected\n", &json!({ "jobs": [] }))
+    Page::new("stopped before the worker was connected\n", &json!({ "jobs": [] }))
 }
 
-/// A job of the file that could not be registered.
+/// A job of the file that could not be registered, with the reason.
 pub(crate) struct RefusedJob {
     pub(crate) job: JobName,
     pub(crate) fault: Fault,
 }
 
-/// Waits until each job has joined; returns which have. One that cannot join yet goes on trying.
+/// Waits until each job has joined or failed to join; a job that fails keeps trying.
 async fn join(handles: Vec<JobHandle>) -> Vec<(JobHandle, bool)> {
     let joined = join_all(handles.iter().map(JobHandle::joined)).await;
     let joined = handles.into_iter().zip(joined).map(|(handle, joined)| {
         if let Err(error) = &joined {
-            tracing::error!(job = %handle.name(), %error, "the job does not take part yet");
+            tracing::error!(job = %handle.name(), %error, "the job has not joined yet");
         }
         (handle, joined.is_ok())
     });
@@ -297,7 +303,7 @@ fn ready(scheduler: &Scheduler, handles: &[(JobHandle, bool)], refused: &[Refuse
     format!("ready: {joined} on server {}{not_yet}{refused}", scheduler.server_ip())
 }
 
-/// Waits until all jobs have ended, which they do by themselves only if operators want it.
+/// Waits until all jobs have ended, which happens only if operators shut them down.
 async fn ended(handles: &[JobHandle]) {
     let end_of = |handle: &JobHandle| {
         let (mut events, handle) = (handle.events(), handle.clone());
@@ -306,7 +312,7 @@ async fn ended(handles: &[JobHandle]) {
     join_all(handles.iter().map(end_of)).await;
 }
 
-/// Names what is wrong with a file, with what the operating system says.
+/// Returns the fault of a file, with the error of the operating system if there is one.
 pub(crate) fn file_fault(path: &Path, error: &JobFileError) -> Fault {
     let path = path.display().to_string();
     let text = error.to_string();
@@ -317,7 +323,7 @@ pub(crate) fn file_fault(path: &Path, error: &JobFileError) -> Fault {
     }
 }
 
-/// A configuration that no registration accepts would be noticed only after other jobs have begun.
+/// Checks all configurations first, because a registration fails only after other jobs have begun.
 fn check_configurations(path: &Path, file: &JobFile, now: Timestamp) -> Result<(), Fault> {
     let strategies = StrategyRegistry::default();
     file.jobs().iter().try_for_each(|job| {

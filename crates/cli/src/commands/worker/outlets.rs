@@ -1,4 +1,4 @@
-//! Where a worker tells what happens: a history, metrics, dumps.
+//! Event outlets of a worker: history, metrics and dumps.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::WorkerArguments;
 use super::metrics_port::MetricsPort;
 use crate::fault::Fault;
 
-/// How long the history may take to write what waits.
+/// Maximum time for the history to write its queue at the end.
 const HISTORY_DEADLINE: Duration = Duration::from_secs(10);
 
-/// Who is told what happens to the jobs of a worker.
+/// Subscribers to the events of a worker.
 pub(super) struct Outlets {
     history: Option<History>,
     metrics: Option<MetricsPort>,
@@ -48,7 +48,7 @@ impl Outlets {
         builder
     }
 
-    /// Writes what waits.
+    /// Writes the queue of the history and closes it.
     pub(super) async fn close(self) -> Result<(), Fault> {
         match self.history {
             Some(history) => Ok(history.close(HISTORY_DEADLINE).await?),
@@ -57,7 +57,7 @@ impl Outlets {
     }
 }
 
-/// Listens until what is returned is dropped.
+/// Opens the dump port; dropping the listener closes it.
 pub(super) async fn listen_for_dumps(
     scheduler: &Scheduler,
     port: Option<u16>,

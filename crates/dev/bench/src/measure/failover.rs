@@ -1,4 +1,4 @@
-//! How long a lost instance's runs wait until they start elsewhere.
+//! Failover latency: the time until another instance starts the runs of a lost instance.
 
 use std::future::pending;
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ use zookeeper_client as zk;
 use crate::recorder::Request;
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, settled, within};
+use crate::stage::{Instance, Stage, settled, within};
 use crate::{Effort, Outcome, raw};
 
 const COLUMNS: [&str; 8] = [
@@ -25,15 +25,16 @@ const COLUMNS: [&str; 8] = [
     "ratio last start / raw takeover",
 ];
 
-/// Where the jobs are on the server.
+/// Namespace of the jobs on the server.
 const NAMESPACE: &str = "failover";
 
-/// Measures the loss of an instance that runs one item, and of one that runs very many.
+/// Measures the loss of an instance that runs one item, three items, and a thousand items.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "failover",
-        "an instance is lost in the middle of its runs, another one is idle; from when the server tells a third client that \
-         the instance is gone; raw: a write of one node; the transactions that take the items over",
+        "an instance is lost during its runs, another one is idle; times count from the server's \
+         notification to a third client that the instance is gone; raw: a write of one node, and \
+         the transactions that take the items over",
         2,
         &COLUMNS,
     );
@@ -47,7 +48,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     Ok(table)
 }
 
-/// What one loss has shown.
+/// Times of one loss.
 struct Loss {
     first: Duration,
     last: Duration,
@@ -58,13 +59,13 @@ struct Loss {
 async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
     let items = 2 * lost;
     let config = || JobBuilder::new(format!("failover-{lost}"), items).failover(true).build();
-    let survivor = stage.member(NAMESPACE, 1).await?;
+    let survivor = stage.instance(NAMESPACE, 1).await?;
     let server = stage.connect_string();
     let bystander = within("a connection", zk::Client::connect(&server)).await??;
     let (taken, mut takes) = mpsc::unbounded_channel();
     let job = job_fn(move |context| {
         if context.source() == RunSource::Failover {
-            // Nobody listens any more once the measurement is over.
+            // The receiver is dropped when the measurement ends.
             let _ = taken.send(Instant::now());
         }
         async { Ok(()) }
@@ -80,9 +81,9 @@ async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
     settled(&handle, items as usize).await?;
     let mut losses = Vec::new();
     for _ in 0..rounds {
-        let (victim, node) = victim_in_the_middle(stage, config()?, lost).await?;
-        // The survivor has run what it has itself, and that is recorded: it is idle.
-        heard(lost, "the survivor's records", &mut records).await?;
+        let (victim, node) = victim_with_runs(stage, config()?, lost).await?;
+        // The survivor has completed its own items, so that it is idle.
+        receive(lost, "the survivor's records", &mut records).await?;
         settled(&handle, lost as usize).await?;
         let look = bystander.check_and_watch_stat(&node);
         let (shown, watcher) = within("the victim's node", look).await??;
@@ -98,29 +99,32 @@ async fn losses(stage: &Stage, lost: u32, rounds: usize) -> Outcome<Vec<Loss>> {
         let mut starts = Vec::new();
         while starts.len() < lost as usize {
             let start = within("the takeovers", takes.recv()).await?;
-            starts.push(start.ok_or("the survivor is gone")?.duration_since(removed));
+            starts.push(start.ok_or("the survivor has stopped")?.duration_since(removed));
         }
-        // What it records of the runs comes later; what takes them over has been answered.
+        // The takeover transactions are answered. The ends of the runs are recorded later and
+        // excluded.
         let sent = survivor.center.take();
         settled(&handle, items as usize).await?;
         losses.push(Loss {
             first: starts[0],
             last: starts[starts.len() - 1],
             raw_write: one_write(&survivor).await?,
-            raw_takeover: takeover_again(&survivor, &sent).await?,
+            raw_takeover: replay_takeover(&survivor, &sent).await?,
         });
     }
     survivor.leave().await?;
     Ok(losses)
 }
 
-/// Brings up an instance that owns half of the items and is in the middle of running them. Returns it with the path of its node.
-async fn victim_in_the_middle(
+/// Starts an instance that owns half of the items and runs them without end.
+///
+/// Returns the instance and the path of its node.
+async fn victim_with_runs(
     stage: &Stage,
     config: JobConfig,
     lost: u32,
-) -> Outcome<(Member, String)> {
-    let victim = stage.member(NAMESPACE, 2).await?;
+) -> Outcome<(Instance, String)> {
+    let victim = stage.instance(NAMESPACE, 2).await?;
     let (running, mut runs) = mpsc::unbounded_channel();
     let job = job_fn(move |_| {
         let _ = running.send(());
@@ -129,41 +133,41 @@ async fn victim_in_the_middle(
     let handle = victim.scheduler.schedule(config, job).await?;
     settled(&handle, lost as usize).await?;
     handle.trigger().await?;
-    heard(lost, "the runs of the victim", &mut runs).await?;
+    receive(lost, "the runs of the victim", &mut runs).await?;
     let status = handle.status().await?;
     let instance = status.instance.ok_or("the victim has no id")?;
     let node = format!("/{NAMESPACE}/{}/instances/{instance}", status.job);
     Ok((victim, node))
 }
 
-/// Waits until something was heard of so often.
-async fn heard(times: u32, what: &str, inbox: &mut mpsc::UnboundedReceiver<()>) -> Outcome<()> {
+/// Waits until `inbox` has received `times` messages.
+async fn receive(times: u32, what: &str, inbox: &mut mpsc::UnboundedReceiver<()>) -> Outcome<()> {
     for _ in 0..times {
         within(what, inbox.recv())
             .await?
-            .ok_or_else(|| format!("nobody tells of {what} any more"))?;
+            .ok_or_else(|| format!("the sender of {what} has stopped"))?;
     }
     Ok(())
 }
 
-async fn one_write(member: &Member) -> Outcome<Duration> {
+async fn one_write(instance: &Instance) -> Outcome<Duration> {
     let probe = Txn::new().create(NodePath::parse("/probe")?, "x", Lifetime::Ephemeral);
-    Ok(raw::replay(member.center.unrecorded(), &[probe]).await?[0])
+    Ok(raw::replay(instance.center.unrecorded(), &[probe]).await?[0])
 }
 
-/// Sends what queued the items and took them over once more, raw.
-async fn takeover_again(member: &Member, sent: &[Request]) -> Outcome<Duration> {
+/// Replays the transactions that queued the items and took them over. Returns their total time.
+async fn replay_takeover(instance: &Instance, sent: &[Request]) -> Outcome<Duration> {
     let takes_over = |txn: &&Txn| matches!(txn.label(), "sweep" | "takeover");
     let txns = sent.iter().filter_map(|request| request.txn.as_ref()).filter(takes_over);
     let txns: Vec<Txn> = txns.cloned().collect();
-    Ok(raw::replay(member.center.unrecorded(), &txns).await?.iter().sum())
+    Ok(raw::replay(instance.center.unrecorded(), &txns).await?.iter().sum())
 }
 
 fn note(table: &mut Table, stage: &Stage, lost: u32, losses: &[Loss]) {
     let times =
         |of: fn(&Loss) -> Duration| -> Cell { Spread::of_times(losses.iter().map(of)).into() };
-    let ratio = |ours: fn(&Loss) -> Duration, raw: fn(&Loss) -> Duration| {
-        Spread::of(losses.iter().map(|loss| ours(loss).as_secs_f64() / raw(loss).as_secs_f64()))
+    let ratio = |measured: fn(&Loss) -> Duration, raw: fn(&Loss) -> Duration| {
+        Spread::of(losses.iter().map(|loss| measured(loss).as_secs_f64() / raw(loss).as_secs_f64()))
     };
     let to_write = ratio(|loss| loss.first, |loss| loss.raw_write);
     let to_takeover = ratio(|loss| loss.last, |loss| loss.raw_takeover);

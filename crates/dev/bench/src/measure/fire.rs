@@ -1,4 +1,5 @@
-//! What one fire costs: requests, round trips before the first start, and time, beside the same transactions sent raw.
+//! Cost of one fire: requests, round trips before the first start, and times, compared with the
+//! same transactions sent raw.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use tokio::sync::mpsc;
 use crate::recorder::{Request, round_trips};
 use crate::report::{Cell, Table, on_or_off};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, settled, with_flags, within};
+use crate::stage::{Instance, Stage, settled, with_flags, within};
 use crate::{Effort, Outcome, raw};
 
 const COLUMNS: [&str; 12] = [
@@ -29,10 +30,10 @@ const COLUMNS: [&str; 12] = [
     "ratio all recorded / raw all",
 ];
 
-/// How long nobody does anything before the transactions are sent raw, as before a fire.
-const LULL: Duration = Duration::from_millis(400);
+/// Idle time before the raw transactions are sent, as before a fire.
+const IDLE_TIME: Duration = Duration::from_millis(400);
 
-/// One cell of the grid.
+/// One combination of the measured settings.
 #[derive(Clone, Copy, Debug)]
 struct Setting {
     items: u32,
@@ -40,22 +41,23 @@ struct Setting {
     failover: bool,
 }
 
-/// What one fire has shown.
+/// Figures of one fire.
 struct Fire {
     round_trips: usize,
     to_start: Duration,
-    /// Not for jobs that are not monitored: nothing is recorded.
+    /// `None` without monitoring, because no run is recorded then.
     to_recorded: Option<Duration>,
     raw_claim: Option<Duration>,
     raw_all: Option<Duration>,
 }
 
-/// Measures the whole grid.
+/// Measures all settings.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "fire",
-        "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of the same operations \
-         and bytes, one after the other, the first after a lull as before a fire",
+        "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of \
+         the same operations and bytes, one after the other, the first after an idle time as \
+         before a fire",
         4,
         &COLUMNS,
     );
@@ -72,7 +74,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
 fn grid(effort: Effort) -> impl Iterator<Item = Setting> {
     let flags: &[(bool, bool)] = match effort {
         Effort::Quick => &[(true, true), (false, false)],
-        // Without monitoring there is nothing to take over.
+        // Failover needs monitoring: without it no run is recorded.
         Effort::Full => &[(true, true), (true, false), (false, false)],
     };
     let sizes = [1, 10, 100, 1000].into_iter();
@@ -81,17 +83,18 @@ fn grid(effort: Effort) -> impl Iterator<Item = Setting> {
     })
 }
 
-/// Plays some fires of a job, and returns the server's requests per fire with what each fire has shown.
+/// Fires a job `rounds` times. Returns the requests per fire by the server's count, and the figures
+/// of each fire.
 async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, Vec<Fire>)> {
     let Setting { items, monitor, failover } = setting;
-    let member = stage.member("fire", 1).await?;
-    // A fire of a thousand items, and the same raw, take longer than a second on a slow disk.
+    let instance = stage.instance("fire", 1).await?;
+    // On a slow disk a fire of 1000 items and its raw replay take longer than a second.
     let cron = if items < 1000 { "* * * * * ?" } else { "0/4 * * * * ?" };
     let name = format!("fire-{items}-{monitor}-{failover}");
     let config = JobBuilder::new(&name, items).cron(cron).build()?;
     let (started, starts) = mpsc::unbounded_channel();
     let job = job_fn(move |context| {
-        // Nobody listens any more once the measurement is over.
+        // The receiver is dropped when the measurement ends.
         let _ = started.send(Start {
             fire: context.fire_time(),
             begun: Instant::now(),
@@ -105,35 +108,35 @@ async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, 
             let _ = recorded.send((fire, Timestamp::now()));
         }
     };
-    let registration = member.scheduler.schedule(with_flags(config, monitor, failover), job);
+    let registration = instance.scheduler.schedule(with_flags(config, monitor, failover), job);
     let handle = registration.event_subscriber(subscriber).await?;
     settled(&handle, items as usize).await?;
     let mut watch = Watch { setting, starts, records };
-    // The first fire shows that everything is in place; it does not count.
+    // The first fire does not count: it only shows that all items are assigned and run.
     watch.next_fire().await?;
     let mut fires = Vec::new();
     let mut requests = 0;
     while fires.len() < rounds {
-        member.center.take();
+        instance.center.take();
         let before = stage.request_count()?;
         let (fire, first, recorded) = watch.next_fire().await?;
         requests += stage.request_count()? - before;
-        let sent = member.center.take();
-        fires.push(judge(&member, fire, &first, recorded, &sent).await?);
+        let sent = instance.center.take();
+        fires.push(compare_with_raw(&instance, fire, &first, recorded, &sent).await?);
     }
-    member.leave().await?;
+    instance.leave().await?;
     Ok((requests as f64 / rounds as f64, fires))
 }
 
-/// When the code of an item was called.
+/// Moment at which the code of an item was called.
 struct Start {
     fire: Timestamp,
     begun: Instant,
-    /// Looked at right after `begun`, so that the moment of the fire that follows from both is not too late.
+    /// Read right after `begun`, so that the fire's moment computed from both is not too late.
     at: Timestamp,
 }
 
-/// Hears what happens at a fire.
+/// Receives the starts and the records of fires.
 struct Watch {
     setting: Setting,
     starts: mpsc::UnboundedReceiver<Start>,
@@ -141,14 +144,16 @@ struct Watch {
 }
 
 impl Watch {
-    /// Waits until all items of a fire that is still to come have run and, if the job is monitored, are recorded. Returns the fire,
-    /// its first start, and the moment of the last record.
+    /// Waits until all items of a future fire have run and, if the job is monitored, are recorded.
+    ///
+    /// Returns the fire, its first start, and the moment of the last record.
     async fn next_fire(&mut self) -> Outcome<(Timestamp, Start, Option<Timestamp>)> {
         let items = self.setting.items as usize;
         let now = Timestamp::now();
         let mut begun: BTreeMap<Timestamp, Vec<Start>> = BTreeMap::new();
         let (fire, starts) = loop {
-            let start = within("a start", self.starts.recv()).await?.ok_or("the job is gone")?;
+            let start =
+                within("a start", self.starts.recv()).await?.ok_or("the job has stopped")?;
             let fire = start.fire;
             let of_fire = begun.entry(fire).or_default();
             of_fire.push(start);
@@ -160,7 +165,8 @@ impl Watch {
         let mut last = None;
         let mut n_recorded = 0;
         while self.setting.monitor && n_recorded < items {
-            let record = within("a record", self.records.recv()).await?.ok_or("the job is gone")?;
+            let record =
+                within("a record", self.records.recv()).await?.ok_or("the job has stopped")?;
             if record.0 == FireTime(fire.as_millisecond()) {
                 n_recorded += 1;
                 last = Some(record.1);
@@ -170,9 +176,9 @@ impl Watch {
     }
 }
 
-/// Sends what the product has sent once more, raw, and puts both side by side.
-async fn judge(
-    member: &Member,
+/// Replays the transactions that the product sent, and returns the figures of both.
+async fn compare_with_raw(
+    instance: &Instance,
     fire: Timestamp,
     first: &Start,
     recorded: Option<Timestamp>,
@@ -181,14 +187,14 @@ async fn judge(
     let since = |moment: Timestamp| moment.duration_since(fire).unsigned_abs();
     let to_start = since(first.at);
     let at_fire = first.begun - to_start;
-    let on_the_way =
+    let before_start =
         |request: &&Request| request.sent >= at_fire && request.answered <= first.begun;
-    let on_the_way: Vec<Request> = sent.iter().filter(on_the_way).cloned().collect();
+    let before_start: Vec<Request> = sent.iter().filter(before_start).cloned().collect();
     let txns: Vec<Txn> = sent.iter().filter_map(|request| request.txn.clone()).collect();
     let claim = txns.iter().position(|txn| txn.label() == "claim");
-    let raw = raw::replay_after(LULL, member.center.unrecorded(), &txns).await?;
+    let raw = raw::replay_after(IDLE_TIME, instance.center.unrecorded(), &txns).await?;
     Ok(Fire {
-        round_trips: round_trips(&on_the_way),
+        round_trips: round_trips(&before_start),
         to_start,
         to_recorded: recorded.map(since),
         raw_claim: claim.and_then(|index| raw.get(index).copied()),
@@ -199,8 +205,8 @@ async fn judge(
 fn note(table: &mut Table, stage: &Stage, setting: Setting, (requests, fires): (f64, Vec<Fire>)) {
     let Setting { items, monitor, failover } = setting;
     let times = |of: fn(&Fire) -> Option<Duration>| Spread::of_times(fires.iter().filter_map(of));
-    let ratio = |ours: fn(&Fire) -> Option<Duration>, raw: fn(&Fire) -> Option<Duration>| {
-        let of = |fire: &Fire| Some(ours(fire)?.as_secs_f64() / raw(fire)?.as_secs_f64());
+    let ratio = |measured: fn(&Fire) -> Option<Duration>, raw: fn(&Fire) -> Option<Duration>| {
+        let of = |fire: &Fire| Some(measured(fire)?.as_secs_f64() / raw(fire)?.as_secs_f64());
         Spread::of(fires.iter().filter_map(of))
     };
     let to_claim = ratio(|fire| Some(fire.to_start), |fire| fire.raw_claim);

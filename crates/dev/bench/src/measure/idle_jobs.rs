@@ -1,4 +1,4 @@
-//! What jobs cost that do nothing: memory, threads, and requests to register them and while they are idle.
+//! Cost of idle jobs: memory, threads, and requests for registration and while idle.
 
 use std::env;
 use std::process::{self, Command};
@@ -22,18 +22,19 @@ const COLUMNS: [&str; 6] = [
     "requests while idle, per minute",
 ];
 
-/// How long requests are counted while nothing happens.
+/// Time for which requests are counted while no job fires.
 const IDLE: Duration = Duration::from_secs(10);
 
-/// How many jobs are registered at once.
+/// Number of jobs that are registered at the same time.
 const AT_ONCE: usize = 64;
 
-/// Measures processes of their own, so that one does not inherit the memory of the other.
+/// Measures each number of jobs in a process of its own, so that no measurement inherits the memory
+/// of another.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "idle-jobs",
-        "jobs of one item that fire once a year, in one process with one session; memory: what is resident, less what is \
-         without any job",
+        "jobs of one item that fire once a year, in one process with one session; memory: resident \
+         memory beyond that of the process with a single job",
         1,
         &COLUMNS,
     );
@@ -49,15 +50,15 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
             let error = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(format!("the process with {jobs} jobs: {error}").into());
         }
-        let seen: Seen = serde_json::from_slice(&output.stdout)?;
-        note(&mut table, jobs, &seen);
+        let figures: Figures = serde_json::from_slice(&output.stdout)?;
+        note(&mut table, jobs, &figures);
     }
     Ok(table)
 }
 
-/// What a process has seen of itself.
+/// Figures that a process reports about itself.
 #[derive(Debug, Serialize, Deserialize)]
-struct Seen {
+struct Figures {
     kib: f64,
     threads: u64,
     register_ms: f64,
@@ -65,11 +66,11 @@ struct Seen {
     idle_requests: u64,
 }
 
-/// Runs as a process of its own, and prints what it has seen.
+/// Registers `jobs` jobs in this process, and returns its figures as JSON.
 pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
     let stage = Stage::set(false)?;
     let scheduler = stage.unrecorded("idle", 1).await?;
-    // The first job brings what there is once for a process.
+    // The first job allocates the parts that a process has once.
     schedule(&scheduler, "first").await?;
     let (before, _) = size_of(process::id())?;
     let (requests, begin) = (stage.request_count()?, Instant::now());
@@ -80,17 +81,17 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
     tokio::time::sleep(IDLE).await;
     let (resident, threads) = size_of(process::id())?;
     drop(handles);
-    let seen = Seen {
+    let figures = Figures {
         kib: resident as f64 - before as f64,
         threads,
         register_ms,
         register_requests: registered - requests,
         idle_requests: stage.request_count()? - registered,
     };
-    Ok(serde_json::to_string(&seen)?)
+    Ok(serde_json::to_string(&figures)?)
 }
 
-/// Registers a job, and returns when its item is assigned.
+/// Registers a job and waits until its item is assigned.
 async fn join(scheduler: &lite::Scheduler, name: String) -> Outcome<lite::JobHandle> {
     let handle = schedule(scheduler, &name).await?;
     settled(&handle, 1).await?;
@@ -102,16 +103,16 @@ async fn schedule(scheduler: &lite::Scheduler, name: &str) -> Outcome<lite::JobH
     Ok(scheduler.schedule(config, job_fn(|_| async { Ok(()) })).await?)
 }
 
-fn note(table: &mut Table, jobs: u32, seen: &Seen) {
-    let per_job = seen.kib / f64::from(jobs);
+fn note(table: &mut Table, jobs: u32, figures: &Figures) {
+    let per_job = figures.kib / f64::from(jobs);
     let minutes = IDLE.as_secs_f64() / 60.0;
     table.push(vec![
         jobs.into(),
         Cell::Number(per_job),
-        Cell::Count(seen.threads),
-        Cell::Number(seen.register_ms),
-        Cell::Number(seen.register_requests as f64 / f64::from(jobs)),
-        Cell::Number(seen.idle_requests as f64 / minutes),
+        Cell::Count(figures.threads),
+        Cell::Number(figures.register_ms),
+        Cell::Number(figures.register_requests as f64 / f64::from(jobs)),
+        Cell::Number(figures.idle_requests as f64 / minutes),
     ]);
     if jobs >= 1_000 {
         table.target(format!("KiB per idle job, {jobs} jobs"), 20.0, Some(per_job));

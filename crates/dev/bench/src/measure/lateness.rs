@@ -1,4 +1,4 @@
-//! How late runs begin, with many jobs in one process.
+//! Lateness of runs with many jobs in one process.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,8 +19,8 @@ const COLUMNS: [&str; 6] = ["fires a second", "work", "fires", "ms p50", "ms p99
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "lateness",
-        "how much later than its fire a run begins; jobs of one item that fire on each second, embedded registry, not \
-         monitored; the work waits and does not compute",
+        "how much later than its scheduled fire time a run begins; jobs of one item that fire on \
+         each second, embedded registry, not monitored; the work waits and does not compute",
         2,
         &COLUMNS,
     );
@@ -47,9 +47,9 @@ async fn lateness(jobs: u32, work: Duration, seconds: usize) -> Outcome<Vec<Dura
         config.monitor_execution = false;
         let started = started.clone();
         let job = job_fn(move |context| {
-            let late = Timestamp::now().duration_since(context.fire_time());
-            // Nobody listens any more once the measurement is over.
-            let _ = started.send((context.fire_time(), late.unsigned_abs()));
+            let lateness = Timestamp::now().duration_since(context.fire_time());
+            // The receiver is dropped when the measurement ends.
+            let _ = started.send((context.fire_time(), lateness.unsigned_abs()));
             async move {
                 tokio::time::sleep(work).await;
                 Ok(())
@@ -60,7 +60,7 @@ async fn lateness(jobs: u32, work: Duration, seconds: usize) -> Outcome<Vec<Dura
     let scheduled = Timestamp::now();
     let mut late = Vec::new();
     while late.len() < seconds * jobs as usize {
-        let (fire, by) = within("a start", starts.recv()).await?.ok_or("the jobs are gone")?;
+        let (fire, by) = within("a start", starts.recv()).await?.ok_or("the jobs have stopped")?;
         late.extend((fire > scheduled).then_some(by));
     }
     scheduler.abort();

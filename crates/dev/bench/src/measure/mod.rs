@@ -1,4 +1,4 @@
-//! The measurements, each a table.
+//! One module for each measurement. A measurement returns one or more tables.
 
 pub(crate) mod failover;
 pub(crate) mod fire;

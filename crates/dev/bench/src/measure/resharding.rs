@@ -1,5 +1,6 @@
-//! What it costs that an instance joins: from its registration until both know who has which item, beside the raw writes of the
-//! items that move.
+//! Cost of resharding when a second instance joins, compared with raw writes of the new owners.
+//!
+//! The time counts from the registration until both instances see the new assignment.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, settled, until, within};
+use crate::stage::{Instance, Stage, settled, until, within};
 use crate::{Effort, Outcome, raw};
 
 const COLUMNS: [&str; 7] = [
@@ -22,12 +23,12 @@ const COLUMNS: [&str; 7] = [
     "ratio visible / raw",
 ];
 
-/// Measures jobs of more and more items.
+/// Measures jobs of an increasing number of items.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "resharding",
-        "a second instance joins; from its registration until both see the new assignment; raw: the owners of the items \
-         that move, written in as many transactions",
+        "a second instance joins; from its registration until both see the new assignment; raw: \
+         the owners of the items that move, written in as many transactions",
         2,
         &COLUMNS,
     );
@@ -38,7 +39,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     for fsync in [false, true] {
         let stage = Stage::set(fsync)?;
         for &items in sizes {
-            // The greatest takes a minute to set up.
+            // The greatest number of items takes a minute to set up.
             let rounds = if items > 10_000 { 1 } else { effort.rounds() };
             let joins = joins(&stage, items, rounds).await?;
             note(&mut table, &stage, items, &joins);
@@ -47,7 +48,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     Ok(table)
 }
 
-/// What one join has shown.
+/// Figures of one join.
 struct Join {
     moved: usize,
     transactions: usize,
@@ -55,7 +56,8 @@ struct Join {
     raw: Duration,
 }
 
-/// Returns how long after each of some joins the new assignment was visible to both.
+/// Returns, for each of `rounds` joins, the time until the new assignment was visible to both
+/// instances.
 pub(crate) async fn visible_after(
     stage: &Stage,
     items: u32,
@@ -67,17 +69,17 @@ pub(crate) async fn visible_after(
 
 async fn joins(stage: &Stage, items: u32, rounds: usize) -> Outcome<Vec<Join>> {
     let n_items = items as usize;
-    let first = stage.member("resharding", 1).await?;
+    let first = stage.instance("resharding", 1).await?;
     let (of_first, _) = schedule(&first, items).await?;
     settled(&of_first, n_items).await?;
     let mut joins = Vec::new();
     for _ in 0..rounds {
         first.center.take();
-        let second = stage.member("resharding", 2).await?;
+        let second = stage.instance("resharding", 2).await?;
         let (of_second, registered) = schedule(&second, items).await?;
         let half = n_items / 2;
-        seen(&of_second, half).await?;
-        seen(&of_first, n_items - half).await?;
+        wait_until_owned(&of_second, half).await?;
+        wait_until_owned(&of_first, n_items - half).await?;
         let visible = registered.elapsed();
         let sent = first.center.take().into_iter().filter_map(|request| request.txn);
         let resharding: Vec<Txn> = sent.filter(|txn| txn.label() == "resharding").collect();
@@ -97,8 +99,8 @@ async fn joins(stage: &Stage, items: u32, rounds: usize) -> Outcome<Vec<Join>> {
     Ok(joins)
 }
 
-/// Schedules a job that never fires, and returns when the instance was registered.
-async fn schedule(member: &Member, items: u32) -> Outcome<(JobHandle, Instant)> {
+/// Schedules a job that never fires. Returns its handle and the moment of its registration.
+async fn schedule(instance: &Instance, items: u32) -> Outcome<(JobHandle, Instant)> {
     let config = JobBuilder::new(format!("resharding-{items}"), items).build()?;
     let (joined, mut joins) = mpsc::unbounded_channel();
     let subscriber = move |record: &JobRecord| {
@@ -106,18 +108,18 @@ async fn schedule(member: &Member, items: u32) -> Outcome<(JobHandle, Instant)> 
             let _ = joined.send(Instant::now());
         }
     };
-    let registration = member.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
+    let registration = instance.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
     let handle = registration.event_subscriber(subscriber).await?;
-    let at = within("its registration", joins.recv()).await?.ok_or("the job is gone")?;
+    let at = within("its registration", joins.recv()).await?.ok_or("the job has stopped")?;
     Ok((handle, at))
 }
 
-/// Waits until an instance sees that it owns this many items.
-async fn seen(handle: &JobHandle, items: usize) -> Outcome<()> {
+/// Waits until the instance of `handle` sees that it owns `items` items.
+async fn wait_until_owned(handle: &JobHandle, items: usize) -> Outcome<()> {
     until(handle, "the assignment", |status| status.owned.len() == items).await
 }
 
-/// Returns what a transaction writes about who owns items, and nothing else.
+/// Returns only those operations of `txn` that write an owner of an item.
 fn owners_of(txn: &Txn) -> Txn {
     let owners = txn.ops().iter().filter(|op| op.path().name() == "instance");
     let written = owners.filter(|op| matches!(op, Op::Put { .. } | Op::Create { .. }));

@@ -1,5 +1,7 @@
-//! Clusters far beyond this machine: every instance is a real coordinator, the registry is its model, and what goes back and forth is
-//! counted. Nothing of it depends on how fast this machine is.
+//! Registry load of simulated clusters that are too large for one machine.
+//!
+//! Each instance is a real coordinator, and the registry is its model. Requests and changes are
+//! counted. The counts do not depend on the speed of the machine.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -19,30 +21,34 @@ use crate::{Effort, Outcome};
 const COLUMNS: [&str; 9] = [
     "instances",
     "items",
-    "what",
+    "step",
     "transactions",
-    "refused",
+    "conflicts",
     "operations",
     "KiB written",
     "notifications",
     "nodes read in snapshots",
 ];
 
-/// When the first instance is there; a fire every ten seconds.
+/// Wall clock time at which the instances start, in milliseconds since the epoch.
 const BEGIN_MS: i64 = 1_700_000_000_000;
+/// Time between two fires.
 const PERIOD: Duration = Duration::from_secs(10);
+/// Number of fires in the measured minute.
 const FIRES: u32 = 6;
-/// How often everybody may read and act before nobody has anything left to do.
+/// Maximum number of turns of each instance until no instance has an event left.
 const TURNS: usize = 10_000;
-/// How long a cluster may take to come to rest, in its own time.
+/// Maximum simulated time until a cluster has shared its items.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// Measures what a job costs its registry: the start of all instances at once, the loss of one, a minute of fires.
+/// Measures the registry load of a job: the start of all instances at once, the loss of one, a
+/// minute of fires.
 pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "scale",
-        "one job in a simulated cluster, monitored, with failover: what is written, and what the registry has to tell; jobs do \
-         not touch each other, so a thousand jobs cost a thousand times as much",
+        "one job in a simulated cluster, monitored, with failover: writes, and notifications that \
+         the registry sends; jobs are independent of each other, so that the load grows in \
+         proportion to the number of jobs",
         3,
         &COLUMNS,
     );
@@ -55,7 +61,7 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
         note(&mut table, &cluster, "all start at once");
         cluster.lose_one()?;
         note(&mut table, &cluster, "one is lost");
-        // Who has few of many items follows these alone after a while without anything else.
+        // Instances with few of many items switch to a narrow watch after an idle time.
         cluster.fire()?;
         note(&mut table, &cluster, "the first fire after that");
         cluster.minute()?;
@@ -64,14 +70,15 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
     Ok(table)
 }
 
-fn note(table: &mut Table, cluster: &Cluster, what: &str) {
-    let Counts { transactions, refused, operations, bytes, notifications, listed } = cluster.counts;
+fn note(table: &mut Table, cluster: &Cluster, step: &str) {
+    let Counts { transactions, conflicts, operations, bytes, notifications, listed } =
+        cluster.counts;
     table.push(vec![
         (cluster.nodes.len() as u32).into(),
         cluster.items.into(),
-        what.into(),
+        step.into(),
         transactions.into(),
-        refused.into(),
+        conflicts.into(),
         operations.into(),
         Cell::Number(bytes as f64 / 1024.0),
         Cell::Count(notifications),
@@ -79,21 +86,21 @@ fn note(table: &mut Table, cluster: &Cluster, what: &str) {
     ]);
 }
 
-/// What went back and forth.
+/// Requests and changes between the instances and the registry.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
     transactions: u32,
-    /// Those of them that came too late: somebody else had written before.
-    refused: u32,
+    /// Transactions that met a conflict: another instance had written before.
+    conflicts: u32,
     operations: u32,
     bytes: usize,
-    /// Changes, each told to every instance that follows its node.
+    /// Changes, counted once for each instance that watches the node.
     notifications: u64,
-    /// Nodes with which feeds have begun.
+    /// Nodes in the snapshots with which feeds have begun.
     listed: u64,
 }
 
-/// All instances of one job, and their registry. What is told arrives at once, in order.
+/// All instances of one job, and their registry. Changes arrive at once, in order.
 struct Cluster {
     registry: Model,
     items: u32,
@@ -106,14 +113,14 @@ struct Cluster {
 struct Node {
     session: SessionId,
     coordinator: Coordinator,
-    /// What its feed is about.
+    /// Nodes that its feed watches.
     scope: Scope,
     inbox: VecDeque<Event>,
     runs: usize,
 }
 
 impl Cluster {
-    /// All instances of a job that is stored see it at the same time, and become a cluster.
+    /// Starts all instances of a stored job at the same time, and waits until they share its items.
     fn start(instances: u32, items: u32) -> Outcome<Self> {
         let config = JobBuilder::new("scale", items).failover(true).build()?;
         let layout = Layout::new(&config.job_name);
@@ -140,22 +147,22 @@ impl Cluster {
         Ok(cluster)
     }
 
-    /// The session of the last instance ends; its items go to the others.
+    /// Ends the session of the last instance, and waits until the other instances own its items.
     fn lose_one(&mut self) -> Outcome<()> {
         self.counts = Counts::default();
-        let lost = self.nodes.pop().ok_or("nobody is there")?;
+        let lost = self.nodes.pop().ok_or("the cluster has no instance")?;
         let changes = self.registry.end_session(lost.session);
-        self.tell_all(&changes);
+        self.notify_all(&changes);
         self.until_shared()
     }
 
-    /// The job fires some times.
+    /// Fires the job [`FIRES`] times.
     fn minute(&mut self) -> Outcome<()> {
         self.counts = Counts::default();
         (0..FIRES).try_for_each(|_| self.fire_and_settle())
     }
 
-    /// The job fires once.
+    /// Fires the job once.
     fn fire(&mut self) -> Outcome<()> {
         self.counts = Counts::default();
         self.fire_and_settle()
@@ -172,11 +179,12 @@ impl Cluster {
         let runs: usize = self.nodes.iter().map(|node| node.runs).sum();
         match runs == self.items as usize {
             true => Ok(()),
-            false => Err(format!("{runs} runs of {} items", self.items).into()),
+            false => Err(format!("the fire started {runs} runs of {} items", self.items).into()),
         }
     }
 
-    /// Waits until every item belongs to somebody who is there, and all have about as many.
+    /// Waits until every item has a living owner, and the owners' numbers of items differ by at
+    /// most one.
     fn until_shared(&mut self) -> Outcome<()> {
         let end = self.now.mono + PATIENCE;
         while self.now.mono < end {
@@ -188,7 +196,9 @@ impl Cluster {
                 return Ok(());
             }
             let wakes = self.nodes.iter().filter_map(|node| node.coordinator.next_wake());
-            let next = wakes.min().ok_or("nothing moves any more")?;
+            let next = wakes
+                .min()
+                .ok_or("no instance has a next wake-up, and the items are not shared")?;
             self.pass(next.saturating_sub(self.now.mono).max(Duration::from_millis(1)));
         }
         Err(format!("the items are not shared within {PATIENCE:?}").into())
@@ -205,7 +215,7 @@ impl Cluster {
         }
     }
 
-    /// Lets everybody read and act until nobody has anything left to read.
+    /// Gives each instance turns until no instance has an event left.
     fn settle(&mut self) -> Outcome<()> {
         for _ in 0..TURNS {
             if self.nodes.iter().all(|node| node.inbox.is_empty()) {
@@ -215,10 +225,10 @@ impl Cluster {
                 self.turn(index)?;
             }
         }
-        Err(format!("they still have something to do after {TURNS} turns of each").into())
+        Err(format!("instances still have events after {TURNS} turns of each").into())
     }
 
-    /// One instance reads all that has come, and does what it then wants.
+    /// Gives one instance a turn: it handles its events, and its commands are executed.
     fn turn(&mut self, index: usize) -> Outcome<()> {
         let node = &mut self.nodes[index];
         if node.inbox.is_empty() {
@@ -262,17 +272,17 @@ impl Cluster {
             (TxnOutcome::Committed(committed), changes) => {
                 self.counts.operations += txn.ops().len() as u32;
                 self.counts.bytes += txn.size();
-                self.tell_all(&changes);
+                self.notify_all(&changes);
                 Ok(Reply::Committed(committed.revision))
             }
             (TxnOutcome::Conflict(conflict), _) => {
-                self.counts.refused += 1;
+                self.counts.conflicts += 1;
                 Ok(Reply::Conflict(conflict))
             }
         }
     }
 
-    /// An instance begins its feed anew.
+    /// Starts the feed of an instance again with a new scope.
     fn follow(&mut self, index: usize, scope: Scope) {
         let snapshot = self.registry.snapshot(&scope);
         self.counts.listed += snapshot.len() as u64 - 2;
@@ -282,14 +292,14 @@ impl Cluster {
         node.inbox.push_back(Event::Registry(snapshot));
     }
 
-    fn tell_all(&mut self, changes: &[Change]) {
+    fn notify_all(&mut self, changes: &[Change]) {
         for node in &mut self.nodes {
             let followed =
                 |change: &&Change| change.path().is_none_or(|path| node.scope.contains(path));
-            let told: Vec<_> = changes.iter().filter(followed).cloned().collect();
-            if !told.is_empty() {
-                self.counts.notifications += told.len() as u64;
-                node.inbox.push_back(Event::Registry(told));
+            let visible: Vec<_> = changes.iter().filter(followed).cloned().collect();
+            if !visible.is_empty() {
+                self.counts.notifications += visible.len() as u64;
+                node.inbox.push_back(Event::Registry(visible));
             }
         }
     }
@@ -302,27 +312,28 @@ mod tests {
     // The formulas of `docs/capacity.md`.
 
     #[test]
-    fn a_start_of_all_costs_each_a_registration_and_the_leader_an_assignment() -> Outcome<()> {
-        let Counts { transactions, refused, operations, .. } = Cluster::start(4, 12)?.counts;
-        assert_eq!((transactions - refused, operations), (4 + 2, 4 * 4 + 2 * 12 + 8));
+    fn start_costs_one_registration_per_instance_and_one_assignment_of_the_leader() -> Outcome<()> {
+        let Counts { transactions, conflicts, operations, .. } = Cluster::start(4, 12)?.counts;
+        assert_eq!((transactions - conflicts, operations), (4 + 2, 4 * 4 + 2 * 12 + 8));
         Ok(())
     }
 
     #[test]
-    fn a_fire_costs_two_transactions_for_each_instance_and_tells_everybody_of_every_item()
+    fn fire_costs_two_transactions_per_instance_and_notifies_all_instances_of_all_items()
     -> Outcome<()> {
         let mut cluster = Cluster::start(4, 12)?;
         cluster.lose_one()?;
         cluster.minute()?;
-        let Counts { transactions, refused, operations, notifications, .. } = cluster.counts;
-        assert_eq!((transactions, refused), (6 * 2 * 3, 0));
+        let Counts { transactions, conflicts, operations, notifications, .. } = cluster.counts;
+        assert_eq!((transactions, conflicts), (6 * 2 * 3, 0));
         assert_eq!(operations, 6 * 5 * (12 + 3));
         assert_eq!(notifications, 6 * 12 * 4 * 3);
         Ok(())
     }
 
     #[test]
-    fn of_many_items_the_leader_is_told_all_and_everybody_else_its_own() -> Outcome<()> {
+    fn narrow_watch_notifies_the_leader_of_all_items_and_other_instances_of_their_own()
+    -> Outcome<()> {
         let mut cluster = Cluster::start(4, 64)?;
         cluster.fire()?;
         cluster.minute()?;

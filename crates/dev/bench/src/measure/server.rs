@@ -1,4 +1,5 @@
-//! What one server can do here, whatever it is used for: the other side of the bill.
+//! Capacity of one server on this machine, independent of the product. [`scale`](super::scale) has
+//! the load.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,24 +12,27 @@ use crate::spread::Spread;
 use crate::stage::{Stage, within};
 use crate::{Effort, Outcome};
 
-const COLUMNS: [&str; 3] = ["what", "fsync", "a second"];
+const COLUMNS: [&str; 3] = ["load", "fsync", "a second"];
 
-/// Bytes of a node: about those of an item's record.
+/// Data of a node, about as long as a ledger record.
 const DATA: &str = "{\"state\":\"running\",\"token\":123456789,\"fire\":1700000000000,\"holder\":\"10.0.0.1@-@12345-k3f9x2\",\"source\":\"NORMAL\"}";
-/// How many transactions are under way at the same time.
+/// Number of transactions that are under way at the same time.
 const UNDER_WAY: usize = 64;
-/// Sessions that are told of changes, and how many nodes change.
+/// Number of sessions that watch the changed nodes.
 const LISTENERS: usize = 32;
+/// Number of nodes that change.
 const CHANGES: usize = 1_000;
+/// Changes in one transaction.
 const CHANGES_AT_ONCE: usize = 200;
 
-/// Measures a server beside the program that asks it.
+/// Measures a server on the same machine as its clients.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "server",
         format!(
-            "what one server does in a second, beside who asks it; records of {} bytes; notifications: of {CHANGES} changes to \
-             {LISTENERS} sessions, each of which reads what has changed",
+            "operations of one server in a second, on the same machine as its clients; records of \
+             {} bytes; notifications: of {CHANGES} changes to {LISTENERS} sessions, each of which \
+             reads the changed nodes",
             DATA.len()
         ),
         2,
@@ -41,28 +45,29 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
             ("transactions of one operation", 512, 1),
             ("operations, in transactions of 200", 32, 200),
         ];
-        for (what, transactions, operations) in rows {
+        for (load, transactions, operations) in rows {
             let mut rates = Vec::new();
             for round in 0..effort.rounds() {
                 let name = format!("writes-{operations}-{round}");
                 rates.push(writes(&center, &name, transactions, operations).await?);
             }
-            note(&mut table, &stage, what, rates);
+            note(&mut table, &stage, load, rates);
         }
         let mut rates = Vec::new();
         for round in 0..effort.rounds() {
-            rates.push(notifications(&stage, &center, &format!("told-{round}")).await?);
+            rates.push(notifications(&stage, &center, &format!("notify-{round}")).await?);
         }
         note(&mut table, &stage, "notifications, with reads", rates);
     }
     Ok(table)
 }
 
-fn note(table: &mut Table, stage: &Stage, what: &str, rates: Vec<f64>) {
-    table.push(vec![what.into(), stage.fsync().into(), Cell::from(Spread::of(rates))]);
+fn note(table: &mut Table, stage: &Stage, load: &str, rates: Vec<f64>) {
+    table.push(vec![load.into(), stage.fsync().into(), Cell::from(Spread::of(rates))]);
 }
 
-/// Returns how many operations a second are written in transactions of so many, many of them under way at the same time.
+/// Returns the written operations per second, in transactions of `operations` operations,
+/// [`UNDER_WAY`] of them at the same time.
 async fn writes(
     center: &Arc<dyn RegistryCenter>,
     name: &str,
@@ -74,7 +79,7 @@ async fn writes(
     let mut under_way = JoinSet::new();
     for number in 0..transactions {
         if under_way.len() == UNDER_WAY {
-            under_way.join_next().await.ok_or("nothing is under way")???;
+            under_way.join_next().await.ok_or("no transaction is under way")???;
         }
         let mut txn = Txn::new();
         for operation in 0..operations {
@@ -92,11 +97,13 @@ async fn writes(
 async fn commit(center: Arc<dyn RegistryCenter>, txn: Txn) -> Outcome<()> {
     match center.commit(txn).await? {
         TxnOutcome::Committed(_) => Ok(()),
-        TxnOutcome::Conflict(conflict) => Err(format!("a conflict: {conflict:?}").into()),
+        TxnOutcome::Conflict(conflict) => {
+            Err(format!("a transaction of the benchmark met a conflict: {conflict:?}").into())
+        }
     }
 }
 
-/// Returns how many changes a second arrive, all sessions together.
+/// Returns the changes per second that arrive at all sessions together.
 async fn notifications(
     stage: &Stage,
     center: &Arc<dyn RegistryCenter>,
@@ -114,11 +121,11 @@ async fn notifications(
             let mut changes = 0;
             while changes < CHANGES {
                 match feed.next().await {
-                    // Whoever waits for it is there as long as this is.
+                    // The receiver lives until all listeners are ready.
                     Some(Change::Ready) => drop(listening.send(())),
                     Some(Change::Put(_)) => changes += 1,
                     Some(Change::Init | Change::Entry(_) | Change::Gone { .. }) => {}
-                    None => return Err("the feed has ended".into()),
+                    None => return Err("the feed of a listener has ended early".into()),
                 }
             }
             Ok::<_, Box<dyn std::error::Error + Send + Sync>>(session.close().await?)
@@ -126,7 +133,7 @@ async fn notifications(
     }
     drop(listening);
     for _ in 0..LISTENERS {
-        within("the listeners", ready.recv()).await?.ok_or("the listeners are gone")?;
+        within("the listeners", ready.recv()).await?.ok_or("all listeners have ended early")?;
     }
     let begin = Instant::now();
     let mut txn = Txn::new();
@@ -136,12 +143,12 @@ async fn notifications(
             commit(Arc::clone(center), std::mem::take(&mut txn)).await?;
         }
     }
-    let heard = async {
+    let received = async {
         while let Some(done) = listeners.join_next().await {
             done??;
         }
         Outcome::Ok(begin.elapsed())
     };
-    let elapsed: Duration = within("all notifications", heard).await??;
+    let elapsed: Duration = within("all notifications", received).await??;
     Ok((LISTENERS * CHANGES) as f64 / elapsed.as_secs_f64())
 }

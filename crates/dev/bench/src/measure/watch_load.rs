@@ -1,4 +1,5 @@
-//! What the server sends for one fire, by the number of items and of instances that share them.
+//! Packets that the server sends for one fire, by the number of items and of instances that share
+//! them.
 
 use std::time::Duration;
 
@@ -7,7 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
-use crate::stage::{Member, Stage, within};
+use crate::stage::{Instance, Stage, within};
 use crate::{Effort, Outcome};
 
 const COLUMNS: [&str; 6] = [
@@ -19,12 +20,12 @@ const COLUMNS: [&str; 6] = [
     "packets sent per instance and item",
 ];
 
-/// How long instances follow all items before they follow less, and a bit longer.
-const CALM: Duration = Duration::from_secs(6);
-/// For how long nothing may have been sent once a fire is over for all instances.
+/// Idle time after which instances use a narrow watch, with a margin.
+const NARROW_WATCH_DELAY: Duration = Duration::from_secs(6);
+/// Time without packets after which a fire is over for all instances.
 const QUIET: Duration = Duration::from_millis(300);
 
-/// Measures more and more instances that share more and more items.
+/// Measures an increasing number of instances that share an increasing number of items.
 pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     let (instances, items): (&[u32], &[u32]) = match effort {
         Effort::Quick => (&[1, 4, 16], &[10, 100]),
@@ -32,8 +33,9 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     };
     let mut table = Table::new(
         "watch-load",
-        "what the server sends for one fire of a job that all instances share, each with a session of its own: answers, and \
-         notifications of what others write; monitored, with failover, without fsync; pings are contained",
+        "packets that the server sends for one fire of a job that all instances share, each with a \
+         session of its own: answers, and notifications of changes by other instances; monitored, \
+         with failover, without fsync; includes pings",
         2,
         &COLUMNS,
     );
@@ -47,7 +49,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
     Ok(table)
 }
 
-/// What a fire has cost.
+/// Packets of one fire.
 struct Fire {
     requests: u64,
     sent: u64,
@@ -56,35 +58,35 @@ struct Fire {
 async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outcome<Vec<Fire>> {
     let name = format!("watch-load-{instances}-{items}");
     let (recorded, mut records) = mpsc::unbounded_channel();
-    let mut members: Vec<Member> = Vec::new();
+    let mut started: Vec<Instance> = Vec::new();
     let mut first = None;
     for host in 0..instances {
-        let member = stage.member("watch-load", host + 1).await?;
+        let instance = stage.instance("watch-load", host + 1).await?;
         let config = JobBuilder::new(&name, items).failover(true).build()?;
         let recorded = recorded.clone();
         let subscriber = move |record: &JobRecord| {
             if let JobEvent::Settled { .. } = record.event {
-                // Nobody listens any more once the measurement is over.
+                // The receiver is dropped when the measurement ends.
                 let _ = recorded.send(());
             }
         };
-        let registration = member.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
+        let registration = instance.scheduler.schedule(config, job_fn(|_| async { Ok(()) }));
         let handle = registration.event_subscriber(subscriber).await?;
         first.get_or_insert(handle);
-        members.push(member);
+        started.push(instance);
     }
     let handle = first.ok_or("no instance")?;
     let mut fires = Vec::new();
-    // The first one shows that every item has somebody who runs it, and after the second one, when all has been quiet for a while, those who
-    // have few of the items follow these alone: neither counts.
+    // Two fires do not count. The first one shows that every item has an owner. The second one
+    // follows an idle time, and makes instances with few of the items use a narrow watch.
     for round in 0..rounds + 2 {
         if round == 1 {
-            tokio::time::sleep(CALM).await;
+            tokio::time::sleep(NARROW_WATCH_DELAY).await;
         }
         let before = quiet(stage).await?;
         handle.trigger().await?;
         for _ in 0..items {
-            within("a record", records.recv()).await?.ok_or("the job is gone")?;
+            within("a record", records.recv()).await?.ok_or("the job has stopped")?;
         }
         let after = quiet(stage).await?;
         fires.push(Fire {
@@ -92,30 +94,29 @@ async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outc
             sent: after.sent - before.sent,
         });
     }
-    for member in members {
-        member.leave().await?;
+    for instance in started {
+        instance.leave().await?;
     }
     Ok(fires.split_off(2))
 }
 
-/// Waits until the server sends nothing for a while, and returns its counts.
+/// Waits until the server has sent only pings for [`QUIET`], and returns its counts.
 async fn quiet(stage: &Stage) -> Outcome<Fire> {
     let look = async {
         let mut last = stage.sent_count()?;
         loop {
             tokio::time::sleep(QUIET).await;
             let sent = stage.sent_count()?;
-            // Pings go on.
             if sent - last <= PINGS {
                 return Ok(Fire { requests: stage.request_count()?, sent });
             }
             last = sent;
         }
     };
-    within("the server to have nothing more to send", look).await?
+    within("the server to send no more packets", look).await?
 }
 
-/// How many pings there are at most while nothing is sent otherwise: each of a hundred sessions has some in a minute.
+/// Maximum number of pings during [`QUIET`], with a hundred sessions.
 const PINGS: u64 = 10;
 
 fn note(table: &mut Table, instances: u32, items: u32, fires: &[Fire]) {

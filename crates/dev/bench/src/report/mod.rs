@@ -1,4 +1,4 @@
-//! What was measured: tables for people, JSON for programs, a plot, and whether the targets were reached.
+//! Report of a run: tables as text, all figures as JSON, a plot, and the reached or missed targets.
 
 mod plot;
 
@@ -14,11 +14,11 @@ use crate::spread::Spread;
 /// One measurement: a row for each setting.
 #[derive(Debug, Serialize)]
 pub(crate) struct Table {
-    /// A word for the command line and programs.
+    /// Name on the command line and in the JSON.
     pub(crate) name: &'static str,
-    /// What was measured, and how, in a sentence.
+    /// Description of the measurement and of its method.
     pub(crate) title: String,
-    /// How many of the columns, from the first on, say what was measured; the others are figures.
+    /// Number of leading columns that hold settings; the other columns hold figures.
     pub(crate) settings: usize,
     pub(crate) columns: Vec<&'static str>,
     pub(crate) rows: Vec<Vec<Cell>>,
@@ -32,37 +32,37 @@ pub(crate) enum Cell {
     Text(String),
     Count(u64),
     Number(f64),
-    /// Times in milliseconds, ratios without a unit: the column says which.
+    /// Times in milliseconds or ratios without a unit, as the column's name says.
     Spread(Spread),
-    /// There is no such value in this row.
+    /// The row has no value in this column.
     None,
 }
 
-/// What a figure is to reach, and what it came to.
+/// The upper bound that a figure is to keep, and its measured value.
 #[derive(Debug, Serialize)]
 pub(crate) struct Target {
-    /// Which figure, in which row.
+    /// Name of the figure, with the settings of its row.
     pub(crate) figure: String,
-    /// What it shall not exceed.
+    /// Inclusive upper bound.
     pub(crate) at_most: f64,
     pub(crate) measured: f64,
 }
 
-/// All of a run.
+/// All tables of a run, and its machine.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
     pub(crate) machine: Machine,
     pub(crate) tables: Vec<Table>,
 }
 
-/// Where it was measured.
+/// The machine of the measurement.
 #[derive(Debug, Serialize)]
 pub(crate) struct Machine {
-    /// The processor's name as the operating system has it.
+    /// The processor's name according to the operating system.
     pub(crate) processor: String,
     /// Processors that this process may use.
     pub(crate) processors: usize,
-    /// Processes that were ready to run, over the last minute, when the measurement began.
+    /// Load average of the last minute when the measurement began.
     pub(crate) load: String,
 }
 
@@ -94,14 +94,15 @@ impl Table {
         Self { name, title: title.into(), settings, columns: columns.to_vec(), rows, targets }
     }
 
-    /// Adds a row, and tells of it at once: a run takes long, and may be ended before the table is complete.
+    /// Adds a row, and prints it at once, because a run takes long and can be ended before the
+    /// table is complete.
     pub(crate) fn push(&mut self, row: Vec<Cell>) {
         let cells = self.columns.iter().zip(&row).map(|(column, cell)| format!("{column} {cell}"));
         eprintln!("{}: {}", self.name, cells.collect::<Vec<_>>().join(" · "));
         self.rows.push(row);
     }
 
-    /// Notes what a figure has to reach, if it could be measured.
+    /// Notes the upper bound of a figure. Without a measured value there is no target.
     pub(crate) fn target(&mut self, figure: String, at_most: f64, measured: Option<f64>) {
         self.targets.extend(measured.map(|measured| Target { figure, at_most, measured }));
     }
@@ -113,7 +114,7 @@ impl Target {
     }
 }
 
-/// Words a flag.
+/// Returns the text of a flag.
 pub(crate) fn on_or_off(flag: bool) -> &'static str {
     if flag { "on" } else { "off" }
 }

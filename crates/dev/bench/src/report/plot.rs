@@ -1,4 +1,4 @@
-//! A picture of the ratios: one bar for each row that has one.
+//! Plot of the ratios: one bar for each ratio of a row.
 
 use plotters::prelude::*;
 
@@ -9,8 +9,9 @@ const WIDTH: u32 = 900;
 const LINE: u32 = 26;
 const MARGIN: u32 = 70;
 
-/// Draws all columns whose name begins with `ratio`, median with minimum and maximum, and returns the picture as SVG. A table
-/// without one is left out.
+/// Draws the columns whose names begin with `ratio`: median, minimum and maximum. Returns SVG.
+///
+/// Tables without such a column are omitted.
 pub(crate) fn plot(tables: &[Table]) -> Outcome<String> {
     let bars: Vec<Bar> = tables.iter().flat_map(bars_of).collect();
     let height = MARGIN + LINE * u32::try_from(bars.len())?;
@@ -22,7 +23,7 @@ pub(crate) fn plot(tables: &[Table]) -> Outcome<String> {
         let left = i32::try_from(WIDTH / 2)?;
         let scale = f64::from(WIDTH / 2 - 90) / longest;
         let style = ("sans-serif", 13).into_font();
-        let title = "times what the registry itself needs: median, from minimum to maximum";
+        let title = "multiples of the raw registry time: median, from minimum to maximum";
         root.draw(&Text::new(title, (10, 12), ("sans-serif", 15).into_font()))?;
         for (index, bar) in bars.iter().enumerate() {
             let top = 40 + i32::try_from(LINE)? * i32::try_from(index)?;
@@ -55,9 +56,9 @@ fn bars_of(table: &Table) -> impl Iterator<Item = Bar> + '_ {
             let Cell::Spread(spread) = row.get(column)? else { return None };
             let setting = row.iter().zip(&table.columns).take(table.settings);
             let setting: Vec<_> = setting.map(|(cell, name)| format!("{name} {cell}")).collect();
-            let what = name.trim_start_matches("ratio").trim();
+            let ratio = name.trim_start_matches("ratio").trim();
             Some(Bar {
-                label: format!("{} {what}, {}", table.name, setting.join(", ")),
+                label: format!("{} {ratio}, {}", table.name, setting.join(", ")),
                 min: spread.min,
                 median: spread.median,
                 max: spread.max,

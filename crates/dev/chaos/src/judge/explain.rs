@@ -1,32 +1,32 @@
-//! What explains that a fire of an item did not run.
+//! Explanations of fires that did not run.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Run;
 use crate::evidence::{Evidence, JobFacts};
 
-/// Events about one fire of one item, each of which explains it.
+/// Kinds of events that explain a fire of an item.
 const EXPLAINING_EVENTS: [&str; 2] = ["missed", "misfire_noted"];
-/// The event and the outcome of a run whose instance was lost. They explain a fire only if no
+/// Kind of event and outcome of a run whose instance was lost. It explains a fire only if no
 /// instance has to take the run over.
 const ORPHANED: &str = "orphaned";
-/// Events about an item that its owner writes.
+/// Kinds of events about an item that only its owner writes.
 const OWNERS_EVENTS: [&str; 3] = ["missed", "misfire_noted", "gap"];
-/// Outcomes of a history that are no explanation. A claim alone is none: if the claimed run was
-/// lost, another instance has to run or record it.
+/// Outcomes that explain nothing. A claim alone is no explanation: if its run was lost, another
+/// instance has to run or record it.
 const OPEN_OUTCOMES: [&str; 2] = ["running", "unknown"];
 
-/// Why a fire of an item is not unexplained.
+/// Explanation of a fire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Explanation {
     Ran,
     Recorded,
 }
 
-/// A job and an item of it.
+/// A job and its item.
 type Item<'a> = (&'a str, u32);
 
-/// All records, by what they are looked up by.
+/// All records, indexed for the lookup of explanations.
 #[derive(Debug, Default)]
 pub(super) struct Records<'a> {
     ran: BTreeSet<(Item<'a>, i64)>,
@@ -34,9 +34,9 @@ pub(super) struct Records<'a> {
     orphaned: BTreeSet<(Item<'a>, i64)>,
     /// First fire and exclusive end.
     gaps: BTreeMap<Item<'a>, Vec<(i64, i64)>>,
-    /// The instances that missed a fire with all of their items.
+    /// Instances that missed a fire with all of their items.
     missed_by: BTreeMap<(&'a str, i64), Vec<&'a str>>,
-    /// Which instance owned an item, by time.
+    /// Observed owners of each item, by time.
     owners: BTreeMap<Item<'a>, BTreeMap<i64, &'a str>>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Records<'a> {
         for run in runs {
             let item = (run.job.as_str(), run.item);
             records.ran.insert((item, run.fire_ms));
-            // Any instance may take a run over.
+            // A takeover proves nothing about the owner: any instance may take a run over.
             if run.source != "FAILOVER" {
                 records.owners.entry(item).or_default().insert(run.began_ms, &run.instance);
             }
@@ -114,9 +114,10 @@ impl<'a> Records<'a> {
         gaps.any(|(first, until)| (*first..*until).contains(&fire_ms))
     }
 
-    /// A miss without an item is about the items of its instance only. The owner of an item is
-    /// not in the histories: it is the server that ran or reported on the item last before, or
-    /// first after.
+    /// Returns true if the owner of the item missed the fire with all of its items.
+    ///
+    /// Histories do not contain owners. The owner is taken to be the server that ran or reported on
+    /// the item last before the fire, or first after it.
     fn is_missed_by_owner(&self, item: Item<'a>, fire_ms: i64) -> bool {
         let Some(missed_by) = self.missed_by.get(&(item.0, fire_ms)) else { return false };
         let Some(owners) = self.owners.get(&item) else { return false };
@@ -127,8 +128,9 @@ impl<'a> Records<'a> {
     }
 }
 
-/// Returns true if an instance has to take over a run of the fire whose instance was lost. The run
-/// of an item that the job has no longer is abandoned.
+/// Returns true if an instance has to take over an orphaned run of the fire.
+///
+/// A run of an item that the job does not have any more is abandoned.
 fn is_taken_over(job: &JobFacts, item: u32, fire_ms: i64) -> bool {
     let mut later = job.configs.iter().filter(|config| config.settled_ms > fire_ms);
     job.failover && later.all(|config| config.total > item)

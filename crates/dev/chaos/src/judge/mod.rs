@@ -1,7 +1,7 @@
-//! The judge: whether each scheduled fire is explained, and whether the runs kept their rules.
+//! The judge: checks that each scheduled fire is explained, and that the runs keep their rules.
 //!
-//! It shares no code with the product. Fires are enumerated by the checker's own reading of cron
-//! expressions, from the configurations that the harness saw take effect.
+//! It shares no code with the product. The cron implementation of `checker` computes the fires,
+//! from the configurations that the harness read back.
 
 mod due;
 mod explain;
@@ -14,25 +14,25 @@ use due::Due;
 use explain::{Explanation, Records};
 pub use runs::Run;
 
-/// How far around an unexplained fire its neighbourhood reaches.
+/// Reach of the neighbourhood of an unexplained fire, in milliseconds before and after it.
 const NEIGHBOURHOOD_MS: i64 = 10_000;
 
-/// A row of the table: how many fires of items of a job ended in which way.
+/// A row of the table: the numbers of fires of a job by result.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// The name of the job.
     pub job: String,
-    /// Whether unexplained fires of it count.
+    /// True if unexplained fires of the job count as violations.
     pub monitored: bool,
-    /// Fires of items that were due, or may have been due.
+    /// Fires of items that were due or may have been due.
     pub due: usize,
     /// Fires whose script ran.
     pub ran: usize,
-    /// Fires that a history says are missed, in a gap, misfired, interrupted or the like.
+    /// Fires that a history explains, for example as missed, in a gap, misfired or interrupted.
     pub recorded: usize,
-    /// Fires that were not due for sure, because the configuration had just changed.
+    /// Fires that may not have been due, because the configuration had just changed.
     pub not_there: usize,
-    /// All others.
+    /// All other fires.
     pub unexplained: usize,
 }
 
@@ -58,7 +58,7 @@ pub struct Judgement {
     pub violations: Vec<String>,
     /// Runs of one item that overlapped after a fault that allows it.
     pub overlaps: usize,
-    /// The longest of these overlaps.
+    /// The longest of these overlaps, in milliseconds.
     pub longest_overlap_ms: i64,
 }
 
@@ -73,8 +73,8 @@ impl Judgement {
 /// Judges a run.
 ///
 /// # Errors
-/// A sentence if the evidence cannot be judged: a cron expression that cannot be read, a job
-/// without a configuration, or a job of which no fire was due.
+/// Returns a text if the evidence cannot be judged: an invalid cron expression, a job without a
+/// configuration, or a job without due fires.
 pub fn judge(evidence: &Evidence) -> Result<Judgement, String> {
     let mut judgement =
         Judgement { violations: evidence.incidents.clone(), ..Judgement::default() };
@@ -95,12 +95,12 @@ fn tally<'a>(
     unexplained: &mut Vec<Unexplained>,
 ) -> Result<Tally, String> {
     let mut tally = Tally { job: job.name.clone(), monitored: job.monitored, ..Tally::default() };
-    for Due { item, fire_ms, for_sure } in due::fires(job, evidence.first_ms, evidence.last_ms)? {
+    for Due { item, fire_ms, is_certain } in due::fires(job, evidence.first_ms, evidence.last_ms)? {
         tally.due += 1;
         match records.explain(job, item, fire_ms) {
             Some(Explanation::Ran) => tally.ran += 1,
             Some(Explanation::Recorded) => tally.recorded += 1,
-            None if !for_sure => tally.not_there += 1,
+            None if !is_certain => tally.not_there += 1,
             None => {
                 tally.unexplained += 1;
                 if job.monitored {
@@ -110,12 +110,15 @@ fn tally<'a>(
         }
     }
     if tally.due == 0 {
-        return Err(format!("no fire of job {} was due: there is nothing to judge", job.name));
+        return Err(format!(
+            "no fire of job {} was due, so that there is nothing to judge",
+            job.name
+        ));
     }
     Ok(tally)
 }
 
-/// Unexplained fires of one item that are close to each other, in the order of time.
+/// Unexplained fires of one item that are close to each other, in order of time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Group {
     /// The name of the job.
@@ -127,7 +130,7 @@ pub struct Group {
 }
 
 impl Judgement {
-    /// Returns the unexplained fires with those of one item together that share a neighbourhood.
+    /// Groups the unexplained fires of each item that share a neighbourhood.
     #[must_use]
     pub fn groups(&self) -> Vec<Group> {
         let mut fires: Vec<&Unexplained> = self.unexplained.iter().collect();
@@ -159,11 +162,11 @@ impl fmt::Display for Group {
     }
 }
 
-/// Writes the rows, lines, events and faults around unexplained fires, in the order of time.
+/// The rows, lines, events and faults around unexplained fires, in order of time.
 pub struct Neighbourhood<'a> {
-    /// All facts.
+    /// All facts of the run.
     pub evidence: &'a Evidence,
-    /// The fires.
+    /// The unexplained fires.
     pub group: &'a Group,
 }
 
@@ -234,7 +237,7 @@ impl fmt::Display for Neighbourhood<'_> {
     }
 }
 
-/// Returns the time of the day in UTC with milliseconds.
+/// Returns the time of day in UTC with milliseconds.
 pub(crate) fn clock(ms: i64) -> String {
     let time = jiff::Timestamp::from_millisecond(ms).unwrap_or_default();
     time.strftime("%H:%M:%S%.3f").to_string()

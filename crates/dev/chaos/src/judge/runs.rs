@@ -1,4 +1,4 @@
-//! Runs, put together from the lines of the scripts, and the rules that they keep.
+//! Runs, assembled from the lines of the scripts, and the rules that they keep.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,10 +6,13 @@ use super::explain::server;
 use super::{Judgement, clock};
 use crate::evidence::{Evidence, Fault, FaultKind, Line, Phase};
 
-/// The longest overlap of two runs of an item that a fault of the first holder explains: the
-/// longest script (8 s) minus the time until a takeover (2/3 of 4 s), and 1 s of delay.
+/// Longest overlap of two runs of an item that a fault of the first holder explains, in
+/// milliseconds.
+///
+/// It is the longest script (8 s) minus the time until a takeover (2/3 of 4 s), plus 1 s of delay.
 const MAX_OVERLAP_MS: i64 = 6_500;
-/// How long after a fault its effects on runs may show: a session timeout, and a shutdown.
+/// Time after a fault in which it may affect runs, in milliseconds: a session timeout and a
+/// shutdown.
 const AFTERMATH_MS: i64 = 10_000;
 
 /// A run of a script.
@@ -27,13 +30,13 @@ pub struct Run {
     pub source: String,
     /// The instance that started it.
     pub instance: String,
-    /// When the script started.
+    /// The start of the script.
     pub began_ms: i64,
-    /// When it ended by itself; `None` if it was killed.
+    /// The end of the script; `None` if it was killed.
     pub ended_ms: Option<i64>,
 }
 
-/// Puts the runs together, in the order in which they began.
+/// Assembles the runs in the order in which they began.
 pub(super) fn of_lines(lines: &[Line]) -> Vec<Run> {
     let key = |line: &Line| (line.pid, line.job.clone(), line.item, line.fire_ms, line.token);
     let ends = lines.iter().filter(|line| line.phase == Phase::End);
@@ -55,7 +58,7 @@ pub(super) fn of_lines(lines: &[Line]) -> Vec<Run> {
     runs
 }
 
-/// Checks the rules of all monitored jobs.
+/// Checks the rules for the runs of all monitored jobs.
 pub(super) fn check(evidence: &Evidence, runs: &[Run], judgement: &mut Judgement) {
     let monitored: BTreeSet<&str> =
         evidence.jobs.iter().filter(|job| job.monitored).map(|job| job.name.as_str()).collect();
@@ -71,14 +74,16 @@ pub(super) fn check(evidence: &Evidence, runs: &[Run], judgement: &mut Judgement
     check_successes(evidence, &monitored, judgement);
 }
 
-fn shown(run: &Run) -> String {
+fn describe(run: &Run) -> String {
     let Run { job, item, fire_ms, token, source, instance, began_ms, .. } = run;
     let (fire, began) = (clock(*fire_ms), clock(*began_ms));
     format!("{job} item {item} fire {fire} {source} token {token} by {instance} at {began}")
 }
 
-/// Tokens increase in the order of starts. A holder that stood still may start its script late:
-/// its token is then lower than that of the run which took over.
+/// Checks that tokens increase in the order of starts.
+///
+/// A holder that was stopped may start its script late, with a lower token than that of the
+/// takeover.
 fn check_tokens(evidence: &Evidence, runs: &[&Run], judgement: &mut Judgement) {
     let mut highest: Option<&Run> = None;
     for run in runs {
@@ -93,8 +98,8 @@ fn check_tokens(evidence: &Evidence, runs: &[&Run], judgement: &mut Judgement) {
             if !is_late {
                 judgement.violations.push(format!(
                     "the token did not increase: {} after {}",
-                    shown(run),
-                    shown(before)
+                    describe(run),
+                    describe(before)
                 ));
             }
             continue;
@@ -103,7 +108,8 @@ fn check_tokens(evidence: &Evidence, runs: &[&Run], judgement: &mut Judgement) {
     }
 }
 
-/// Two runs of an item overlap only after a fault of the first holder, and for a bounded time.
+/// Checks that two runs of an item overlap only after a fault of the first holder, and for a
+/// bounded time.
 fn check_overlaps(evidence: &Evidence, runs: &[&Run], judgement: &mut Judgement) {
     for (n, first) in runs.iter().enumerate() {
         let Some(ended) = first.ended_ms else { continue };
@@ -123,16 +129,16 @@ fn check_overlaps(evidence: &Evidence, runs: &[&Run], judgement: &mut Judgement)
                 judgement.violations.push(format!(
                     "runs overlap by {overlap} ms ({}): {} and {}",
                     if explained { "too long" } else { "without a fault of the first holder" },
-                    shown(first),
-                    shown(second)
+                    describe(first),
+                    describe(second)
                 ));
             }
         }
     }
 }
 
-/// Returns true if the server of an instance was killed or stopped, or the registry was out, at
-/// some moment between the two instants.
+/// Returns true if, between two instants, the server of an instance was killed or stopped, or all
+/// ZooKeeper servers were down.
 fn was_disturbed(evidence: &Evidence, instance: &str, from_ms: i64, until_ms: i64) -> bool {
     evidence.faults.iter().any(|fault| {
         let Fault { kind, target, .. } = fault;
@@ -148,7 +154,7 @@ fn was_disturbed(evidence: &Evidence, instance: &str, from_ms: i64, until_ms: i6
     })
 }
 
-/// A fire of an item is claimed from the schedule once.
+/// Checks that the schedule leads to at most one claim of each fire of an item.
 fn check_claims(
     evidence: &Evidence,
     runs: &[Run],
@@ -174,7 +180,7 @@ fn check_claims(
     }
 }
 
-/// A fire of an item succeeds once.
+/// Checks that each fire of an item succeeds at most once.
 fn check_successes(evidence: &Evidence, monitored: &BTreeSet<&str>, judgement: &mut Judgement) {
     let mut successes: BTreeMap<(&str, u32, i64), BTreeSet<Option<u64>>> = BTreeMap::new();
     for row in evidence.rows.iter().filter(|row| row.outcome == "succeeded") {

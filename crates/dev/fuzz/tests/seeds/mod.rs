@@ -1,9 +1,9 @@
-//! The stored seeds.
+//! Stored seeds.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// Returns the seeds of a target with their files, in the order of their names.
+/// Returns the seeds of a target with their files, sorted by file name.
 pub(crate) fn seeds(name: &str) -> Vec<(PathBuf, Vec<u8>)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("corpus").join(name);
     let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));

@@ -1,4 +1,4 @@
-//! The suite that runs Rust and Java in one namespace; `cargo xtask interop` starts it.
+//! The suite that runs Rust and Java in one namespace. `cargo xtask interop` starts it.
 
 use std::process::ExitCode;
 

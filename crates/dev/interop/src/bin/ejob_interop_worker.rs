@@ -1,4 +1,4 @@
-//! A worker process of the suite; only the suite starts it.
+//! A worker process. Only the suite starts it.
 
 use std::process::ExitCode;
 

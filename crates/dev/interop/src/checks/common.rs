@@ -1,33 +1,36 @@
-//! What checks have in common: waiting for assignments and fires, and what a strategy should give.
+//! Shared parts of the checks: waiting for assignments and fires, and the expected assignment of a
+//! strategy.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
 use sharding::{AverageAllocation, InstanceId, ShardingItem, ShardingStrategy, StrategyInput};
 
-use super::account::{Account, SECOND};
+use super::run_history::{RunHistory, SECOND};
 use crate::protocol::Run;
 pub(super) use crate::stage::now_ms;
-use crate::stage::{Cast, Entry, Failure, PATIENCE, Worker};
+use crate::stage::{CheckEnv, Entry, Failure, PATIENCE, Worker};
 use crate::suite::{JavaVersion, Report};
 
-/// How long a cluster may take to get over the loss of a member: the session, an election, a resharding.
+/// Longest wait for the recovery from a lost instance: end of the session, election, resharding.
 pub(super) const RECOVERY: Duration = Duration::from_secs(30);
 
-/// How long a run that does not end by itself must not have ended, in milliseconds.
+/// Time without an end after which a run counts as held, in milliseconds.
 const HELD_FOR: i64 = 500;
 
-/// Waits until the items of a job belong to these instances as the average strategy gives them, and nobody is about to
-/// assign them anew: owners that were written together are seen one after the other, and flags at any time.
+/// Waits until `instances` own the items of a job as the average strategy assigns them, and no
+/// resharding is pending.
+///
+/// Owners that were written together become visible one after the other, and flags at any time.
 pub(super) async fn assigned(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     job: &str,
     total: u32,
     instances: &[impl AsRef<str>],
 ) -> Result<(), Failure> {
     let instances: Vec<&str> = instances.iter().map(AsRef::as_ref).collect();
     let wanted = average(job, total, &instances);
-    let expected = format!("the items belong to {wanted:?}");
+    let expected = format!("the owners of the items are {wanted:?}");
     let look = |nodes: &crate::stage::Nodes| {
         let owners = nodes.owners(job);
         let settled = !has_flag(nodes, job, "necessary") && !has_flag(nodes, job, "processing");
@@ -36,10 +39,10 @@ pub(super) async fn assigned(
             false => Err(format!("{owners:?}; all nodes:\n{}", nodes.draw(&format!("/{job}")))),
         }
     };
-    match cast.tree.wait(REMINDED_AFTER, &*expected, look).await {
+    match env.tree.wait(REMINDED_AFTER, &*expected, look).await {
         Err(Failure::Deadline { .. }) => {
-            remind_java(cast, job).await?;
-            cast.tree.wait(PATIENCE, expected, look).await
+            remind_java(env, job).await?;
+            env.tree.wait(PATIENCE, expected, look).await
         }
         settled => settled,
     }
@@ -49,68 +52,74 @@ fn has_flag(nodes: &crate::stage::Nodes, job: &str, flag: &str) -> bool {
     nodes.has(&format!("/{job}/leader/sharding/{flag}"))
 }
 
-/// How long a Java leader of 3.x may take to see that items are to be assigned before an operator reminds it.
+/// Time after which a Java leader of 3.x that does not reshard is reminded.
 const REMINDED_AFTER: Duration = Duration::from_secs(10);
 
-/// A Java leader of 3.x forgets that somebody has joined if it sees that before it sees that it leads, or while it assigns
-/// items already: then it has not even noted that there is something to assign. What an operator does then is to enable a
-/// server that is enabled: Java takes that for a change.
-async fn remind_java(cast: &Cast<'_>, job: &str) -> Result<(), Failure> {
-    let nodes = cast.nodes();
+/// Makes a Java leader of 3.x reshard if it has missed that an instance has joined.
+///
+/// It misses that if it sees the instance before its own election, or during a resharding. Then it
+/// does not announce a resharding. An operator can enable a server that is already enabled, which
+/// Java takes for a change.
+async fn remind_java(env: &CheckEnv<'_>, job: &str) -> Result<(), Failure> {
+    let nodes = env.nodes();
     let Some(leader) = nodes.leader(job) else { return Ok(()) };
-    let has_noted = has_flag(&nodes, job, "necessary") || has_flag(&nodes, job, "processing");
-    if cast.release() != JavaVersion::V3_0_4 || has_noted || !nodes.is_java(job, &leader) {
+    let is_announced = has_flag(&nodes, job, "necessary") || has_flag(&nodes, job, "processing");
+    if env.release() != JavaVersion::V3_0_4 || is_announced || !nodes.is_java(job, &leader) {
         return Ok(());
     }
     Report::remark(&format!(
-        "{leader}, which is Java's, has forgotten to assign the items of {job}"
+        "the Java leader {leader} has missed a resharding of {job} and is reminded"
     ));
-    cast.log.count_reminder();
+    env.log.count_reminder();
     let ip = leader.split("@-@").next().unwrap_or_default();
     let server = format!("/{job}/servers/{ip}");
-    cast.tree.put(&server, &nodes.text(&server).unwrap_or_default()).await
+    env.tree.put(&server, &nodes.text(&server).unwrap_or_default()).await
 }
 
-/// Expects that every item of every fire of a one-second job between two, both included, ran once.
-pub(super) fn judge(
-    cast: &Cast<'_>,
+/// Expects that every item of every fire from `from` to `to`, inclusive, of a one-second job ran
+/// once.
+pub(super) fn verify(
+    env: &CheckEnv<'_>,
     job: &str,
     total: u32,
     (from, to): (i64, i64),
     what: &str,
     report: &mut Report,
 ) {
-    let account = Account::of(job, &cast.log.entries())
-        .with_dealings(cast.tree.dealings(job))
-        .with_announcements(cast.tree.announcements(job));
-    account.judge(what, total, from, to, report);
+    let history = RunHistory::of(job, &env.log.entries())
+        .with_owner_changes(env.tree.owner_changes(job))
+        .with_announcements(env.tree.announcements(job));
+    history.verify(what, total, from, to, report);
 }
 
-/// Waits for a complete fire of a one-second job that was due after now, and returns it.
-pub(super) async fn next_fire(cast: &Cast<'_>, job: &str, total: u32) -> Result<i64, Failure> {
+/// Waits for the next complete fire of a one-second job, and returns it.
+pub(super) async fn next_fire(env: &CheckEnv<'_>, job: &str, total: u32) -> Result<i64, Failure> {
     let now = now_ms();
-    complete(cast, job, total, now - now % SECOND + SECOND).await
+    complete(env, job, total, now - now % SECOND + SECOND).await
 }
 
-/// Waits until a one-second job has run completely for a fire so many seconds after another one, and returns it.
+/// Waits for a complete fire of a one-second job at least `n` seconds after another fire, and
+/// returns it.
 pub(super) async fn fires(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     job: &str,
     total: u32,
     after: i64,
     n: i64,
 ) -> Result<i64, Failure> {
-    complete(cast, job, total, after + n * SECOND).await
+    complete(env, job, total, after + n * SECOND).await
 }
 
-/// How often a moment between two fires is waited for.
+/// Number of attempts to find a moment between two fires.
 const ATTEMPTS: u32 = 5;
 
-/// Waits until all of these one-second jobs have run completely for the latest fire that is due, and the next one is a while
-/// ahead: who comes or goes now is seen by all before that. On a machine on which no fire is over early it is any moment.
+/// Waits until these one-second jobs have completed the latest fire, and the next one is not near.
 /// Returns the fire.
+///
+/// All instances then see a join or a leave before the next fire. On a machine on which no fire
+/// ends early, any moment is returned after [`ATTEMPTS`] attempts.
 pub(super) async fn between_fires(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     jobs: &[&str],
     total: u32,
 ) -> Result<i64, Failure> {
@@ -118,7 +127,7 @@ pub(super) async fn between_fires(
     let mut fire = now - now % SECOND;
     for _ in 0..ATTEMPTS {
         for job in jobs {
-            complete(cast, job, total, fire).await?;
+            complete(env, job, total, fire).await?;
         }
         let now = now_ms();
         if now < fire + SECOND / 2 {
@@ -129,27 +138,27 @@ pub(super) async fn between_fires(
     Ok(fire)
 }
 
-/// Waits for a complete fire that is not before another one.
-async fn complete(cast: &Cast<'_>, job: &str, total: u32, wanted: i64) -> Result<i64, Failure> {
+/// Waits for a complete fire at or after `wanted`.
+async fn complete(env: &CheckEnv<'_>, job: &str, total: u32, wanted: i64) -> Result<i64, Failure> {
     let ahead = u64::try_from(wanted - now_ms()).unwrap_or(0);
-    let expected = format!("every item of a fire at or after {}", super::account::at(wanted));
-    let found = cast.log.wait(RECOVERY + Duration::from_millis(ahead), expected, |log| {
-        let account = Account::of(job, log);
-        match account.last_complete(total) {
+    let expected = format!("every item of a fire at or after {}", super::run_history::at(wanted));
+    let found = env.log.wait(RECOVERY + Duration::from_millis(ahead), expected, |log| {
+        let history = RunHistory::of(job, log);
+        match history.last_complete(total) {
             Some(fire) if fire >= wanted => Ok(fire),
             last => {
-                let last = last.map_or("none".to_owned(), super::account::at);
-                Err(format!("the last complete fire is {last}; then:\n{}", account.tail(4)))
+                let last = last.map_or("none".to_owned(), super::run_history::at);
+                Err(format!("the last complete fire is {last}; then:\n{}", history.tail(4)))
             }
         }
     });
-    let nodes = || cast.nodes().draw(&format!("/{job}"));
-    found.await.map_err(|failure| failure.after_all_found(&nodes()))
+    let nodes = || env.nodes().draw(&format!("/{job}"));
+    found.await.map_err(|failure| failure.with_more_found(&nodes()))
 }
 
-/// Waits until a worker begins a run of which this is true, and returns it with the time.
+/// Waits until a worker begins a run that matches, and returns the run with its time.
 pub(super) async fn begins(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     limit: Duration,
     who: &str,
     what: &str,
@@ -164,67 +173,73 @@ pub(super) async fn begins(
             if matches(run, at) {
                 return Ok((run.clone(), at));
             }
-            last = format!("its last run is {run:?} at {}", super::account::at(at));
+            last = format!("its last run is {run:?} at {}", super::run_history::at(at));
         }
         Err(last)
     };
-    cast.log.wait(limit, expected, look).await
+    env.log.wait(limit, expected, look).await
 }
 
-/// Waits until a Java worker is done with a fire that was due after a time, and returns it.
+/// Waits until a Java worker has completed a fire that was due after `after`, and returns the fire.
 pub(super) async fn completes(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     who: &str,
     job: &str,
     after: i64,
 ) -> Result<i64, Failure> {
     let expected =
-        format!("{who} is done with a fire of {job} after {}", super::account::at(after));
+        format!("{who} completes a fire of {job} after {}", super::run_history::at(after));
     let look = |log: &[Entry]| {
         let mut mine = log.iter().filter(|entry| &*entry.who == who);
         let done = |entry: &Entry| {
             entry.completed().filter(|(of, fire)| *of == job && *fire > after).map(|(_, fire)| fire)
         };
-        mine.find_map(done).ok_or_else(|| "it is not".to_owned())
+        mine.find_map(done).ok_or_else(|| format!("{who} has completed none"))
     };
-    cast.log.wait(RECOVERY, expected, look).await
+    env.log.wait(RECOVERY, expected, look).await
 }
 
-/// Waits until a worker has ended these items of a fire.
+/// Waits until a worker has ended its runs of these items for a fire.
 pub(super) async fn ends(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     who: &str,
     job: &str,
     items: &[u32],
     fire: i64,
 ) -> Result<(), Failure> {
-    let at = super::account::at(fire);
+    let at = super::run_history::at(fire);
     let expected = format!("{who} ends the items {items:?} of {job} of fire {at}");
     let look = |log: &[Entry]| {
         let mine = log.iter().filter(|entry| &*entry.who == who);
         let runs: Vec<&Run> = mine.filter_map(Entry::ended).filter(|run| run.job == job).collect();
         let has_ended = |item: &u32| runs.iter().any(|run| (run.item, run.fire) == (*item, fire));
-        if items.iter().all(has_ended) { Ok(()) } else { Err("it has not".to_owned()) }
+        if items.iter().all(has_ended) {
+            Ok(())
+        } else {
+            Err(format!("{who} has not ended all of them"))
+        }
     };
-    cast.log.wait(RECOVERY, expected, look).await
+    env.log.wait(RECOVERY, expected, look).await
 }
 
-/// Tells a worker to hold an item, and waits until it is in the middle of it; returns the run.
+/// Orders a worker to hold an item, and waits until it runs the item. Returns the run.
 pub(super) async fn hold(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     worker: &Worker,
     job: &str,
     item: u32,
 ) -> Result<Run, Failure> {
     worker.work(job, 0, &[item]).await?;
-    held(cast, worker.name(), job, &[item], now_ms()).await
+    held(env, worker.name(), job, &[item], now_ms()).await
 }
 
-/// Waits until a worker that was told to hold some items before a time is in the middle of one of them, and returns the run. Of one
-/// that began before nobody can tell from its beginning whether it is held, so that it must not have ended for a while. A worker
-/// that begins several at once can be told between two of them: it then holds the later one, and never begins the other again.
+/// Waits until a worker that holds `items` since `held_from` runs one of them. Returns the run.
+///
+/// The begin of an earlier run does not show whether it is held, so that it must not end for
+/// [`HELD_FOR`]. A worker that begins several items can get the order between two of them. It then
+/// holds the later item only, and does not begin the earlier one again.
 pub(super) async fn held(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     who: &str,
     job: &str,
     items: &[u32],
@@ -244,12 +259,13 @@ pub(super) async fn held(
         held.map(|(run, _)| Run::clone(run))
             .ok_or_else(|| format!("the last runs of its items are {last:?}"))
     };
-    cast.log
-        .wait(RECOVERY, format!("{who} in the middle of one of the items {items:?} of {job}"), look)
+    env.log
+        .wait(RECOVERY, format!("{who} runs one of the held items {items:?} of {job}"), look)
         .await
 }
 
-/// Returns what the average strategy gives to whom: instances in descending order, as Java's leaders list them.
+/// Returns the assignment of the average strategy, with the instances in descending order as Java
+/// leaders list them.
 pub(super) fn average(job: &str, total: u32, instances: &[&str]) -> BTreeMap<u32, String> {
     let mut ids: Vec<InstanceId> = instances.iter().map(|id| InstanceId::new(*id)).collect();
     ids.sort_by(|a, b| b.cmp(a));
@@ -259,7 +275,7 @@ pub(super) fn average(job: &str, total: u32, instances: &[&str]) -> BTreeMap<u32
 }
 
 /// Returns the items that an instance owns.
-pub(super) fn items_of(cast: &Cast<'_>, job: &str, instance: &str) -> Vec<u32> {
-    let owners = cast.nodes().owners(job);
+pub(super) fn items_of(env: &CheckEnv<'_>, job: &str, instance: &str) -> Vec<u32> {
+    let owners = env.nodes().owners(job);
     owners.into_iter().filter(|(_, owner)| owner == instance).map(|(item, _)| item).collect()
 }

@@ -1,4 +1,4 @@
-//! The dump of a mixed namespace, with its addresses masked, is what the Java client expects.
+//! The masked dump of a mixed namespace has the form that the Java client expects.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -7,33 +7,33 @@ use std::time::{Duration, Instant};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::Setting;
+use super::CheckSetup;
 use super::common::{assigned, next_fire};
 use crate::protocol::JobPlan;
-use crate::stage::{Cast, Failure, Habits, Kind, Nodes, PATIENCE, Worker};
+use crate::stage::{CheckEnv, Failure, Kind, Nodes, PATIENCE, Worker, WorkerOptions};
 use crate::suite::{JavaVersion, Report};
 
 const JOB: &str = "dumping";
 const TOTAL: u32 = 3;
 const PORT: u16 = 9888;
 
-pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.cast().await?;
-    let habits = Habits { dump_port: PORT.into(), ..Habits::default() };
-    let rust = cast.start_with(Kind::Rust, "rust", 2, habits)?;
-    let java = cast.start_with(Kind::Java, "java", 1, habits)?;
-    let [operator] = cast.all([(Kind::Java, "operator", 4)]).await?;
+pub(super) async fn check(setup: &CheckSetup<'_>, report: &mut Report) -> Result<(), Failure> {
+    let env = setup.begin().await?;
+    let options = WorkerOptions { dump_port: PORT.into(), ..WorkerOptions::default() };
+    let rust = env.start_with(Kind::Rust, "rust", 2, options)?;
+    let java = env.start_with(Kind::Java, "java", 1, options)?;
+    let [operator] = env.all([(Kind::Java, "operator", 4)]).await?;
     rust.ready().await?;
     java.ready().await?;
     let busy = JobPlan::new(JOB, TOTAL);
     let rust_id = rust.schedule(&busy).await?;
     let java_id = java.schedule(&busy).await?;
-    assigned(&cast, JOB, TOTAL, &[&java_id, &rust_id]).await?;
-    next_fire(&cast, JOB, TOTAL).await?;
-    // Nothing moves while it is dumped.
+    assigned(&env, JOB, TOTAL, &[&java_id, &rust_id]).await?;
+    next_fire(&env, JOB, TOTAL).await?;
+    // The job stops firing, so that nodes do not change during the dump.
     operator.call("configure", &[("job", JOB), ("cron", "0 0 0 1 1 ? 2099")]).await?;
-    let expected = "nothing runs and nothing is to be resharded";
-    cast.tree
+    let expected = "no item runs and no resharding is pending";
+    env.tree
         .wait(PATIENCE, expected, |nodes| {
             let mut items = 0..TOTAL;
             let runs = items.any(|item| nodes.has(&format!("/{JOB}/sharding/{item}/running")));
@@ -48,7 +48,7 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
 
     for (who, worker) in [("Java", &java), ("Rust", &rust)] {
         let what = format!("{who}'s dump of the mixed namespace");
-        match at_rest(&cast, &operator, worker).await {
+        match stable_dump(&env, &operator, worker).await {
             Ok((expected, found)) => differences(&what, &expected, &found, report),
             Err(failure) => report.failed(&format!("{what}: {failure}")),
         }
@@ -56,29 +56,32 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     java.leave().await?;
     rust.leave().await?;
     operator.leave().await?;
-    cast.tree.close().await
+    env.tree.close().await
 }
 
-/// Asks a worker for its dump until nothing has moved meanwhile and the dump is what the nodes are, or for a while: a fire
-/// that was due already may still run, and Java shows nodes differently as long as its own copy of them lags. Returns the
-/// nodes and the last dump, both masked.
-async fn at_rest(
-    cast: &Cast<'_>,
+/// Requests a worker's dump until the nodes are stable and equal to the dump, for at most
+/// [`PATIENCE`].
+///
+/// A run of an earlier fire can still change nodes, and Java's dump differs while its cache lags.
+/// Returns the nodes and the last dump, both masked.
+async fn stable_dump(
+    env: &CheckEnv<'_>,
     operator: &Worker,
     worker: &Worker,
 ) -> Result<(String, String), Failure> {
     let begin = Instant::now();
     loop {
-        let before = masked(&rendered(&cast.nodes()));
-        let found = masked(&dump(cast.release(), operator, worker).await?);
-        let is_at_rest = before == masked(&rendered(&cast.nodes()));
-        if (is_at_rest && before == found) || begin.elapsed() > PATIENCE {
+        let before = masked(&rendered(&env.nodes()));
+        let found = masked(&dump(env.release(), operator, worker).await?);
+        let is_stable = before == masked(&rendered(&env.nodes()));
+        if (is_stable && before == found) || begin.elapsed() > PATIENCE {
             return Ok((before, found));
         }
     }
 }
 
-/// Asks a worker for its dump as the Java client of the release does: 3.x has one, with 2.1.5 it is whoever connects.
+/// Requests a worker's dump like the Java client of the release. 2.1.5 has no client, so that the
+/// suite connects itself.
 async fn dump(java: JavaVersion, operator: &Worker, worker: &Worker) -> Result<String, Failure> {
     match java {
         JavaVersion::V2_1_5 => connected_dump(worker).await,
@@ -86,7 +89,9 @@ async fn dump(java: JavaVersion, operator: &Worker, worker: &Worker) -> Result<S
             let port = PORT.to_string();
             let arguments = [("job", JOB), ("server", &*worker.ip), ("port", &*port)];
             let text = operator.call("dump", &arguments).await?;
-            text.as_str().map(str::to_owned).ok_or_else(|| Failure::unreadable("a dump is a text"))
+            text.as_str()
+                .map(str::to_owned)
+                .ok_or_else(|| Failure::unreadable("the answer to `dump` is not a text"))
         }
     }
 }
@@ -102,12 +107,17 @@ async fn connected_dump(worker: &Worker) -> Result<String, Failure> {
         Ok(text)
     };
     let answer = tokio::time::timeout(Duration::from_secs(10), answer).await;
-    let act = format!("dump {} at {address}", worker.name());
-    answer.map_err(|_| std::io::ErrorKind::TimedOut.into()).flatten().map_err(Failure::system(act))
+    let action = format!("dump {} at {address}", worker.name());
+    answer
+        .map_err(|_| std::io::ErrorKind::TimedOut.into())
+        .flatten()
+        .map_err(Failure::system(action))
 }
 
-/// Renders the job as a dump does: one line per node below the root, each before its children, these in descending
-/// order.
+/// Renders the nodes of the job in the form of a dump.
+///
+/// There is one line for each node below the root. A node precedes its children, which are in
+/// descending order.
 fn rendered(nodes: &Nodes) -> String {
     let mut lines = String::new();
     render(nodes, &format!("/{JOB}"), &mut lines);
@@ -144,7 +154,7 @@ fn masked(text: &str) -> String {
     masked + rest
 }
 
-/// Expects that two dumps are equal, and shows the lines that only one of them has.
+/// Expects that two dumps are equal, and reports the lines that only one of them has.
 fn differences(what: &str, expected: &str, found: &str, report: &mut Report) {
     let only = |of: &str, not_in: &str| {
         let lines: Vec<&str> =
@@ -162,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_address_has_one_name_wherever_it_appears() {
+    fn each_address_has_one_name_in_the_whole_dump() {
         let rows = [
             ("none", "/job/sharding/0 | ", "/job/sharding/0 | "),
             ("one", "/job/servers/10.0.0.1 | ", "/job/servers/ip1 | "),

@@ -1,6 +1,5 @@
-//! The checks, one file each, and what they have in common.
+//! The checks, one file each, with the modules that they share.
 
-mod account;
 mod common;
 mod configuring;
 mod dumping;
@@ -9,6 +8,7 @@ mod leading;
 mod misfiring;
 mod operating;
 mod rolling;
+mod run_history;
 mod strategies;
 mod takeover;
 mod zones;
@@ -18,29 +18,29 @@ use std::future::Future;
 use std::pin::Pin;
 use std::time::Duration;
 
-use crate::stage::{Cast, Failure, Log, Theatre};
+use crate::stage::{CheckEnv, Failure, Log, TestBed};
 use crate::suite::{JavaVersion, Report};
 
-/// How long a check may take on a busy machine: several times of what it usually takes.
+/// Longest duration of a check: several times its usual duration, for a busy machine.
 const LIMIT: Duration = Duration::from_secs(300);
 
-/// What a check does with its theatre; it returns early only if it cannot go on.
-type Played<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
-type Play = for<'a> fn(&'a Setting<'a>, &'a mut Report) -> Played<'a>;
+/// The future of a check. It returns an error only if the check cannot continue.
+type CheckFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
+type CheckFn = for<'a> fn(&'a CheckSetup<'a>, &'a mut Report) -> CheckFuture<'a>;
 
-/// Where a check is played.
-pub(crate) struct Setting<'a> {
-    theatre: &'a Theatre,
+/// Parameters of one run of a check.
+pub(crate) struct CheckSetup<'a> {
+    test_bed: &'a TestBed,
     namespace: &'a str,
     java: JavaVersion,
-    /// What the workers of the check say.
+    /// Events of the workers of the check.
     log: Log,
 }
 
-impl Setting<'_> {
+impl CheckSetup<'_> {
     /// Begins the check.
-    async fn cast(&self) -> Result<Cast<'_>, Failure> {
-        self.theatre.cast(self.namespace, self.log.clone()).await
+    async fn begin(&self) -> Result<CheckEnv<'_>, Failure> {
+        self.test_bed.begin_check(self.namespace, self.log.clone()).await
     }
 }
 
@@ -48,36 +48,40 @@ impl Setting<'_> {
 pub(crate) struct Check {
     pub(crate) number: u32,
     pub(crate) title: &'static str,
-    play: Play,
+    check: CheckFn,
 }
 
 impl Check {
-    /// Plays the check. It fails as well if any worker says that it cannot go on, and if it takes too long.
-    pub(crate) async fn play(
+    /// Runs the check.
+    ///
+    /// It also fails if a worker reports an error, or if the check takes longer than [`LIMIT`].
+    pub(crate) async fn run(
         &self,
-        theatre: &Theatre,
+        test_bed: &TestBed,
         namespace: &str,
         java: JavaVersion,
         report: &mut Report,
     ) -> Result<(), Failure> {
-        let setting = Setting { theatre, namespace, java, log: Log::new() };
-        let played = tokio::time::timeout(LIMIT, (self.play)(&setting, report)).await;
-        said_beside(&setting.log, report);
+        let setup = CheckSetup { test_bed, namespace, java, log: Log::new() };
+        let outcome = tokio::time::timeout(LIMIT, (self.check)(&setup, report)).await;
+        report_log(&setup.log, report);
         let (check, title) = (self.number, self.title);
-        played.unwrap_or(Err(Failure::Overdue { check, title, after: LIMIT }))
+        outcome.unwrap_or(Err(Failure::Overdue { check, title, after: LIMIT }))
     }
 }
 
-/// Judges what no check asks for: no worker may say that it cannot go on. What our workers could not make sense of in the
-/// registry is worth knowing, and how often Java had to be reminded.
-fn said_beside(log: &Log, report: &mut Report) {
+/// Reports the events that concern all checks.
+///
+/// An error of a worker is a failure. Nodes that Rust workers could not decode are printed, and
+/// reminders of Java leaders are counted.
+fn report_log(log: &Log, report: &mut Report) {
     let entries = log.entries();
     for (who, text) in entries.iter().filter_map(|entry| Some((&entry.who, entry.error()?))) {
-        report.failed(&format!("{who} cannot go on: {text}"));
+        report.failed(&format!("the worker {who} has failed: {text}"));
     }
     let anomalies = entries.iter().filter_map(|entry| Some((&entry.who, entry.anomaly()?)));
     for (who, (job, text)) in anomalies.collect::<BTreeSet<_>>() {
-        report.note(&format!("{who} tells of {job}: {text}"));
+        report.note(&format!("anomaly reported by {who} in {job}: {text}"));
     }
     report.reminded(log.n_reminders());
 }
@@ -86,46 +90,46 @@ pub(crate) const CHECKS: [Check; 9] = [
     Check {
         number: 1,
         title: "Rust joins a Java cluster, and every fire of every item runs once",
-        play: |setting, report| Box::pin(joining::play(setting, report)),
+        check: |setup, report| Box::pin(joining::check(setup, report)),
     },
     Check {
         number: 2,
         title: "the leader is killed, and the other language leads",
-        play: |setting, report| Box::pin(leading::play(setting, report)),
+        check: |setup, report| Box::pin(leading::check(setup, report)),
     },
     Check {
         number: 3,
         title: "an item whose worker is killed is taken over by the other language",
-        play: |setting, report| Box::pin(takeover::play(setting, report)),
+        check: |setup, report| Box::pin(takeover::check(setup, report)),
     },
     Check {
         number: 4,
         title: "a configuration that one language changes is followed by the other",
-        play: |setting, report| Box::pin(configuring::play(setting, report)),
+        check: |setup, report| Box::pin(configuring::check(setup, report)),
     },
     Check {
         number: 5,
         title: "the Java lifecycle API operates Rust instances and shows them rightly",
-        play: |setting, report| Box::pin(operating::play(setting, report)),
+        check: |setup, report| Box::pin(operating::check(setup, report)),
     },
     Check {
         number: 6,
-        title: "the three strategies of the release give the same assignment whoever leads",
-        play: |setting, report| Box::pin(strategies::play(setting, report)),
+        title: "strategies give the same assignment under a Java leader and a Rust leader",
+        check: |setup, report| Box::pin(strategies::check(setup, report)),
     },
     Check {
         number: 7,
         title: "misfires and disabled items are respected across languages",
-        play: |setting, report| Box::pin(misfiring::play(setting, report)),
+        check: |setup, report| Box::pin(misfiring::check(setup, report)),
     },
     Check {
         number: 8,
         title: "Java workers are replaced by Rust workers and back without a lost or doubled fire",
-        play: |setting, report| Box::pin(rolling::play(setting, report)),
+        check: |setup, report| Box::pin(rolling::check(setup, report)),
     },
     Check {
         number: 9,
         title: "the dump of a mixed namespace is what the Java client expects",
-        play: |setting, report| Box::pin(dumping::play(setting, report)),
+        check: |setup, report| Box::pin(dumping::check(setup, report)),
     },
 ];

@@ -1,78 +1,83 @@
-//! Java workers are replaced by Rust workers, one at a time, under one-second jobs, and these by Java workers again: no fire
-//! is lost, none runs twice.
+//! Rolling replacement: Java workers are replaced by Rust workers, one at a time, and these by Java
+//! workers.
+//!
+//! The jobs fire every second. No fire is lost, and no fire runs twice.
 
-use super::Setting;
-use super::account::{Account, SECOND};
-use super::common::{assigned, between_fires, fires, judge, next_fire, now_ms};
+use super::CheckSetup;
+use super::common::{assigned, between_fires, fires, next_fire, now_ms, verify};
+use super::run_history::{RunHistory, SECOND};
 use crate::protocol::JobPlan;
-use crate::stage::{Cast, Failure, Kind, Worker};
+use crate::stage::{CheckEnv, Failure, Kind, Worker};
 use crate::suite::Report;
 
 const TOTAL: u32 = 6;
 
-pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.cast().await?;
+pub(super) async fn check(setup: &CheckSetup<'_>, report: &mut Report) -> Result<(), Failure> {
+    let env = setup.begin().await?;
     let java = [(Kind::Java, "java1", 1), (Kind::Java, "java2", 2), (Kind::Java, "java3", 3)];
     let rust = [(Kind::Rust, "rust1", 1), (Kind::Rust, "rust2", 2), (Kind::Rust, "rust3", 3)];
-    let java = cast.all(java).await?;
-    let rust = cast.all(rust).await?;
-    // Java leads one job until the last of it has gone, Rust the other one from the beginning.
-    let mut jobs = [Job::new(&cast, "rolledFromJava"), Job::new(&cast, "rolledUnderRust")];
+    let java = env.all(java).await?;
+    let rust = env.all(rust).await?;
+    // Java is the leader of one job until its last worker leaves. Rust is the leader of the other
+    // job from the beginning.
+    let mut jobs = [Job::new(&env, "rolledFromJava"), Job::new(&env, "rolledUnderRust")];
     jobs[1].join(&rust[0]).await?;
     for worker in &java {
         for job in &mut jobs {
             job.join(worker).await?;
-            // A Java leader can forget who joins while it still reshards for somebody else.
+            // A Java leader can miss that an instance joins during a resharding.
             job.assigned().await?;
-            next_fire(&cast, job.name, TOTAL).await?;
+            next_fire(&env, job.name, TOTAL).await?;
         }
     }
     for job in &mut jobs {
-        job.from = next_fire(&cast, job.name, TOTAL).await?;
+        job.from = next_fire(&env, job.name, TOTAL).await?;
     }
-    replace(&cast, &mut jobs, &java, &rust, report).await?;
+    replace(&env, &mut jobs, &java, &rust, report).await?;
     for job in &mut jobs {
-        job.judge("over to Rust", report);
+        job.verify("Java workers replaced by Rust", report);
     }
     drop(java);
     let back = [(Kind::Java, "java4", 1), (Kind::Java, "java5", 2), (Kind::Java, "java6", 3)];
-    let back = cast.all(back).await?;
-    replace(&cast, &mut jobs, &rust, &back, report).await?;
+    let back = env.all(back).await?;
+    replace(&env, &mut jobs, &rust, &back, report).await?;
     for job in &mut jobs {
-        job.judge("and back to Java", report);
+        job.verify("Rust workers replaced by Java", report);
     }
     for worker in &back {
         worker.leave().await?;
     }
-    cast.tree.close().await
+    env.tree.close().await
 }
 
-/// Replaces one worker after the other in all jobs; each time fires go by with both and without the old one.
+/// Replaces one worker after the other in all jobs, with fires before and after the old worker
+/// leaves.
 async fn replace(
-    cast: &Cast<'_>,
+    env: &CheckEnv<'_>,
     jobs: &mut [Job<'_>],
-    olds: &[Worker],
-    news: &[Worker],
+    old_workers: &[Worker],
+    new_workers: &[Worker],
     report: &mut Report,
 ) -> Result<(), Failure> {
-    for (old, new) in olds.iter().zip(news) {
+    for (old, new) in old_workers.iter().zip(new_workers) {
         for job in &mut *jobs {
-            between_fires(cast, &[job.name], TOTAL).await?;
+            between_fires(env, &[job.name], TOTAL).await?;
             job.join(new).await?;
         }
         settle(jobs, report).await;
-        // Whoever leaves does so in all jobs at once.
-        between_fires(cast, &jobs.iter().map(|job| job.name).collect::<Vec<_>>(), TOTAL).await?;
+        // A worker leaves all jobs at once.
+        between_fires(env, &jobs.iter().map(|job| job.name).collect::<Vec<_>>(), TOTAL).await?;
         old.leave().await?;
         for job in &mut *jobs {
-            job.members.retain(|(name, _)| name != old.name());
+            job.instances.retain(|(name, _)| name != old.name());
         }
         settle(jobs, report).await;
     }
     Ok(())
 }
 
-/// Lets three fires of every job, the same ones, go by. A job that does not get that far is reported once and not waited for again.
+/// Waits for the same three fires of every job. A job without them is reported once, and later
+/// calls skip it.
 async fn settle(jobs: &mut [Job<'_>], report: &mut Report) {
     for job in jobs.iter_mut().filter(|job| !job.is_stuck) {
         let outcome = job.assigned().await;
@@ -81,55 +86,56 @@ async fn settle(jobs: &mut [Job<'_>], report: &mut Report) {
     let now = now_ms();
     let last = now - now % SECOND;
     for job in jobs.iter_mut().filter(|job| !job.is_stuck) {
-        let outcome = fires(job.cast, job.name, TOTAL, last, 3).await;
+        let outcome = fires(job.env, job.name, TOTAL, last, 3).await;
         job.stop_at(outcome.map(drop), report);
     }
 }
 
-/// One job that goes on while its workers are replaced.
+/// One job whose workers are replaced.
 struct Job<'a> {
-    cast: &'a Cast<'a>,
+    env: &'a CheckEnv<'a>,
     name: &'static str,
     /// The names of its workers and their instances' ids.
-    members: Vec<(String, String)>,
-    /// The first fire that counts.
+    instances: Vec<(String, String)>,
+    /// The first fire to verify.
     from: i64,
-    /// Whether it has been waited for in vain.
+    /// An earlier wait for the job has failed.
     is_stuck: bool,
 }
 
 impl<'a> Job<'a> {
-    fn new(cast: &'a Cast<'a>, name: &'static str) -> Self {
-        Self { cast, name, members: Vec::new(), from: 0, is_stuck: false }
+    fn new(env: &'a CheckEnv<'a>, name: &'static str) -> Self {
+        Self { env, name, instances: Vec::new(), from: 0, is_stuck: false }
     }
 
-    /// Lets a worker take part unless it does already.
+    /// Schedules the job on a worker unless the worker takes part already.
     async fn join(&mut self, worker: &Worker) -> Result<(), Failure> {
-        if self.members.iter().all(|(name, _)| name != worker.name()) {
+        if self.instances.iter().all(|(name, _)| name != worker.name()) {
             let id = worker.schedule(&JobPlan::new(self.name, TOTAL)).await?;
-            self.members.push((worker.name().to_owned(), id));
+            self.instances.push((worker.name().to_owned(), id));
         }
         Ok(())
     }
 
-    /// Waits until the items belong to the members.
+    /// Waits until the instances own the items.
     async fn assigned(&self) -> Result<(), Failure> {
-        let ids: Vec<&str> = self.members.iter().map(|(_, id)| &**id).collect();
-        assigned(self.cast, self.name, TOTAL, &ids).await
+        let ids: Vec<&str> = self.instances.iter().map(|(_, id)| &**id).collect();
+        assigned(self.env, self.name, TOTAL, &ids).await
     }
 
-    /// Reports why the job cannot go on, if it cannot.
+    /// Reports a failed wait and marks the job as stuck.
     fn stop_at(&mut self, outcome: Result<(), Failure>, report: &mut Report) {
         self.is_stuck = outcome.is_err();
         report.part(outcome);
     }
 
-    /// Judges all fires since the last time but the last, of which some items may not have begun.
-    fn judge(&mut self, what: &str, report: &mut Report) {
-        let account = Account::of(self.name, &self.cast.log.entries());
-        let to = account.last().map_or(self.from, |fire| fire - SECOND);
+    /// Verifies all fires since the last call, except the last one, whose items may not all have
+    /// begun.
+    fn verify(&mut self, what: &str, report: &mut Report) {
+        let history = RunHistory::of(self.name, &self.env.log.entries());
+        let to = history.last().map_or(self.from, |fire| fire - SECOND);
         let what = format!("fires of {}, {what}", self.name);
-        judge(self.cast, self.name, TOTAL, (self.from, to), &what, report);
+        verify(self.env, self.name, TOTAL, (self.from, to), &what, report);
         self.from = to + SECOND;
     }
 }

@@ -1,47 +1,49 @@
-//! A worker alone with a job that fires again and again.
+//! Repeated fires of a job with a single worker.
 
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
-use super::{Company, Kind, Peers, PeersError, next, since, within};
-use crate::protocol::{JobPlan, Said};
+use super::{Kind, Peers, PeersError, WorkerGroup, next, since, within};
+use crate::protocol::{JobPlan, WorkerEvent};
 use crate::stage::{Entry, Failure, PATIENCE};
 
-/// Fires before the first that counts: both have been through everything once, and Java has compiled some of it.
+/// Fires before the first that counts, so that both workers have run all code once, and Java has
+/// compiled part of it.
 const WARM_UP: usize = 3;
 
-/// What is fired.
+/// Settings of the fired job.
 #[derive(Clone, Copy, Debug)]
 pub struct FireTask {
-    /// How many items the job has.
+    /// Number of items of the job.
     pub items: u32,
-    /// Whether the registry shows what runs.
+    /// Enables monitoring.
     pub monitor: bool,
-    /// Whether items of lost instances fail over.
+    /// Enables failover.
     pub failover: bool,
 }
 
-/// What fires have cost.
+/// Cost of the measured fires.
 #[derive(Clone, Debug)]
 pub struct Fires {
-    /// By the server's count, with what was sent between them.
+    /// Requests by the server's count, including those between the fires.
     pub requests_per_fire: f64,
-    /// One after the other.
+    /// Times of each fire, in their order.
     pub fires: Vec<Fire>,
 }
 
-/// When something was done after the scheduled time.
+/// Times of one fire, from the scheduled fire time on.
 #[derive(Clone, Copy, Debug)]
 pub struct Fire {
-    /// The job's code was called the first time.
+    /// Time until the first call of the job's code.
     pub first_start: Duration,
-    /// All items had run and, if the job is monitored, the registry had confirmed it.
+    /// Time until all items had ended and, if the job is monitored, the registry had confirmed
+    /// that.
     pub all_done: Duration,
 }
 
 impl FireTask {
-    /// A job whose fires do not meet the one before, not even Java's; where one does, that is not made up for.
+    /// Returns a job whose fires do not overlap in either language. Misfires are not replayed.
     fn plan(self) -> JobPlan {
         let mut plan = JobPlan::new("fires", self.items);
         let seconds = match self.items {
@@ -58,27 +60,27 @@ impl FireTask {
 }
 
 impl Peers {
-    /// Lets a worker run some fires.
+    /// Measures `rounds` fires of a worker.
     ///
     /// # Errors
-    /// Returns an error if the worker fails or says nothing for half a minute.
+    /// Returns an error if the worker fails or reports no event for half a minute.
     pub async fn fires(
         &self,
         kind: Kind,
         task: FireTask,
         rounds: usize,
     ) -> Result<Fires, PeersError> {
-        let company = self.company(kind);
-        let mut heard = company.log.tap();
-        let worker = company.hire("fires").await?;
+        let group = self.group(kind);
+        let mut events = group.log.subscribe();
+        let worker = group.start_ready("fires").await?;
         worker.schedule(&task.plan()).await?;
         for _ in 0..WARM_UP {
-            company.next_fire(task, &mut heard).await?;
+            group.next_fire(task, &mut events).await?;
         }
         let before = self.request_count()?;
         let mut fires = Vec::new();
         while fires.len() < rounds {
-            fires.push(company.next_fire(task, &mut heard).await?);
+            fires.push(group.next_fire(task, &mut events).await?);
         }
         let requests = self.request_count()? - before;
         worker.leave().await?;
@@ -86,45 +88,51 @@ impl Peers {
     }
 }
 
-impl Company<'_> {
-    /// Waits for a fire of which all items run here, not for ever.
+impl WorkerGroup<'_> {
+    /// Waits for a fire whose items all run on this worker, for at most two times [`PATIENCE`].
     async fn next_fire(
         &self,
         task: FireTask,
-        heard: &mut mpsc::UnboundedReceiver<Entry>,
+        events: &mut mpsc::UnboundedReceiver<Entry>,
     ) -> Result<Fire, Failure> {
-        let expected = format!("a fire of {} items, all of which run", task.items);
-        within(2 * PATIENCE, &expected, self.whole_fire(task, heard)).await
+        let expected = format!("a fire of which all {} items run", task.items);
+        within(2 * PATIENCE, &expected, self.whole_fire(task, events)).await
     }
 
     async fn whole_fire(
         &self,
         task: FireTask,
-        heard: &mut mpsc::UnboundedReceiver<Entry>,
+        events: &mut mpsc::UnboundedReceiver<Entry>,
     ) -> Result<Fire, Failure> {
         let (mut fire, mut begun, mut done) = (0, Vec::new(), 0);
         loop {
-            let entry = next(heard, "the end of a fire").await?;
+            let entry = next(events, "the end of a fire").await?;
             let at = entry.fact.at;
-            match &entry.fact.ev {
-                Said::Begin(run) => {
+            match &entry.fact.event {
+                WorkerEvent::Begin(run) => {
                     if run.fire != fire {
                         (fire, begun, done) = (run.fire, Vec::new(), 0);
                     }
                     begun.push(at);
                 }
-                // Java says it once for all items.
-                Said::Complete { fire: completed, .. } if *completed == fire => done = task.items,
-                Said::Event { settled: Some(of), .. } if task.monitor && *of == fire => done += 1,
-                Said::End(run) if !task.monitor && self.kind == Kind::Rust && run.fire == fire => {
+                // A Java worker reports the completion once for all items.
+                WorkerEvent::Complete { fire: completed, .. } if *completed == fire => {
+                    done = task.items
+                }
+                WorkerEvent::Event { settled: Some(of), .. } if task.monitor && *of == fire => {
+                    done += 1
+                }
+                WorkerEvent::End(run)
+                    if !task.monitor && self.kind == Kind::Rust && run.fire == fire =>
+                {
                     done += 1;
                 }
-                Said::End(_)
-                | Said::Complete { .. }
-                | Said::Event { .. }
-                | Said::Ready
-                | Said::Answer { .. }
-                | Said::Error { .. } => {}
+                WorkerEvent::End(_)
+                | WorkerEvent::Complete { .. }
+                | WorkerEvent::Event { .. }
+                | WorkerEvent::Ready
+                | WorkerEvent::Answer { .. }
+                | WorkerEvent::Error { .. } => {}
             }
             if done == task.items && begun.len() == task.items as usize {
                 let first = begun.iter().min().copied().unwrap_or(at);

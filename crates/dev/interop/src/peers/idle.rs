@@ -1,4 +1,4 @@
-//! Jobs that do nothing.
+//! Idle jobs: jobs that do not fire.
 
 use std::fmt::Display;
 
@@ -8,10 +8,11 @@ use super::{Kind, Peers, PeersError};
 use crate::protocol::JobPlan;
 use crate::stage::Failure;
 
-/// What jobs cost a process that do nothing.
+/// Cost of idle jobs in a process.
 #[derive(Clone, Copy, Debug)]
 pub struct Idle {
-    /// Memory of the process that is resident, in KiB. Java's contains what it has not collected yet.
+    /// Resident memory of the process, in KiB. Java's includes memory that is not yet
+    /// garbage-collected.
     pub resident_kib: u64,
     /// Threads of the process.
     pub threads: u64,
@@ -20,13 +21,13 @@ pub struct Idle {
 }
 
 impl Peers {
-    /// Lets a worker take part in jobs of one item that do not fire.
+    /// Measures a worker that takes part in `jobs` jobs of one item that do not fire.
     ///
     /// # Errors
     /// Returns an error if the worker fails.
     pub async fn idle(&self, kind: Kind, jobs: u32) -> Result<Idle, PeersError> {
-        let company = self.company(kind);
-        let worker = company.hire("idle").await?;
+        let group = self.group(kind);
+        let worker = group.start_ready("idle").await?;
         let before = self.request_count()?;
         for number in 0..jobs {
             worker.schedule(&JobPlan::new(&format!("idle{number}"), 1).idle()).await?;
@@ -39,16 +40,18 @@ impl Peers {
     }
 }
 
-/// Returns how much memory of a process is resident, in KiB, and how many threads it has.
+/// Returns the resident memory of a process in KiB and its number of threads.
 ///
 /// # Errors
-/// Returns an error if there is no such process, or the operating system does not tell.
+/// Returns an error if there is no such process, or the operating system does not report its
+/// memory.
 pub fn size_of(pid: u32) -> Result<(u64, u64), PeersError> {
     let unknown =
         |error: &dyn Display| Failure::unreadable(format!("the size of process {pid}: {error}"));
     let raw = i32::try_from(pid).map_err(|error| unknown(&error))?;
     let status = Process::new(raw).and_then(|process| process.status());
     let status = status.map_err(|error| unknown(&error))?;
-    let kib = status.vmrss.ok_or_else(|| unknown(&"no resident memory is told"))?;
+    let kib =
+        status.vmrss.ok_or_else(|| unknown(&"the operating system reports no resident memory"))?;
     Ok((kib, status.threads))
 }

@@ -1,55 +1,62 @@
-//! Three workers share nine items; one is killed in the middle of its own, the others are idle.
+//! Failover latency: three workers share nine items, and one is killed while it runs its three.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Company, Kind, Peers, PeersError, next, since, within};
+use super::{Kind, Peers, PeersError, WorkerGroup, next, since, within};
 use crate::protocol::JobPlan;
 use crate::stage::{Failure, Nodes, PATIENCE, Tree, Worker, now_ms};
 
 const JOB: &str = "loss";
 const ITEMS: u32 = 9;
 const EACH: usize = 3;
-/// Long enough for the loss of a session, so that the next fire does not hide what fails over.
+/// Schedule with enough time for the loss of a session, so that the next fire does not hide the
+/// takeovers.
 const CRON: &str = "0/20 * * * * ?";
 const PERIOD: Duration = Duration::from_secs(20);
-/// How often Java may forget that somebody has joined.
+/// Maximum number of reminders if a Java leader misses that an instance has joined.
 const REMINDERS: usize = 3;
 
-/// When what the lost one was in the middle of began elsewhere, after the registry had ended its session.
+/// Times from the end of the lost worker's session until other workers started its runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
-    /// The first of three items.
+    /// Time until the first of the three items started.
     pub first_start: Duration,
-    /// The last of them.
+    /// Time until the last of them started.
     pub last_start: Duration,
 }
 
 impl Peers {
-    /// Kills a worker that is in the middle of three items while two others are idle.
+    /// Kills a worker that runs three items while two other workers are idle.
     ///
     /// # Errors
-    /// Returns an error if a worker fails, or nobody takes an item over before the next fire.
+    /// Returns an error if a worker fails, or an item is not taken over before the next fire.
     pub async fn loss(&self, kind: Kind) -> Result<Loss, PeersError> {
-        let company = self.company(kind);
-        let tree = Tree::watch(&self.server.connect_string(), &company.namespace).await?;
+        let group = self.group(kind);
+        let tree = Tree::watch(&self.server.connect_string(), &group.namespace).await?;
         let mut plan = JobPlan::new(JOB, ITEMS).failover();
         CRON.clone_into(&mut plan.cron);
-        let victim = company.hire("victim").await?;
+        let victim = group.start_ready("victim").await?;
         let lost = victim.schedule(&plan).await?;
-        let survivors = [company.hire("survivor1").await?, company.hire("survivor2").await?];
+        let survivors =
+            [group.start_ready("survivor1").await?, group.start_ready("survivor2").await?];
         for survivor in &survivors {
             survivor.schedule(&plan).await?;
         }
-        shared(&tree).await?;
-        let loss = company.lose(&victim, &lost, &tree).await?;
+        wait_until_shared(&tree).await?;
+        let loss = group.kill_during_runs(&victim, &lost, &tree).await?;
         tree.close().await?;
         Ok(loss)
     }
 }
 
-impl Company<'_> {
-    async fn lose(&self, victim: &Worker, lost: &str, tree: &Tree) -> Result<Loss, Failure> {
+impl WorkerGroup<'_> {
+    async fn kill_during_runs(
+        &self,
+        victim: &Worker,
+        lost: &str,
+        tree: &Tree,
+    ) -> Result<Loss, Failure> {
         let all: Vec<u32> = (0..ITEMS).collect();
         victim.work(JOB, 0, &all).await?;
         let held = |nodes: &Nodes| {
@@ -62,20 +69,20 @@ impl Company<'_> {
                 false => Err(nodes.draw("/loss/sharding")),
             }
         };
-        let what = "only the victim is in the middle of its items";
+        let what = "the victim runs its items, and no other worker runs";
         let running = tree.wait(PERIOD + PATIENCE, what, held).await?;
-        let mut heard = self.log.tap();
+        let mut events = self.log.subscribe();
         victim.kill().await?;
         let gone = |nodes: &Nodes| match nodes.instances(JOB).iter().any(|id| id == lost) {
-            true => Err("it is there".to_owned()),
+            true => Err("the victim is still registered".to_owned()),
             false => Ok(now_ms()),
         };
         let gone_at = tree.wait(PATIENCE, "the end of the victim's session", gone).await?;
-        let what = "what was lost to begin elsewhere";
+        let what = "the lost items to start on other workers";
         let elsewhere = async {
             let mut starts = BTreeMap::new();
             while starts.len() < running.len() {
-                let entry = next(&mut heard, what).await?;
+                let entry = next(&mut events, what).await?;
                 if let Some(run) = entry.begun().filter(|run| running.contains(&run.item)) {
                     starts.entry(run.item).or_insert(since(gone_at, entry.fact.at));
                 }
@@ -87,13 +94,16 @@ impl Company<'_> {
         let last_start = starts.values().max().copied().unwrap_or_default();
         match last_start < PERIOD / 2 {
             true => Ok(Loss { first_start, last_start }),
-            false => Err(Failure::unreadable("the next fire came before all had failed over")),
+            false => {
+                Err(Failure::unreadable("the next fire came before all lost items were taken over"))
+            }
         }
     }
 }
 
-/// Waits until all three have three items. A Java leader that has forgotten who has joined is reminded.
-async fn shared(tree: &Tree) -> Result<(), Failure> {
+/// Waits until all three workers own three items. Reminds a Java leader that has missed that an
+/// instance has joined.
+async fn wait_until_shared(tree: &Tree) -> Result<(), Failure> {
     let shared = |nodes: &Nodes| {
         let mut each: BTreeMap<String, usize> = BTreeMap::new();
         for owner in nodes.owners(JOB).into_values() {

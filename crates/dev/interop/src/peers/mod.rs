@@ -1,7 +1,7 @@
-//! Workers of both languages at the same tasks, on a server of their own: for whoever measures them side by side.
+//! Measurements of workers of both languages at the same tasks, on a server of their own.
 //!
-//! All are processes that are told and tell the same (`protocol`), so that one stopwatch serves for both: the times that
-//! workers put into what they say, in milliseconds. Only one of them is at work at a time.
+//! All workers use the same protocol (`protocol`), so that both are measured in the same way: by
+//! the times in their events, in milliseconds. Only one task runs at a time.
 
 mod fires;
 mod idle;
@@ -30,14 +30,14 @@ pub use crate::stage::Kind;
 use crate::stage::{Entry, Failure, Log, PATIENCE, Start, Worker};
 use crate::suite::JavaVersion;
 
-/// The release that is measured.
+/// The measured release.
 const RELEASE: JavaVersion = JavaVersion::V3_0_4;
-/// How long the registry waits for a silent worker.
+/// Session timeout of the workers.
 const SESSION: Duration = Duration::from_secs(4);
-/// A virtual machine as anybody would start it.
+/// Options of a virtual machine without tuning.
 const JVM: [&str; 2] = ["-Xmx512m", "-Djava.net.preferIPv4Stack=true"];
 
-/// Why workers could not be measured.
+/// Reason why workers could not be measured.
 #[derive(Debug, thiserror::Error)]
 #[error(transparent)]
 pub struct PeersError(#[from] Failure);
@@ -50,12 +50,14 @@ pub struct Peers {
     folder: TempDir,
     class_path: String,
     rust: PathBuf,
-    n_companies: AtomicU32,
+    n_groups: AtomicU32,
 }
 
 impl Peers {
-    /// Starts the server. The Java worker, as Maven has built it, is in a folder with `classes` and `lib`; the Rust worker is
-    /// beside this process's own program.
+    /// Starts the server.
+    ///
+    /// `java` is the folder of the Java worker, with `classes` and `lib` as built by Maven. The
+    /// Rust worker is in the folder of this process's own program.
     ///
     /// # Errors
     /// Returns an error if a program is missing or the server does not start.
@@ -64,31 +66,31 @@ impl Peers {
         let own = std::env::current_exe().map_err(Failure::system("find this program itself"))?;
         let rust = own.with_file_name("ejob-interop-worker");
         for needed in [&java.join("classes"), &java.join("lib"), &rust] {
-            let act = format!(
+            let action = format!(
                 "find {}: `cargo xtask bench --java target/interop/java-{RELEASE}` builds it",
                 needed.display()
             );
-            needed.metadata().map_err(Failure::system(act))?;
+            needed.metadata().map_err(Failure::system(action))?;
         }
         Ok(Self {
             server: Server::start_with(&server).map_err(Failure::from)?,
             folder: TempDir::new().map_err(Failure::system("make a folder for logs"))?,
             class_path: format!("{}/classes:{}/lib/*", java.display(), java.display()),
             rust,
-            n_companies: AtomicU32::new(0),
+            n_groups: AtomicU32::new(0),
         })
     }
 
-    /// Returns the Java release that is measured.
+    /// Returns the measured Java release.
     #[must_use]
     pub fn release(&self) -> String {
         RELEASE.to_string()
     }
 
-    /// Begins something in a namespace of its own.
-    fn company(&self, kind: Kind) -> Company<'_> {
-        let number = self.n_companies.fetch_add(1, Ordering::Relaxed);
-        Company { peers: self, kind, namespace: format!("company{number}"), log: Log::new() }
+    /// Begins a task in a namespace of its own.
+    fn group(&self, kind: Kind) -> WorkerGroup<'_> {
+        let number = self.n_groups.fetch_add(1, Ordering::Relaxed);
+        WorkerGroup { peers: self, kind, namespace: format!("group{number}"), log: Log::new() }
     }
 
     fn request_count(&self) -> Result<u64, Failure> {
@@ -96,16 +98,16 @@ impl Peers {
     }
 }
 
-/// Workers of one language that share a namespace.
-struct Company<'a> {
+/// Workers of one language in one namespace.
+struct WorkerGroup<'a> {
     peers: &'a Peers,
     kind: Kind,
     namespace: String,
     log: Log,
 }
 
-impl Company<'_> {
-    /// Starts a worker. It is not ready yet.
+impl WorkerGroup<'_> {
+    /// Starts a worker without waiting until it is ready.
     fn start(&self, name: &str) -> Result<Worker, Failure> {
         let peers = self.peers;
         let command = match self.kind {
@@ -131,40 +133,43 @@ impl Company<'_> {
     }
 
     /// Starts a worker and waits until it is ready.
-    async fn hire(&self, name: &str) -> Result<Worker, Failure> {
+    async fn start_ready(&self, name: &str) -> Result<Worker, Failure> {
         let worker = self.start(name)?;
         worker.ready().await?;
         Ok(worker)
     }
 }
 
-/// Waits for the next thing that a worker says.
-async fn next(heard: &mut mpsc::UnboundedReceiver<Entry>, what: &str) -> Result<Entry, Failure> {
-    let said = async {
-        heard.recv().await.ok_or_else(|| Failure::unreadable("nobody is there to say anything"))
+/// Waits for the next event of a worker. An error event fails.
+async fn next(events: &mut mpsc::UnboundedReceiver<Entry>, what: &str) -> Result<Entry, Failure> {
+    let event = async {
+        events.recv().await.ok_or_else(|| Failure::unreadable("the log of the workers is closed"))
     };
-    let entry = within(PATIENCE, what, said).await?;
+    let entry = within(PATIENCE, what, event).await?;
     match entry.error() {
-        Some(text) => Err(Failure::unreadable(format!("{} cannot go on: {text}", entry.who))),
+        Some(text) => {
+            Err(Failure::unreadable(format!("the worker {} has failed: {text}", entry.who)))
+        }
         None => Ok(entry),
     }
 }
 
-/// Waits for something that is made of many things that workers say, but not for ever.
+/// Waits for a result of several events, for at most `limit`.
 async fn within<T>(
     limit: Duration,
     expected: &str,
-    heard: impl Future<Output = Result<T, Failure>>,
+    result: impl Future<Output = Result<T, Failure>>,
 ) -> Result<T, Failure> {
-    let heard = tokio::time::timeout(limit, heard).await;
-    heard.map_err(|_| Failure::Deadline {
+    let ended = tokio::time::timeout(limit, result).await;
+    ended.map_err(|_| Failure::Deadline {
         expected: expected.to_owned(),
-        found: "less than that".to_owned(),
+        found: "not all of it".to_owned(),
         after: limit,
     })?
 }
 
-/// Returns how long after another moment something was, both in milliseconds since 1970 UTC; nothing if it was before.
+/// Returns the time from `earlier` to `at`, both in milliseconds since 1970 UTC. It is zero if `at`
+/// is before.
 fn since(earlier: i64, at: i64) -> Duration {
     Duration::from_millis(u64::try_from(at - earlier).unwrap_or(0))
 }

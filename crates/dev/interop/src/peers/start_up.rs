@@ -1,4 +1,4 @@
-//! From the start of a process to its first run.
+//! Start-up time: from the start of a process to its first run.
 
 use std::time::{Duration, Instant};
 
@@ -6,32 +6,33 @@ use super::{Kind, Peers, PeersError, next, within};
 use crate::protocol::JobPlan;
 use crate::stage::PATIENCE;
 
-/// When a process that was started had done something.
+/// Times from the start of a process.
 #[derive(Clone, Copy, Debug)]
 pub struct StartUp {
-    /// It has a session and takes orders.
+    /// Time until the process has a session and accepts orders.
     pub ready: Duration,
-    /// It takes part in a job that nobody knew before.
+    /// Time until it takes part in a new job.
     pub joined: Duration,
-    /// It has begun the first run of the job, which fires on each second.
+    /// Time until the first run of the job begins, which fires on each second.
     pub first_start: Duration,
 }
 
 impl Peers {
-    /// Starts a process, lets it take part in a job that fires on each second, and waits for its first run.
+    /// Starts a process that takes part in a job that fires on each second, and waits for its first
+    /// run.
     ///
     /// # Errors
-    /// Returns an error if the worker fails or says nothing for half a minute.
+    /// Returns an error if the worker fails or reports no event for half a minute.
     pub async fn start_up(&self, kind: Kind) -> Result<StartUp, PeersError> {
-        let company = self.company(kind);
-        let mut heard = company.log.tap();
+        let group = self.group(kind);
+        let mut events = group.log.subscribe();
         let begin = Instant::now();
-        let worker = company.hire("start").await?;
+        let worker = group.start_ready("start").await?;
         let ready = begin.elapsed();
         worker.schedule(&JobPlan::new("start", 1)).await?;
         let joined = begin.elapsed();
         let run = async {
-            while next(&mut heard, "the first run").await?.begun().is_none() {}
+            while next(&mut events, "the first run").await?.begun().is_none() {}
             Ok(())
         };
         within(PATIENCE, "the first run", run).await?;

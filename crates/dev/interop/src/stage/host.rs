@@ -1,4 +1,4 @@
-//! Hosts: network namespaces with an address that Java takes for a host's.
+//! Hosts: network namespaces with an address that Java accepts as a host's address.
 
 use std::io::{BufRead, BufReader};
 use std::net::Ipv4Addr;
@@ -10,19 +10,21 @@ use rustix::process::geteuid;
 
 use super::Failure;
 
-/// Set in the environment of the suite inside its namespace.
+/// Environment variable that marks the suite inside its network namespace.
 const INSIDE: &str = "EJOB_INTEROP_INSIDE";
 
-/// Makes sure that the suite is in a network namespace of its own: outside of one, this process becomes the suite inside.
+/// Moves the suite into a network namespace of its own.
+///
+/// Outside of it, this function replaces the process by the suite inside.
 ///
 /// # Errors
-/// Only returns one if the namespace could not be made.
+/// Returns an error if the namespace could not be created.
 pub(crate) fn enter() -> Result<(), Failure> {
     if env::var_os(INSIDE).is_some() {
         run(Command::new("ip").args(["link", "set", "lo", "up"]))?;
         // The hosts reach each other through this namespace.
-        let act = Failure::system("let hosts reach each other");
-        return fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(act);
+        let failed = Failure::system("let hosts reach each other");
+        return fs::write("/proc/sys/net/ipv4/ip_forward", "1").map_err(failed);
     }
     let program = env::current_exe().map_err(Failure::system("find the suite's own program"))?;
     let mut command = Command::new("unshare");
@@ -38,7 +40,8 @@ pub(crate) fn enter() -> Result<(), Failure> {
     Err(Failure::system("enter a network namespace; `unshare` of util-linux is needed")(error))
 }
 
-/// A network namespace, joined to the suite's by a veth pair. It goes with its last process.
+/// A network namespace, joined to the suite's by a veth pair. The kernel removes it with its last
+/// process.
 #[derive(Debug)]
 pub(crate) struct Host {
     holder: Child,
@@ -51,7 +54,7 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// Makes the host of this number, from 1.
+    /// Creates the host with this number, from 1.
     pub(crate) fn make(number: u8) -> Result<Self, Failure> {
         let outer = Ipv4Addr::new(10, 77, number, 1);
         let ip = Ipv4Addr::new(10, 77, number, 2);
@@ -73,12 +76,13 @@ impl Host {
         self.ip
     }
 
-    /// Returns the address at which processes of this host find what the suite's namespace has.
+    /// Returns the address at which processes of this host reach the suite's namespace.
     pub(crate) fn outer(&self) -> Ipv4Addr {
         self.outer
     }
 
-    /// Returns a command that runs a program in this host. The process id stays that of the command.
+    /// Returns a command that runs a program in this host. The process id stays that of the
+    /// command.
     pub(crate) fn inside(&self, program: &str) -> Command {
         let mut command = Command::new("nsenter");
         command.args(["--target", &self.holder.id().to_string(), "--net", "--", program]);
@@ -88,14 +92,15 @@ impl Host {
 
 impl Drop for Host {
     fn drop(&mut self) {
-        // All of it goes with the suite anyway. The other device of the pair goes with this one.
+        // Without this, the kernel removes all of it with the suite. Deleting one device of the
+        // pair deletes both.
         let _ = run(Command::new("ip").args(["link", "delete", &self.device]));
         let _ = self.holder.kill();
         let _ = self.holder.wait();
     }
 }
 
-/// Starts a process that keeps a new namespace; it ends with its input, which is the suite.
+/// Starts a process that keeps a new namespace. It ends with its input, so with the suite.
 fn hold_namespace() -> Result<Child, Failure> {
     let mut holder = Command::new("unshare")
         .args(["--net", "--", "sh", "-c", "echo held; exec cat"])
@@ -103,11 +108,11 @@ fn hold_namespace() -> Result<Child, Failure> {
         .stdout(Stdio::piped())
         .spawn()
         .map_err(Failure::system("run `unshare`"))?;
-    let output = holder.stdout.take().expect("its output was asked for");
+    let output = holder.stdout.take().expect("the output is piped");
     let mut line = String::new();
     let read = BufReader::new(output).read_line(&mut line);
-    match read.map_err(Failure::system("hear from a new namespace"))? {
-        0 => Err(Failure::unreadable("`unshare --net` made no namespace")),
+    match read.map_err(Failure::system("read from the process of a new namespace"))? {
+        0 => Err(Failure::unreadable("`unshare --net` ended without a namespace")),
         _ => Ok(holder),
     }
 }

@@ -1,4 +1,4 @@
-//! What all workers of a check have said, in the order in which the suite heard it.
+//! Events of all workers of a check, in the order in which the suite received them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,114 +8,120 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 
 use super::Failure;
-use crate::protocol::{Fact, Run, Said};
+use crate::protocol::{Fact, Run, WorkerEvent};
 
-/// What the Rust product calls the event of a node that it cannot make sense of.
+/// Name of the Rust product's event for a node that it cannot decode.
 const ANOMALY: &str = "anomaly";
 
-/// Something that a worker said.
+/// An event of a worker.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
-    /// Which worker, by its name in the check.
+    /// Name of the worker in the check.
     pub(crate) who: Arc<str>,
     pub(crate) fact: Fact,
 }
 
 impl Entry {
-    /// Returns the run that begins, if one does.
+    /// Returns the run, if the event is the begin of a run.
     pub(crate) fn begun(&self) -> Option<&Run> {
-        match &self.fact.ev {
-            Said::Begin(run) => Some(run),
-            Said::End(_)
-            | Said::Ready
-            | Said::Answer { .. }
-            | Said::Complete { .. }
-            | Said::Event { .. }
-            | Said::Error { .. } => None,
+        match &self.fact.event {
+            WorkerEvent::Begin(run) => Some(run),
+            WorkerEvent::End(_)
+            | WorkerEvent::Ready
+            | WorkerEvent::Answer { .. }
+            | WorkerEvent::Complete { .. }
+            | WorkerEvent::Event { .. }
+            | WorkerEvent::Error { .. } => None,
         }
     }
 
-    /// Returns the job and the fire that a Java worker is done with, if it is.
+    /// Returns the job and the fire, if a Java worker has completed a fire.
     pub(crate) fn completed(&self) -> Option<(&str, i64)> {
-        match &self.fact.ev {
-            Said::Complete { job, fire } => Some((job, *fire)),
-            Said::Begin(_)
-            | Said::End(_)
-            | Said::Ready
-            | Said::Answer { .. }
-            | Said::Event { .. }
-            | Said::Error { .. } => None,
+        match &self.fact.event {
+            WorkerEvent::Complete { job, fire } => Some((job, *fire)),
+            WorkerEvent::Begin(_)
+            | WorkerEvent::End(_)
+            | WorkerEvent::Ready
+            | WorkerEvent::Answer { .. }
+            | WorkerEvent::Event { .. }
+            | WorkerEvent::Error { .. } => None,
         }
     }
 
-    /// Returns the id of an instance, if it is what the worker answers.
+    /// Returns the text that a worker answered, which is the id of an instance if it has joined a
+    /// job.
     pub(crate) fn joined_as(&self) -> Option<&str> {
-        match &self.fact.ev {
-            Said::Answer { value, .. } => value.as_str(),
-            Said::Begin(_)
-            | Said::End(_)
-            | Said::Ready
-            | Said::Complete { .. }
-            | Said::Event { .. }
-            | Said::Error { .. } => None,
+        match &self.fact.event {
+            WorkerEvent::Answer { value, .. } => value.as_str(),
+            WorkerEvent::Begin(_)
+            | WorkerEvent::End(_)
+            | WorkerEvent::Ready
+            | WorkerEvent::Complete { .. }
+            | WorkerEvent::Event { .. }
+            | WorkerEvent::Error { .. } => None,
         }
     }
 
-    /// Returns why a worker cannot go on, if it says that.
+    /// Returns the error text, if the worker has failed.
     pub(crate) fn error(&self) -> Option<&str> {
-        match &self.fact.ev {
-            Said::Error { text } => Some(text),
-            Said::Begin(_)
-            | Said::End(_)
-            | Said::Ready
-            | Said::Answer { .. }
-            | Said::Complete { .. }
-            | Said::Event { .. } => None,
+        match &self.fact.event {
+            WorkerEvent::Error { text } => Some(text),
+            WorkerEvent::Begin(_)
+            | WorkerEvent::End(_)
+            | WorkerEvent::Ready
+            | WorkerEvent::Answer { .. }
+            | WorkerEvent::Complete { .. }
+            | WorkerEvent::Event { .. } => None,
         }
     }
 
-    /// Returns what the Rust product cannot make sense of in the registry, if it says that: the job and what it is.
+    /// Returns the job and the text, if the Rust product cannot decode a node.
     pub(crate) fn anomaly(&self) -> Option<(&str, &str)> {
-        match &self.fact.ev {
-            Said::Event { job, name, text, .. } if name == ANOMALY => Some((job, text)),
-            Said::Event { .. }
-            | Said::Begin(_)
-            | Said::End(_)
-            | Said::Ready
-            | Said::Answer { .. }
-            | Said::Complete { .. }
-            | Said::Error { .. } => None,
+        match &self.fact.event {
+            WorkerEvent::Event { job, name, text, .. } if name == ANOMALY => Some((job, text)),
+            WorkerEvent::Event { .. }
+            | WorkerEvent::Begin(_)
+            | WorkerEvent::End(_)
+            | WorkerEvent::Ready
+            | WorkerEvent::Answer { .. }
+            | WorkerEvent::Complete { .. }
+            | WorkerEvent::Error { .. } => None,
         }
     }
 
-    /// Returns the run that ends, if one does.
+    /// Returns the run, if the event is the end of a run.
     pub(crate) fn ended(&self) -> Option<&Run> {
-        match &self.fact.ev {
-            Said::End(run) => Some(run),
-            Said::Begin(_)
-            | Said::Ready
-            | Said::Answer { .. }
-            | Said::Complete { .. }
-            | Said::Event { .. }
-            | Said::Error { .. } => None,
+        match &self.fact.event {
+            WorkerEvent::End(run) => Some(run),
+            WorkerEvent::Begin(_)
+            | WorkerEvent::Ready
+            | WorkerEvent::Answer { .. }
+            | WorkerEvent::Complete { .. }
+            | WorkerEvent::Event { .. }
+            | WorkerEvent::Error { .. } => None,
         }
     }
 }
 
-/// Everything that was said.
+/// All events of a check.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     entries: Arc<Mutex<Vec<Entry>>>,
-    /// How often the suite had to remind Java of something.
+    /// Number of reminders that Java needed.
     n_reminders: Arc<AtomicUsize>,
     length: Arc<watch::Sender<usize>>,
-    taps: Arc<Mutex<Vec<mpsc::UnboundedSender<Entry>>>>,
+    subscribers: Arc<Mutex<Vec<mpsc::UnboundedSender<Entry>>>>,
 }
 
 impl Log {
     pub(crate) fn new() -> Self {
         let length = Arc::new(watch::Sender::new(0));
-        Self { entries: Arc::default(), n_reminders: Arc::default(), length, taps: Arc::default() }
+        Self {
+            entries: Arc::default(),
+            n_reminders: Arc::default(),
+            length,
+            subscribers: Arc::default(),
+        }
     }
 
     pub(crate) fn count_reminder(&self) {
@@ -127,7 +133,7 @@ impl Log {
     }
 
     pub(crate) fn add(&self, entry: Entry) {
-        self.taps.lock().retain(|tap| tap.send(entry.clone()).is_ok());
+        self.subscribers.lock().retain(|subscriber| subscriber.send(entry.clone()).is_ok());
         let mut entries = self.entries.lock();
         entries.push(entry);
         let length = entries.len();
@@ -135,14 +141,14 @@ impl Log {
         self.length.send_replace(length);
     }
 
-    /// Hears everything that is said from now on.
-    pub(crate) fn tap(&self) -> mpsc::UnboundedReceiver<Entry> {
-        let (tap, heard) = mpsc::unbounded_channel();
-        self.taps.lock().push(tap);
-        heard
+    /// Returns a channel of all events from now on.
+    pub(crate) fn subscribe(&self) -> mpsc::UnboundedReceiver<Entry> {
+        let (subscriber, events) = mpsc::unbounded_channel();
+        self.subscribers.lock().push(subscriber);
+        events
     }
 
-    /// Wakes those who wait, because something else has changed that they may look at.
+    /// Wakes all waiting searches, because a condition outside the log has changed.
     pub(crate) fn touch(&self) {
         self.length.send_modify(|_| {});
     }
@@ -151,8 +157,10 @@ impl Log {
         self.entries.lock().clone()
     }
 
-    /// Waits until `look` finds what it looks for among all that was said; it returns what it sees instead otherwise.
-    /// It must not ask the log for anything itself.
+    /// Waits until `look` finds a value among all events.
+    ///
+    /// Otherwise `look` returns a description of the present state for the error. It must not call
+    /// the log, whose lock is held.
     pub(crate) async fn wait<T>(
         &self,
         limit: Duration,
@@ -166,9 +174,9 @@ impl Log {
                 length.mark_unchanged();
                 match look(&self.entries.lock()) {
                     Ok(value) => return value,
-                    Err(seen) => found = seen,
+                    Err(present) => found = present,
                 }
-                // The sender is ours.
+                // `self` owns the sender, so that it cannot be dropped here.
                 let _ = length.changed().await;
             }
         };

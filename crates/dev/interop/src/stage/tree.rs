@@ -1,4 +1,4 @@
-//! The registry's nodes in the namespace of a check, as they are now.
+//! Present nodes of the registry in the namespace of a check.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::{Failure, PATIENCE};
 pub(crate) struct Nodes(BTreeMap<String, Node>);
 
 impl Nodes {
-    /// Returns the text of a node; `None` if it is not there.
+    /// Returns the text of a node, or `None` if it does not exist.
     pub(crate) fn text(&self, path: &str) -> Option<String> {
         self.0.get(path).map(|node| String::from_utf8_lossy(&node.data).into_owned())
     }
@@ -34,7 +34,7 @@ impl Nodes {
         below.filter(|name| !name.contains('/')).map(str::to_owned).collect()
     }
 
-    /// Returns who owns each item of a job, by item.
+    /// Returns the owner of each item of a job, by item.
     pub(crate) fn owners(&self, job: &str) -> BTreeMap<u32, String> {
         let items = self.children(&format!("/{job}/sharding"));
         let items = items.iter().filter_map(|item| item.parse().ok());
@@ -43,7 +43,7 @@ impl Nodes {
         items.filter_map(owner).collect()
     }
 
-    /// Returns when the present life of a node began.
+    /// Returns the revision at which the present node was created.
     pub(crate) fn created(&self, path: &str) -> Option<Revision> {
         self.0.get(path).map(|node| node.stat.created)
     }
@@ -56,13 +56,15 @@ impl Nodes {
         self.children(&format!("/{job}/instances"))
     }
 
-    /// Tells whether an instance that is there is of Java: ours say in their data that they are not.
+    /// Returns whether a living instance is a Java instance. Rust instances have `RUST` in their
+    /// data.
     pub(crate) fn is_java(&self, job: &str, instance: &str) -> bool {
         let data = self.text(&format!("/{job}/instances/{instance}"));
         data.is_some_and(|data| !data.contains("RUST"))
     }
 
-    /// Draws what is below a path, one node per line: `E` for ephemeral ones, the data after the path.
+    /// Draws the nodes below a path, one per line: `E` for ephemeral nodes, the data after the
+    /// path.
     pub(crate) fn draw(&self, below: &str) -> String {
         let within = self.0.iter().filter(|(path, _)| path.starts_with(below));
         let lines = within.map(|(path, node)| {
@@ -73,23 +75,23 @@ impl Nodes {
     }
 }
 
-/// That an item was given to an instance.
+/// One assignment of an item to an instance, as written to the registry.
 #[derive(Clone, Debug)]
-pub(crate) struct Dealing {
-    /// When the suite saw it, in milliseconds since 1970 UTC.
+pub(crate) struct OwnerChange {
+    /// Time at which the suite saw it, in milliseconds since 1970 UTC.
     pub(crate) at: i64,
     pub(crate) job: String,
     pub(crate) item: u32,
-    /// Whether a Java instance led then.
+    /// A Java instance was the leader at that time.
     pub(crate) by_java: bool,
-    /// Whether the item's new owner is a Java instance.
+    /// The item's new owner is a Java instance.
     pub(crate) to_java: bool,
     /// The id of the new owner.
     pub(crate) owner: String,
 }
 
-impl Dealing {
-    /// Reads it from a node that was written, if it is an owner's.
+impl OwnerChange {
+    /// Reads the assignment from a written node. Returns `None` if the node is not an owner's.
     fn read(node: &Node, nodes: &Nodes) -> Option<Self> {
         let path: Vec<&str> = node.path.as_str().split('/').collect();
         let ["", job, "sharding", item, "instance"] = path[..] else { return None };
@@ -105,28 +107,28 @@ impl Dealing {
     }
 }
 
-/// Returns the time by this machine's clock, in milliseconds since 1970 UTC.
+/// Returns the time of this machine's clock, in milliseconds since 1970 UTC.
 pub(crate) fn now_ms() -> i64 {
     let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
 }
 
-/// The namespace of a check, watched.
+/// Watched namespace of a check.
 #[derive(Debug)]
 pub(crate) struct Tree {
     center: Arc<ZookeeperCenter>,
     nodes: watch::Receiver<Nodes>,
-    seen: Arc<Mutex<Seen>>,
+    record: Arc<Mutex<WatchRecord>>,
 }
 
-/// What was written while the suite watched, in the order in which it saw it.
+/// Assignments and announcements since the suite began to watch, in the order in which it saw them.
 #[derive(Debug, Default)]
-struct Seen {
-    dealings: Vec<Dealing>,
+struct WatchRecord {
+    owner_changes: Vec<OwnerChange>,
     announcements: Vec<Announcement>,
 }
 
-/// That instances were told that items will be assigned anew.
+/// Announcement of a resharding to all instances.
 #[derive(Clone, Debug)]
 struct Announcement {
     at: i64,
@@ -142,7 +144,7 @@ impl Announcement {
 }
 
 impl Tree {
-    /// Connects and returns when all nodes are known.
+    /// Connects to the registry and waits until all nodes are known.
     pub(crate) async fn watch(addresses: &str, namespace: &str) -> Result<Self, Failure> {
         let options = ZookeeperOptions::new(addresses)
             .namespace(format!("/{namespace}"))
@@ -154,8 +156,8 @@ impl Tree {
         let nodes = sender.subscribe();
         let mut known = Nodes::default();
         let mut snapshot = None;
-        let seen = Arc::new(Mutex::new(Seen::default()));
-        let noted = Arc::clone(&seen);
+        let record = Arc::new(Mutex::new(WatchRecord::default()));
+        let written = Arc::clone(&record);
         tokio::spawn(async move {
             while let Some(change) = feed.next().await {
                 match change {
@@ -166,10 +168,10 @@ impl Tree {
                     }
                     Change::Ready => known = snapshot.take().unwrap_or_default(),
                     Change::Put(node) => {
-                        let mut noted = noted.lock();
-                        noted.dealings.extend(Dealing::read(&node, &known));
-                        noted.announcements.extend(Announcement::read(&node));
-                        drop(noted);
+                        let mut written = written.lock();
+                        written.owner_changes.extend(OwnerChange::read(&node, &known));
+                        written.announcements.extend(Announcement::read(&node));
+                        drop(written);
                         known.0.insert(node.path.to_string(), node);
                     }
                     Change::Gone { path, .. } => {
@@ -181,19 +183,20 @@ impl Tree {
                 }
             }
         });
-        Ok(Self { center, nodes, seen })
+        Ok(Self { center, nodes, record })
     }
 
-    /// Returns when items of a job were given to instances.
-    pub(crate) fn dealings(&self, job: &str) -> Vec<Dealing> {
-        let seen = self.seen.lock();
-        seen.dealings.iter().filter(|dealing| dealing.job == job).cloned().collect()
+    /// Returns the assignments of the items of a job.
+    pub(crate) fn owner_changes(&self, job: &str) -> Vec<OwnerChange> {
+        let record = self.record.lock();
+        record.owner_changes.iter().filter(|change| change.job == job).cloned().collect()
     }
 
-    /// Returns when it was announced that items of a job will be assigned anew, in milliseconds since 1970 UTC.
+    /// Returns the times at which a resharding of a job was announced, in milliseconds since 1970
+    /// UTC.
     pub(crate) fn announcements(&self, job: &str) -> Vec<i64> {
-        let seen = self.seen.lock();
-        let of_job = seen.announcements.iter().filter(|announced| announced.job == job);
+        let record = self.record.lock();
+        let of_job = record.announcements.iter().filter(|announced| announced.job == job);
         of_job.map(|announced| announced.at).collect()
     }
 
@@ -201,7 +204,9 @@ impl Tree {
         self.nodes.borrow().clone()
     }
 
-    /// Waits until `look` finds what it looks for in the tree; it returns what it sees instead otherwise.
+    /// Waits until `look` finds a value in the tree.
+    ///
+    /// Otherwise `look` returns a description of the present state for the error.
     pub(crate) async fn wait<T>(
         &self,
         limit: Duration,
@@ -214,7 +219,7 @@ impl Tree {
             loop {
                 match look(&nodes.borrow_and_update()) {
                     Ok(value) => return Some(value),
-                    Err(seen) => found = seen,
+                    Err(present) => found = present,
                 }
                 nodes.changed().await.ok()?;
             }
@@ -226,7 +231,8 @@ impl Tree {
         }
     }
 
-    /// Writes; what conflicts is an error. The watched tree shows it a moment later.
+    /// Commits a transaction. A conflict is an error. The watched tree shows the write a moment
+    /// later.
     pub(crate) async fn commit(&self, txn: Txn) -> Result<(), Failure> {
         match soon("the registry's answer to a write", self.center.commit(txn)).await? {
             TxnOutcome::Committed(_) => Ok(()),
@@ -234,12 +240,12 @@ impl Tree {
         }
     }
 
-    /// Creates a persistent node, with its parents where they are missing.
+    /// Creates a persistent node and its missing parents.
     pub(crate) async fn create(&self, path: &str, data: &str) -> Result<(), Failure> {
         self.commit(Txn::new().create(parsed(path)?, data.to_owned(), Lifetime::Persistent)).await
     }
 
-    /// Creates nodes that live as long as the suite does, with the data given, or deletes them, all at once.
+    /// Creates ephemeral nodes of the suite's session, or deletes them, in one transaction.
     pub(crate) async fn ephemerals(
         &self,
         changes: &[(String, Option<String>)],
@@ -268,24 +274,24 @@ impl Tree {
     }
 }
 
-/// Waits for the registry.
+/// Waits for an answer of the registry for at most [`PATIENCE`].
 async fn soon<T>(
     expected: &str,
-    act: impl Future<Output = Result<T, reg_center::Error>>,
+    request: impl Future<Output = Result<T, reg_center::Error>>,
 ) -> Result<T, Failure> {
-    let ended = tokio::time::timeout(PATIENCE, act).await;
+    let ended = tokio::time::timeout(PATIENCE, request).await;
     Ok(ended.map_err(|_| overdue(expected))??)
 }
 
 fn overdue(expected: &str) -> Failure {
     Failure::Deadline {
         expected: expected.to_owned(),
-        found: "nothing".to_owned(),
+        found: "no answer of the registry".to_owned(),
         after: PATIENCE,
     }
 }
 
-/// Reads a path.
+/// Parses a path.
 pub(crate) fn parsed(path: &str) -> Result<NodePath, Failure> {
     NodePath::parse(path).map_err(|error| Failure::unreadable(format!("{path}: {error}")))
 }

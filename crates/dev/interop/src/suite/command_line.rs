@@ -1,4 +1,4 @@
-//! What can be asked of the suite.
+//! Command line of the suite.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use crate::checks::CHECKS;
 /// A release of the Java ElasticJob.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum JavaVersion {
-    /// 2.1.5, the last of Dangdang's.
+    /// 2.1.5, the last release of Dangdang.
     V2_1_5,
-    /// 3.0.4, the last of Apache's that Maven Central has.
+    /// 3.0.4, the last release of Apache on Maven Central.
     V3_0_4,
 }
 
 impl JavaVersion {
     const ALL: [Self; 2] = [Self::V2_1_5, Self::V3_0_4];
 
-    /// Returns the name of its Maven module.
+    /// Returns the name of the release's Maven module.
     pub(crate) fn folder(self) -> String {
         format!("java-{self}")
     }
@@ -32,7 +32,7 @@ impl fmt::Display for JavaVersion {
     }
 }
 
-/// A command line that cannot be used.
+/// Invalid option or value on the command line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{option}` takes {valid}, not {value}")]
 pub(crate) struct UsageError {
@@ -46,26 +46,27 @@ fn refuse(option: &str, value: Option<&str>, valid: impl Into<String>) -> UsageE
     UsageError { option: option.to_owned(), value, valid: valid.into() }
 }
 
-/// A command line.
+/// Parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandLine {
-    /// Where Maven has built the workers.
+    /// Folder in which Maven has built the workers.
     pub(crate) java_folder: PathBuf,
     pub(crate) versions: Vec<JavaVersion>,
     checks: Vec<u32>,
     pub(crate) rounds: u32,
-    /// How many parts of the checks of a release are played at the same time.
+    /// Number of parts of a release's checks that run at the same time.
     pub(crate) parts: u32,
-    /// How often a check may be played until it passes.
+    /// Maximum number of runs of a check until it passes.
     pub(crate) tries: u32,
-    /// Whether Java plays the Rust workers' parts: what fails then is no fault of Rust's.
+    /// If set, Java workers replace the Rust workers. A failure is then not caused by Rust.
     pub(crate) control: bool,
-    /// Where to keep the logs of all workers.
+    /// Folder to which the logs of all workers are copied.
     pub(crate) keep: Option<PathBuf>,
 }
 
 impl CommandLine {
-    /// Reads `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--parts N] [--tries N] [--control] [--keep FOLDER]`.
+    /// Parses `--java-folder FOLDER [--java VERSION]… [--check N]… [--rounds N] [--parts N]
+    /// [--tries N] [--control] [--keep FOLDER]`.
     pub(crate) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
         let mut folder = None;
         let mut line = Self {
@@ -99,7 +100,8 @@ impl CommandLine {
                 "--tries" => line.tries = positive(option, value)?,
                 "--keep" => line.keep = value.map(PathBuf::from),
                 other => {
-                    let valid = "--java VERSION, --check N, --rounds N, --parts N, --tries N, --control and --keep FOLDER";
+                    let valid = "--java VERSION, --check N, --rounds N, --parts N, --tries N, \
+                                 --control and --keep FOLDER";
                     return Err(refuse("interop", Some(other), valid));
                 }
             }
@@ -116,7 +118,7 @@ impl CommandLine {
         self.checks.is_empty() || self.checks.contains(&check)
     }
 
-    /// Returns what is played at the same time: checks of a release, in parts that take about the same time.
+    /// Returns the parts that run at the same time: checks of one release each, spread evenly.
     pub(crate) fn parts(&self) -> Vec<(JavaVersion, Vec<u32>)> {
         let mut parts = Vec::new();
         for java in &self.versions {
@@ -162,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_command_line_says_what_would_be_valid() {
+    fn invalid_command_line_names_the_valid_values() {
         let rows = [
             ("", "`--java-folder` takes the folder of the Maven project, not nothing"),
             ("--java-folder x --java 3.0.5", "`--java` takes 2.1.5 or 3.0.4, not `3.0.5`"),
@@ -179,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn the_checks_of_each_release_are_played_in_as_many_parts_as_are_asked_for() {
+    fn checks_of_each_release_are_split_into_the_requested_parts() {
         let (old, new) = (JavaVersion::V2_1_5, JavaVersion::V3_0_4);
         let all: Vec<u32> = CHECKS.iter().map(|check| check.number).collect();
         let rows = [
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_is_played_once_unless_some_of_it_is_named() {
+    fn all_checks_run_once_without_options() {
         let all = parse("--java-folder x").unwrap();
         assert_eq!((all.versions.len(), all.rounds, all.tries), (JavaVersion::ALL.len(), 1, 1));
         assert!(CHECKS.iter().all(|check| all.wants(check.number)));

@@ -1,7 +1,7 @@
-//! Several releases, or parts of their checks, at the same time: the suite starts itself once for each, in a network namespace of its
-//! own.
+//! Several releases, or parts of their checks, at the same time.
 //!
-//! The checks wait for fires far more than they compute, so that two take little longer than one.
+//! The suite starts itself once for each part, in a network namespace of its own. The checks mostly
+//! wait for fires, so that two parts take little longer than one.
 
 use std::env;
 use std::io::{BufRead, BufReader};
@@ -11,32 +11,34 @@ use std::thread;
 use super::JavaVersion;
 use crate::stage::Failure;
 
-/// Plays the command line of this process once for each part, of a release and with some checks. Every line that one prints is shown
-/// behind the name of its release. Fails with the releases that have not passed.
-pub(super) fn play(parts: &[(JavaVersion, Vec<u32>)]) -> Result<(), Failure> {
+/// Starts the suite once for each part, with the other options of this process.
+///
+/// Each line of output is printed after the name of its release. Fails with the names of the
+/// releases that have not passed.
+pub(super) fn run_parts(parts: &[(JavaVersion, Vec<u32>)]) -> Result<(), Failure> {
     let suites = parts.iter().map(|(java, checks)| Ok((*java, start(*java, checks)?)));
     let suites: Vec<(JavaVersion, Child)> = suites.collect::<Result<_, Failure>>()?;
     let ended = thread::scope(|scope| {
-        let watched: Vec<_> = suites
+        let readers: Vec<_> = suites
             .into_iter()
             .map(|(java, suite)| (java, scope.spawn(move || show(java, suite))))
             .collect();
         let join = |(java, ended): (_, thread::ScopedJoinHandle<'_, _>)| {
             (java, ended.join().expect("a thread that only copies lines does not panic"))
         };
-        watched.into_iter().map(join).collect::<Vec<_>>()
+        readers.into_iter().map(join).collect::<Vec<_>>()
     });
     let mut failed = Vec::new();
     for (java, status) in ended {
         let status = status.map_err(Failure::system(format!("wait for the suite of {java}")))?;
         if !status.success() {
-            failed.push(format!("{java} has failed ({status})"));
+            failed.push(format!("the checks of {java} have failed ({status})"));
         }
     }
     if failed.is_empty() { Ok(()) } else { Err(Failure::NotPassed(failed.join("; "))) }
 }
 
-/// Starts the suite of one part. It ends with this process, and all that it has started with it.
+/// Starts the suite of one part. It ends with this process, together with its own child processes.
 fn start(java: JavaVersion, checks: &[u32]) -> Result<Child, Failure> {
     let program = env::current_exe().map_err(Failure::system("find the suite's own program"))?;
     Command::new("setpriv")
@@ -50,7 +52,7 @@ fn start(java: JavaVersion, checks: &[u32]) -> Result<Child, Failure> {
         )))
 }
 
-/// Leaves out the releases, checks and parts that were asked for, and asks for those of one part.
+/// Returns `arguments` with the release and the checks of one part instead of the requested ones.
 fn arguments_for(
     java: JavaVersion,
     checks: &[u32],
@@ -68,9 +70,9 @@ fn arguments_for(
     kept
 }
 
-/// Shows what a suite prints, and returns how it ended.
+/// Prints the output of a suite, and returns its exit status.
 fn show(java: JavaVersion, mut suite: Child) -> std::io::Result<ExitStatus> {
-    let output = suite.stdout.take().expect("its output was asked for");
+    let output = suite.stdout.take().expect("the output is piped");
     for line in BufReader::new(output).lines() {
         println!("{java} | {}", line?);
     }
@@ -82,7 +84,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_part_is_told_everything_but_the_others() {
+    fn each_part_gets_all_options_except_other_releases_and_checks() {
         let rows = [
             ("--java-folder x", "--java-folder x"),
             ("--java 2.1.5 --java-folder x --java 3.0.4", "--java-folder x"),
@@ -90,8 +92,8 @@ mod tests {
         ];
         for (line, expected) in rows {
             let words = line.split(' ').map(str::to_owned);
-            let told = arguments_for(JavaVersion::V3_0_4, &[3, 5], words).join(" ");
-            assert_eq!(told, format!("--java 3.0.4 --check 3 --check 5 {expected}"));
+            let passed_on = arguments_for(JavaVersion::V3_0_4, &[3, 5], words).join(" ");
+            assert_eq!(passed_on, format!("--java 3.0.4 --check 3 --check 5 {expected}"));
         }
     }
 }

@@ -1,26 +1,26 @@
-//! What a check expected and found.
+//! Expected and found values of a check.
 
 use std::fmt::Debug;
 
 use crate::stage::Failure;
 
-/// The expectations of one check; each is printed as it is met or not.
+/// Expectations of one check. Each is printed when it is met or fails.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
     n_met: usize,
     n_failed: usize,
-    /// How often Java had to be reminded of something that it had forgotten.
+    /// Number of reminders that Java leaders needed.
     n_reminders: usize,
 }
 
 impl Report {
-    /// Two facts must be equal.
+    /// Expects that two values are equal.
     pub(crate) fn same<T: PartialEq + Debug>(&mut self, what: &str, expected: &T, found: &T) {
         let (wanted, seen) = (format!("{expected:?}"), format!("{found:?}"));
         self.holds(what, &wanted, &seen, expected == found);
     }
 
-    /// A statement about facts must hold.
+    /// Expects that `holds` is true, and prints the expected and the found value.
     pub(crate) fn holds(&mut self, what: &str, expected: &str, found: &str, holds: bool) {
         if holds {
             self.n_met += 1;
@@ -34,20 +34,20 @@ impl Report {
         }
     }
 
-    /// A part of the check could not go on; the others can.
+    /// Records the failure of one part of the check. Other parts continue.
     pub(crate) fn part(&mut self, outcome: Result<(), Failure>) {
         if let Err(failure) = outcome {
             self.failed(&failure.to_string());
         }
     }
 
-    /// The check could not go on.
+    /// Records a failure of the check.
     pub(crate) fn failed(&mut self, why: &str) {
         self.n_failed += 1;
         println!("    FAILED: {why}");
     }
 
-    /// Java had to be reminded so many times, as an operator would.
+    /// Adds reminders that a Java leader needed, as an operator would give them.
     pub(crate) fn reminded(&mut self, times: usize) {
         self.n_reminders += times;
     }
@@ -56,18 +56,18 @@ impl Report {
         self.n_reminders
     }
 
-    /// A fact that is worth knowing, whatever it is.
+    /// Prints a fact that is no expectation.
     #[expect(clippy::unused_self, reason = "it belongs to this check's report")]
     pub(crate) fn note(&self, text: &str) {
         println!("    {text}");
     }
 
-    /// A fact that is worth knowing, whatever comes of the check.
+    /// Prints a fact without a report at hand.
     pub(crate) fn remark(text: &str) {
         println!("    {text}");
     }
 
-    /// A check without a single expectation has not shown anything.
+    /// Returns whether all expectations were met. A check without any expectation does not pass.
     pub(crate) fn passed(&self) -> bool {
         self.n_failed == 0 && self.n_met > 0
     }

@@ -1,4 +1,4 @@
-//! The job's code: it says that it begins, works, says that it ends.
+//! The job's code: reports the begin of the run, waits, and reports the end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
@@ -7,15 +7,15 @@ use async_trait::async_trait;
 use lite::{Job, JobError, ShardingContext};
 use tokio::sync::watch;
 
-use super::voice::say;
-use crate::protocol::{Run, Said};
+use super::output::emit;
+use crate::protocol::{Run, WorkerEvent};
 
-/// How items behave.
+/// Behaviour of the runs of a job.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Behaviour {
-    /// How long an item works.
+    /// Duration of a run.
     pub(super) usual: Duration,
-    /// The items that do not end before they are released.
+    /// Items whose runs do not end before a later order releases them.
     pub(super) hold: Vec<u32>,
 }
 
@@ -44,31 +44,31 @@ impl Job for WorkingJob {
             merged_from: context.merged().map(|range| range.first.0),
         };
         let mut ended = Ended(Some(run.clone()));
-        say(Said::Begin(run));
+        emit(WorkerEvent::Begin(run));
         let mut behaviour = self.behaviour.clone();
         let usual = behaviour.borrow().usual;
         tokio::time::sleep(usual).await;
         let item = context.item().index();
-        // The orders' end lives as long as the process.
+        // The sender lives as long as the process.
         let _ = behaviour.wait_for(|behaviour| !behaviour.hold.contains(&item)).await;
-        ended.say(false);
+        ended.report(false);
         Ok(())
     }
 }
 
-/// Says that a run has ended, however it ends: a future that is dropped was interrupted.
+/// Reports the end of a run. If the run's future is dropped, the run was interrupted.
 struct Ended(Option<Run>);
 
 impl Ended {
-    fn say(&mut self, interrupted: bool) {
+    fn report(&mut self, interrupted: bool) {
         if let Some(run) = self.0.take() {
-            say(Said::End(Run { interrupted, ..run }));
+            emit(WorkerEvent::End(Run { interrupted, ..run }));
         }
     }
 }
 
 impl Drop for Ended {
     fn drop(&mut self) {
-        self.say(true);
+        self.report(true);
     }
 }

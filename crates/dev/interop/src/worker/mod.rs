@@ -1,53 +1,55 @@
-//! The Rust worker: takes part in jobs and says what happens.
+//! The Rust worker: takes part in jobs and reports events.
 
 mod job;
-mod life;
-mod voice;
+mod output;
+mod process;
 
 use std::process::ExitCode;
 
-/// The name of the Java workers' job class; instances of a job must agree on it.
+/// The name of the Java workers' job class. All instances of a job must agree on it.
 const JOB_CLASS: &str = "ejob.interop.InteropJob";
 
-/// Why a worker could not live, or could not carry out an order.
+/// Errors of a worker process or of one of its orders.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkerError {
-    /// The first line cannot be read, or an order is none.
-    #[error("a line on the standard input is not what the suite says: {0}")]
+    /// The first line or an order is not valid JSON of the protocol.
+    #[error("a line on the standard input is no message of the suite: {0}")]
     Input(String),
-    /// The operating system refuses.
-    #[error("cannot {act}")]
+    /// An operation of the operating system failed.
+    #[error("cannot {action}")]
     System {
-        /// What was attempted.
-        act: &'static str,
-        /// What the operating system said.
+        /// The attempted operation.
+        action: &'static str,
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// There is no registry.
-    #[error("no session")]
+    /// The worker could not connect to the registry.
+    #[error("the worker has no session with the registry")]
     Connect(#[from] reg_center_zookeeper::ConnectError),
-    /// The job's configuration cannot be used.
-    #[error("the configuration cannot be used")]
+    /// The job's configuration is invalid.
+    #[error("the job's configuration is invalid")]
     Config(#[from] lite::InvalidConfig),
-    /// The scheduler refuses.
-    #[error("the scheduler refuses")]
+    /// The scheduler rejected an order.
+    #[error("the scheduler rejected the order")]
     Job(#[from] lite::Error),
-    /// The job is there but has no identity.
+    /// The job has joined without an instance id.
     #[error("the job has joined without an instance id")]
     NoInstance,
-    /// It takes no part in a job.
+    /// The worker takes no part in the job of an order.
     #[error("the worker takes no part in the job `{0}`")]
     NoJob(String),
     /// Only Java has the lifecycle API.
-    #[error("a Rust worker has no call `{0}`")]
+    #[error("a Rust worker has no lifecycle API, so it cannot call `{0}`")]
     NoCall(String),
 }
 
-/// Lives as the suite says on the standard input. Ends with 0 only after leaving in order.
+/// Runs the worker by the orders on the standard input.
+///
+/// Exits with 0 only after an order to leave.
 #[must_use]
 pub fn main() -> ExitCode {
-    match life::live() {
+    match process::run() {
         Ok(code) => code,
         Err(error) => {
             tracing::error!(error = causes(&error), "worker failed");

@@ -1,4 +1,5 @@
-//! Plays fault scenarios: `ejob-verify [--backend memory|zk] [--scenario ID]… [--seed N] [--nightly]`.
+//! Plays fault scenarios: `ejob-verify [--backend memory|zk] [--scenario ID]… [--seed N]
+//! [--nightly]`.
 
 use std::process::ExitCode;
 

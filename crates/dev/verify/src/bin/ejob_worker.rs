@@ -1,4 +1,4 @@
-//! A worker process of the fault scenarios; only the harness starts it.
+//! Worker process of the fault scenarios, started by the harness only.
 
 use std::process::ExitCode;
 

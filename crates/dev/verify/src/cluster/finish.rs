@@ -1,4 +1,4 @@
-//! The end of a run: everybody is stopped, and all that was recorded is put together.
+//! End of a run: stops all processes and collects all records.
 
 use std::fs;
 use std::sync::Arc;
@@ -6,30 +6,32 @@ use std::sync::Arc;
 use checker::history::{Fact, FaultOutcome, NemesisEvent, Record};
 use testkit::harness::ClusterError;
 
-use super::live::Live;
+use super::history::HistoryFollower;
 use super::{NAMESPACE, ZkCluster, harness, parts};
 use crate::journal;
 use crate::txnlog::LogFolder;
 
-/// A wall clock that was set by more than this during a run has spoiled the times of the registry's log.
+/// Maximum change of the wall clock during a run. A larger one makes the times of the registry's
+/// log wrong.
 const MAX_DRIFT_NS: u64 = 50_000_000;
 
 impl ZkCluster {
     /// Ends the run and returns its history.
     ///
-    /// The record ends first, then the processes, by SIGKILL: what happens while they die belongs to no scenario.
+    /// The history ends first, then the processes are killed: records of their end belong to no
+    /// scenario.
     pub(super) async fn finish_run(&mut self) -> Result<Vec<Record>, ClusterError> {
-        self.note_what_never_came()?;
+        self.record_unreached_points()?;
         self.nemesis.note(Fact::End)?;
-        let lives: Vec<_> = self.lives().map(Arc::clone).collect();
-        for life in lives {
-            life.kill().await?;
+        let processes: Vec<_> = self.processes().map(Arc::clone).collect();
+        for process in processes {
+            process.kill().await?;
         }
-        self.means.sweep();
+        self.method.clean_up();
         if let Some(operator) = self.operator.take() {
             operator.close().await;
         }
-        // Everything that was committed is in the logs of a majority by now.
+        // By now the logs of a majority contain every committed transaction.
         self.servers.kill_all()?;
         let folder = self.options.folder.clone();
         self.servers
@@ -39,12 +41,12 @@ impl ZkCluster {
         let lines: Result<Vec<Vec<u8>>, _> = records.iter().map(journal::line).collect();
         let written =
             lines.and_then(|lines| fs::write(folder.join("history.jsonl"), lines.concat()));
-        written.map_err(|error| harness("write the whole history", error))?;
+        written.map_err(|error| harness("write the complete history", error))?;
         Ok(records)
     }
 
-    /// Faults that waited for a point that nobody reached.
-    fn note_what_never_came(&self) -> Result<(), ClusterError> {
+    /// Records the faults whose point no worker reached.
+    fn record_unreached_points(&self) -> Result<(), ClusterError> {
         for (worker, arm) in self.nemesis.unreached() {
             let (ev, outcome) = (NemesisEvent::Point, FaultOutcome::Skipped);
             let (kind, why) = ("injection".to_owned(), format!("never reached: {arm}"));
@@ -53,17 +55,17 @@ impl ZkCluster {
         Ok(())
     }
 
-    /// Reads everything once more, from the beginning and from the files that are kept.
+    /// Reads all records again, from the beginning and from the files that are kept.
     fn collect(&mut self) -> Result<Vec<Record>, ClusterError> {
         let folder = &self.options.folder;
         let logs = (1..=self.server_addresses.len()).map(|id| folder.join(format!("zk-{id}")));
         let logs = logs.map(LogFolder::new).collect();
-        let mut all = Live::new(logs, NAMESPACE, self.started);
+        let mut all = HistoryFollower::new(logs, NAMESPACE, self.started);
         all.follow(&parts(folder).join("nemesis.jsonl"));
         all.follow_resource(&folder.join("resource.log"));
         for (name, worker) in &self.workers {
-            for life in 0..worker.n_lives {
-                all.follow(&parts(folder).join(format!("{name}.{life}.jsonl")));
+            for start in 0..worker.n_starts {
+                all.follow(&parts(folder).join(format!("{name}.{start}.jsonl")));
             }
         }
         let owners = self.owners();
@@ -72,8 +74,13 @@ impl ZkCluster {
         tracing::info!(n_doubtful = all.n_doubtful(), n_records = records.len(), "history read");
         let drift_ns = self.started.drift_ns(crate::clock::WallOffset::measure());
         if drift_ns > MAX_DRIFT_NS {
-            let error = format!("the wall clock was set by {drift_ns} ns during the run");
-            return Err(harness("place the registry's log in time", std::io::Error::other(error)));
+            let error = format!(
+                "the wall clock was set by {drift_ns} ns during the run; valid is at most {MAX_DRIFT_NS} ns"
+            );
+            return Err(harness(
+                "convert the times of the registry's log",
+                std::io::Error::other(error),
+            ));
         }
         Ok(records)
     }

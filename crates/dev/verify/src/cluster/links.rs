@@ -1,4 +1,4 @@
-//! The network of one worker: a proxy in front of each server.
+//! Network of one worker: a proxy in front of each server.
 
 use std::net::SocketAddr;
 
@@ -8,7 +8,7 @@ use zookeeper_fixture::proxy::{Cut, Mode, Proxy};
 
 use super::wire::Credentials;
 
-/// The proxies of one worker, in the order of the servers. They stay the same for all its lives.
+/// Proxies of one worker, in the order of the servers. All starts of the process use the same ones.
 #[derive(Debug)]
 pub(super) struct Links {
     proxies: Vec<Proxy>,
@@ -18,7 +18,7 @@ pub(super) struct Links {
 #[derive(Clone, Copy, Debug)]
 struct State {
     mode: LinkMode,
-    /// The only server that can be reached.
+    /// The only reachable server; `None` if all are reachable.
     pinned: Option<usize>,
 }
 
@@ -31,7 +31,7 @@ impl Links {
         Ok(Self { proxies, state: Mutex::new(State { mode: LinkMode::Pass, pinned: None }) })
     }
 
-    /// Returns where the worker connects.
+    /// Returns the addresses that the worker connects to.
     pub(super) fn addresses(&self) -> String {
         self.proxies.iter().map(Proxy::connect_string).collect::<Vec<_>>().join(",")
     }
@@ -40,10 +40,11 @@ impl Links {
         self.state.lock().mode
     }
 
-    /// Changes what the connections do.
+    /// Changes the mode of the connections.
     ///
-    /// What a proxy holds back is held, not lost. A loss of requests or replies therefore ends with a reset, so that
-    /// what was held is gone. A black hole ends as a cable that is plugged in again: what was sent still arrives.
+    /// A proxy holds bytes back and does not lose them. A loss of requests or replies therefore
+    /// ends with a reset, so that
+    /// the held bytes are lost. A black hole ends without a reset: the bytes still arrive.
     pub(super) async fn set(&self, mode: LinkMode) -> Result<(), zookeeper_fixture::Error> {
         let before = self.mode();
         if matches!(before, LinkMode::DropRequests | LinkMode::DropReplies)
@@ -56,13 +57,13 @@ impl Links {
         self.apply().await
     }
 
-    /// Lets the worker reach one server only, or all again.
+    /// Lets the worker reach one server only, or all servers again.
     pub(super) async fn pin(&self, server: Option<usize>) -> Result<(), zookeeper_fixture::Error> {
         self.state.lock().pinned = server;
         self.apply().await
     }
 
-    /// Ends all connections and lets nobody connect, until [`Links::apply`].
+    /// Ends all connections and rejects new ones, until [`Links::apply`].
     pub(super) async fn refuse(&self) -> Result<(), zookeeper_fixture::Error> {
         for proxy in &self.proxies {
             proxy.set(Mode::Refuse).await?;
@@ -70,7 +71,7 @@ impl Links {
         Ok(())
     }
 
-    /// Puts the chosen mode into force.
+    /// Applies the chosen mode.
     pub(super) async fn apply(&self) -> Result<(), zookeeper_fixture::Error> {
         let State { mode, pinned } = *self.state.lock();
         for (server, proxy) in self.proxies.iter().enumerate() {
@@ -80,7 +81,7 @@ impl Links {
         Ok(())
     }
 
-    /// Ends all connections with a reset; they can be made again.
+    /// Resets all connections; new ones are possible.
     pub(super) async fn reset(&self) -> Result<(), zookeeper_fixture::Error> {
         for proxy in &self.proxies {
             proxy.kick(Cut::Reset).await?;
@@ -105,7 +106,7 @@ fn proxy_mode(mode: LinkMode) -> Mode {
     }
 }
 
-/// Returns the name of the fault that a mode is; `None` for none.
+/// Returns the kind and the details of the fault that a mode causes, if any.
 pub(super) fn fault(mode: LinkMode) -> Option<(&'static str, String)> {
     match mode {
         LinkMode::Pass => None,

@@ -1,21 +1,25 @@
-//! The real cluster: worker processes, a proxy between each of them and each server, and a three-node ensemble.
+//! The real cluster: worker processes, a three-node ensemble, and a proxy between each worker and
+//! each server.
 //!
-//! In reading order: `servers`, `slow_motion` (the ensemble) · `links` (the network) · `wire` (ending a session from outside) ·
-//! `life` (a process) · `skew` (its clock) · `operator` · `nemesis` (what was done, for the record) · `live` (the
-//! history so far) · `acts` (the contract that scenarios are written against) · `registry_acts` (its part about the
+//! In reading order: `servers`, `lagging_server` (the ensemble) · `links` (the network) · `wire`
+//! (expiry of a session from
+//! outside) · `process` (a worker process) · `skew` (its clock) · `operator` · `nemesis` (the
+//! record of faults) ·
+//! `history` (the records so far) · `actions` (implements the trait `Cluster`) · `registry_actions`
+//! (its part about the
 //! registry) · `finish` · this file.
 
-mod acts;
+mod actions;
 mod finish;
-mod life;
+mod history;
+mod lagging_server;
 mod links;
-mod live;
 mod nemesis;
 mod operator;
-mod registry_acts;
+mod process;
+mod registry_actions;
 mod servers;
 mod skew;
-mod slow_motion;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -32,126 +36,128 @@ use tokio::task::block_in_place;
 
 use crate::clock::{WallOffset, wall_ms};
 use crate::journal::Journal;
-use crate::protocol::{Arm, Order, What};
+use crate::protocol::{Arm, Order, PointAction};
 use crate::txnlog::Owners;
-use life::{Life, Listener, State};
+use history::HistoryFollower;
+use lagging_server::LaggingServer;
 use links::Links;
-use live::Live;
 use nemesis::Nemesis;
 use operator::Operator;
+use process::{Listener, Process, State};
 use servers::Servers;
-use skew::SkewMeans;
-use slow_motion::SlowMotion;
+use skew::SkewMethod;
 
-/// The period of the job's schedule.
+/// Period of the job's schedule.
 const PERIOD: Duration = Duration::from_secs(2);
-/// How long the registry keeps the session of a worker that it does not hear from.
+/// Session timeout of the workers.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(1);
-/// The node that everything happens below.
+/// Namespace of all nodes.
 const NAMESPACE: &str = "/verify";
 
-/// How a real cluster is set up.
+/// Options of a real cluster.
 #[derive(Clone, Debug)]
 pub struct ZkOptions {
-    /// A folder for everything that is worth keeping: histories, logs, the servers' transactions. It is made, and must
-    /// not have been used before.
+    /// Folder for histories, logs and the servers' transactions. It is created, and must not have
+    /// been used before.
     pub folder: PathBuf,
-    /// The program of a worker, `ejob-worker`.
+    /// Path of the program `ejob-worker`.
     pub worker: PathBuf,
-    /// A name for the run.
+    /// Name of the run.
     pub run: String,
-    /// What the run must have reached to count, by the names of the checker's coverage rows.
+    /// Minimum coverage that the run needs to count, by the names of the checker's coverage rows.
     pub require: BTreeMap<String, u64>,
-    /// Of which jobs workers follow their own items only.
+    /// Rule by which workers use a narrow watch.
     pub following: Following,
 }
 
-/// A cluster of processes on this machine. All of them end when it is dropped, also when a test panics.
+/// A cluster of processes on this machine. All of them end when it is dropped, also when a test
+/// panics.
 #[derive(Debug)]
 pub struct ZkCluster {
     options: ZkOptions,
     servers: Servers,
     server_addresses: Vec<SocketAddr>,
-    means: SkewMeans,
+    method: SkewMethod,
     config: Option<JobConfig>,
     operator: Option<Operator>,
     workers: BTreeMap<String, Worker>,
     nemesis: Arc<Nemesis>,
-    live: Live,
+    history: HistoryFollower,
     started: WallOffset,
-    /// A server that is stopped.
+    /// Index of the stopped server.
     stopped_server: Option<usize>,
-    /// A server that is behind all the time.
-    slow_server: Option<SlowMotion>,
+    /// The server that lags.
+    lagging_server: Option<LaggingServer>,
 }
 
-/// A process by its name: what stays the same through all its lives.
+/// A worker by its name, with the data that all its starts share.
 #[derive(Debug)]
 struct Worker {
     links: Arc<Links>,
-    life: Option<Arc<Life>>,
-    n_lives: u32,
+    process: Option<Arc<Process>>,
+    n_starts: u32,
     skew_ms: i64,
-    /// Faults for its next life.
+    /// Faults for its next start.
     arms: Vec<Arm>,
 }
 
 impl ZkCluster {
-    /// Starts the ensemble; no worker yet. Takes about three seconds.
+    /// Starts the ensemble, without workers. Takes about three seconds.
     ///
     /// # Errors
-    /// [`ClusterError::Harness`] if there is no ZooKeeper on this machine, or if the folder cannot be used.
+    /// [`ClusterError::Harness`] if ZooKeeper is not installed, or if the folder cannot be used.
     ///
     /// # Panics
-    /// Outside of a tokio runtime with several threads: servers and processes are waited for on them.
+    /// Panics outside of a tokio runtime with several threads, because waits for servers and
+    /// processes block a thread.
     pub async fn start(options: ZkOptions) -> Result<Self, ClusterError> {
         let folder = &options.folder;
         fs::create_dir_all(parts(folder))
-            .map_err(|error| harness("make the folder of the run", error))?;
+            .map_err(|error| harness("create the folder of the run", error))?;
         let servers = Servers::start()?;
         let nemesis_path = parts(folder).join("nemesis.jsonl");
         let journal = Journal::create(&nemesis_path, "nemesis", 0, Box::new(wall_ms))
-            .map_err(|error| harness("begin the history", error))?;
+            .map_err(|error| harness("create the history", error))?;
         let started = WallOffset::measure();
-        let mut live = Live::new(servers.logs(), NAMESPACE, started);
-        live.follow(&nemesis_path);
-        live.follow_resource(&folder.join("resource.log"));
-        let means = SkewMeans::of_this_machine();
-        means.sweep();
+        let mut history = HistoryFollower::new(servers.logs(), NAMESPACE, started);
+        history.follow(&nemesis_path);
+        history.follow_resource(&folder.join("resource.log"));
+        let method = SkewMethod::of_this_machine();
+        method.clean_up();
         let nemesis = Arc::new(Nemesis::new(journal));
-        nemesis.note(meta(&options, &means))?;
+        nemesis.note(meta(&options, &method))?;
         Ok(Self {
             server_addresses: servers.addresses(),
             servers,
-            means,
+            method,
             config: None,
             operator: None,
             workers: BTreeMap::new(),
             nemesis,
-            live,
+            history,
             started,
             stopped_server: None,
-            slow_server: None,
+            lagging_server: None,
             options,
         })
     }
 
-    /// Returns the folder of everything that is worth keeping.
+    /// Returns the folder of the run.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.options.folder
     }
 
-    /// Returns everything that is known so far, in the order in which it became known.
+    /// Returns all records so far, in the order in which they were read.
     ///
     /// # Errors
     /// [`ClusterError::Harness`] if a history cannot be read.
     pub fn records(&mut self) -> Result<&[Record], ClusterError> {
         let owners = self.owners();
-        self.live.read_on(&owners).map_err(|error| harness("read the history", error))
+        self.history.read_on(&owners).map_err(|error| harness("read the history", error))
     }
 
-    /// Returns whose session is whose, as far as the proxies have seen.
+    /// Returns the owners of sessions, as far as the proxies have seen them.
     fn owners(&self) -> Owners {
         let of_worker = |(name, worker): (&String, &Worker)| {
             let name = name.clone();
@@ -162,34 +168,36 @@ impl ZkCluster {
     }
 
     fn worker(&self, act: &'static str, name: &str) -> Result<&Worker, ClusterError> {
-        self.workers.get(name).ok_or_else(|| refused(act, name, "is not known"))
+        self.workers.get(name).ok_or_else(|| refused(act, name, "is unknown"))
     }
 
-    fn life(&self, act: &'static str, name: &str) -> Result<Arc<Life>, ClusterError> {
-        let life = self.worker(act, name)?.life.clone();
-        life.filter(|life| life.state() != State::Ended)
-            .ok_or_else(|| refused(act, name, "does not run"))
+    fn process(&self, act: &'static str, name: &str) -> Result<Arc<Process>, ClusterError> {
+        let process = self.worker(act, name)?.process.clone();
+        process
+            .filter(|process| process.state() != State::Ended)
+            .ok_or_else(|| refused(act, name, "is not running"))
     }
 
     fn operator(&self) -> Result<&Operator, ClusterError> {
-        let missing =
-            || harness("act as an operator", std::io::Error::other("there is no job yet"));
+        let missing = || {
+            harness("act as an operator", std::io::Error::other("the job has not been created yet"))
+        };
         self.operator.as_ref().ok_or_else(missing)
     }
 
-    fn lives(&self) -> impl Iterator<Item = &Arc<Life>> {
-        let lives = self.workers.values().filter_map(|worker| worker.life.as_ref());
-        lives.filter(|life| life.state() != State::Ended)
+    fn processes(&self) -> impl Iterator<Item = &Arc<Process>> {
+        let processes = self.workers.values().filter_map(|worker| worker.process.as_ref());
+        processes.filter(|process| process.state() != State::Ended)
     }
 }
 
-/// Returns where each process of a run writes its part of the history.
+/// Returns the folder of the history files of all processes.
 fn parts(folder: &Path) -> PathBuf {
     folder.join("parts")
 }
 
-fn meta(options: &ZkOptions, means: &SkewMeans) -> Fact {
-    let params = [("skew_means", means.name()), ("servers", "3")];
+fn meta(options: &ZkOptions, method: &SkewMethod) -> Fact {
+    let params = [("skew_means", method.name()), ("servers", "3")];
     Fact::RunMeta {
         v: FORMAT,
         run: options.run.clone(),
@@ -201,62 +209,71 @@ fn meta(options: &ZkOptions, means: &SkewMeans) -> Fact {
     }
 }
 
-/// What the harness makes of the words of one worker.
-struct Attendance {
+/// Handler of the messages of one worker.
+struct ProcessListener {
     nemesis: Arc<Nemesis>,
     links: Arc<Links>,
     servers: Vec<SocketAddr>,
 }
 
-impl Listener for Attendance {
+impl Listener for ProcessListener {
     fn wrote(&self) {
-        self.nemesis.tell();
+        self.nemesis.notify();
     }
 
-    async fn reached(&self, life: &Arc<Life>, arm: u32, session: Option<i64>) -> Option<Order> {
+    async fn reached(
+        &self,
+        process: &Arc<Process>,
+        arm: u32,
+        session: Option<i64>,
+    ) -> Option<Order> {
         let what = self.nemesis.reached(arm)?;
-        if let Err(error) = self.meet(life, arm, what, session).await {
-            self.nemesis.failed(&format!("point {arm} of {}", life.name), error);
+        if let Err(error) = self.take_effect(process, arm, what, session).await {
+            self.nemesis.failed(&format!("point {arm} of {}", process.name), error);
         }
-        (what == What::Expire).then_some(Order::Proceed { arm })
+        (what == PointAction::Expire).then_some(Order::Proceed { arm })
     }
 
-    fn ended_by_itself(&self, life: &Life, how: &str) {
-        self.nemesis
-            .failed(&format!("worker {}", life.name), format!("ended by itself with {how}"));
+    fn ended_by_itself(&self, process: &Process, how: &str) {
+        self.nemesis.failed(
+            &format!("worker {}", process.name),
+            format!("the process ended unexpectedly: {how}"),
+        );
     }
 }
 
-impl Attendance {
-    /// Does the harness's part of what happens at a point, and notes it: after it has happened, so that whoever waits
-    /// for the note finds it done.
-    async fn meet(
+impl ProcessListener {
+    /// Does the harness's part of a fault at a point, and then records it.
+    ///
+    /// The order matters: a scenario that waits for the record finds the fault in force.
+    async fn take_effect(
         &self,
-        life: &Arc<Life>,
+        process: &Arc<Process>,
         arm: u32,
-        what: What,
+        what: PointAction,
         session: Option<i64>,
     ) -> Result<(), ClusterError> {
         match what {
-            What::Kill => {
-                life.expect_end();
-                let (life, nemesis) = (Arc::clone(life), Arc::clone(&self.nemesis));
-                // Whoever listens here must go on listening, or nobody finds out that it has ended.
+            PointAction::Kill => {
+                process.expect_end();
+                let (process, nemesis) = (Arc::clone(process), Arc::clone(&self.nemesis));
+                // A separate task, because this handler must continue in order to see the end of
+                // the process.
                 tokio::spawn(async move {
-                    let ended = life.ended(life::END_LIMIT).await;
+                    let ended = process.ended(process::END_LIMIT).await;
                     if let Err(error) = ended.and_then(|()| nemesis.note_point(arm)) {
-                        nemesis.failed(&format!("point {arm} of {}", life.name), error);
+                        nemesis.failed(&format!("point {arm} of {}", process.name), error);
                     }
                 });
                 return Ok(());
             }
-            What::Pause => block_in_place(|| life.stopped_by_itself())?,
-            What::Expire => drop(expire(&self.links, &self.servers, session).await?),
-            // What is lost is lost with its connection.
-            What::Lose => {
+            PointAction::Pause => block_in_place(|| process.stopped_by_itself())?,
+            PointAction::Expire => drop(expire(&self.links, &self.servers, session).await?),
+            // A reset of the connection loses the held bytes.
+            PointAction::Lose => {
                 self.links.reset().await.map_err(|error| harness("reset a link", error))?
             }
-            What::Delay { .. } => {}
+            PointAction::Delay { .. } => {}
         }
         self.nemesis.note_point(arm)
     }
@@ -266,10 +283,10 @@ fn note_expiry(nemesis: &Nemesis, name: &str, session: i64) -> Result<(), Cluste
     nemesis.fault(NemesisEvent::Point, "expire", name, format!("session {session:#x}"))
 }
 
-/// Ends a session that was opened through these links and returns which it was.
+/// Ends a session that was opened through these links, and returns its id.
 ///
-/// Two clients in one session push each other out, so the links are cut before if the owner could come back through
-/// them.
+/// Two clients of one session disconnect each other. The links are therefore cut first, unless they
+/// are cut already.
 async fn expire(
     links: &Links,
     servers: &[SocketAddr],
@@ -277,7 +294,8 @@ async fn expire(
 ) -> Result<i64, ClusterError> {
     const ACT: &str = "end a session";
     let found = links.sessions().find(|found| Some(found.session) == session);
-    let found = found.ok_or_else(|| harness(ACT, std::io::Error::other("there is none")))?;
+    let found = found
+        .ok_or_else(|| harness(ACT, std::io::Error::other("the links have no such session")))?;
     let is_cut = links.mode() == LinkMode::Black;
     if !is_cut {
         links.refuse().await.map_err(|error| harness(ACT, error))?;
@@ -290,7 +308,7 @@ async fn expire(
     Ok(found.session)
 }
 
-/// The harness failed.
+/// Returns an error of the harness itself.
 fn harness(
     act: impl Into<String>,
     error: impl Into<Box<dyn std::error::Error + Send + Sync>>,
@@ -298,7 +316,7 @@ fn harness(
     ClusterError::Harness { act: act.into(), source: error.into() }
 }
 
-/// A process is not in the state that the act needs.
+/// Returns an error about a process that is not in the required state.
 fn refused(act: &'static str, name: &str, reason: &str) -> ClusterError {
     ClusterError::Process { act, name: name.to_owned(), reason: reason.to_owned() }
 }

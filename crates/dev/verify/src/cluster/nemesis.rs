@@ -1,4 +1,4 @@
-//! The record of everything that the harness does to the cluster.
+//! Record of all actions of the harness on the cluster.
 
 use std::collections::BTreeMap;
 
@@ -9,24 +9,24 @@ use tokio::sync::watch;
 
 use super::harness;
 use crate::journal::Journal;
-use crate::protocol::{Arm, What};
+use crate::protocol::{Arm, PointAction};
 
-/// A point where something is to happen.
+/// A point at which a fault is armed.
 #[derive(Debug)]
-struct Waiting {
+struct ArmedPoint {
     worker: String,
     arm: Arm,
     was_reached: bool,
 }
 
-/// The harness's journal, and what is still to come.
+/// The harness's journal, and the armed points.
 #[derive(Debug)]
 pub(super) struct Nemesis {
     journal: Journal,
-    /// Counts news of all kinds: whoever waits for something looks again.
+    /// Counts notifications of all kinds. Tasks that wait then check their condition again.
     news: watch::Sender<u64>,
-    /// All points so far, by their numbers.
-    arms: Mutex<BTreeMap<u32, Waiting>>,
+    /// All points so far, by their ids.
+    arms: Mutex<BTreeMap<u32, ArmedPoint>>,
 }
 
 impl Nemesis {
@@ -36,12 +36,12 @@ impl Nemesis {
 
     pub(super) fn note(&self, fact: Fact) -> Result<(), ClusterError> {
         self.journal.write(fact).map_err(|error| harness("write the history", error))?;
-        self.tell();
+        self.notify();
         Ok(())
     }
 
-    /// There is something new to look at.
-    pub(super) fn tell(&self) {
+    /// Notifies the tasks that wait.
+    pub(super) fn notify(&self) {
         self.news.send_modify(|news| *news += 1);
     }
 
@@ -62,50 +62,50 @@ impl Nemesis {
 
     pub(super) fn failed(&self, at: &str, error: impl ToString) {
         let (at, error) = (at.to_owned(), error.to_string());
-        tracing::error!(at, error, "harness failed");
+        tracing::error!(at, error, "the harness failed");
         let noted = self.note(Fact::HarnessFailure { at, error });
         if let Err(error) = noted {
-            tracing::error!(%error, "not even that can be written");
+            tracing::error!(%error, "the failure of the harness could not be recorded");
         }
     }
 
-    /// Takes a point into the account and returns it with a number.
+    /// Registers a fault at a point under a new id, and returns it.
     pub(super) fn arm(&self, worker: &str, make: impl FnOnce(u32) -> Arm) -> Arm {
         let mut arms = self.arms.lock();
         let id = arms.last_key_value().map_or(0, |(last, _)| last + 1);
         let arm = make(id);
-        let waiting = Waiting { worker: worker.to_owned(), arm: arm.clone(), was_reached: false };
-        arms.insert(id, waiting);
+        let point = ArmedPoint { worker: worker.to_owned(), arm: arm.clone(), was_reached: false };
+        arms.insert(id, point);
         arm
     }
 
-    /// Returns what happens at a point; it is no longer one that nobody reaches.
-    pub(super) fn reached(&self, id: u32) -> Option<What> {
+    /// Marks a point as reached and returns its fault.
+    pub(super) fn reached(&self, id: u32) -> Option<PointAction> {
         let mut arms = self.arms.lock();
-        let waiting = arms.get_mut(&id)?;
-        waiting.was_reached = true;
-        Some(waiting.arm.what)
+        let point = arms.get_mut(&id)?;
+        point.was_reached = true;
+        Some(point.arm.what)
     }
 
-    /// Notes what has happened at a point.
+    /// Records the fault that has happened at a point.
     pub(super) fn note_point(&self, id: u32) -> Result<(), ClusterError> {
         let found = self.arms.lock().get(&id).map(|it| (it.worker.clone(), it.arm.clone()));
         let Some((worker, arm)) = found else { return Ok(()) };
         let (ev, kind) = match arm.what {
-            What::Kill => (NemesisEvent::Point, "crash"),
-            What::Pause => (NemesisEvent::Begin, "pause"),
-            What::Expire => (NemesisEvent::Point, "expire"),
-            What::Lose if arm.after => (NemesisEvent::Point, "lose_reply"),
-            What::Lose => (NemesisEvent::Point, "lose_request"),
-            What::Delay { .. } => (NemesisEvent::Point, "delay"),
+            PointAction::Kill => (NemesisEvent::Point, "crash"),
+            PointAction::Pause => (NemesisEvent::Begin, "pause"),
+            PointAction::Expire => (NemesisEvent::Point, "expire"),
+            PointAction::Lose if arm.after => (NemesisEvent::Point, "lose_reply"),
+            PointAction::Lose => (NemesisEvent::Point, "lose_request"),
+            PointAction::Delay { .. } => (NemesisEvent::Point, "delay"),
         };
         self.fault(ev, kind, &worker, format!("{:?} {arm}", arm.what))
     }
 
-    /// Returns the points that nobody has reached: the worker, and what would have happened where.
+    /// Returns the points that were not reached: the worker, and the fault with its point.
     pub(super) fn unreached(&self) -> Vec<(String, String)> {
         let arms = self.arms.lock();
-        let unreached = arms.values().filter(|waiting| !waiting.was_reached);
+        let unreached = arms.values().filter(|point| !point.was_reached);
         unreached.map(|it| (it.worker.clone(), format!("{:?} {}", it.arm.what, it.arm))).collect()
     }
 }

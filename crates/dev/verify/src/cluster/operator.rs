@@ -1,4 +1,4 @@
-//! What operators do, as plain writes to the registry.
+//! Operator actions, as plain writes to the registry.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -11,14 +11,14 @@ use testkit::harness::ClusterError;
 
 use super::harness;
 
-/// Operators are patient: a registry that is down is back at some time.
+/// Time limit of an operator action, because the registry may be down for a while.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// How long before the next attempt.
+/// Delay before the next attempt.
 const PAUSE: Duration = Duration::from_millis(50);
-/// An operator's session outlives what scenarios do to the registry.
+/// Session timeout of the operator, longer than any fault of the registry.
 const SESSION_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Somebody with a console.
+/// An operator with a registry session.
 #[derive(Debug)]
 pub(super) struct Operator {
     center: Arc<ZookeeperCenter>,
@@ -41,9 +41,9 @@ impl Operator {
     }
 
     pub(super) async fn close(&self) {
-        // A session that cannot be closed expires; nothing belongs to it.
+        // The session expires if it cannot be closed, and it owns no nodes.
         if let Err(error) = self.center.close().await {
-            tracing::warn!(%error, "operator's session not closed");
+            tracing::warn!(%error, "the operator's session could not be closed");
         }
     }
 
@@ -51,7 +51,7 @@ impl Operator {
         self.write("config", &encode_config(config)).await
     }
 
-    /// Sets what a node holds, whether it exists or not.
+    /// Sets the data of a node, and creates it if it does not exist.
     pub(super) async fn write(&self, below_job: &str, data: &str) -> Result<(), ClusterError> {
         let path = self.path(below_job)?;
         let data = data.to_owned();
@@ -68,7 +68,7 @@ impl Operator {
         }
     }
 
-    /// Takes a node away if it is there.
+    /// Deletes a node if it exists.
     pub(super) async fn delete(&self, below_job: &str) -> Result<bool, ClusterError> {
         match self.commit(below_job, Txn::new().delete(self.path(below_job)?)).await? {
             None => Ok(true),
@@ -77,7 +77,8 @@ impl Operator {
         }
     }
 
-    /// Asks every instance for a run now. One that leaves meanwhile need not run.
+    /// Requests a run from every instance, and returns the number of instances. An instance that
+    /// leaves need not run.
     pub(super) async fn trigger(&self) -> Result<usize, ClusterError> {
         let instances = self.path("instances")?;
         let deadline = Instant::now() + PATIENCE;
@@ -101,7 +102,7 @@ impl Operator {
             .map_err(|error| harness("name a node", error))
     }
 
-    /// Commits, again and again while the registry is away. All acts of operators may happen twice.
+    /// Commits, with retries while the registry is down. All operator actions may happen twice.
     async fn commit(&self, what: &str, txn: Txn) -> Result<Option<ConflictReason>, ClusterError> {
         let deadline = Instant::now() + PATIENCE;
         loop {

@@ -1,4 +1,4 @@
-//! The ensemble: its servers killed, stopped and started again.
+//! The ensemble: kills, stops and starts its servers.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,18 +11,19 @@ use tokio::task::block_in_place;
 use zookeeper_fixture::{Ensemble, Server, ServerOptions};
 
 use super::harness;
-use super::slow_motion::SlowMotion;
+use super::lagging_server::LaggingServer;
 use crate::txnlog::LogFolder;
 
-/// How many servers there are: the least that can lose one.
+/// Number of servers: the smallest ensemble that can lose one.
 const N_SERVERS: usize = 3;
-/// The servers' tick. Sessions end on a tick, and last at least two of them; elections are faster with short ones, and
-/// have to be over before sessions are.
+/// Tick of the servers. Sessions end on a tick and last at least two ticks.
+///
+/// With short ticks, elections end before sessions expire.
 const TICK: Duration = Duration::from_millis(100);
-/// How long an election may take on a busy machine.
+/// Limit of an election on a loaded machine.
 const ELECTION_LIMIT: Duration = Duration::from_secs(60);
 
-/// The servers. Their methods block a thread of the runtime, which must have others.
+/// The servers. The methods block a thread of the runtime, which must have other threads.
 #[derive(Debug)]
 pub(super) struct Servers {
     ensemble: Arc<Mutex<Ensemble>>,
@@ -53,14 +54,15 @@ impl Servers {
             .collect()
     }
 
-    /// Copies all transaction logs to `folder`, a folder for each server.
+    /// Copies all transaction logs to `folder`, with one folder for each server.
     pub(super) fn keep_logs(&self, folder: &Path) -> std::io::Result<()> {
         for (id, server) in (1..).zip(self.ensemble.lock().servers()) {
             let to = folder.join(format!("zk-{id}"));
             std::fs::create_dir_all(&to)?;
             std::fs::copy(server.log_path(), to.join("server.log"))?;
             let entries = match std::fs::read_dir(server.transaction_folder()) {
-                // It was killed before it had got so far as to make the folder: it has committed nothing.
+                // The server was killed before it created the folder, so that it has committed
+                // nothing.
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 entries => entries?,
             };
@@ -74,7 +76,7 @@ impl Servers {
         Ok(())
     }
 
-    /// Kills the leader and starts it again; another one leads meanwhile.
+    /// Kills the leader, waits for another leader, and starts the server again.
     pub(super) fn kill_leader(&mut self) -> Result<(), ClusterError> {
         block_in_place(|| {
             let mut ensemble = self.ensemble.lock();
@@ -83,10 +85,10 @@ impl Servers {
             ensemble.wait_for_leader(ELECTION_LIMIT)?;
             ensemble.launch_missing()
         })
-        .map_err(failed("kill the leading server"))
+        .map_err(failed("kill the leader"))
     }
 
-    /// Stops the leader and returns which it is.
+    /// Stops the leader and returns its index.
     pub(super) fn pause_leader(&self) -> Result<usize, ClusterError> {
         block_in_place(|| {
             let ensemble = self.ensemble.lock();
@@ -94,26 +96,29 @@ impl Servers {
             ensemble.servers()[leader].pause()?;
             Ok(leader)
         })
-        .map_err(failed("stop the leading server"))
+        .map_err(failed("stop the leader"))
     }
 
-    /// Begins to slow a server down that does not lead, and returns which it is.
-    pub(super) fn slow_down(&self, stopped: Duration) -> Result<(usize, SlowMotion), ClusterError> {
+    /// Lets a follower lag, and returns its index.
+    pub(super) fn start_lag(
+        &self,
+        stopped: Duration,
+    ) -> Result<(usize, LaggingServer), ClusterError> {
         let leader = block_in_place(|| self.ensemble.lock().wait_for_leader(ELECTION_LIMIT));
-        let leader = leader.map_err(failed("slow a server down"))?;
+        let leader = leader.map_err(failed("let a server lag"))?;
         let follower = (leader + 1) % N_SERVERS;
-        Ok((follower, SlowMotion::begin(Arc::clone(&self.ensemble), follower, stopped)))
+        Ok((follower, LaggingServer::begin(Arc::clone(&self.ensemble), follower, stopped)))
     }
 
     pub(super) fn resume(&self, server: usize) -> Result<(), ClusterError> {
-        self.ensemble.lock().servers()[server].resume().map_err(failed("let a server go on"))
+        self.ensemble.lock().servers()[server].resume().map_err(failed("continue a server"))
     }
 
     pub(super) fn kill_all(&mut self) -> Result<(), ClusterError> {
         block_in_place(|| self.ensemble.lock().kill_all()).map_err(failed("kill all servers"))
     }
 
-    /// Starts what does not run and waits until all serve and one leads.
+    /// Starts the servers that do not run, and waits until all serve and one leads.
     pub(super) fn start_missing(&mut self) -> Result<(), ClusterError> {
         block_in_place(|| {
             let mut ensemble = self.ensemble.lock();

@@ -1,4 +1,4 @@
-//! How the wall clock of a worker is made wrong.
+//! Methods of skewing the wall clock of a worker.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, test_kill_process};
 use tokio::process::Command;
 
-/// Where Linux distributions put the library; the one for programs with threads.
+/// Path of the library in Linux distributions; the variant for programs with threads.
 const LIBRARY: &str = "faketime/libfaketimeMT.so.1";
 const LIBRARY_FOLDERS: [&str; 6] = [
     "/usr/lib/x86_64-linux-gnu",
@@ -18,20 +18,21 @@ const LIBRARY_FOLDERS: [&str; 6] = [
     "/opt/homebrew/lib",
 ];
 
-/// Where shared memory has names.
+/// Folder of named shared memory.
 const SHARED_MEMORY: &str = "/dev/shm";
 
-/// The means that this machine has.
+/// Method of skewing, depending on the machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum SkewMeans {
-    /// The system's clock as the process sees it, by a library that is loaded before all others. The time is shifted
-    /// by what a file says, which is read at each look at the clock.
+pub(super) enum SkewMethod {
+    /// The system clock as the process sees it, by a preloaded library. It reads the offset from a
+    /// file at each clock
+    /// reading.
     Library(PathBuf),
-    /// The clock that the scheduler is given. Whatever else the process does sees the true time.
+    /// The clock of the scheduler. All other code of the process sees the true time.
     Clock,
 }
 
-impl SkewMeans {
+impl SkewMethod {
     pub(super) fn of_this_machine() -> Self {
         let candidates = LIBRARY_FOLDERS.iter().map(|folder| Path::new(folder).join(LIBRARY));
         match candidates.into_iter().find(|path| path.is_file()) {
@@ -40,7 +41,7 @@ impl SkewMeans {
         }
     }
 
-    /// Returns a word for records.
+    /// Returns the name of the method for records.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Library(_) => "libfaketime",
@@ -48,36 +49,36 @@ impl SkewMeans {
         }
     }
 
-    /// Prepares a process that may be skewed later, by the file if that is the means.
+    /// Prepares a process that may be skewed later.
     pub(super) fn prepare(&self, command: &mut Command, file: &Path) {
         if let Self::Library(library) = self {
             command
                 .env("LD_PRELOAD", library)
                 .env("FAKETIME_TIMESTAMP_FILE", file)
                 .env("FAKETIME_NO_CACHE", "1")
-                // The monotonic clock is shared by the whole run.
+                // All processes of the run share the monotonic clock.
                 .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
                 .env("DONT_FAKE_MONOTONIC", "1");
         }
     }
 
-    /// Removes what the library has left in shared memory of processes that were killed, whoever started them.
-    pub(super) fn sweep(&self) {
+    /// Removes the library's shared memory of killed processes, including those of other runs.
+    pub(super) fn clean_up(&self) {
         let Self::Library(_) = self else { return };
         let Ok(entries) = std::fs::read_dir(SHARED_MEMORY) else { return };
         for entry in entries.flatten() {
             if owner_of(&entry.file_name().to_string_lossy()).is_some_and(|pid| !is_alive(pid)) {
-                // Somebody else may have been faster.
+                // Another run may have removed the file first.
                 let _ = std::fs::remove_file(entry.path());
             }
         }
     }
 
-    /// Sets the file; without a library there is none.
+    /// Writes the file with the offset, if the method has one.
     pub(super) fn write(&self, file: &Path, ms: i64) -> io::Result<()> {
         match self {
             Self::Library(_) => {
-                // Replaced in one step, so that nobody reads half of it.
+                // Replaced by a rename, so that no process reads half of it.
                 let new = file.with_extension("new");
                 std::fs::write(&new, offset(ms))?;
                 std::fs::rename(&new, file)
@@ -87,7 +88,7 @@ impl SkewMeans {
     }
 }
 
-/// Returns the process that a name in shared memory is for; `None` if it is not the library's.
+/// Returns the process of a name in shared memory; `None` if the name is not the library's.
 fn owner_of(name: &str) -> Option<i32> {
     let prefixes = ["faketime_shm_", "sem.faketime_sem_"];
     prefixes.iter().find_map(|prefix| name.strip_prefix(prefix)?.parse().ok())
@@ -97,7 +98,7 @@ fn is_alive(pid: i32) -> bool {
     Pid::from_raw(pid).is_some_and(|pid| test_kill_process(pid) != Err(Errno::SRCH))
 }
 
-/// Writes an offset as the library reads it: seconds with a sign.
+/// Formats an offset for the library: seconds with a sign.
 fn offset(ms: i64) -> String {
     let sign = if ms < 0 { '-' } else { '+' };
     format!("{sign}{}.{:03}\n", ms.unsigned_abs() / 1000, ms.unsigned_abs() % 1000)
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_left_behind_has_the_number_of_its_process() {
+    fn shared_memory_is_named_after_its_process() {
         let rows = [
             ("faketime_shm_77", Some(77)),
             ("sem.faketime_sem_77", Some(77)),

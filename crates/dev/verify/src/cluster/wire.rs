@@ -1,7 +1,9 @@
-//! Ending somebody else's session, in ZooKeeper's own words.
+//! Ends the session of another process, by ZooKeeper's protocol.
 //!
-//! The client library keeps the password of a session to itself, and a stopped process cannot be asked. A proxy sees
-//! the server's first reply, which has both; with them the session is taken over and closed.
+//! The client library does not give out the password of a session, and a stopped process cannot
+//! answer. A proxy sees
+//! the server's first reply, which has session and password. With them the harness resumes the
+//! session and closes it.
 
 use std::io;
 use std::net::SocketAddr;
@@ -11,18 +13,19 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-/// How long a server may take to answer.
+/// Limit of a server's answer.
 const ANSWER_LIMIT: Duration = Duration::from_secs(2);
-/// How long a password is.
+/// Length of a password.
 const PASSWORD_BYTES: usize = 16;
-/// The first reply: its length, protocol version, timeout, session, password behind its length, read-only.
+/// Length of the first reply: length, protocol version, timeout, session, password with its length.
+/// A read-only flag follows.
 const FIRST_REPLY_BYTES: usize = 4 + 4 + 4 + 8 + 4 + PASSWORD_BYTES;
-/// The number of the operation that closes a session.
+/// Code of the operation that closes a session.
 const CLOSE: i32 = -11;
-/// More than a server answers to what is sent here.
+/// Maximum length of a reply here.
 const MAX_REPLY_BYTES: usize = 4096;
 
-/// A session, and what it takes to take it over.
+/// A session with its password.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Credentials {
     pub(super) session: i64,
@@ -30,7 +33,7 @@ pub(super) struct Credentials {
 }
 
 impl Credentials {
-    /// Reads the server's first reply, its length included; `None` if there is no session in it.
+    /// Parses the server's first reply with its length; `None` if it has no session.
     pub(super) fn of_reply(reply: &[u8]) -> Option<Self> {
         let reply = reply.get(..FIRST_REPLY_BYTES)?;
         let session = i64::from_be_bytes(reply[12..20].try_into().ok()?);
@@ -63,13 +66,13 @@ fn framed(parts: &[&[u8]]) -> Vec<u8> {
 /// Ends a session through one of the servers. Its ephemeral nodes are gone when this returns.
 ///
 /// # Errors
-/// What the last of the servers said, if none of them did it.
+/// Returns the error of the last server if all servers fail.
 pub(super) async fn end_session(
     servers: &[SocketAddr],
     credentials: &Credentials,
     session_timeout: Duration,
 ) -> io::Result<()> {
-    let mut last = io::Error::other("there is no server");
+    let mut last = io::Error::other("no server is known");
     for server in servers {
         match timeout(ANSWER_LIMIT, end_through(*server, credentials, session_timeout)).await {
             Ok(Ok(())) => return Ok(()),
@@ -87,7 +90,7 @@ async fn end_through(
 ) -> io::Result<()> {
     let mut stream = TcpStream::connect(server).await?;
     stream.write_all(&credentials.request(session_timeout)).await?;
-    // A server that does not know the session any more answers with session 0: it is over.
+    // The server answers with session 0 if the session has ended already.
     if Credentials::of_reply(&reply(&mut stream).await?).is_none() {
         return Ok(());
     }
@@ -95,13 +98,15 @@ async fn end_through(
     reply(&mut stream).await.map(drop)
 }
 
-/// Reads one reply, its length included.
+/// Reads one reply with its length.
 async fn reply(stream: &mut TcpStream) -> io::Result<Vec<u8>> {
     let mut length = [0; 4];
     stream.read_exact(&mut length).await?;
     let n_bytes = usize::try_from(i32::from_be_bytes(length)).unwrap_or(usize::MAX);
     if n_bytes > MAX_REPLY_BYTES {
-        return Err(io::Error::other(format!("a reply of {n_bytes} bytes")));
+        return Err(io::Error::other(format!(
+            "the reply has {n_bytes} bytes; valid are at most {MAX_REPLY_BYTES}"
+        )));
     }
     let mut body = vec![0; n_bytes];
     stream.read_exact(&mut body).await?;
@@ -113,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_reply_has_the_session_and_its_password() {
+    fn first_reply_has_the_session_and_its_password() {
         let reply = |session: i64| {
             framed(&[
                 &0_i32.to_be_bytes(),
@@ -126,7 +131,7 @@ mod tests {
         };
         let expected = Credentials { session: 77, password: *b"0123456789abcdef" };
         assert_eq!(Credentials::of_reply(&reply(77)), Some(expected));
-        assert_eq!(Credentials::of_reply(&reply(0)), None, "the session is over");
+        assert_eq!(Credentials::of_reply(&reply(0)), None, "the session has ended");
         assert_eq!(Credentials::of_reply(&reply(77)[..30]), None, "cut short");
     }
 }

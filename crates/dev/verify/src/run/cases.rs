@@ -1,4 +1,4 @@
-//! What can be played: the scenarios of `simulation`, and one to try the harness with.
+//! Cases that can be played: the scenarios of `simulation`, and one that tests the harness.
 
 use checker::history::Record;
 use checker::{History, Options, Verdict, check};
@@ -7,30 +7,30 @@ use testkit::harness::{Cluster, ClusterError};
 
 use crate::smoke;
 
-/// The scenarios that are played each time; the others at night.
+/// Scenarios that are played each time; the others are played at night.
 const QUICK: [&str; 11] =
     ["S00", "F01", "F02", "F05", "F08", "F12", "F14", "F16", "F17", "F20", "F24"];
 
-/// Something that can be played on a cluster.
+/// A case that can be played on a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Case {
-    /// The harness itself.
+    /// Test of the harness itself.
     Smoke,
     /// A fault scenario.
     Scenario(&'static Scenario),
 }
 
-/// A history that was judged.
+/// A judged history.
 #[derive(Debug)]
 pub(super) struct Judged {
     pub(super) verdict: Verdict,
-    /// The judgement in words.
+    /// Text of the judgement.
     pub(super) details: String,
     pub(super) records: Vec<Record>,
 }
 
 impl Case {
-    /// Returns all, in order.
+    /// Returns all cases, in order.
     pub(super) fn all() -> impl Iterator<Item = Self> {
         const SCENARIOS: &[Scenario] = &scenario::ALL;
         std::iter::once(Self::Smoke).chain(SCENARIOS.iter().map(Self::Scenario))
@@ -54,7 +54,7 @@ impl Case {
         QUICK.contains(&self.id())
     }
 
-    /// Plays it with a seed on a cluster that nothing has been done with.
+    /// Plays the case with a seed on a fresh cluster.
     pub(super) async fn play(
         self,
         cluster: Box<dyn Cluster>,
@@ -81,7 +81,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn everything_quick_exists() {
+    fn every_quick_case_exists() {
         assert_eq!(Case::all().filter(|case| case.is_quick()).count(), QUICK.len());
     }
 }

@@ -1,11 +1,11 @@
-//! What can be asked of the runner.
+//! Command line of the runner.
 
 use super::cases::Case;
 
-/// The seeds of a night.
+/// Seeds of a nightly run.
 const NIGHTLY_SEEDS: std::ops::RangeInclusive<u64> = 1..=10;
 
-/// Where scenarios are played.
+/// Backend of the scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Backend {
     /// A simulated cluster in virtual time.
@@ -14,7 +14,7 @@ pub(super) enum Backend {
     Zk,
 }
 
-/// A command line that cannot be used.
+/// An invalid command line.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{option} is {value}; valid is {valid}")]
 pub struct UsageError {
@@ -28,7 +28,7 @@ fn refuse(option: &'static str, value: Option<&str>, valid: impl Into<String>) -
     UsageError { option, value, valid: valid.into() }
 }
 
-/// A command line.
+/// A parsed command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct CommandLine {
     pub(super) backend: Backend,
@@ -66,7 +66,8 @@ impl CommandLine {
         Ok(())
     }
 
-    /// Returns what is to be played, with which seeds: what was named, else everything at night, else what is quick.
+    /// Returns the selected cases with their seeds: the named ones, else all at night, else the
+    /// quick ones.
     pub(super) fn selection(&self) -> Result<Vec<(Case, u64)>, UsageError> {
         let cases = self.cases()?;
         let seeds: Vec<u64> = if self.nightly { NIGHTLY_SEEDS.collect() } else { vec![self.seed] };
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_wrong_command_line_says_what_would_be_valid() {
+    fn invalid_command_line_names_the_valid_values() {
         let rows = [
             ("--backend etcd", "--backend is `etcd`; valid is memory or zk"),
             ("--backend", "--backend is missing; valid is memory or zk"),
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn the_night_has_more_seeds_than_the_day() {
+    fn night_has_more_seeds_than_day() {
         let count = |line: &str| parse(line).unwrap().selection().unwrap().len();
         let quick = Case::all().filter(|case| case.is_quick()).count();
         assert_eq!(count(""), quick);

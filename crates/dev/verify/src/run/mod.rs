@@ -1,6 +1,6 @@
-//! The runner: plays scenarios on a backend, has them judged, and keeps everything.
+//! The runner: plays scenarios on a backend, judges them, and keeps all files.
 //!
-//! In reading order: `command_line` · `cases` (what can be played) · this file.
+//! In reading order: `command_line` · `cases` (the scenarios) · this file.
 
 mod cases;
 mod command_line;
@@ -23,37 +23,42 @@ use command_line::{Backend, CommandLine};
 
 pub use command_line::UsageError;
 
-/// The registry's log has the time at which the leader took a transaction, in whole milliseconds; processes write down
-/// what follows from it when they hear of it.
+/// Maximum difference between the times of the registry's log and of processes.
+///
+/// The log has the time of the proposal in whole milliseconds. Processes record the consequences
+/// when they see them.
 const REAL_CLOCK_ERROR: Duration = Duration::from_millis(20);
-/// Real processes share a machine with others.
+/// Factor on time bounds, because real processes run on loaded machines.
 const REAL_SCALE: f64 = 3.0;
-/// How often a scenario is played until a run counts: real time does not always let a fault meet what it is meant for.
+/// Maximum number of attempts until a run counts. In real time a fault does not always hit its
+/// target.
 const ATTEMPTS: u64 = 3;
-/// By how much seeds differ from one attempt to the next.
+/// Difference of the seeds of two attempts.
 const NEXT_ATTEMPT: u64 = 1_000;
-/// Threads of the harness: proxies must go on while others wait for servers.
+/// Threads of the harness: proxies must go on while other tasks wait for servers.
 const N_THREADS: usize = 4;
 
-/// Why nothing could be played, or not to its end.
+/// Failure of the runner.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// The command line is not what it should be.
+    /// The command line is invalid.
     #[error(transparent)]
     Usage(#[from] UsageError),
-    /// The operating system refused.
+    /// A call to the operating system failed.
     #[error("cannot {act}")]
     System {
-        /// What was attempted.
+        /// The attempted action.
         act: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: io::Error,
     },
 }
 
-/// Returns how histories of real processes are judged: three times as patient as simulated ones, and with the times of
-/// the registry's log taken for what they are.
+/// Returns the options for judging histories of real processes.
+///
+/// The time bounds are three times those of a simulation, and the clock error covers the times of
+/// the registry's log.
 #[must_use]
 pub fn real_options() -> Options {
     Options { scale: REAL_SCALE, clock_error: REAL_CLOCK_ERROR, ..Options::default() }
@@ -63,22 +68,24 @@ fn system(act: &'static str) -> impl FnOnce(io::Error) -> RunError {
     move |source| RunError::System { act, source }
 }
 
-/// Plays what the command line says. Exit code 0 if every run is valid, 1 if a promise is broken, 2 if a run does not
-/// count, 3 if nothing could be played.
+/// Plays the scenarios that the command line selects.
+///
+/// Exit codes: 0 if every run is valid, 1 if a promise is broken, 2 if a run does not count, 3 if
+/// nothing could be played.
 #[must_use]
 pub fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match play_all(&arguments, &mut io::stdout()) {
         Ok(verdict) => ExitCode::from(verdict.exit_code()),
         Err(error) => {
-            // Nobody is there to be told if this fails.
+            // If stderr is gone, the error cannot be reported at all.
             let _ = writeln!(io::stderr(), "error: {}", with_causes(&error));
             ExitCode::from(3)
         }
     }
 }
 
-/// Plays one scenario after the other, one line for each.
+/// Plays one scenario after the other, and prints one line for each.
 fn play_all(arguments: &[String], out: &mut dyn Write) -> Result<Verdict, RunError> {
     let command_line = CommandLine::parse(arguments)?;
     let program = std::env::current_exe().map_err(system("find this program"))?;
@@ -88,19 +95,19 @@ fn play_all(arguments: &[String], out: &mut dyn Write) -> Result<Verdict, RunErr
         let attempts = (0..ATTEMPTS).map(|attempt| seed + attempt * NEXT_ATTEMPT);
         let mut verdict = Verdict::Unknown;
         for seed in attempts {
-            verdict = run.play_and_tell(case, seed, out)?;
+            verdict = run.play_and_report(case, seed, out)?;
             if verdict != Verdict::Unknown {
                 break;
             }
         }
         worst = worse(worst, verdict);
     }
-    writeln!(out, "{worst}; everything is kept in {}", run.folder.display())
-        .map_err(system("say something"))?;
+    writeln!(out, "{worst}; the files are in {}", run.folder.display())
+        .map_err(system("print the verdict"))?;
     Ok(worst)
 }
 
-/// What all plays of one call have in common.
+/// Settings that all plays of one call share.
 struct Run {
     backend: Backend,
     folder: PathBuf,
@@ -108,8 +115,8 @@ struct Run {
 }
 
 impl Run {
-    /// Plays a scenario once and writes a line about it.
-    fn play_and_tell(
+    /// Plays a scenario once and prints its verdict.
+    fn play_and_report(
         &self,
         case: Case,
         seed: u64,
@@ -120,17 +127,17 @@ impl Run {
         let took = begins.elapsed().as_secs_f64();
         let (verdict, details) = match played {
             Ok(judged) => (judged.verdict, judged.details),
-            // The harness failed: whatever the product has done, nobody can tell.
+            // The harness failed, so that the product cannot be judged.
             Err(error) => (Verdict::Unknown, with_causes(&*error)),
         };
         let (id, title) = (case.id(), case.title());
         let line = format!("{id} seed {seed:<4} {verdict:8} {took:6.1} s  {title}");
-        writeln!(out, "{line}").map_err(system("say something"))?;
+        writeln!(out, "{line}").map_err(system("print a verdict"))?;
         if verdict != Verdict::Valid {
             let folder = self.folder_of(case, seed);
             let again = again(self.backend, case, seed);
             writeln!(out, "{details}\nkept in {}\nagain: {again}", folder.display())
-                .map_err(system("say something"))?;
+                .map_err(system("print a judgement"))?;
         }
         Ok(verdict)
     }
@@ -177,7 +184,7 @@ impl Run {
     }
 }
 
-/// Words the command that plays a scenario again with the seed that it had.
+/// Returns the command that plays a scenario again with the same seed.
 fn again(backend: Backend, case: Case, seed: u64) -> String {
     let backend = match backend {
         Backend::Memory => " --backend memory",
@@ -186,7 +193,7 @@ fn again(backend: Backend, case: Case, seed: u64) -> String {
     format!("cargo xtask verify{backend} --scenario {} --seed {seed}", case.id())
 }
 
-/// Writes down what was recorded and what came of it.
+/// Writes the history and the report.
 fn keep(folder: &Path, judged: &Judged) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
     let lines: Vec<Vec<u8>> = judged
@@ -198,13 +205,13 @@ fn keep(folder: &Path, judged: &Judged) -> io::Result<()> {
     std::fs::write(folder.join("report.txt"), &judged.details)
 }
 
-/// Makes the folder `target/verify/<time>-<process>`, for a program in `target/<profile>`.
+/// Creates the folder `target/verify/<time>-<process>`, for a program in `target/<profile>`.
 fn new_folder(program: &Path) -> Result<PathBuf, RunError> {
     let target = program.ancestors().nth(2).unwrap_or(program);
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let name = format!("{}-{}", since.as_secs(), std::process::id());
     let folder = target.join("verify").join(name);
-    std::fs::create_dir_all(&folder).map_err(system("make a folder for the run"))?;
+    std::fs::create_dir_all(&folder).map_err(system("create a folder for the run"))?;
     Ok(folder)
 }
 
@@ -230,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_verdict_is_that_of_the_run() {
+    fn worst_verdict_is_that_of_the_run() {
         let rows = [
             (Verdict::Valid, Verdict::Valid, Verdict::Valid),
             (Verdict::Valid, Verdict::Unknown, Verdict::Unknown),
@@ -243,21 +250,21 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_is_played_in_memory_and_kept() {
+    fn scenario_is_played_in_memory_and_kept() {
         let mut out = Vec::new();
         let verdict =
             play_all(&words("--backend memory --scenario S00 --seed 3"), &mut out).unwrap();
-        let said = String::from_utf8(out).unwrap();
-        assert_eq!(verdict, Verdict::Valid, "{said}");
-        assert!(said.starts_with("S00 seed 3    valid"), "{said}");
-        let folder = said.trim_end().rsplit(' ').next().unwrap();
+        let printed = String::from_utf8(out).unwrap();
+        assert_eq!(verdict, Verdict::Valid, "{printed}");
+        assert!(printed.starts_with("S00 seed 3    valid"), "{printed}");
+        let folder = printed.trim_end().rsplit(' ').next().unwrap();
         let kept = Path::new(folder).join("S00-3").join("history.jsonl");
         let history = checker::History::read([&kept]).unwrap();
         assert!(history.records().len() > 100, "{}", kept.display());
     }
 
     #[test]
-    fn a_run_is_repeated_by_the_command_that_is_told() {
+    fn printed_command_repeats_the_run() {
         let rows = [
             (Backend::Memory, "cargo xtask verify --backend memory --scenario F05 --seed 1001"),
             (Backend::Zk, "cargo xtask verify --scenario F05 --seed 1001"),
@@ -276,15 +283,15 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_does_not_count_is_told_with_the_command_that_repeats_it() {
+    fn unknown_verdict_is_printed_with_the_command_that_repeats_the_run() {
         let program = std::env::current_exe().unwrap();
-        // Nothing can be kept below a file: the harness fails.
+        // No folder can be created below a file, so that the harness fails.
         let run = Run { backend: Backend::Memory, folder: program.clone(), program };
         let mut out = Vec::new();
-        let verdict = run.play_and_tell(Case::Smoke, 3, &mut out).unwrap();
-        let said = String::from_utf8(out).unwrap();
-        assert_eq!(verdict, Verdict::Unknown, "{said}");
+        let verdict = run.play_and_report(Case::Smoke, 3, &mut out).unwrap();
+        let printed = String::from_utf8(out).unwrap();
+        assert_eq!(verdict, Verdict::Unknown, "{printed}");
         let again = "\nagain: cargo xtask verify --backend memory --scenario S00 --seed 3\n";
-        assert!(said.ends_with(again), "{said}");
+        assert!(printed.ends_with(again), "{printed}");
     }
 }

@@ -1,8 +1,8 @@
-//! One transaction of the log.
+//! Decodes one transaction of the log.
 
 use super::jute::{Malformed, Reader};
 
-/// The numbers of operations that the log has.
+/// Operation codes of the log.
 mod code {
     pub(super) const CREATE: i32 = 1;
     pub(super) const DELETE: i32 = 2;
@@ -19,36 +19,37 @@ mod code {
     pub(super) const ERROR: i32 = -1;
 }
 
-/// A transaction as a server has logged it.
+/// A transaction as logged by a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Its place in the order of all transactions.
+    /// Position in the order of all transactions.
     pub zxid: i64,
-    /// In which session.
+    /// Session that wrote.
     pub session: i64,
-    /// When, by the wall clock of the leader of that moment, in milliseconds since 1970 UTC.
+    /// Time by the wall clock of the leader, in milliseconds since 1970 UTC.
     pub time_ms: i64,
-    /// What it changed.
+    /// Effect of the transaction.
     pub change: Change,
 }
 
-/// What a transaction changes.
+/// Effect of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Change {
     /// A session was opened.
     OpenSession,
-    /// A session was closed or has expired; with its ephemeral nodes, if the server logs them.
+    /// A session was closed or expired, with its ephemeral nodes if the server logs them.
     CloseSession {
-        /// Their paths.
+        /// Paths of the ephemeral nodes.
         ephemerals: Vec<String>,
     },
     /// Nodes were written or checked, in this order.
     Write(Vec<Write>),
-    /// Nothing: the transaction was refused.
+    /// No effect: the transaction was rejected.
     Refused,
-    /// Something that says nothing about nodes and sessions, such as an access list.
+    /// Another operation without an effect on nodes and sessions, such as a change of an access
+    /// list.
     Other {
-        /// The number of the operation.
+        /// Code of the operation.
         code: i32,
     },
 }
@@ -58,38 +59,40 @@ pub enum Change {
 pub enum Write {
     /// A node was created.
     Create {
-        /// Where.
+        /// Path of the node.
         path: String,
-        /// What it holds.
+        /// Data of the node.
         data: Vec<u8>,
-        /// Whether it goes with its session.
+        /// True if the node is removed with its session.
         ephemeral: bool,
     },
     /// A node's data was replaced.
     Set {
-        /// Where.
+        /// Path of the node.
         path: String,
-        /// What it holds now.
+        /// New data of the node.
         data: Vec<u8>,
-        /// The version that it has now.
+        /// New version of the node.
         version: i32,
     },
     /// A node was deleted.
     Delete {
-        /// Where.
+        /// Path of the node.
         path: String,
     },
-    /// A node was checked and had this version. Whether the version was asked for is not logged.
+    /// A node was checked. The log does not say whether its version was checked or only its
+    /// existence.
     Check {
-        /// Where.
+        /// Path of the node.
         path: String,
-        /// The version that it had.
+        /// Version of the node.
         version: i32,
     },
 }
 
 impl Entry {
-    /// Reads the bytes of an entry. What may follow the transaction, such as a digest of the tree, is ignored.
+    /// Decodes the bytes of an entry, and ignores any bytes after the transaction, such as a digest
+    /// of the tree.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, Malformed> {
         let mut reader = Reader::new(bytes);
         let session = reader.long()?;
@@ -105,7 +108,7 @@ fn change(code: i32, reader: &mut Reader<'_>) -> Result<Change, Malformed> {
     Ok(match code {
         code::CREATE_SESSION => Change::OpenSession,
         code::CLOSE_SESSION => {
-            // Servers before 3.6, and those told not to, log no body.
+            // Servers before 3.6, and servers configured that way, log no body.
             let ephemerals = reader.clone().list(Reader::text).unwrap_or_default();
             Change::CloseSession { ephemerals }
         }
@@ -118,7 +121,7 @@ fn change(code: i32, reader: &mut Reader<'_>) -> Result<Change, Malformed> {
     })
 }
 
-/// A refused transaction is logged as errors in the places of its steps.
+/// Decodes a multi-operation. A rejected one is logged with errors in the places of its operations.
 fn multi(reader: &mut Reader<'_>) -> Result<Change, Malformed> {
     let steps = reader.list(|reader| {
         let code = reader.int()?;
@@ -191,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_says_where_whose_and_when() {
+    fn head_has_zxid_session_and_time() {
         let found =
             Entry::decode(&entry(code::CREATE_SESSION, &[&1000_i32.to_be_bytes()])).unwrap();
         let expected = Entry {
@@ -204,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_transaction_changes_nothing() {
+    fn rejected_transaction_changes_nothing() {
         let step = |code: i32, body: &[u8]| {
             let length = i32::try_from(body.len()).unwrap().to_be_bytes();
             [&code.to_be_bytes()[..], &length, body].concat()
@@ -214,8 +217,12 @@ mod tests {
         let check = step(code::CHECK, &[&text("/b")[..], &4_i32.to_be_bytes()].concat());
         let two = 2_i32.to_be_bytes();
         let rows = [
-            ("refused as a whole", entry(code::ERROR, &[&[0, 0, 0, 0]]), Change::Refused),
-            ("refused in a step", entry(code::MULTI, &[&two, &error, &error]), Change::Refused),
+            ("rejected as a whole", entry(code::ERROR, &[&[0, 0, 0, 0]]), Change::Refused),
+            (
+                "rejected in an operation",
+                entry(code::MULTI, &[&two, &error, &error]),
+                Change::Refused,
+            ),
             (
                 "committed",
                 entry(code::MULTI, &[&two, &delete, &check]),
@@ -232,12 +239,12 @@ mod tests {
     }
 
     #[test]
-    fn an_entry_that_is_cut_short_is_an_error() {
-        let whole = entry(code::SET_DATA, &[&text("/a"), &text("data"), &3_i32.to_be_bytes()]);
+    fn truncated_entry_is_an_error() {
+        let complete = entry(code::SET_DATA, &[&text("/a"), &text("data"), &3_i32.to_be_bytes()]);
         let set = Write::Set { path: "/a".into(), data: b"data".to_vec(), version: 3 };
-        assert_eq!(change_of(&whole), Change::Write(vec![set]));
-        for length in 0..whole.len() {
-            assert!(Entry::decode(&whole[..length]).is_err(), "{length} bytes");
+        assert_eq!(change_of(&complete), Change::Write(vec![set]));
+        for length in 0..complete.len() {
+            assert!(Entry::decode(&complete[..length]).is_err(), "{length} bytes");
         }
     }
 }

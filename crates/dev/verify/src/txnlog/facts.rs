@@ -1,4 +1,4 @@
-//! The registry's log as records of a history.
+//! Converts the registry's log into records of a history.
 
 use std::collections::BTreeMap;
 
@@ -6,15 +6,15 @@ use checker::history::{Fact, Record, RegOp};
 
 use super::{Change, Entry, Write};
 
-/// What the registry calls itself in a history.
+/// Name of the registry in a history.
 const PROCESS: &str = "registry";
 
-/// Whose session is whose: the name of a process by the number of its session.
+/// Names of processes by the ids of their sessions.
 pub type Owners = BTreeMap<i64, String>;
 
-/// Turns committed transactions into records, one after the other.
+/// Converts committed transactions into records, one after the other.
 ///
-/// Paths are those below the namespace; what lies outside of it is left out.
+/// Paths are relative to the namespace. Nodes outside of it are omitted.
 #[derive(Debug)]
 pub struct Narrator {
     namespace: String,
@@ -23,14 +23,17 @@ pub struct Narrator {
 }
 
 impl Narrator {
-    /// Begins with the first record, for what happens below `namespace`, such as `/verify`.
+    /// Creates a converter for the nodes below `namespace`, such as `/verify`. Records are numbered
+    /// from 0.
     #[must_use]
     pub fn new(namespace: impl Into<String>) -> Self {
         Self { namespace: namespace.into(), seq: 0, latest: 0 }
     }
 
-    /// Returns the record of a transaction; `None` if it is of no interest. `mt` is when it happened, on the monotonic
-    /// clock. A session that is not among `owners` is the harness's own.
+    /// Returns the record of a transaction, or `None` if it has no effect in the namespace.
+    ///
+    /// `mt` is its time on the monotonic clock. A session that is not among `owners` belongs to the
+    /// harness.
     pub fn record(&mut self, entry: Entry, mt: u64, owners: &Owners) -> Option<Record> {
         let Entry { zxid, session: sid, time_ms: wt, change } = entry;
         let fact = match change {
@@ -54,7 +57,7 @@ impl Narrator {
         };
         let seq = self.seq;
         self.seq += 1;
-        // Another leader's clock may be behind, but what came later did come later.
+        // The clock of another leader may be behind, but the order of the log is right.
         self.latest = self.latest.max(mt);
         let mt = self.latest;
         Some(Record { p: PROCESS.to_owned(), inc: 0, seq, mt, wt, fact })
@@ -82,8 +85,9 @@ impl Narrator {
     }
 }
 
-/// Leaves out nodes that are created and deleted again in one transaction, with nothing in between: ZooKeeper cannot
-/// check that a node is absent otherwise, and nothing has changed.
+/// Omits nodes that are created and deleted in one transaction, with nothing in between.
+///
+/// This is how ZooKeeper checks that a node is absent; nothing has changed.
 fn without_probes(ops: Vec<RegOp>) -> Vec<RegOp> {
     let mut kept: Vec<Option<RegOp>> = ops.into_iter().map(Some).collect();
     for at in 0..kept.len() {
@@ -130,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_lies_in_the_namespace_and_stays_is_told() {
+    fn only_lasting_writes_inside_of_the_namespace_are_recorded() {
         let rows = [
             ("inside", vec![create("/ns/job/a")], vec!["/job/a"]),
             ("the namespace itself", vec![create("/ns")], vec![]),
@@ -141,7 +145,7 @@ mod tests {
                 vec![create("/ns/a"), create("/ns/a/b"), delete("/ns/a/b"), delete("/ns/a")],
                 vec![],
             ),
-            ("a node that is replaced", vec![delete("/ns/a"), create("/ns/a")], vec!["/a", "/a"]),
+            ("a replaced node", vec![delete("/ns/a"), create("/ns/a")], vec!["/a", "/a"]),
         ];
         for (case, writes, expected) in rows {
             assert_eq!(paths(writes), expected, "{case}");

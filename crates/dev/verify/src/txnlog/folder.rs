@@ -1,4 +1,4 @@
-//! The log files of one server.
+//! Log files of one server.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,31 +13,34 @@ const HEADER_BYTES: usize = 16;
 const HEADER_BEGIN: [u8; 8] = [b'Z', b'K', b'L', b'G', 0, 0, 0, 2];
 /// Checksum and length before an entry.
 const ENTRY_HEAD_BYTES: usize = 12;
-/// What stands behind an entry.
+/// Byte after an entry.
 const END_OF_ENTRY: u8 = b'B';
 
-/// The transaction logs in a server's folder, read as far as they are written. The folder need not exist yet.
+/// Transaction logs in a server's folder, read as far as they are written. The folder need not
+/// exist yet.
 ///
-/// A server appends to the newest file, which it enlarges with zeros beforehand. A server that has logged something
-/// which was never committed cuts it off again when it rejoins the others; what was read before is not taken back.
+/// A server appends to the newest file, which it extends with zeros in advance. If a server has
+/// logged a transaction
+/// that was never committed, it truncates the log when it rejoins. Entries that were read before
+/// are not revoked.
 #[derive(Debug)]
 pub struct LogFolder {
     folder: PathBuf,
-    /// How far each file was read.
+    /// Read position in each file.
     read_to: BTreeMap<PathBuf, u64>,
 }
 
 impl LogFolder {
-    /// Looks at the logs in `folder`; nothing is read yet.
+    /// Creates a reader of the logs in `folder`, without reading yet.
     #[must_use]
     pub fn new(folder: impl Into<PathBuf>) -> Self {
         Self { folder: folder.into(), read_to: BTreeMap::new() }
     }
 
-    /// Returns what was written since the last call, in the order of the files.
+    /// Returns the entries written since the last call, in the order of the files.
     ///
     /// # Errors
-    /// [`LogError`]. An entry that is not complete yet is none.
+    /// Returns [`LogError`]. An entry that is not complete yet is no error.
     pub fn read_on(&mut self) -> Result<Vec<Entry>, LogError> {
         let mut entries = Vec::new();
         for path in self.files()? {
@@ -85,7 +88,7 @@ fn file_error(path: &Path) -> impl Fn(io::Error) -> LogError {
     move |source| LogError::File { path: path.display().to_string(), source }
 }
 
-/// A part of a log file, to its end.
+/// The unread part of a log file.
 struct LogFile<'a> {
     path: &'a Path,
     begins_at: u64,
@@ -102,7 +105,7 @@ impl LogFile<'_> {
         if self.begins_at != 0 || self.bytes.len() < HEADER_BYTES {
             return Ok(());
         }
-        // A server writes the header after it has reserved the room.
+        // A server writes the header after it has reserved the space.
         if self.bytes[..HEADER_BYTES] == [0; HEADER_BYTES] {
             self.bytes = &[];
             return Ok(());
@@ -115,7 +118,7 @@ impl LogFile<'_> {
         Ok(())
     }
 
-    /// Reads the next entry; `None` if there is none, or not the whole of it.
+    /// Reads the next entry; `None` if there is no complete one.
     fn next(&mut self) -> Result<Option<Entry>, LogError> {
         if self.position() == 0 {
             return Ok(None);
@@ -124,15 +127,15 @@ impl LogFile<'_> {
         let Some((head, rest)) = rest.split_at_checked(ENTRY_HEAD_BYTES) else { return Ok(None) };
         let checksum = i64::from_be_bytes(part(head, 0));
         let length = i32::from_be_bytes(part(head, 8));
-        let length =
-            usize::try_from(length).map_err(|_| self.malformed("its length is negative"))?;
-        // Zeros, or an entry of which the server has not written everything.
+        let length = usize::try_from(length)
+            .map_err(|_| self.malformed("the length of the entry is negative"))?;
+        // Zeros, or an entry that the server is still writing.
         if length == 0 || rest.get(length) != Some(&END_OF_ENTRY) {
             return Ok(None);
         }
         let body = &rest[..length];
         if i64::from(adler32(body)) != checksum {
-            return Err(self.malformed("its checksum differs"));
+            return Err(self.malformed("the checksum of the entry is wrong"));
         }
         let entry = Entry::decode(body).map_err(|error| self.malformed(&error.to_string()))?;
         self.at += ENTRY_HEAD_BYTES + length + 1;
@@ -151,7 +154,7 @@ fn part<const N: usize>(bytes: &[u8], at: usize) -> [u8; N] {
     array
 }
 
-/// The checksum of zlib, RFC 1950.
+/// Returns the checksum of zlib, RFC 1950.
 fn adler32(bytes: &[u8]) -> u32 {
     const MODULUS: u32 = 65_521;
     let (mut low, mut high) = (1_u32, 0_u32);
@@ -167,12 +170,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_checksum_is_that_of_zlib() {
+    fn checksum_is_that_of_zlib() {
         assert_eq!(adler32(b""), 1);
         assert_eq!(adler32(b"Wikipedia"), 0x11E6_0398);
     }
 
-    /// An entry that opens a session.
+    /// Returns an entry that opens a session.
     fn opening(zxid: i64) -> Vec<u8> {
         let body = [
             &1_i64.to_be_bytes()[..],
@@ -193,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn a_log_is_followed_while_it_is_written() {
+    fn log_is_followed_while_it_is_written() {
         let folder = tempfile::tempdir().unwrap();
         let mut log = LogFolder::new(folder.path().join("version-2"));
         let mut zxids =
@@ -218,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_log_is_refused() {
+    fn invalid_log_is_rejected() {
         let folder = tempfile::tempdir().unwrap();
         let damaged = {
             let mut entry = opening(1);

@@ -1,15 +1,16 @@
-//! Jute, the encoding of ZooKeeper's records: big-endian numbers, and lengths before texts and lists.
+//! Jute, the encoding of ZooKeeper's records: big-endian numbers, and lengths before texts and
+//! lists.
 
-/// Bytes that are read from the front.
+/// Reader of bytes from the front.
 #[derive(Clone, Debug)]
 pub(super) struct Reader<'a> {
     rest: &'a [u8],
 }
 
-/// What is there is not what should be.
+/// Invalid bytes.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Malformed {
-    #[error("{wanted} bytes are wanted and {left} are left")]
+    #[error("{wanted} bytes are needed and {left} are left")]
     TooShort { wanted: usize, left: usize },
     #[error("a length is {0}; valid is -1 or more")]
     Length(i32),
@@ -48,7 +49,7 @@ impl<'a> Reader<'a> {
         Ok(self.array::<1>()? != [0])
     }
 
-    /// Reads bytes behind their length; there are none behind -1, which stands for "nothing".
+    /// Reads bytes after their length; the length -1 stands for "no value" and gives no bytes.
     pub(super) fn buffer(&mut self) -> Result<&'a [u8], Malformed> {
         let n_bytes = self.length()?;
         self.take(n_bytes)
@@ -59,13 +60,13 @@ impl<'a> Reader<'a> {
         String::from_utf8(bytes.to_vec()).map_err(|_| Malformed::Text)
     }
 
-    /// Reads a list behind its length.
+    /// Reads a list after its length.
     pub(super) fn list<T>(
         &mut self,
         mut element: impl FnMut(&mut Self) -> Result<T, Malformed>,
     ) -> Result<Vec<T>, Malformed> {
         let length = self.length()?;
-        // No room is reserved: the length may be wrong.
+        // No space is reserved, because the length may be wrong.
         (0..length).map(|_| element(self)).collect()
     }
 
@@ -82,7 +83,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_read_one_after_the_other() {
+    fn values_are_read_in_order() {
         let bytes = [
             &[0, 0, 0, 7][..],
             &[255; 8],
@@ -98,12 +99,12 @@ mod tests {
         assert_eq!(reader.boolean(), Ok(true));
         assert_eq!(reader.text().as_deref(), Ok("hi"));
         assert_eq!(reader.list(Reader::text), Ok(vec!["a".to_owned(), String::new()]));
-        assert_eq!(reader.buffer(), Ok(&[][..]), "nothing");
+        assert_eq!(reader.buffer(), Ok(&[][..]), "no value");
         assert_eq!(reader.int(), Err(Malformed::TooShort { wanted: 4, left: 0 }));
     }
 
     #[test]
-    fn lengths_that_cannot_be_are_refused() {
+    fn invalid_lengths_and_texts_are_rejected() {
         let rows = [
             ("negative", vec![255, 255, 255, 254], Malformed::Length(-2)),
             ("beyond the end", vec![0, 0, 1, 0, 9], Malformed::TooShort { wanted: 256, left: 1 }),

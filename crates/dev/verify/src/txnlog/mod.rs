@@ -1,8 +1,10 @@
-//! The registry's own log: what ZooKeeper's servers have committed, in order.
+//! The registry's log: the committed transactions of the ZooKeeper servers, in order.
 //!
-//! Watches coalesce, so that they are no history; the transaction logs of the servers are. In reading order: `jute`
-//! (how numbers and texts are written) · `entry` (one transaction) · `folder` (the files of one server, also while it
-//! writes them) · `union` (several servers) · `facts` (as records of a history).
+//! Watches coalesce changes, so that only the servers' transaction logs are a history. In reading
+//! order: `jute` (the
+//! encoding) · `entry` (one transaction) · `folder` (the files of one server, also while it writes
+//! them) · `union`
+//! (several servers) · `facts` (conversion to records of a history).
 
 mod entry;
 mod facts;
@@ -15,34 +17,34 @@ pub use facts::{Narrator, Owners};
 pub use folder::LogFolder;
 pub use union::Union;
 
-/// Why a transaction log cannot be read.
+/// Failure to read a transaction log.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum LogError {
-    /// The operating system refused.
+    /// A call to the operating system failed.
     #[error("cannot read {path}")]
     File {
-        /// Which file or folder.
+        /// Path of the file or folder.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The file does not begin as a transaction log does.
+    /// The file does not begin with the header of a transaction log.
     #[error("{path} begins with {found:?}; a transaction log begins with ZKLG and version 2")]
     Header {
-        /// Which file.
+        /// Path of the file.
         path: String,
         /// Its first bytes.
         found: Vec<u8>,
     },
-    /// An entry does not have the form of its kind.
+    /// An entry is invalid.
     #[error("{path}, byte {at}: {reason}")]
     Entry {
-        /// Which file.
+        /// Path of the file.
         path: String,
-        /// Where the entry begins.
+        /// Position of the entry in bytes.
         at: u64,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }

@@ -1,32 +1,33 @@
-//! What an ensemble has committed, from the logs of its servers.
+//! Committed transactions of an ensemble, from the logs of its servers.
 
 use std::collections::BTreeMap;
 
 use super::{Entry, LogError, LogFolder};
 
-/// The logs of all servers of an ensemble.
+/// Logs of all servers of an ensemble.
 ///
-/// A server logs a proposal before it is committed, so that one log alone may have what never happened: a leader that
-/// dies has perhaps told nobody. What a majority has logged is committed.
+/// A server logs a proposal before it is committed. A leader that dies may be the only server that
+/// logged it, and then
+/// it never happened. A transaction that a majority has logged is committed.
 #[derive(Debug)]
 pub struct Union {
     logs: Vec<LogFolder>,
-    /// By zxid: the entry, and which servers have it.
+    /// Entries by zxid, with the servers that have logged them.
     seen: BTreeMap<i64, (Entry, Vec<usize>)>,
-    told_to: i64,
+    returned_to: i64,
 }
 
 impl Union {
-    /// Takes the logs of all servers, those that do not run included.
+    /// Takes the logs of all servers, including those that do not run.
     #[must_use]
     pub fn new(logs: Vec<LogFolder>) -> Self {
-        Self { logs, seen: BTreeMap::new(), told_to: i64::MIN }
+        Self { logs, seen: BTreeMap::new(), returned_to: i64::MIN }
     }
 
-    /// Returns what is newly known to be committed, in order.
+    /// Returns the transactions that are newly known to be committed, in order.
     ///
     /// # Errors
-    /// [`LogError`]
+    /// Returns [`LogError`] if a log cannot be read.
     pub fn read_on(&mut self) -> Result<Vec<Entry>, LogError> {
         for (server, log) in self.logs.iter_mut().enumerate() {
             for entry in log.read_on()? {
@@ -38,18 +39,18 @@ impl Union {
             }
         }
         let majority = self.logs.len() / 2 + 1;
-        let newer = self.seen.range(self.told_to.saturating_add(1)..);
+        let newer = self.seen.range(self.returned_to.saturating_add(1)..);
         let committed: Vec<Entry> = newer
             .filter(|(_, (_, servers))| servers.len() >= majority)
             .map(|(_, (entry, _))| entry.clone())
             .collect();
         if let Some(last) = committed.last() {
-            self.told_to = last.zxid;
+            self.returned_to = last.zxid;
         }
         Ok(committed)
     }
 
-    /// Returns the transactions that too few servers have logged to be committed.
+    /// Returns the transactions that too few servers have logged for a commit.
     pub fn doubtful(&self) -> impl Iterator<Item = &Entry> {
         let majority = self.logs.len() / 2 + 1;
         self.seen

@@ -1,10 +1,10 @@
-//! What the product tells about a job, as facts of the history.
+//! Converts events of the product into facts of the history.
 
 use checker::history::{Fact, SessionEvent};
 use lite::{JobEvent, JobRecord};
 use reg_center::SessionChange;
 
-/// Returns the fact that a job's record stands for.
+/// Returns the fact of a job's record.
 pub(super) fn fact_of(record: &JobRecord) -> Fact {
     let job = record.job.to_string();
     if let JobEvent::Missed { item, fire, reason } = &record.event {
@@ -19,7 +19,8 @@ pub(super) fn fact_of(record: &JobRecord) -> Fact {
     Fact::Event { job, name, text: record.event.to_string() }
 }
 
-/// Returns the fact that a change of the session stands for. After the end of the last session there is none to name.
+/// Returns the fact of a session change. A closed session is reported under the id of the last
+/// session.
 pub(super) fn session_fact(
     change: SessionChange,
     last: &mut i64,

@@ -1,4 +1,4 @@
-//! Faults at registry writes: a registry centre that does as it is told at certain points.
+//! Faults at registry writes: a registry centre that injects them at armed points.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,16 +15,18 @@ use rustix::process::{Signal, getpid, kill_process};
 use tokio::sync::watch;
 
 use super::recorder::Recorder;
-use crate::protocol::{Arm, What, Word};
+use crate::protocol::{Arm, Message, PointAction};
 
-/// A signal to oneself is delivered at once, to one of the threads; the others stop a moment later. None of them may
-/// go on with a write meanwhile.
-const UNTIL_ALL_THREADS_STAND: Duration = Duration::from_millis(20);
+/// Time until all threads are stopped after a signal to the own process.
+///
+/// The signal reaches one thread at once and the others a moment later. None of them may continue
+/// with a write meanwhile.
+const UNTIL_ALL_THREADS_STOP: Duration = Duration::from_millis(20);
 
-/// What is to happen at which writes.
+/// Armed points of a worker.
 pub(super) struct Points {
     armed: Mutex<Vec<Armed>>,
-    /// The points at which the harness has let the worker go on.
+    /// Points at which the harness has let the worker continue.
     proceed: watch::Sender<BTreeSet<u32>>,
     recorder: Arc<Recorder>,
 }
@@ -51,14 +53,14 @@ impl Points {
         self.armed.lock().clear();
     }
 
-    /// The harness has done what the worker waits for at a point.
+    /// Lets the worker continue at a point at which it waits for the harness.
     pub(super) fn proceed(&self, arm: u32) {
         self.proceed.send_modify(|all| {
             all.insert(arm);
         });
     }
 
-    /// Counts a write of this duty and returns what happens at it.
+    /// Counts a write of this duty and returns the faults that are armed at it.
     fn count(&self, duty: &str) -> Vec<Arm> {
         let mut reached = Vec::new();
         self.armed.lock().retain_mut(|armed| match armed.is_reached(duty) {
@@ -71,21 +73,22 @@ impl Points {
         reached
     }
 
-    /// Lets happen what is to happen. Returns true if the request or the reply is lost.
-    async fn meet(&self, arms: &[Arm], after: bool, session: Option<i64>) -> bool {
+    /// Injects the faults before or after a write. Returns true if the request or the reply is
+    /// lost.
+    async fn inject(&self, arms: &[Arm], after: bool, session: Option<i64>) -> bool {
         let mut lost = false;
         for arm in arms.iter().filter(|arm| arm.after == after) {
-            self.recorder.say(&Word::Reached { arm: arm.id, session });
+            self.recorder.send(&Message::Reached { arm: arm.id, session });
             match arm.what {
-                What::Kill => signal_myself(Signal::KILL),
-                What::Pause => signal_myself(Signal::STOP),
-                What::Expire => {
+                PointAction::Kill => signal_self(Signal::KILL),
+                PointAction::Pause => signal_self(Signal::STOP),
+                PointAction::Expire => {
                     let mut proceed = self.proceed.subscribe();
-                    // The sender is ours.
+                    // It fails only if the sender is dropped, and `self` owns the sender.
                     let _ = proceed.wait_for(|all| all.contains(&arm.id)).await;
                 }
-                What::Lose => lost = true,
-                What::Delay { ms } => tokio::time::sleep(Duration::from_millis(ms)).await,
+                PointAction::Lose => lost = true,
+                PointAction::Delay { ms } => tokio::time::sleep(Duration::from_millis(ms)).await,
             }
         }
         lost
@@ -107,13 +110,14 @@ impl Armed {
     }
 }
 
-fn signal_myself(signal: Signal) {
-    // A signal to oneself cannot fail; if it did, the point would be passed and the harness would see a live process.
+fn signal_self(signal: Signal) {
+    // A signal to the own process cannot fail. If it did, the harness would see that the process
+    // lives.
     let _ = kill_process(getpid(), signal);
-    std::thread::sleep(UNTIL_ALL_THREADS_STAND);
+    std::thread::sleep(UNTIL_ALL_THREADS_STOP);
 }
 
-/// A registry centre with points.
+/// A registry centre with armed points.
 pub(super) struct InjectedCenter {
     inner: Arc<dyn RegistryCenter>,
     points: Arc<Points>,
@@ -148,11 +152,11 @@ fn lost(cause: &str) -> Result<TxnOutcome> {
 impl RegistryCenter for InjectedCenter {
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
         let arms = self.points.count(txn.label());
-        if self.points.meet(&arms, false, self.session_id()).await {
+        if self.points.inject(&arms, false, self.session_id()).await {
             return lost("request");
         }
         let outcome = self.inner.commit(txn).await;
-        if self.points.meet(&arms, true, self.session_id()).await {
+        if self.points.inject(&arms, true, self.session_id()).await {
             return lost("reply");
         }
         outcome
@@ -217,11 +221,11 @@ mod tests {
 
     fn armed(duty: Option<&str>, nth: u32) -> Armed {
         let duty = duty.map(str::to_owned);
-        Armed::new(Arm { id: 1, duty, nth, after: false, what: What::Lose })
+        Armed::new(Arm { id: 1, duty, nth, after: false, what: PointAction::Lose })
     }
 
     #[test]
-    fn a_point_is_the_how_manieth_write_of_its_duty() {
+    fn point_is_the_nth_write_of_its_duty() {
         let writes = ["membership", "claim", "release", "claim", "claim"];
         let rows = [
             ("first of all", armed(None, 0), Some(0)),

@@ -1,4 +1,4 @@
-//! The job's code: it announces itself to the resource, works, writes its effect, ends.
+//! The job's code: announces itself to the resource, works, writes its effect, and ends.
 
 use std::panic::resume_unwind;
 use std::path::Path;
@@ -21,7 +21,7 @@ pub(super) struct TestedJob {
     resource: Arc<Mutex<Resource>>,
 }
 
-/// How the code of an item ended otherwise than well.
+/// Failure of a run.
 #[derive(Debug, thiserror::Error)]
 enum Ending {
     #[error("the run was cancelled")]
@@ -57,10 +57,10 @@ impl TestedJob {
         if self.work.block.contains(&item) {
             return self.ask_after(work, Act::Effect, run).await;
         }
-        // It does not look whether it shall stop: the worst that a job can do while it still awaits.
+        // The code ignores cancellation: the worst behaviour of a job that still awaits.
         tokio::time::sleep(work).await;
         if self.work.panic.contains(&item) {
-            // Without a call of the panic hook: this panic is meant.
+            // Bypasses the panic hook, because this panic is intended.
             resume_unwind(Box::new("the item panics because the scenario says so"));
         }
         if self.work.fail.contains(&item) {
@@ -69,12 +69,13 @@ impl TestedJob {
         self.ask(Act::Effect, run).await
     }
 
-    /// Asks the resource on a thread of its own, because it may have to wait for others.
+    /// Accesses the resource on a blocking thread, because it may have to wait for the lock.
     async fn ask(&self, act: Act, run: &RunId) -> Result<(), Ending> {
         self.ask_after(Duration::ZERO, act, run).await
     }
 
-    /// Blocks a thread for some time and then asks the resource. Whoever drops the future stops neither.
+    /// Blocks a thread for some time and then accesses the resource. Dropping the future stops
+    /// neither.
     async fn ask_after(&self, work: Duration, act: Act, run: &RunId) -> Result<(), Ending> {
         let (resource, run) = (Arc::clone(&self.resource), run.clone());
         let asked = tokio::task::spawn_blocking(move || {
@@ -110,7 +111,7 @@ impl Job for TestedJob {
     }
 }
 
-/// The record of one execution: its beginning, and its end however it comes.
+/// Record of one run: its begin, and its end, however it ends.
 struct Exec<'a> {
     recorder: &'a Recorder,
     run: RunId,
@@ -121,7 +122,7 @@ struct Exec<'a> {
 
 impl<'a> Exec<'a> {
     fn begin(recorder: &'a Recorder, run: RunId, source: String, cfg: u32) -> Self {
-        // A future that is dropped was cancelled.
+        // A dropped future was cancelled.
         let exec = Self { recorder, run, source, cfg, result: "cancelled" };
         recorder.note(exec.fact(ExecEvent::Start, None));
         exec

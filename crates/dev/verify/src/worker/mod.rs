@@ -1,12 +1,14 @@
-//! The worker: a process that takes part in one job, writes down what happens to it, and obeys the harness.
+//! The worker: a process that takes part in one job, records its events, and executes orders of the
+//! harness.
 //!
-//! In reading order: `recorder` (what it says and writes) · `job` (the job's code) · `events` (what the product tells)
-//! · `inject` (faults at registry writes) · `skew` (its clock) · `life` (from start to end).
+//! In reading order: `recorder` (records and messages) · `job` (the job's code) · `events` (events
+//! of the product) ·
+//! `inject` (faults at registry writes) · `skew` (its clock) · `lifecycle` (from start to exit).
 
 mod events;
 mod inject;
 mod job;
-mod life;
+mod lifecycle;
 mod recorder;
 mod skew;
 
@@ -14,60 +16,61 @@ use std::process::ExitCode;
 
 use reg_center_zookeeper::ConnectError;
 
-pub(crate) use life::LEFT_IN_ORDER;
+pub(crate) use lifecycle::LEFT_IN_ORDER;
 
-/// Why a worker could not live.
+/// Failure of a worker.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum WorkerError {
-    /// The first line on the standard input, or a later one, cannot be read.
+    /// A line of the standard input cannot be read.
     #[error("cannot read an order")]
     Input(#[source] std::io::Error),
-    /// A line on the standard input is not what the harness says.
+    /// A line of the standard input is not an order.
     #[error("order is {line:?}; valid is a JSON document of the harness")]
     Order {
         /// The line.
         line: String,
-        /// What is wrong with it.
+        /// The reason.
         source: serde_json::Error,
     },
-    /// A file cannot be made.
+    /// A file cannot be opened.
     #[error("cannot open {path}")]
     File {
-        /// Which.
+        /// Path of the file.
         path: String,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The runtime cannot be started, or the kernel refuses what makes sure that nobody outlives the harness.
+    /// The runtime cannot be started, or the parent death signal cannot be set.
     #[error("cannot {act}")]
     System {
-        /// What was attempted.
+        /// The attempted action.
         act: &'static str,
-        /// What the operating system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
-    /// The job's configuration in the plan is not what the registry would store.
-    #[error("the plan's configuration cannot be used")]
+    /// The configuration in the plan is invalid.
+    #[error("the configuration in the plan is invalid")]
     Config(#[source] coordination::ConfigError),
-    /// There is no registry.
-    #[error("no session")]
+    /// The worker could not connect to the registry.
+    #[error("cannot open a session at the registry")]
     Connect(#[from] ConnectError),
-    /// The scheduler does not take the job.
-    #[error("no job")]
+    /// The scheduler rejected the job.
+    #[error("cannot schedule the job")]
     Job(#[from] lite::Error),
 }
 
-/// Lives as the plan on the standard input says. Ends with 0 only after leaving in order.
+/// Runs a worker by the plan on its standard input. The exit status is 0 only if it has left in
+/// order.
 #[must_use]
 pub fn main() -> ExitCode {
-    match life::live() {
+    match lifecycle::run() {
         Ok(code) => code,
         Err(error) => {
             let causes =
                 std::iter::successors(Some(&error as &dyn std::error::Error), |e| e.source());
             let text: Vec<String> = causes.map(ToString::to_string).collect();
-            tracing::error!(error = text.join(": "), "worker failed");
+            tracing::error!(error = text.join(": "), "the worker failed");
             ExitCode::FAILURE
         }
     }

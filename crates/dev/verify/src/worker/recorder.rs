@@ -1,4 +1,4 @@
-//! What a worker writes into its history and says to the harness.
+//! Records and messages of a worker.
 
 use std::io::{Write, stdout};
 use std::process::exit;
@@ -6,12 +6,13 @@ use std::process::exit;
 use checker::history::Fact;
 
 use crate::journal::{self, Journal};
-use crate::protocol::Word;
+use crate::protocol::Message;
 
-/// The exit status of a worker that cannot be heard or read any more: what it does from then on nobody would know.
-const UNHEARD: i32 = 70;
+/// Exit status of a worker that cannot write its history or its messages: its actions would be
+/// unknown.
+const CANNOT_RECORD: i32 = 70;
 
-/// The worker's pen and voice.
+/// Writer of the worker's history and of its messages to the harness.
 #[derive(Debug)]
 pub(super) struct Recorder {
     journal: Journal,
@@ -22,26 +23,26 @@ impl Recorder {
         Self { journal }
     }
 
-    /// Writes a record and says that there is one. A worker that cannot do that ends at once.
+    /// Writes a record and reports it to the harness. If that fails, the worker exits.
     pub(super) fn note(&self, fact: Fact) {
         if let Err(error) = self.journal.write(fact) {
-            tracing::error!(%error, "history cannot be written");
-            exit(UNHEARD);
+            tracing::error!(%error, "the history cannot be written");
+            exit(CANNOT_RECORD);
         }
-        self.say(&Word::Wrote);
+        self.send(&Message::Wrote);
     }
 
-    /// Says a word to the harness.
-    #[expect(clippy::unused_self, reason = "who says something has been introduced")]
-    pub(super) fn say(&self, word: &Word) {
-        let said = journal::line(word).and_then(|line| {
+    /// Sends a message to the harness.
+    #[expect(clippy::unused_self, reason = "messages follow the creation of the history")]
+    pub(super) fn send(&self, message: &Message) {
+        let sent = journal::line(message).and_then(|line| {
             let mut output = stdout().lock();
             output.write_all(&line)?;
             output.flush()
         });
-        if said.is_err() {
-            // The harness is gone, and a test is over for everybody then.
-            exit(UNHEARD);
+        if sent.is_err() {
+            // The harness is gone, and with it the test.
+            exit(CANNOT_RECORD);
         }
     }
 }

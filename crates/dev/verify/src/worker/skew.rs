@@ -1,4 +1,4 @@
-//! The worker's clock, which can be wrong on purpose.
+//! The worker's clock, which a test may skew.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
@@ -7,7 +7,8 @@ use futures_util::future::BoxFuture;
 use jiff::{SignedDuration, Timestamp};
 use lite::{Clock, SystemClock};
 
-/// The clocks of the operating system, the wall clock shifted by so many milliseconds. The monotonic one never is.
+/// The clocks of the operating system, with the wall clock shifted by `ms` milliseconds. The
+/// monotonic clock is never shifted.
 #[derive(Debug)]
 pub(super) struct SkewedClock {
     system: SystemClock,
@@ -19,7 +20,7 @@ impl SkewedClock {
         Self { system: SystemClock::default(), ms: AtomicI64::new(ms) }
     }
 
-    /// Sets by how many milliseconds the wall clock is ahead of the machine's.
+    /// Sets the shift of the wall clock, in milliseconds ahead of the machine's clock.
     pub(super) fn set(&self, ms: i64) {
         self.ms.store(ms, Ordering::Relaxed);
     }
@@ -50,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_wall_clock_is_shifted_and_healed() {
+    fn wall_clock_is_shifted_and_restored() {
         let clock = SkewedClock::new(3_600_000);
         let ahead = |clock: &SkewedClock| {
             (clock.wall().as_second() - SystemClock::default().wall().as_second() + 1) / 60

@@ -1,4 +1,4 @@
-//! What the tests of this crate share.
+//! Shared setup of the tests of this crate.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,5 +18,5 @@ pub(crate) async fn cluster(run: &str) -> ZkCluster {
         require: BTreeMap::new(),
         following: Following::default(),
     };
-    ZkCluster::start(options).await.expect("a ZooKeeper on this machine")
+    ZkCluster::start(options).await.expect("ZooKeeper is installed on this machine")
 }

@@ -1,4 +1,4 @@
-//! Moves the bytes of one connection, both ways, as the mode allows.
+//! Relays the bytes of one connection in both directions, as the mode allows.
 
 use std::io;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use super::delay_line::{Content, DelayLine, End};
 use super::mode::{Cut, Direction};
 use super::{Orders, Shared};
 
-/// The most that is read at once.
+/// Maximum number of bytes of one read.
 const CHUNK_BYTES: usize = 64 << 10;
 
-/// Serves the connection with this number until it ends or has to.
+/// Serves the connection with this number until it ends or is cut.
 pub(super) async fn run(shared: Arc<Shared>, mut client: TcpStream, number: u64) {
     let mut server = None;
     let mut orders = shared.orders.subscribe();
@@ -24,7 +24,7 @@ pub(super) async fn run(shared: Arc<Shared>, mut client: TcpStream, number: u64)
         cut = ordered_cut(&mut orders, number) => cut,
         ended = relay(&shared, &mut client, &mut server, number) => match ended {
             Ok(()) => Cut::Close,
-            // One side is broken; the other must not take that for an orderly end.
+            // One side is broken. The other side must not take that for an orderly end.
             Err(_) => Cut::Reset,
         },
     };
@@ -34,19 +34,19 @@ pub(super) async fn run(shared: Arc<Shared>, mut client: TcpStream, number: u64)
     shared.counters.send_modify(|counters| counters.end(number));
 }
 
-/// Waits until the connection must end, and returns how.
+/// Waits until the connection must end, and returns the kind of its end.
 async fn ordered_cut(orders: &mut watch::Receiver<Orders>, number: u64) -> Cut {
     let cut = |orders: &Orders| {
         orders.mode.cut().or_else(|| (number < orders.cut_below).then_some(orders.cut))
     };
     match orders.wait_for(|orders| cut(orders).is_some()).await {
         Ok(orders) => cut(&orders).unwrap_or(Cut::Close),
-        // The proxy is gone.
+        // The proxy was dropped.
         Err(_) => Cut::Close,
     }
 }
 
-/// Relays until both directions have ended in an orderly way, or one is broken.
+/// Relays until both directions have ended in an orderly way, or one side is broken.
 async fn relay(
     shared: &Shared,
     client: &mut TcpStream,
@@ -65,7 +65,7 @@ async fn relay(
     Ok(())
 }
 
-/// Moves one direction until its end has been passed on.
+/// Relays one direction until its end is forwarded.
 async fn pump(
     shared: &Shared,
     from: ReadHalf<'_>,
@@ -96,7 +96,7 @@ async fn pump(
     }
 }
 
-/// Reads what has arrived, if anything has. An error is content: a black hole holds it, too.
+/// Reads arrived content without waiting. An error is content, because a black hole holds it, too.
 fn read(from: &ReadHalf<'_>, chunk: &mut [u8]) -> Option<Content> {
     match from.try_read(chunk) {
         Ok(0) => Some(Content::End(End::Finished)),
@@ -117,20 +117,20 @@ async fn may_leave(
         Some(due) => tokio::time::sleep_until(due).await,
         None => std::future::pending().await,
     }
-    // Both can fail, and what comes next finds out: the proxy is gone, or the receiver is.
+    // Both fail if the proxy was dropped or the receiver has ended. The next write detects it.
     let _ = orders.wait_for(|orders| orders.mode.passes(direction)).await;
     let _ = to.writable().await;
 }
 
-/// Writes what it can of the first parcel; returns the end of the stream when its turn has come.
+/// Writes as much of the first parcel as possible. Returns the end of the stream if it is next.
 fn leave(
     line: &mut DelayLine,
     orders: &watch::Receiver<Orders>,
     to: &WriteHalf<'_>,
     direction: Direction,
 ) -> Option<End> {
-    // The orders stay borrowed until the bytes are written, and whoever changes them waits for
-    // that. So a mode that holds bytes holds all of them from the moment it was set.
+    // The orders stay borrowed until the bytes are written, and a change of the mode waits for
+    // that. A mode that holds bytes therefore holds all of them from the moment it is set.
     let orders = orders.borrow();
     if !orders.mode.passes(direction) {
         return None;
@@ -142,8 +142,8 @@ fn leave(
     match to.try_write(bytes) {
         Ok(n_bytes) => line.leave(n_bytes),
         Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-        // Nobody receives these bytes any more. That the receiver is gone arrives, as content, at
-        // the other direction, which tells the sender when the mode lets it.
+        // The receiver has ended, so the bytes are dropped. Its end arrives as content of the other
+        // direction, which forwards it to the sender when the mode allows.
         Err(_) => line.leave(bytes.len()),
     }
     None
@@ -152,7 +152,7 @@ fn leave(
 fn note(shared: &Shared, direction: Direction, content: &Content, number: u64) {
     let Content::Bytes(bytes) = content else { return };
     if direction == Direction::Replies {
-        shared.greetings.hear(number, bytes);
+        shared.greetings.record(number, bytes);
     }
     shared.counters.send_modify(|counters| match direction {
         Direction::Requests => counters.add_request_bytes(bytes.len()),
@@ -160,14 +160,14 @@ fn note(shared: &Shared, direction: Direction, content: &Content, number: u64) {
     });
 }
 
-/// Ends a stream. What fails here fails because the other side ended it first.
+/// Ends a stream. Errors are ignored, because they mean that the other side has ended it first.
 async fn end(mut stream: TcpStream, cut: Cut) {
     match cut {
         Cut::Close => {
-            // Closing alone would leave the stream open while a child process that is just being
-            // started has a copy of the socket.
+            // After a close alone, the stream would stay open while a starting child process has a
+            // copy of the socket.
             let _ = stream.shutdown().await;
-            // A socket that is closed with unread bytes sends a reset after its end.
+            // A socket with unread bytes would send a reset when it is closed.
             let mut unread = [0; 4096];
             while stream.try_read(&mut unread).is_ok_and(|n_bytes| n_bytes > 0) {}
         }

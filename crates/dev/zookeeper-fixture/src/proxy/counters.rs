@@ -1,10 +1,10 @@
-//! What has happened at a proxy so far.
+//! Counters of a proxy.
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
 
-/// What a proxy has counted since its start.
+/// Connections and bytes of a proxy since its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
     accepted: u64,
@@ -16,31 +16,31 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Returns how many connections were accepted, including those that have ended.
+    /// Returns the number of accepted connections, including ended ones.
     #[must_use]
     pub fn accepted(&self) -> u64 {
         self.accepted
     }
 
-    /// Returns how many connections are open.
+    /// Returns the number of open connections.
     #[must_use]
     pub fn open_connections(&self) -> usize {
         self.open.len()
     }
 
-    /// Returns how many bytes have arrived from clients, forwarded or not.
+    /// Returns the number of bytes from clients, forwarded or not.
     #[must_use]
     pub fn request_bytes(&self) -> u64 {
         self.request_bytes
     }
 
-    /// Returns how many bytes have arrived from the server, forwarded or not.
+    /// Returns the number of bytes from the server, forwarded or not.
     #[must_use]
     pub fn reply_bytes(&self) -> u64 {
         self.reply_bytes
     }
 
-    /// Returns how many of the first `number` accepted connections are open.
+    /// Returns the number of open connections among the first `number` accepted ones.
     pub(super) fn open_below(&self, number: u64) -> usize {
         self.open.range(..number).count()
     }
@@ -53,7 +53,7 @@ impl Counters {
         self.listen_error
     }
 
-    /// Notes a new connection and returns its number: 0, 1, 2 …
+    /// Counts a new connection and returns its number: 0, 1, 2 …
     pub(super) fn accept(&mut self) -> u64 {
         let number = self.accepted;
         self.accepted += 1;

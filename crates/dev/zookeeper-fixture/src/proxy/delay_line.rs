@@ -1,14 +1,15 @@
-//! The bytes on their way through one direction of a connection.
+//! Queue of the bytes in one direction of a connection.
 
 use std::collections::VecDeque;
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A direction that holds more than this takes no more: its sender feels the pressure.
+/// Number of held bytes from which a direction reads no more, so that backpressure reaches its
+/// sender.
 const CAPACITY_BYTES: usize = 4 << 20;
 
-/// What has arrived and not yet left, in order, each with the moment from which it may leave.
+/// Content that has arrived and not yet left, in order, with the earliest moment to leave.
 #[derive(Debug, Default)]
 pub(super) struct DelayLine {
     parcels: VecDeque<Parcel>,
@@ -25,13 +26,13 @@ struct Parcel {
 /// A piece of a stream.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Bytes that have not left yet; never empty.
+    /// Bytes that have not left yet, never empty.
     Bytes(Vec<u8>),
-    /// The sender will send no more.
+    /// End of the stream.
     End(End),
 }
 
-/// How a stream ends.
+/// Kind of the end of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
     /// In an orderly way, after the last byte.
@@ -41,7 +42,7 @@ pub(super) enum End {
 }
 
 impl DelayLine {
-    /// Takes what arrived now and may leave after `delay`.
+    /// Adds content that arrives now and may leave after `delay`.
     pub(super) fn arrive(&mut self, content: Content, delay: Duration) {
         match &content {
             Content::Bytes(bytes) => self.held_bytes += bytes.len(),
@@ -55,17 +56,17 @@ impl DelayLine {
         !self.has_ended && self.held_bytes < CAPACITY_BYTES
     }
 
-    /// Returns from when the first parcel may leave, or `None` if there is none.
+    /// Returns the earliest moment for the first parcel to leave, or `None` without parcels.
     pub(super) fn due(&self) -> Option<Instant> {
         self.parcels.front().map(|parcel| parcel.due)
     }
 
-    /// Returns what leaves next, whether it is due or not.
+    /// Returns the content that leaves next, due or not.
     pub(super) fn first(&self) -> Option<&Content> {
         self.parcels.front().map(|parcel| &parcel.content)
     }
 
-    /// Notes that the first `n_bytes` of the first parcel have left.
+    /// Removes the first `n_bytes` of the first parcel.
     pub(super) fn leave(&mut self, n_bytes: usize) {
         let Some(Parcel { content: Content::Bytes(bytes), .. }) = self.parcels.front_mut() else {
             return;
@@ -101,7 +102,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_full_line_and_an_ended_line_accept_nothing() {
+    async fn full_line_and_ended_line_accept_no_content() {
         let mut line = DelayLine::default();
         line.arrive(Content::Bytes(vec![0; CAPACITY_BYTES]), Duration::ZERO);
         assert!(!line.accepts(), "full");

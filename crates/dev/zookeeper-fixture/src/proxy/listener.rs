@@ -10,6 +10,7 @@ use super::{Mode, Shared, connection};
 use crate::Error;
 use crate::loopback::stop_listening;
 
+/// Pause after a failed accept.
 const FAILURE_PAUSE: Duration = Duration::from_millis(100);
 
 /// Listens on the proxy's address.
@@ -21,7 +22,7 @@ pub(super) async fn bind(shared: &Shared) -> Result<TcpListener, Error> {
     bound.map_err(|source| Error::Listen { address, source })
 }
 
-/// Serves until it is aborted. The connections are its children and end with it.
+/// Accepts connections until it is aborted. Its connections end with it.
 pub(super) async fn run(shared: Arc<Shared>, listener: TcpListener) {
     let mut connections = JoinSet::new();
     let mut orders = shared.orders.subscribe();
@@ -42,9 +43,9 @@ pub(super) async fn run(shared: Arc<Shared>, listener: TcpListener) {
                 Some(_) = connections.join_next() => {}
             },
             None => {
-                // Fails only when the proxy is gone, and then this task is about to be aborted.
+                // Fails only if the proxy was dropped, which also aborts this task.
                 let _ = orders.wait_for(|orders| orders.mode != Mode::Refuse).await;
-                // A failure is in the counters, and reported by whoever switched the mode.
+                // The counters record a failure, and the call that switched the mode returns it.
                 listener = bind(&shared).await.ok();
                 if listener.is_none() {
                     return;
@@ -54,7 +55,9 @@ pub(super) async fn run(shared: Arc<Shared>, listener: TcpListener) {
     }
 }
 
-/// Accepts the next client. Without free descriptors every attempt fails at once, hence the pause.
+/// Accepts the next client.
+///
+/// Without free file descriptors every attempt fails at once, so that it pauses after a failure.
 async fn accept(listener: &TcpListener) -> TcpStream {
     loop {
         match listener.accept().await {

@@ -1,9 +1,9 @@
 //! A TCP proxy in front of one server, whose behaviour a test switches while it runs.
 //!
-//! It runs inside the test's tokio runtime, needs no privileges, and gives each client its own
-//! network: start one proxy per client. In reading order: `mode` says what it can do, `delay_line`
-//! how bytes wait, `connection` how they move, `counters` what can be waited for, `greetings` how
-//! each connection began.
+//! It runs inside the test's tokio runtime and needs no privileges. To give each client its own
+//! network, start one proxy per client. In reading order: `mode` (behaviours) · `delay_line` (held
+//! and delayed bytes) · `connection` (relay) · `counters` (conditions to wait for) · `greetings`
+//! (first bytes of each connection).
 
 mod connection;
 mod counters;
@@ -26,7 +26,7 @@ use greetings::Greetings;
 pub use counters::Counters;
 pub use mode::{Cut, Mode};
 
-/// How long the proxy's own tasks may take to do as they are told; they need only be scheduled.
+/// Longest wait for the proxy's own tasks to apply an order, which takes only their scheduling.
 const SWITCH_LIMIT: Duration = Duration::from_secs(30);
 
 /// A TCP proxy on a loopback address of its own, in front of one server.
@@ -44,8 +44,8 @@ const SWITCH_LIMIT: Duration = Duration::from_secs(30);
 /// let proxy = Proxy::start(server.address()).await?;
 /// // … connect a client to `proxy.connect_string()` …
 /// proxy.wait_for_connections(1, Duration::from_secs(10)).await?;
-/// proxy.set(Mode::HoldReplies).await?; // what it writes now has an unknown outcome
-/// proxy.kick(Cut::Reset).await?; // it has to connect again
+/// proxy.set(Mode::HoldReplies).await?; // writes of the client now have an unknown outcome
+/// proxy.kick(Cut::Reset).await?; // the client has to connect again
 /// proxy.set(Mode::Pass).await?;
 /// # Ok(()) }
 /// ```
@@ -55,7 +55,7 @@ pub struct Proxy {
     listening: AbortHandle,
 }
 
-/// What the proxy's tasks have in common.
+/// State that all tasks of the proxy share.
 #[derive(Debug)]
 struct Shared {
     address: LoopbackAddress,
@@ -65,20 +65,20 @@ struct Shared {
     greetings: Greetings,
 }
 
-/// What a test wants of the proxy's tasks.
+/// Orders of the test to the proxy's tasks.
 #[derive(Clone, Copy, Debug)]
 struct Orders {
     mode: Mode,
-    /// Connections with a lower number must end.
+    /// Exclusive upper bound of the numbers of connections that must end.
     cut_below: u64,
-    /// How those end.
+    /// Kind of their end.
     cut: Cut,
 }
 
 impl Proxy {
     /// Starts a proxy in front of `upstream`, on the current tokio runtime.
     ///
-    /// `upstream` need not listen yet; a client that connects too early is disconnected.
+    /// `upstream` need not listen yet. A client that connects too early is disconnected.
     ///
     /// # Errors
     /// [`Error::NoAddress`] and [`Error::Listen`].
@@ -99,13 +99,13 @@ impl Proxy {
         Ok(Proxy { shared, listening })
     }
 
-    /// Returns where clients connect.
+    /// Returns the proxy's address for clients.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.shared.address.client_address()
     }
 
-    /// Returns where clients connect, in the form ZooKeeper's clients take it: `127.9.8.7:2181`.
+    /// Returns the proxy's connect string for ZooKeeper clients: `127.9.8.7:2181`.
     #[must_use]
     pub fn connect_string(&self) -> String {
         self.address().to_string()
@@ -119,12 +119,12 @@ impl Proxy {
 
     /// Switches to `mode` and returns when it is in force.
     ///
-    /// From then on no byte moves that `mode` holds back, no connection is open that it cuts, and
-    /// the proxy listens exactly if it accepts.
+    /// From then on the proxy holds all bytes that `mode` holds, has cut all connections that it
+    /// cuts, and listens only if `mode` accepts connections.
     ///
     /// # Errors
-    /// [`Error::Listen`] if a proxy that refused cannot listen again; [`Error::ProxyDeadline`] if
-    /// its runtime does not run its tasks for 30 s.
+    /// [`Error::Listen`] if the proxy cannot listen again after [`Mode::Refuse`].
+    /// [`Error::ProxyDeadline`] if the runtime does not run its tasks for 30 s.
     ///
     /// # Cancel safety
     /// The mode is set even if the wait is cancelled.
@@ -142,9 +142,9 @@ impl Proxy {
         }
     }
 
-    /// Cuts the connections that have been accepted so far, and returns when they are gone.
+    /// Cuts all connections that were accepted so far, and returns when they have ended.
     ///
-    /// New connections are treated as the mode says; the mode is not changed.
+    /// The mode does not change and applies to new connections.
     ///
     /// # Errors
     /// [`Error::ProxyDeadline`] if the runtime does not run the proxy's tasks for 30 s.
@@ -157,27 +157,27 @@ impl Proxy {
             orders.cut_below = cut_below;
             orders.cut = cut;
         });
-        let awaited = format!("the first {cut_below} connections gone");
+        let awaited = format!("the end of the first {cut_below} connections");
         self.wait(&awaited, SWITCH_LIMIT, |counters| counters.open_below(cut_below) == 0).await
     }
 
-    /// Returns the counters as they are now.
+    /// Returns the present counters.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.shared.counters.borrow().clone()
     }
 
-    /// Returns the first bytes that the server sent on each connection so far, at most 64 of each,
-    /// in the order in which the connections were accepted. Connections without any are left out.
+    /// Returns the first bytes of the server on each connection, at most 64 of each.
     ///
-    /// ZooKeeper's first reply has the id and the password of the session, by which a test can take
-    /// the session over and end it although its owner does not run.
+    /// They are in the order of acceptance, without connections that have none. ZooKeeper's first
+    /// reply contains the id and the password of the session. A test can use them to take the
+    /// session over and end it although its owner does not run.
     #[must_use]
     pub fn greetings(&self) -> Vec<Vec<u8>> {
         self.shared.greetings.all()
     }
 
-    /// Waits until `n_connections` have been accepted since the start, whatever became of them.
+    /// Waits until `n_connections` have been accepted since the start, including ended ones.
     ///
     /// # Errors
     /// [`Error::ProxyDeadline`] after `limit`.
@@ -209,8 +209,8 @@ impl Proxy {
 
     /// Waits until `n_bytes` have arrived from the server since the start, forwarded or held.
     ///
-    /// With [`Mode::HoldReplies`] this is the moment at which the server has executed a request
-    /// whose client does not know.
+    /// With [`Mode::HoldReplies`] the server has then executed a request whose outcome is unknown
+    /// to the client.
     ///
     /// # Errors
     /// [`Error::ProxyDeadline`] after `limit`.
@@ -230,7 +230,7 @@ impl Proxy {
             tokio::time::timeout(limit, counters.wait_for(|counters| reached(counters))).await;
         match waited {
             Ok(Ok(_)) => Ok(()),
-            // The sender is ours, so it is never gone while we wait.
+            // `self` owns the sender, so that only the timeout occurs.
             Ok(Err(_)) | Err(_) => Err(Error::ProxyDeadline {
                 awaited: awaited.to_owned(),
                 after: limit,

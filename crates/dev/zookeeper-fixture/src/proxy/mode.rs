@@ -1,4 +1,4 @@
-//! What the network between a client and its server can be made to do.
+//! Behaviours of the network between a client and its server.
 
 use std::time::Duration;
 
@@ -15,32 +15,33 @@ use std::time::Duration;
 /// | `Reset` | accepted, reset | reset (RST) | – | – |
 /// | `Refuse` | refused | closed (FIN) | – | – |
 ///
-/// Held bytes, and a held end of a stream, flow again in order when a later mode lets them pass.
+/// Held bytes and a held end of a stream continue in order when a later mode lets them pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Mode {
-    /// Everything passes at once.
+    /// All bytes pass at once.
     Pass,
-    /// Everything passes this much later, in each direction: a round trip takes twice as long.
+    /// All bytes are delayed by this time in each direction, so that a round trip takes twice as
+    /// long.
     ///
     /// The delay does not limit the throughput. Bytes that arrived before or after this mode are
     /// not delayed, except behind delayed ones.
     Delay(Duration),
-    /// Nothing passes, and nobody is told: a cable pulled out.
+    /// No bytes pass, without notice to either side, as if a cable were pulled out.
     BlackHole,
-    /// Requests are executed, and their replies do not arrive: the outcome of a write is unknown.
+    /// Requests are executed and their replies held, so that the outcome of a write is unknown.
     HoldReplies,
-    /// Requests do not arrive, while notifications and earlier replies do.
+    /// Requests are held, while notifications and earlier replies pass.
     HoldRequests,
-    /// Every connection ends in an orderly way: a server that shuts down.
+    /// Every connection ends in an orderly way, as if the server shut down.
     Close,
-    /// Every connection is reset: a firewall that lost its state.
+    /// Every connection is reset, as if a firewall had lost its state.
     Reset,
-    /// Nobody listens, and connections end in an orderly way: a server that is not there.
+    /// New connections are refused and existing ones end in an orderly way, as if no server ran.
     Refuse,
 }
 
-/// How a connection is ended from the proxy's side.
+/// Kind of end of a connection by the proxy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
     /// In an orderly way (FIN): each side reads the end of the stream.
@@ -69,7 +70,7 @@ impl Mode {
         }
     }
 
-    /// Returns how much later bytes that arrive now may leave.
+    /// Returns the delay of bytes that arrive now.
     pub(super) fn delay(self) -> Duration {
         match self {
             Mode::Delay(delay) => delay,
@@ -83,7 +84,7 @@ impl Mode {
         }
     }
 
-    /// Returns how every connection must end, if this mode allows none.
+    /// Returns the end of every connection, if this mode allows no connections.
     pub(super) fn cut(self) -> Option<Cut> {
         match self {
             Mode::Close | Mode::Refuse => Some(Cut::Close),
@@ -96,7 +97,7 @@ impl Mode {
         }
     }
 
-    /// Returns whether there is somebody to connect to.
+    /// Returns whether the proxy listens for connections.
     pub(super) fn listens(self) -> bool {
         self != Mode::Refuse
     }

@@ -1,4 +1,4 @@
-//! An authority of a test's own, and the certificates that it issues.
+//! A certificate authority for tests, and the certificates that it issues.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use rcgen::{
     KeyUsagePurpose,
 };
 
-/// A certificate authority that lives as long as its value: its key is nowhere but in memory.
+/// A certificate authority whose key exists only in memory.
 ///
-/// Clones are the same authority. Two values with the same name are two authorities, and a certificate of one is none of the
-/// other.
+/// Clones are the same authority. Two authorities with the same name are distinct, and neither
+/// accepts certificates of the other.
 ///
 /// # Examples
 /// ```
@@ -30,7 +30,7 @@ pub struct Authority {
 }
 
 impl Authority {
-    /// Makes an authority and its key.
+    /// Creates an authority and its key.
     ///
     /// # Panics
     /// If the operating system has no random numbers.
@@ -45,13 +45,15 @@ impl Authority {
         Self { name: name.to_owned(), issuer: Arc::new(Issuer::new(params, key)), pem }
     }
 
-    /// Returns the authority's own certificate, for those who are to trust it.
+    /// Returns the authority's own certificate, for servers and clients that trust it.
     #[must_use]
     pub fn pem(&self) -> &str {
         &self.pem
     }
 
-    /// Issues a certificate, for servers and for clients, to `name` under host names and IP addresses.
+    /// Issues a certificate for `name`, valid for `hosts`, which are host names and IP addresses.
+    ///
+    /// Both servers and clients can use it.
     ///
     /// # Panics
     /// If one of `hosts` is no ASCII text.
@@ -86,7 +88,7 @@ impl fmt::Debug for Authority {
     }
 }
 
-/// A certificate and the key to it, both as PEM. The key is in PKCS #8, and not encrypted.
+/// A certificate and its private key, both as PEM. The key is in PKCS #8 and not encrypted.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Identity {
     certificate_pem: String,

@@ -1,4 +1,4 @@
-//! Servers that want to know who connects: certificates and keys that are made on the spot, and users with passwords.
+//! Authentication of clients: certificates and keys for tests, and users with passwords.
 
 mod authority;
 mod sasl;

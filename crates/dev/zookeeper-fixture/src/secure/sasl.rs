@@ -1,4 +1,4 @@
-//! Users with passwords, for ZooKeeper's DIGEST-MD5.
+//! Users with passwords for SASL (DIGEST-MD5).
 
 use std::fmt::{self, Write as _};
 use std::fs;
@@ -6,9 +6,10 @@ use std::path::Path;
 
 use crate::Error;
 
-/// The users that a server knows by SASL, with their passwords.
+/// Users of a server with their passwords.
 ///
-/// Neither may contain a quotation mark or a backslash: they are written into a file of Java's without escapes.
+/// Names and passwords must not contain quotation marks or backslashes, because Java's file has no
+/// escapes.
 ///
 /// # Examples
 /// ```
@@ -25,7 +26,7 @@ pub struct SaslUsers {
 }
 
 impl SaslUsers {
-    /// Nobody yet.
+    /// Returns an empty set of users.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -34,16 +35,19 @@ impl SaslUsers {
     /// Adds a user.
     ///
     /// # Panics
-    /// If a quotation mark or a backslash is in one of them.
+    /// If the name or the password contains a quotation mark or a backslash.
     #[must_use]
     pub fn user(mut self, name: &str, password: &str) -> Self {
         let is_plain = |text: &str| !text.contains(['"', '\\']);
-        assert!(is_plain(name) && is_plain(password), "user {name}: no quotation marks, no \\");
+        assert!(
+            is_plain(name) && is_plain(password),
+            "user {name}: quotation marks and backslashes are not allowed"
+        );
         self.users.push((name.to_owned(), password.to_owned()));
         self
     }
 
-    /// Lets nobody in who does not say who he is. Without this, strangers are let in as such.
+    /// Rejects clients that do not authenticate. By default they are accepted as anonymous.
     #[must_use]
     pub fn required(mut self) -> Self {
         self.required = true;

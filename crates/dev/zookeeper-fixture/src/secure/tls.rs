@@ -1,4 +1,4 @@
-//! A second port of a server, which speaks TLS.
+//! The TLS port of a server.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -7,19 +7,19 @@ use std::path::Path;
 use super::{Authority, Identity};
 use crate::Error;
 
-/// Whether a client has to show a certificate.
+/// Requirement of a certificate of clients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ClientCertificate {
-    /// One that the server's authority has issued. ZooKeeper's default.
+    /// The client needs a certificate of the server's authority. ZooKeeper's default.
     #[default]
     Required,
-    /// None is asked for.
+    /// The server requests no certificate.
     NotAsked,
 }
 
-/// How a server speaks TLS: on a port of its own, beside the plain one.
+/// TLS settings of a server, which uses TLS on a second port.
 ///
-/// Its certificate is issued when it is started, for its own address.
+/// The server's certificate is issued for its own address when it starts.
 ///
 /// # Examples
 /// ```
@@ -37,20 +37,22 @@ pub struct TlsServer {
 }
 
 impl TlsServer {
-    /// A server whose certificate is of `authority`, and which wants one of the same authority from its clients.
+    /// Returns settings in which `authority` issues the server's certificate and those of its
+    /// clients.
     #[must_use]
     pub fn new(authority: &Authority) -> Self {
         Self { authority: authority.clone(), hosts: None, clients: ClientCertificate::default() }
     }
 
-    /// Sets for which host names and addresses the server's certificate is. Default: its own address.
+    /// Sets the host names and addresses of the server's certificate. The default is its own
+    /// address.
     #[must_use]
     pub fn hosts(mut self, hosts: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.hosts = Some(hosts.into_iter().map(Into::into).collect());
         self
     }
 
-    /// Sets whether a client has to show a certificate. Default: yes.
+    /// Sets whether clients need a certificate. The default is yes.
     #[must_use]
     pub fn clients(mut self, clients: ClientCertificate) -> Self {
         self.clients = clients;
@@ -75,7 +77,8 @@ impl TlsServer {
         )
     }
 
-    /// Issues the server's certificate and writes it, its key, and the authority that clients are known by.
+    /// Issues the server's certificate, and writes it, its key, and the authority of client
+    /// certificates.
     pub(crate) fn write(&self, ip: Ipv4Addr, folder: &Path) -> Result<(), Error> {
         let hosts = self.hosts.clone().unwrap_or_else(|| vec![ip.to_string()]);
         let identity: Identity = self.authority.issue("zookeeper", hosts);
@@ -88,7 +91,7 @@ impl TlsServer {
     }
 }
 
-/// The port for TLS; each server has its own address.
+/// The port for TLS, the same on every address.
 pub(crate) const SECURE_PORT: u16 = 2281;
 const KEY_STORE: &str = "server.pem";
 const TRUST_STORE: &str = "trusted.pem";

@@ -1,6 +1,6 @@
-//! As much of ZooKeeper's wire protocol as it takes to create and read a node.
+//! Minimal client of ZooKeeper's wire protocol that creates and reads nodes.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -9,7 +9,7 @@ use std::time::Duration;
 const CREATE: i32 = 1;
 const GET_DATA: i32 = 4;
 
-/// A session that ends with its connection's socket.
+/// A session that is used on a single connection.
 pub(crate) struct Session {
     stream: TcpStream,
     next_xid: i32,
@@ -20,7 +20,7 @@ impl Session {
         let stream = TcpStream::connect(address)?;
         stream.set_read_timeout(Some(Duration::from_secs(60)))?;
         let mut session = Session { stream, next_xid: 1 };
-        // Protocol version, last transaction seen, time-out in ms, session id, password.
+        // Protocol version, last seen transaction, timeout in ms, session id, password.
         let mut hello = Vec::new();
         hello.extend(0_i32.to_be_bytes());
         hello.extend(0_i64.to_be_bytes());
@@ -31,12 +31,12 @@ impl Session {
         Ok(session)
     }
 
-    /// Creates a persistent node that anybody may read.
+    /// Creates a persistent node without access restrictions.
     pub(crate) fn create(&mut self, path: &str, data: &[u8]) -> io::Result<()> {
         let mut body = Vec::new();
         put_bytes(&mut body, path.as_bytes());
         put_bytes(&mut body, data);
-        // One entry of access control: all permissions, to everybody.
+        // One entry of access control: all permissions for `world:anyone`.
         body.extend(1_i32.to_be_bytes());
         body.extend(31_i32.to_be_bytes());
         put_bytes(&mut body, b"world");

@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 /// Runs a program in place of this process. It returns only if that fails; then the launcher reads
 /// the reason (`errno`) from the pipe that is the standard input.
 pub(super) fn exec(mut args: impl Iterator<Item = OsString>) -> ExitCode {
-    // The copy closes when the program takes over, which is how the launcher notices the start.
+    // `exec` closes the copy, which is how the launcher notices the start.
     let Ok(mut failure) = io::stdin().as_fd().try_clone_to_owned().map(File::from) else {
         return ExitCode::FAILURE;
     };
@@ -28,7 +28,7 @@ fn become_script(args: &mut impl Iterator<Item = OsString>) -> io::Error {
     if let Err(error) = set_parent_process_death_signal(Some(Signal::KILL)) {
         return error.into();
     }
-    // A launcher that died before the line above has caused no signal.
+    // A launcher that died before the line above causes no signal.
     if launcher.is_none() || getppid() != launcher {
         return io::ErrorKind::BrokenPipe.into();
     }

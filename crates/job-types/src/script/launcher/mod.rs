@@ -25,17 +25,17 @@ const EXEC: &str = "__exec-script";
 ///
 /// On Linux a launcher
 ///
-/// - kills the script's process group with `SIGKILL` when the worker is gone, however that came:
+/// - kills the script's process group with `SIGKILL` when the worker is gone, for any reason:
 ///   `kill -9`, a lack of memory, a crash;
-/// - adopts the processes that the script leaves without a parent, and reads their status: no
-///   zombies are left, also if the worker is the first process of a container;
-/// - hands `SIGTERM`, `SIGINT`, `SIGHUP`, `SIGQUIT`, `SIGUSR1` and `SIGUSR2` on to the script, and
-///   ends with its status, or 128 and the number of the signal.
+/// - adopts and reaps the processes that the script leaves without a parent: no zombies are left,
+///   even if the worker is the first process of a container;
+/// - forwards `SIGTERM`, `SIGINT`, `SIGHUP`, `SIGQUIT`, `SIGUSR1` and `SIGUSR2` to the script, and
+///   ends with its status, or 128 plus the number of the signal.
 ///
-/// The script itself is killed by the system if its launcher dies. Processes that begin a session
-/// of their own (`setsid`) are not part of the run, and stay. If the worker and the launcher are
-/// killed at the same moment, the script dies, but processes that it has started stay. On other
-/// systems a launcher has no effect: the worker starts the script itself.
+/// The system kills the script itself if its launcher dies. Processes that begin their own session
+/// (`setsid`) are not part of the run, and survive. If the worker and the launcher are killed at
+/// the same moment, the script dies, but its descendants survive. On other systems a launcher has
+/// no effect: the worker starts the script itself.
 ///
 /// # Examples
 /// A program that starts scripts by itself calls [`serve`](Self::serve) before anything else:
@@ -53,7 +53,7 @@ const EXEC: &str = "__exec-script";
 ///     ExitCode::SUCCESS
 /// }
 /// ```
-/// Another one names `ejob`: `ScriptLauncher::program("/usr/local/bin/ejob")`.
+/// Another program can use `ejob`: `ScriptLauncher::program("/usr/local/bin/ejob")`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScriptLauncher {
     program: PathBuf,
@@ -62,7 +62,7 @@ pub struct ScriptLauncher {
 impl ScriptLauncher {
     /// Returns the running program as launcher. Its `main` must call [`serve`](Self::serve) first.
     ///
-    /// The running file is used, even if another one has taken its place since.
+    /// It uses the running executable, even if its file was replaced in the meantime.
     #[must_use]
     pub fn this_program() -> Self {
         Self::program("/proc/self/exe")
@@ -74,11 +74,11 @@ impl ScriptLauncher {
         Self { program: program.into() }
     }
 
-    /// Acts as launcher if the arguments of this process say so, and returns the exit code then;
-    /// otherwise returns `None` at once.
+    /// Runs as launcher if a worker started this process as one, and returns the exit code.
+    /// Otherwise returns `None` at once.
     ///
-    /// Call it at the beginning of `main`, before a thread or a runtime is started: it waits for
-    /// all children of the process.
+    /// Call it at the beginning of `main`, before any thread or runtime starts: it waits for all
+    /// children of the process.
     #[must_use]
     pub fn serve() -> Option<ExitCode> {
         #[cfg(target_os = "linux")]

@@ -1,20 +1,20 @@
-//! What a launcher reports to its worker, one line each.
+//! Reports of a launcher to its worker, one line each.
 
 use std::fmt;
 
-/// A report, in the order in which they come.
+/// A report. A launcher sends `Started` and `Ended`, or only `Failed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::script) enum Report {
-    /// The script runs, with this id of the process and of its group.
+    /// The script runs. Its process and its group have this id.
     Started(i32),
-    /// The script could not be started, for this reason (`errno`).
+    /// The script could not be started, with this `errno`.
     Failed(i32),
-    /// The script has ended with this status (as of `wait`); what it started may still run.
+    /// The script has ended with this status (as of `wait`). Its descendants may still run.
     Ended(i32),
 }
 
 impl Report {
-    /// Returns `None` if the line is none that a launcher writes.
+    /// Parses a line; `None` if it is no report.
     pub(in crate::script) fn parse(line: &str) -> Option<Self> {
         let (kind, number) = line.split_once(' ')?;
         let number = number.parse().ok()?;
@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn reports_are_read_as_they_were_written() {
+    fn reports_round_trip_and_other_lines_are_rejected() {
         for report in [Report::Started(7), Report::Failed(2), Report::Ended(256)] {
             assert_eq!(Report::parse(&report.to_string()), Some(report));
         }

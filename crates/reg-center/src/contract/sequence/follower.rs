@@ -1,4 +1,4 @@
-//! A reader of a feed that holds every change against the history of its node.
+//! A feed reader that compares every change with the history of its node.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,13 +6,13 @@ use super::replay::Numbers;
 use super::{NodeState, Reference};
 use crate::{Change, Feed, Node, NodePath};
 
-/// A copy of a subtree, kept by a feed alone.
+/// A copy of a subtree that only a feed updates.
 pub(super) struct Follower {
     pub(super) client: usize,
     root: NodePath,
     feed: Feed,
-    /// How much of each node's history is told.
-    told: BTreeMap<String, usize>,
+    /// Number of states of each node's history up to the last delivered one.
+    delivered: BTreeMap<String, usize>,
     nodes: BTreeMap<String, NodeState>,
     /// The nodes of a snapshot that is not complete.
     snapshot: Option<BTreeMap<String, NodeState>>,
@@ -25,21 +25,21 @@ impl Follower {
             client,
             root,
             feed,
-            told: BTreeMap::new(),
+            delivered: BTreeMap::new(),
             nodes: BTreeMap::new(),
             snapshot: None,
             is_begun: false,
         }
     }
 
-    /// Takes in what is there.
+    /// Applies the pending changes.
     pub(super) fn drain(&mut self, reference: &Reference, numbers: &mut Numbers) {
         while let Some(change) = self.feed.try_next() {
             self.take(change, reference, numbers);
         }
     }
 
-    /// Waits until the copy is what the registry must hold.
+    /// Waits until the copy equals the expected state of the registry.
     pub(super) async fn converge(&mut self, reference: &Reference, numbers: &mut Numbers) {
         while !self.is_complete(reference) {
             let change = self.feed.next().await.expect("a feed lasts as long as its client");
@@ -47,14 +47,14 @@ impl Follower {
         }
     }
 
-    /// Waits for the end of the feed, whose client was closed.
+    /// Waits for the end of the feed after its client was closed.
     pub(super) async fn end(&mut self, reference: &Reference, numbers: &mut Numbers) {
         while let Some(change) = self.feed.next().await {
             self.take(change, reference, numbers);
         }
     }
 
-    /// Returns what is missing, for messages.
+    /// Describes the expected and the actual nodes, for messages.
     pub(super) fn complaint(&self, reference: &Reference) -> String {
         let wanted: Vec<_> = reference.subtree(self.root.as_str()).collect();
         let Self { client, root, nodes, .. } = self;
@@ -72,10 +72,10 @@ impl Follower {
             Change::Entry(node) => {
                 let state = self.state(&node, numbers);
                 let path = node.path.to_string();
-                // A snapshot may tell again what was told before.
-                let from = self.told.get(&path).map_or(0, |told| told.saturating_sub(1));
+                // A snapshot may repeat the last delivered state.
+                let from = self.delivered.get(&path).map_or(0, |count| count.saturating_sub(1));
                 self.find(&path, from, Some(&state), reference);
-                let snapshot = self.snapshot.as_mut().expect("an entry follows Init");
+                let snapshot = self.snapshot.as_mut().expect("an Entry follows Init");
                 let twice = snapshot.insert(path, state);
                 assert_eq!(twice, None, "a snapshot has each node once: {node:?}");
             }
@@ -83,7 +83,7 @@ impl Follower {
                 let snapshot = self.snapshot.take().expect("Ready follows Init");
                 let known: BTreeSet<_> = self.nodes.keys().cloned().collect();
                 for gone in known.into_iter().filter(|path| !snapshot.contains_key(path)) {
-                    self.find(&gone, self.told[&gone], None, reference);
+                    self.find(&gone, self.delivered[&gone], None, reference);
                 }
                 self.nodes = snapshot;
                 self.is_begun = true;
@@ -94,7 +94,7 @@ impl Follower {
                 let path = node.path.to_string();
                 self.find(
                     &path,
-                    self.told.get(&path).copied().unwrap_or(0),
+                    self.delivered.get(&path).copied().unwrap_or(0),
                     Some(&state),
                     reference,
                 );
@@ -103,21 +103,24 @@ impl Follower {
             Change::Gone { path, .. } => {
                 self.assert_follows_a_snapshot(&path);
                 let path = path.to_string();
-                self.find(&path, self.told.get(&path).copied().unwrap_or(0), None, reference);
+                self.find(&path, self.delivered.get(&path).copied().unwrap_or(0), None, reference);
                 self.nodes.remove(&path);
             }
         }
     }
 
-    /// Finds a state in what of the node's history is not told yet.
+    /// Finds a state among the states of the node's history that come after the first `from`.
     fn find(&mut self, path: &str, from: usize, state: Option<&NodeState>, reference: &Reference) {
         let history = reference.history(path);
         let found = history.iter().skip(from).position(|past| past.as_ref() == state);
         let root = &self.root;
         let found = found.unwrap_or_else(|| {
-            panic!("feed of {root}: {path} is told to be {state:?}, after {from} of {history:?}")
+            panic!(
+                "feed of {root}: {path} has state {state:?}, expected one of {history:?} \
+                 after the first {from}"
+            )
         });
-        self.told.insert(path.to_owned(), from + found + 1);
+        self.delivered.insert(path.to_owned(), from + found + 1);
     }
 
     fn state(&self, node: &Node, numbers: &mut Numbers) -> NodeState {
@@ -127,6 +130,10 @@ impl Follower {
 
     fn assert_follows_a_snapshot(&self, path: &NodePath) {
         let is_in_order = self.is_begun && self.snapshot.is_none();
-        assert!(is_in_order, "feed of {}: {path} changes before a snapshot is complete", self.root);
+        assert!(
+            is_in_order,
+            "feed of {}: {path} changes outside of a complete snapshot",
+            self.root
+        );
     }
 }

@@ -1,8 +1,8 @@
-//! Sequences of steps as data: drawn by a property test or written by hand, stored as text, and replayed on any
-//! registry against the [`Reference`].
+//! Sequences of steps as data. A property test generates them or a person writes them. They are
+//! stored as text and replayed on any registry against the [`Reference`].
 //!
-//! In reading order: this file (what a step is) · `text` (one step per line) · `reference` (what must come of it) ·
-//! `replay` (a registry under test) · `follower` (its feeds).
+//! In reading order: this file (steps) · `text` (one step per line) · `reference` (expected
+//! results) · `replay` (a registry under test) · `follower` (its feeds).
 
 mod follower;
 mod reference;
@@ -15,53 +15,53 @@ pub use reference::{Answer, Effect, NodeState, Reference};
 pub(super) use replay::replay;
 pub use text::SequenceError;
 
-/// How many clients the steps of a sequence belong to, numbered from 0.
+/// Number of clients in a sequence; clients are numbered from 0.
 pub const CLIENTS: usize = 2;
 
-/// Something that a client does, or that happens to it.
+/// One action of a client, or one fault of its connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Step {
     /// A transaction.
     Commit {
-        /// Whose, below [`CLIENTS`].
+        /// The client, below [`CLIENTS`].
         client: usize,
-        /// What it is made of. The text of a sequence holds data without blanks and semicolons.
+        /// The operations. The text form requires data without blanks and semicolons.
         ops: Vec<Op>,
     },
-    /// A node and the list of its children are read, after a sync.
+    /// Reads a node and the list of its children, after a sync.
     Look {
-        /// Who reads, below [`CLIENTS`].
+        /// The client, below [`CLIENTS`].
         client: usize,
-        /// What.
+        /// The node.
         path: NodePath,
     },
-    /// A feed begins, and is followed to the end of the sequence or of its client.
+    /// Begins a feed, which is read until the end of the sequence or of its client.
     Watch {
-        /// Who reads it, below [`CLIENTS`].
+        /// The client, below [`CLIENTS`].
         client: usize,
-        /// The subtree.
+        /// The root of the subtree.
         root: NodePath,
     },
-    /// The connection breaks and comes back in time.
+    /// Breaks the connection; it comes back before the session expires.
     Flap {
-        /// Whose, below [`CLIENTS`].
+        /// The client, below [`CLIENTS`].
         client: usize,
     },
-    /// The session ends on the registry, and the centre goes on with another one.
+    /// Expires the session on the registry. The center continues with a new session.
     Expire {
-        /// Whose, below [`CLIENTS`].
+        /// The client, below [`CLIENTS`].
         client: usize,
     },
-    /// The centre is closed, and another client takes the place.
+    /// Closes the center. Another client takes its number.
     Close {
-        /// Whose, below [`CLIENTS`].
+        /// The client, below [`CLIENTS`].
         client: usize,
     },
 }
 
 /// Steps in order.
 ///
-/// The text has one step per line; lines that begin with `#` say something to people.
+/// The text form has one step per line; lines that begin with `#` are comments.
 ///
 /// # Examples
 /// ```
@@ -95,7 +95,7 @@ impl FromIterator<Step> for Sequence {
 }
 
 impl Step {
-    /// Returns whose step it is.
+    /// Returns the client of the step.
     #[must_use]
     pub fn client(&self) -> usize {
         match self {

@@ -1,5 +1,6 @@
-//! A registry as one would write it on a page: copies instead of rollback, text instead of types. It shares no code
-//! with the [`Model`](crate::model::Model), so that a mistake would have to be made twice.
+//! A deliberately simple registry: copies instead of rollback, text instead of types.
+//!
+//! It shares no code with the [`Model`](crate::model::Model), so that no mistake is common to both.
 
 use std::collections::BTreeMap;
 
@@ -8,45 +9,46 @@ use bytes::Bytes;
 use super::{CLIENTS, Step};
 use crate::{ConflictReason, Expect, Lifetime, Op, Version};
 
-/// A node, with what differs between registries replaced by numbers counted from the start of the sequence.
+/// A node, with sessions and revisions replaced by numbers counted from the start of the sequence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeState {
-    /// What it holds.
+    /// The stored data.
     pub data: Bytes,
-    /// Writes since the creation.
+    /// The number of writes since the creation.
     pub version: u32,
-    /// The session that it goes with.
+    /// The session whose end removes the node; `None` for a persistent node.
     pub owner: Option<usize>,
-    /// The write that created it; 0 is the start.
+    /// The number of the write that created the node; 0 is the start.
     pub created: usize,
-    /// The last write; 0 is the start.
+    /// The number of the last write; 0 is the start.
     pub modified: usize,
 }
 
-/// What must come of a step.
+/// Expected result of a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The transaction happened; for each operation what became of its node, `None` for checks and deletions.
+    /// The transaction committed. Has the new state of each operation's node, `None` for checks and
+    /// deletions.
     Committed(Vec<Option<NodeState>>),
-    /// Nothing happened.
+    /// The transaction conflicted and changed nothing.
     Conflict {
         /// The operation whose expectation did not hold.
         index: usize,
-        /// Why.
+        /// The reason of the conflict.
         reason: ConflictReason,
     },
-    /// The registry does not do such a thing.
+    /// The registry rejects the transaction.
     Refused,
-    /// Nothing else can come of the step.
+    /// The step has no result.
     Done,
 }
 
 type Nodes = BTreeMap<String, NodeState>;
 
-/// A change of one node: its path, and what it is now.
+/// A change of one node: its path and its new state, `None` if it was deleted.
 pub type Effect = (String, Option<NodeState>);
 
-/// What a registry must hold after the steps so far.
+/// Expected content of a registry after the steps so far.
 #[derive(Clone, Debug)]
 pub struct Reference {
     nodes: Nodes,
@@ -81,7 +83,7 @@ impl Reference {
         }
     }
 
-    /// Takes a step and returns what must come of it.
+    /// Applies a step and returns the expected result.
     ///
     /// # Panics
     /// If the step belongs to a client that does not exist.
@@ -96,24 +98,24 @@ impl Reference {
             }
             Step::Look { .. } | Step::Watch { .. } | Step::Flap { .. } => Answer::Done,
         };
-        self.note(&before, &touched);
+        self.record(&before, &touched);
         &self.answer
     }
 
-    /// Returns what must have come of the last step.
+    /// Returns the expected result of the last step.
     #[must_use]
     pub fn answer(&self) -> &Answer {
         &self.answer
     }
 
-    /// Returns what the last step changed: one change per node, in the order of its last write; the ephemeral nodes of
-    /// a session in path order.
+    /// Returns the changes of the last step: one per node, in the order of its last write. The
+    /// ephemeral nodes of an ended session come in path order.
     #[must_use]
     pub fn effects(&self) -> &[Effect] {
         &self.effects
     }
 
-    /// Returns the number of the session that a client has now.
+    /// Returns the number of the current session of a client.
     ///
     /// # Panics
     /// If there is no such client.
@@ -149,7 +151,7 @@ impl Reference {
         Some(names)
     }
 
-    /// Returns all that a node ever was after a write, in order; `None` for each time that it was deleted.
+    /// Returns all states of a node, one per write in order; `None` for each deletion.
     #[must_use]
     pub fn history(&self, path: &str) -> &[Option<NodeState>] {
         self.history.get(path).map_or(&[], Vec::as_slice)
@@ -184,7 +186,7 @@ impl Reference {
         self.nodes.retain(|_, node| node.owner != ended);
     }
 
-    fn note(&mut self, before: &Nodes, touched: &[String]) {
+    fn record(&mut self, before: &Nodes, touched: &[String]) {
         let is_last = |n: usize| !touched[n + 1..].contains(&touched[n]);
         let last = touched.iter().enumerate().filter(|(n, _)| is_last(*n)).map(|(_, path)| path);
         let changed = last.filter(|path| before.get(*path) != self.nodes.get(*path));
@@ -196,7 +198,7 @@ impl Reference {
     }
 }
 
-/// A transaction in progress, on a copy of everything.
+/// A transaction in progress, on a copy of all nodes.
 struct Draft {
     nodes: Nodes,
     session: usize,
@@ -215,9 +217,9 @@ impl Draft {
                 if self.nodes.contains_key(path) {
                     return Err(ConflictReason::Exists);
                 }
-                self.make_parents(path, touched)?;
+                self.create_parents(path, touched)?;
                 let owner = (*lifetime == Lifetime::Ephemeral).then_some(self.session);
-                self.make(path, data.clone(), owner, touched);
+                self.create(path, data.clone(), owner, touched);
                 Ok(self.nodes.get(path).cloned())
             }
             Op::Put { data, expect, .. } => {
@@ -260,8 +262,8 @@ impl Draft {
         }
     }
 
-    /// Makes what is missing above `path`, from the top.
-    fn make_parents(
+    /// Creates the missing nodes above `path`, from the top.
+    fn create_parents(
         &mut self,
         path: &str,
         touched: &mut Vec<String>,
@@ -272,13 +274,13 @@ impl Draft {
             match self.nodes.get(above) {
                 Some(node) if node.owner.is_some() => return Err(ConflictReason::EphemeralParent),
                 Some(_) => {}
-                None => self.make(above, Bytes::new(), None, touched),
+                None => self.create(above, Bytes::new(), None, touched),
             }
         }
         Ok(())
     }
 
-    fn make(&mut self, path: &str, data: Bytes, owner: Option<usize>, touched: &mut Vec<String>) {
+    fn create(&mut self, path: &str, data: Bytes, owner: Option<usize>, touched: &mut Vec<String>) {
         let node = NodeState { data, version: 0, owner, created: self.write, modified: self.write };
         self.nodes.insert(path.to_owned(), node);
         touched.push(path.to_owned());

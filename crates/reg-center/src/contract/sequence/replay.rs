@@ -1,4 +1,4 @@
-//! A sequence on a registry: answers, trees and feeds must be those of the reference.
+//! Replay of a sequence on a registry: answers, trees and feeds must equal those of the reference.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::{Answer, CLIENTS, NodeState, Reference, Sequence, Step};
 use crate::contract::stage::{Actor, Stage, path};
 use crate::{Committed, Error, Node, NodePath, Op, Revision, SessionId, Txn, TxnOutcome};
 
-/// How often feeds are read while the sequence goes on: each one at every third step, so that changes coalesce.
+/// Period of feed reads, in steps: each feed is read at every third step, so that changes coalesce.
 const DRAIN_EVERY: usize = 3;
 
 pub(in crate::contract) async fn replay(stage: &Stage<'_>, sequence: &Sequence) {
@@ -24,7 +24,7 @@ pub(in crate::contract) async fn replay(stage: &Stage<'_>, sequence: &Sequence) 
     player.finish().await;
 }
 
-/// The sessions and revisions of the registry, and what the reference calls them.
+/// Maps the sessions and revisions of the registry to the numbers of the reference.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     sessions: BTreeMap<SessionId, usize>,
@@ -32,17 +32,20 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Learns the revision of a write; greater writes have greater revisions.
+    /// Records the revision of a write. Later writes have greater revisions.
     fn learn(&mut self, revision: Revision, write: usize) {
         let known = *self.writes.entry(revision).or_insert(write);
         assert_eq!(known, write, "{revision} belongs to one write");
         assert!(self.writes.values().is_sorted_by(|a, b| a < b), "revisions grow: {self:?}");
     }
 
+    /// Converts a node to the form of the reference.
     pub(super) fn state(&self, node: &Node) -> NodeState {
         let write = |revision| {
             let write = self.writes.get(&revision).copied();
-            write.unwrap_or_else(|| panic!("{node:?}: {revision} is no write's; {self:?}"))
+            write.unwrap_or_else(|| {
+                panic!("{node:?}: {revision} belongs to no known write; {self:?}")
+            })
         };
         NodeState {
             data: node.data.clone(),
@@ -55,7 +58,7 @@ impl Numbers {
 
     fn session(&self, session: SessionId) -> usize {
         let number = self.sessions.get(&session).copied();
-        number.unwrap_or_else(|| panic!("session {session} is nobody's; {self:?}"))
+        number.unwrap_or_else(|| panic!("session {session} belongs to no client; {self:?}"))
     }
 }
 
@@ -80,15 +83,15 @@ impl<'s> Player<'s> {
         };
         for client in 0..CLIENTS {
             player.actors.push(stage.actor().await);
-            player.enter(client);
+            player.record_session(client);
         }
         let root = player.actors[0].node("/").await;
         player.numbers.learn(root.stat.created, 0);
         player
     }
 
-    /// Notes the session of a client, which is the reference's last one.
-    fn enter(&mut self, client: usize) {
+    /// Records the session of a client, which the reference has numbered last.
+    fn record_session(&mut self, client: usize) {
         let session = self.actors[client].session();
         let taken = self.numbers.sessions.insert(session, self.reference.session(client));
         assert_eq!(taken, None, "{}: session {session} is used twice", self.place);
@@ -117,12 +120,12 @@ impl<'s> Player<'s> {
                 let mut changes = self.actors[*client].center.session_feed();
                 self.actors[*client].await_connected(&mut changes).await;
                 self.actors[*client].renew(&mut changes).await;
-                self.enter(*client);
+                self.record_session(*client);
             }
             Step::Close { client } => {
                 self.close(*client).await;
                 self.actors[*client] = self.stage.actor().await;
-                self.enter(*client);
+                self.record_session(*client);
             }
         }
     }
@@ -139,30 +142,34 @@ impl<'s> Player<'s> {
             (Ok(TxnOutcome::Conflict(conflict)), Answer::Conflict { index, reason })
                 if (conflict.index, conflict.reason) == (*index, *reason) => {}
             (Err(Error::Refused { .. }), Answer::Refused) => {}
-            _ => panic!("{}: {outcome:?}, not {wanted:?}", self.place),
+            _ => panic!("{}: got {outcome:?}, expected {wanted:?}", self.place),
         }
     }
 
-    /// A registry may tell less than the reference, but nothing else.
+    /// Compares stats. A registry may omit a stat that the reference has, but must not differ.
     fn compare_stats(&mut self, committed: &Committed, wanted: &[Option<NodeState>]) {
         assert_eq!(committed.stats.len(), wanted.len(), "{}", self.place);
         for (stat, wanted) in committed.stats.iter().zip(wanted) {
             let (Some(stat), wanted) = (stat, wanted) else { continue };
-            let told = (stat.version.0, stat.owner.map(|owner| self.numbers.session(owner)));
+            let returned = (stat.version.0, stat.owner.map(|owner| self.numbers.session(owner)));
             let wanted = wanted.as_ref().map(|state| (state.version, state.owner));
-            assert_eq!(Some(told), wanted, "{}: {committed:?}", self.place);
+            assert_eq!(Some(returned), wanted, "{}: {committed:?}", self.place);
         }
     }
 
-    /// Learns the revision of the write, and reads all nodes that it left.
+    /// Records the revision of the write and compares all nodes that it changed.
     async fn compare_effects(&mut self, client: usize, committed: &Committed) {
         let effects = self.reference.effects().to_vec();
         for (at, state) in &effects {
             if let Some(state) = state {
                 let node = self.actors[client].node(at).await;
                 self.numbers.learn(node.stat.modified, state.modified);
-                if let Some(told) = committed.revision {
-                    assert_eq!(told, node.stat.modified, "{}: the revision", self.place);
+                if let Some(revision) = committed.revision {
+                    assert_eq!(
+                        revision, node.stat.modified,
+                        "{}: the revision of the reply",
+                        self.place
+                    );
                 }
             }
             self.compare_node(client, &path(at)).await;
@@ -176,14 +183,14 @@ impl<'s> Player<'s> {
     }
 
     async fn close(&mut self, client: usize) {
-        let closed = self.stage.within("the centre closes", self.actors[client].center.close());
+        let closed = self.stage.within("the center closes", self.actors[client].center.close());
         assert_eq!(closed.await, Ok(()), "{}", self.place);
         let (ending, staying) = self.feeds.drain(..).partition(|feed| feed.client == client);
         self.feeds = staying;
         let ending: Vec<Follower> = ending;
         for mut feed in ending {
             let end = feed.end(&self.reference, &mut self.numbers);
-            self.stage.within("the feed of a closed centre ends", end).await;
+            self.stage.within("the feed of a closed center ends", end).await;
         }
     }
 

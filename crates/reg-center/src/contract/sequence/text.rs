@@ -1,4 +1,4 @@
-//! A sequence as text: `client> what`, one step per line.
+//! Text form of a sequence: `client> action`, one step per line.
 
 use std::fmt;
 use std::str::FromStr;
@@ -12,17 +12,17 @@ const VALID: &str = "0> or 1>, then expire, close, flap, look PATH, watch PATH, 
     create PATH DATA, ephemeral PATH DATA, put PATH DATA, put-if PATH VERSION DATA, delete PATH, \
     delete-if PATH VERSION, check PATH, check-if PATH VERSION, absent PATH, nothing; DATA is - if it is empty";
 
-/// A line that is no step.
+/// A line that is not a valid step.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} is no step: {text:?}; valid is {VALID}")]
+#[error("line {line} is not a valid step: {text:?}; valid is {VALID}")]
 pub struct SequenceError {
-    /// Which line, counted from 1.
+    /// The line number, counted from 1.
     pub line: usize,
-    /// What it says.
+    /// The content of the line.
     pub text: String,
 }
 
-/// Data as a word.
+/// Text form of data.
 struct Word<'a>(&'a Bytes);
 
 impl fmt::Display for Word<'_> {
@@ -34,7 +34,7 @@ impl fmt::Display for Word<'_> {
     }
 }
 
-/// An operation as words.
+/// Text form of an operation.
 struct Words<'a>(&'a Op);
 
 impl fmt::Display for Words<'_> {
@@ -102,9 +102,9 @@ impl FromStr for Sequence {
 }
 
 fn step(line: &str) -> Option<Step> {
-    let (client, what) = line.split_once("> ")?;
+    let (client, action) = line.split_once("> ")?;
     let client = client.parse().ok().filter(|client| *client < CLIENTS)?;
-    let words: Vec<_> = what.split(' ').collect();
+    let words: Vec<_> = action.split(' ').collect();
     Some(match words[..] {
         ["flap"] => Step::Flap { client },
         ["expire"] => Step::Expire { client },
@@ -112,7 +112,7 @@ fn step(line: &str) -> Option<Step> {
         ["nothing"] => Step::Commit { client, ops: Vec::new() },
         ["look", path] => Step::Look { client, path: NodePath::parse(path).ok()? },
         ["watch", root] => Step::Watch { client, root: NodePath::parse(root).ok()? },
-        _ => Step::Commit { client, ops: what.split("; ").map(op).collect::<Option<_>>()? },
+        _ => Step::Commit { client, ops: action.split("; ").map(op).collect::<Option<_>>()? },
     })
 }
 
@@ -151,7 +151,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_kind_of_step_is_read_as_it_is_written() {
+    fn every_kind_of_step_survives_a_round_trip() {
         let text = "0> create /a 1; ephemeral /b -; put /a 2; put-if /a 1 -\n\
                     1> delete /b; delete-if /a 3; check /; check-if /a/b 0; absent /x\n\
                     0> nothing\n1> look /a\n0> watch /\n1> flap\n0> expire\n1> close\n";
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_is_no_step_is_named() {
+    fn an_invalid_line_is_reported_with_its_number() {
         let rows = [
             ("no client", "expire"),
             ("no such client", "2> expire"),

@@ -1,10 +1,10 @@
-//! A token and how far it has been read.
+//! A token with a read position.
 
 use std::ops::Range;
 
 use crate::cron::error::CronParseErrorReason as Reason;
 
-/// A wrong part of the expression.
+/// An invalid part of the expression.
 pub(super) struct Fault {
     pub(super) span: Range<usize>,
     pub(super) reason: Reason,
@@ -12,13 +12,13 @@ pub(super) struct Fault {
 
 pub(super) type Parse<T> = Result<T, Fault>;
 
-/// A part of the expression and how far it has been read. Upper case.
+/// A part of the expression in upper case, with a read position.
 #[derive(Clone)]
 pub(super) struct Cursor<'a> {
     pub(super) text: &'a str,
-    /// Where the part begins in the expression.
+    /// Position of the part in the expression, in bytes.
     pub(super) start: usize,
-    /// How much of the part has been read.
+    /// Number of bytes of the part that were read.
     pub(super) position: usize,
 }
 
@@ -42,12 +42,12 @@ impl<'a> Cursor<'a> {
         &rest[..length]
     }
 
-    /// A fault in what has been read since `from`.
+    /// Returns a fault that spans the text read since `from`.
     pub(super) fn fault_since(&self, from: usize, reason: Reason) -> Fault {
         Fault { span: self.start + from..self.start + self.position, reason }
     }
 
-    /// A fault in what has not been read.
+    /// Returns a fault that spans the unread text.
     pub(super) fn fault_in_rest(&self, reason: Reason) -> Fault {
         Fault { span: self.start + self.position..self.start + self.text.len(), reason }
     }
@@ -56,14 +56,14 @@ impl<'a> Cursor<'a> {
         Fault { span: self.start..self.start + self.text.len(), reason }
     }
 
-    /// Succeeds at the end of the part; a symbol that is out of place is named as such.
+    /// Succeeds at the end of the part; the error distinguishes a misplaced symbol from other text.
     pub(super) fn end(&self) -> Parse<()> {
         let Some(next) = self.rest().chars().next() else { return Ok(()) };
         let reason = misplaced(next).unwrap_or(Reason::TrailingText(self.rest().to_owned()));
         Err(self.fault_in_rest(reason))
     }
 
-    /// Digits, if any come next, as a number that Java's `int` can hold.
+    /// Reads digits as a number that fits Java's `int`; `None` if no digit comes next.
     pub(super) fn integer(&mut self) -> Parse<Option<u32>> {
         let from = self.position;
         let digits = self.eat_while(|c| c.is_ascii_digit());
@@ -77,7 +77,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Why a symbol that is valid somewhere is not valid where it stands.
+/// Returns the reason for a symbol that is valid elsewhere but not at its position.
 pub(super) fn misplaced(symbol: char) -> Option<Reason> {
     match symbol {
         '?' => Some(Reason::MisplacedQuestionMark),

@@ -1,4 +1,4 @@
-//! The forms that only days of the month and of the week have.
+//! Forms that only the fields of days have.
 
 use crate::cron::day_rule::DayRule;
 use crate::cron::error::CronParseErrorReason as Reason;
@@ -8,15 +8,15 @@ use crate::cron::field::{CronField, Item, values};
 use super::cursor::{Cursor, Parse};
 
 impl Cursor<'_> {
-    /// Reads a field of days: `None` if it is `?`.
-    pub(super) fn unless_open<T>(
+    /// Parses a field of days; `None` if it is `?`.
+    pub(super) fn unless_question_mark<T>(
         &mut self,
         read: impl FnOnce(&mut Self) -> Parse<T>,
     ) -> Parse<Option<T>> {
         if self.text == "?" { Ok(None) } else { read(self).map(Some) }
     }
 
-    /// `"L" ["-" n] ["W"] | item { "," item }`, where an item may also be `nW`.
+    /// Parses `"L" ["-" n] ["W"] | item { "," item }`, where an item may also be `nW`.
     pub(super) fn day_of_month(&mut self, caveats: &mut Vec<CronCaveat>) -> Parse<DayRule> {
         if self.text.contains('L') {
             return self.last_day();
@@ -39,7 +39,7 @@ impl Cursor<'_> {
         Ok(DayRule::NearestWeekday { day })
     }
 
-    /// `item | n "W"`, and whether it is the latter.
+    /// Parses `item | n "W"`; the flag is true for the latter.
     fn day_of_month_item(&mut self) -> Parse<(Item, bool)> {
         let mut ahead = self.clone();
         if let Some(day) = ahead.number(CronField::DayOfMonth)?
@@ -51,7 +51,7 @@ impl Cursor<'_> {
         Ok((self.item(CronField::DayOfMonth)?, false))
     }
 
-    /// `"L" ["-" n] ["W"]`.
+    /// Parses `"L" ["-" n] ["W"]`.
     fn last_day(&mut self) -> Parse<DayRule> {
         if self.text.contains(',') {
             return Err(self.fault_in_all(Reason::SpecialInList));
@@ -80,7 +80,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// `"L" | day "L" | day "#" k | item { "," item }`.
+    /// Parses `"L" | day "L" | day "#" k | item { "," item }`.
     pub(super) fn day_of_week(&mut self) -> Parse<DayRule> {
         const LAST: u32 = 7;
         if !self.text.contains(['L', '#']) {
@@ -107,7 +107,7 @@ impl Cursor<'_> {
         Err(self.fault_in_all(special))
     }
 
-    /// The number after `#`, to the end.
+    /// Parses the number after `#`, which must end the part.
     fn nth(&mut self) -> Parse<u32> {
         let from = self.position;
         match self.integer()? {
@@ -119,7 +119,8 @@ impl Cursor<'_> {
         }
     }
 
-    /// A day of the week in front of `L` or `#`; a word that ends in `L` is a name and the `L`.
+    /// Parses a day of the week before `L` or `#`. A word that ends in `L` is a name followed by
+    /// the `L`.
     fn number_or_name(&mut self, field: CronField, otherwise: Reason) -> Parse<Option<u32>> {
         if let Some(value) = self.number(field)? {
             return Ok(Some(value));

@@ -1,4 +1,4 @@
-//! Lists, ranges and steps, which all fields have.
+//! Lists, ranges and steps, which are common to all fields.
 
 use crate::cron::error::CronParseErrorReason as Reason;
 use crate::cron::field::{CronField, Item};
@@ -6,7 +6,7 @@ use crate::cron::field::{CronField, Item};
 use super::cursor::{Cursor, Parse, misplaced};
 
 impl<'a> Cursor<'a> {
-    /// The items between the commas.
+    /// Splits the part at its commas.
     pub(super) fn items(&self) -> Vec<Cursor<'a>> {
         let mut start = self.start;
         let items = self.text.split(',').map(|text| {
@@ -17,12 +17,13 @@ impl<'a> Cursor<'a> {
         items.collect()
     }
 
-    /// `item { "," item }`.
+    /// Parses `item { "," item }`.
     pub(super) fn list(&mut self, field: CronField) -> Parse<Vec<Item>> {
         self.items().into_iter().map(|mut item| item.item(field)).collect()
     }
 
-    /// `"*" [step] | step | v [step] | v "-" v [step] | NAME ["-" NAME]`, to the end.
+    /// Parses `"*" [step] | step | v [step] | v "-" v [step] | NAME ["-" NAME]`, which must end the
+    /// part.
     pub(super) fn item(&mut self, field: CronField) -> Parse<Item> {
         let item = self.item_start(field)?;
         self.end()?;
@@ -43,12 +44,13 @@ impl<'a> Cursor<'a> {
         if let Some(first) = self.name(field)? {
             return self.after_name(field, first);
         }
-        let next = self.rest().chars().next().expect("the item is not empty and nothing is read");
+        let next =
+            self.rest().chars().next().expect("the item is not empty, and no character was read");
         let reason = misplaced(next).unwrap_or(Reason::NotAValue(self.rest().to_owned()));
         Err(self.fault_in_rest(reason))
     }
 
-    /// What may follow the first number of an item.
+    /// Parses the part of an item after its first number.
     fn after_number(&mut self, field: CronField, first: u32) -> Parse<Item> {
         if !self.eat('-') {
             let step = self.step(field.max_step())?;
@@ -67,7 +69,7 @@ impl<'a> Cursor<'a> {
         Ok(Item::Range { first, last, step })
     }
 
-    /// What may follow the first name of an item.
+    /// Parses the part of an item after its first name.
     fn after_name(&mut self, field: CronField, first: u32) -> Parse<Item> {
         let item = if self.eat('-') {
             let Some(last) = self.name(field)? else {
@@ -86,7 +88,7 @@ impl<'a> Cursor<'a> {
         Ok(item)
     }
 
-    /// `["/" n]`, at most `max`.
+    /// Parses `["/" n]` with `n` at most `max`.
     fn step(&mut self, max: Option<u32>) -> Parse<Option<u32>> {
         let from = self.position;
         if !self.eat('/') {
@@ -104,13 +106,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A value of the field as a number, if one comes next.
+    /// Parses a value of the field, if a number comes next.
     pub(super) fn number(&mut self, field: CronField) -> Parse<Option<u32>> {
         let from = self.position;
         let Some(value) = self.integer()? else { return Ok(None) };
         let (min, max) = (field.min(), field.max());
         let reason = if !field.is_range_checked() {
-            // Quartz would take these for `?` and `*`, so no meaning is safe.
+            // Quartz would treat these as `?` and `*`, so no meaning is safe.
             matches!(value, 98 | 99).then_some(Reason::ReservedNumber(value))
         } else {
             (value < min || value > max).then_some(Reason::OutOfRange { value, min, max })
@@ -121,7 +123,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// A name of the field, if letters come next.
+    /// Parses a name of the field, if letters come next.
     fn name(&mut self, field: CronField) -> Parse<Option<u32>> {
         if field.names().is_empty() {
             return Ok(None);

@@ -1,7 +1,7 @@
-//! From text to fields: the expression is split into tokens, and each is read for its field.
+//! Parser: the expression is split into tokens, one for each field.
 //!
-//! In reading order: `cursor` (how a token is read), `item` (lists, ranges and steps), `days` (the
-//! forms that only days have).
+//! In reading order: `cursor` (reading of a token), `item` (lists, ranges and steps), `days` (forms
+//! that only days have).
 
 mod cursor;
 mod days;
@@ -14,7 +14,7 @@ use super::field::{CronField, Item};
 
 use cursor::{Cursor, Fault, Parse};
 
-/// The fields of an expression that is valid.
+/// The fields of a valid expression.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fields {
     pub(crate) seconds: Vec<Item>,
@@ -25,16 +25,16 @@ pub(crate) struct Fields {
     pub(crate) years: Vec<Item>,
 }
 
-/// A valid expression: its canonical text, what it says, and what Quartz ignores of it.
+/// A valid expression: its canonical text, its fields, and the parts that Quartz ignores.
 pub(crate) struct Parsed {
     pub(crate) text: String,
     pub(crate) fields: Fields,
     pub(crate) caveats: Vec<CronCaveat>,
 }
 
-/// Reads an expression.
+/// Parses an expression.
 pub(crate) fn parse(expression: &str) -> Result<Parsed, CronParseError> {
-    // Bytes keep their places, so that spans are valid in what the caller gave.
+    // ASCII upper case keeps byte positions, so that spans are valid in the caller's text.
     let upper = expression.to_ascii_uppercase();
     let tokens = Tokens::split(&upper);
     tokens.parse().map_err(|(field, Fault { span, reason })| CronParseError {
@@ -64,6 +64,7 @@ impl<'a> Tokens<'a> {
         Tokens { end: text.len(), tokens }
     }
 
+    /// Parses all fields from left to right, so that the first error is reported.
     fn parse(&self) -> Result<Parsed, (CronField, Fault)> {
         let list = |field| self.field(field, |token| token.list(field));
         let mut caveats = Vec::new();
@@ -78,14 +79,14 @@ impl<'a> Tokens<'a> {
                 None => vec![Item::Every { step: 1 }],
             },
         };
-        // Parity: Quartz 2.3.2 does not look at what follows the year.
+        // Parity: Quartz 2.3.2 ignores everything after the year.
         if let Some(ignored) = self.tokens.get(CronField::ALL.len()..).filter(|t| !t.is_empty()) {
             caveats.push(CronCaveat::IgnoredText(joined(ignored)));
         }
         Ok(Parsed { text: joined(&self.tokens), fields, caveats })
     }
 
-    /// Reads one field with `read`, or says that it is missing.
+    /// Parses one field with `read`, or reports that it is missing.
     fn field<T>(
         &self,
         field: CronField,
@@ -98,14 +99,15 @@ impl<'a> Tokens<'a> {
         read(&mut token.clone()).map_err(|fault| (field, fault))
     }
 
-    /// Reads the two fields of days, of which exactly one is `?`.
+    /// Parses the two fields of days, of which exactly one is `?`.
     fn days(&self, caveats: &mut Vec<CronCaveat>) -> Result<DayRule, (CronField, Fault)> {
         use CronField::{DayOfMonth, DayOfWeek};
-        let of_month =
-            self.field(DayOfMonth, |token| token.unless_open(|t| t.day_of_month(caveats)))?;
-        // A month that is missing is the first fault from the left, so it is named first.
+        let of_month = self
+            .field(DayOfMonth, |token| token.unless_question_mark(|t| t.day_of_month(caveats)))?;
+        // A missing month comes before the day of week, so it is reported first.
         self.field(CronField::Month, |_| Ok(()))?;
-        let of_week = self.field(DayOfWeek, |token| token.unless_open(Cursor::day_of_week))?;
+        let of_week =
+            self.field(DayOfWeek, |token| token.unless_question_mark(Cursor::day_of_week))?;
         let fault = |reason| self.field(DayOfWeek, |token| Err(token.fault_in_all(reason)));
         match (of_month, of_week) {
             (Some(rule), None) | (None, Some(rule)) => Ok(rule),

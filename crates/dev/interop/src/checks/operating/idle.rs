@@ -1,4 +1,4 @@
-//! A job that never fires: nothing changes by itself, so that states that pass by otherwise can be looked at.
+//! Operation of a job that never fires, so that otherwise short states stay visible.
 
 use serde_json::{Value, json};
 
@@ -6,15 +6,16 @@ use super::shown_id;
 use super::slowly::item_rows;
 use crate::checks::common::{RECOVERY, assigned};
 use crate::protocol::JobPlan;
-use crate::stage::{Cast, Failure, Worker};
+use crate::stage::{CheckEnv, Failure, Worker};
 use crate::suite::{JavaVersion, Report};
 
 const JOB: &str = "operatingIdly";
 const TOTAL: u32 = 2;
 
-/// The operator's own worker leads, and assigns items at a request only; one of ours takes part.
-pub(super) async fn play(
-    cast: &Cast<'_>,
+/// Checks the states of a job with a Java leader, which reshards on request only, and a Rust
+/// worker.
+pub(super) async fn check(
+    env: &CheckEnv<'_>,
     operator: &Worker,
     rust: &Worker,
     report: &mut Report,
@@ -23,12 +24,12 @@ pub(super) async fn play(
     let java_id = operator.schedule(&plan).await?;
     let rust_id = rust.schedule(&plan).await?;
     operator.call("trigger", &[("job", JOB)]).await?;
-    assigned(cast, JOB, TOTAL, &[&rust_id, &java_id]).await?;
-    let idle = Idle { cast, operator };
-    idle.status("all is well", "OK", report).await?;
+    assigned(env, JOB, TOTAL, &[&rust_id, &java_id]).await?;
+    let idle = Idle { env, operator };
+    idle.status("all instances live", "OK", report).await?;
 
     let of = |id: &str| {
-        let owners = cast.nodes().owners(JOB);
+        let owners = env.nodes().owners(JOB);
         owners.into_iter().find(|(_, owner)| owner == id).map(|(item, _)| item)
     };
     let rows = [
@@ -37,17 +38,17 @@ pub(super) async fn play(
     ];
     idle.on("shutdown", rust).await?;
     idle.gone(&rust_id).await?;
-    idle.status("items belong to an instance that is gone", "SHARDING_FLAG", report).await?;
-    // The statistics of 3.x fail as long as an instance that is gone has items.
-    if cast.release() == JavaVersion::V2_1_5 {
+    idle.status("items belong to a lost instance", "SHARDING_FLAG", report).await?;
+    // The statistics of 3.x fail while an item belongs to a lost instance.
+    if env.release() == JavaVersion::V2_1_5 {
         let mut wanted: Vec<Value> = rows
             .map(|(item, worker, id, status)| {
-                json!([item, worker.ip, shown_id(cast.release(), id), status, false])
+                json!([item, worker.ip, shown_id(env.release(), id), status, false])
             })
             .into();
         wanted.sort_by_key(|row| row[0].as_u64());
         let shown = operator.call("sharding", &[("job", JOB)]).await?;
-        report.same("items, one of them of an instance that is gone", &wanted, &item_rows(&shown));
+        report.same("items, one of them of a lost instance", &wanted, &item_rows(&shown));
     }
 
     operator.call("disable", &[("job", JOB)]).await?;
@@ -55,11 +56,11 @@ pub(super) async fn play(
     operator.call("enable", &[("job", JOB)]).await?;
     operator.call("shutdown", &[("job", JOB)]).await?;
     idle.gone(&java_id).await?;
-    idle.status("all instances are gone", "CRASHED", report).await
+    idle.status("no instance lives", "CRASHED", report).await
 }
 
 struct Idle<'a> {
-    cast: &'a Cast<'a>,
+    env: &'a CheckEnv<'a>,
     operator: &'a Worker,
 }
 
@@ -69,7 +70,7 @@ impl Idle<'_> {
         self.operator.call(call, &[("job", JOB), ("server", &worker.ip)]).await.map(drop)
     }
 
-    /// Expects what Java's statistics say of the job.
+    /// Expects a status of the job in Java's statistics.
     async fn status(&self, when: &str, expected: &str, report: &mut Report) -> Result<(), Failure> {
         let jobs = self.operator.call("jobs", &[]).await?;
         let found = jobs.as_array().into_iter().flatten().find(|job| job["jobName"] == JOB);
@@ -78,11 +79,11 @@ impl Idle<'_> {
         Ok(())
     }
 
-    /// Waits until an instance is gone.
+    /// Waits until an instance is no longer registered.
     async fn gone(&self, id: &str) -> Result<(), Failure> {
-        let gone = self.cast.tree.wait(RECOVERY, format!("{id} is gone"), |nodes| {
+        let gone = self.env.tree.wait(RECOVERY, format!("{id} is no longer registered"), |nodes| {
             let instances = nodes.instances(JOB);
-            if instances.iter().any(|there| there == id) {
+            if instances.iter().any(|instance| instance == id) {
                 Err(format!("{instances:?}"))
             } else {
                 Ok(())

@@ -1,39 +1,40 @@
-//! The Java lifecycle API lists, triggers, disables, enables, shuts down and removes Rust instances.
+//! The Java lifecycle API lists, triggers, disables, enables, shuts down and removes Rust
+//! instances.
 
 mod idle;
 mod slowly;
 
 use serde_json::{Value, json};
 
-use super::Setting;
-use super::account::Account;
-use super::common::{RECOVERY, assigned, between_fires, fires, judge, next_fire};
+use super::CheckSetup;
+use super::common::{RECOVERY, assigned, between_fires, fires, next_fire, verify};
+use super::run_history::RunHistory;
 use crate::protocol::JobPlan;
-use crate::stage::{Cast, Failure, Kind, Worker};
+use crate::stage::{CheckEnv, Failure, Kind, Worker};
 use crate::suite::{JavaVersion, Report};
 
 const JOB: &str = "operating";
 const TOTAL: u32 = 4;
 const DESCRIBED: [&str; 5] = ["jobName", "status", "cron", "instanceCount", "shardingTotalCount"];
 
-pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.cast().await?;
+pub(super) async fn check(setup: &CheckSetup<'_>, report: &mut Report) -> Result<(), Failure> {
+    let env = setup.begin().await?;
     let workers = [
         (Kind::Rust, "rust", 1),
         (Kind::Java, "java", 2),
         (Kind::Rust, "rustBeside", 3),
         (Kind::Java, "operator", 4),
     ];
-    let [rust, java, beside, operator] = cast.all(workers).await?;
+    let [rust, java, beside, operator] = env.all(workers).await?;
     let plan = JobPlan::new(JOB, TOTAL);
     let (rust_id, java_id) = (rust.schedule(&plan).await?, java.schedule(&plan).await?);
-    assigned(&cast, JOB, TOTAL, &[&rust_id, &java_id]).await?;
-    next_fire(&cast, JOB, TOTAL).await?;
+    assigned(&env, JOB, TOTAL, &[&rust_id, &java_id]).await?;
+    next_fire(&env, JOB, TOTAL).await?;
     let act =
-        Operation { cast: &cast, operator: &operator, rust: &rust, rust_id, java: &java, java_id };
+        Operation { env: &env, operator: &operator, rust: &rust, rust_id, java: &java, java_id };
     act.statistics(report).await?;
-    slowly::play(&cast, &operator, &beside, report).await?;
-    idle::play(&cast, &operator, &beside, report).await?;
+    slowly::check(&env, &operator, &beside, report).await?;
+    idle::check(&env, &operator, &beside, report).await?;
     act.disable_and_enable(report).await?;
     act.shut_down(report).await?;
     act.remove(report).await?;
@@ -41,11 +42,11 @@ pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(
     act.remove_job(report).await?;
     operator.leave().await?;
     rust.leave().await?;
-    cast.tree.close().await
+    env.tree.close().await
 }
 
 struct Operation<'a> {
-    cast: &'a Cast<'a>,
+    env: &'a CheckEnv<'a>,
     operator: &'a Worker,
     rust: &'a Worker,
     rust_id: String,
@@ -53,7 +54,7 @@ struct Operation<'a> {
     java_id: String,
 }
 
-/// 2.1.5 calls the part of an id after the address an instance's id.
+/// Returns the instance id in Java's statistics. 2.1.5 shows only the part after the address.
 fn shown_id(java: JavaVersion, id: &str) -> &str {
     match java {
         JavaVersion::V2_1_5 => id.split("@-@").nth(1).unwrap_or(id),
@@ -71,7 +72,7 @@ impl Operation<'_> {
         self.call(call, &[("job", JOB), ("server", &self.rust.ip)]).await.map(drop)
     }
 
-    /// Returns what the statistics say of the job: some of its fields.
+    /// Returns the fields [`DESCRIBED`] of the job in Java's statistics.
     async fn job(&self) -> Result<Value, Failure> {
         let jobs = self.call("jobs", &[]).await?;
         let found = jobs.as_array().into_iter().flatten().find(|job| job["jobName"] == JOB);
@@ -80,7 +81,7 @@ impl Operation<'_> {
         }))
     }
 
-    /// Returns what the statistics say of a server: instances, jobs, disabled jobs.
+    /// Returns a server in Java's statistics: instances, jobs, number of disabled jobs.
     async fn server(&self, ip: &str) -> Result<Value, Failure> {
         let servers = self.call("servers", &[]).await?;
         let found =
@@ -95,44 +96,43 @@ impl Operation<'_> {
         report.same(&format!("the job's {DESCRIBED:?}"), &wanted, &self.job().await?);
         let wanted = json!([[self.rust_id], [JOB], 0]);
         report.same("the Rust worker's server", &wanted, &self.server(&self.rust.ip).await?);
-
         Ok(())
     }
 
     async fn disable_and_enable(&self, report: &mut Report) -> Result<(), Failure> {
-        between_fires(self.cast, &[JOB], TOTAL).await?;
+        between_fires(self.env, &[JOB], TOTAL).await?;
         self.on_rust("disable").await?;
-        assigned(self.cast, JOB, TOTAL, &[&self.java_id]).await?;
-        let from = next_fire(self.cast, JOB, TOTAL).await?;
-        let to = fires(self.cast, JOB, TOTAL, from, 2).await?;
-        let n_runs = Account::of(JOB, &self.cast.log.entries()).n_runs_of("rust", from);
+        assigned(self.env, JOB, TOTAL, &[&self.java_id]).await?;
+        let from = next_fire(self.env, JOB, TOTAL).await?;
+        let to = fires(self.env, JOB, TOTAL, from, 2).await?;
+        let n_runs = RunHistory::of(JOB, &self.env.log.entries()).n_runs_of("rust", from);
         report.same("runs of a disabled Rust worker", &0, &n_runs);
         let wanted = json!([[self.rust_id], [JOB], 1]);
         report.same("the disabled server", &wanted, &self.server(&self.rust.ip).await?);
-        let found = self.cast.nodes().leader(JOB);
+        let found = self.env.nodes().leader(JOB);
         report.same("leader while Rust is disabled", &Some(self.java_id.clone()), &found);
 
-        between_fires(self.cast, &[JOB], TOTAL).await?;
+        between_fires(self.env, &[JOB], TOTAL).await?;
         self.on_rust("enable").await?;
-        assigned(self.cast, JOB, TOTAL, &[&self.rust_id, &self.java_id]).await?;
-        let again = next_fire(self.cast, JOB, TOTAL).await?;
+        assigned(self.env, JOB, TOTAL, &[&self.rust_id, &self.java_id]).await?;
+        let again = next_fire(self.env, JOB, TOTAL).await?;
         let what = "fires while Rust is disabled and enabled";
-        judge(self.cast, JOB, TOTAL, (to, again), what, report);
-        let n_runs = Account::of(JOB, &self.cast.log.entries()).n_runs_of("rust", to);
-        report.holds("runs of Rust once enabled", "some", &n_runs.to_string(), n_runs > 0);
+        verify(self.env, JOB, TOTAL, (to, again), what, report);
+        let n_runs = RunHistory::of(JOB, &self.env.log.entries()).n_runs_of("rust", to);
+        report.holds("runs of Rust after it is enabled", "some", &n_runs.to_string(), n_runs > 0);
         Ok(())
     }
 
     async fn shut_down(&self, report: &mut Report) -> Result<(), Failure> {
-        let before = between_fires(self.cast, &[JOB], TOTAL).await?;
+        let before = between_fires(self.env, &[JOB], TOTAL).await?;
         self.on_rust("shutdown").await?;
-        assigned(self.cast, JOB, TOTAL, &[&self.java_id]).await?;
-        let from = next_fire(self.cast, JOB, TOTAL).await?;
-        let to = fires(self.cast, JOB, TOTAL, from, 3).await?;
-        let n_runs = Account::of(JOB, &self.cast.log.entries()).n_runs_of("rust", from);
+        assigned(self.env, JOB, TOTAL, &[&self.java_id]).await?;
+        let from = next_fire(self.env, JOB, TOTAL).await?;
+        let to = fires(self.env, JOB, TOTAL, from, 3).await?;
+        let n_runs = RunHistory::of(JOB, &self.env.log.entries()).n_runs_of("rust", from);
         report.same("runs of Rust after its shutdown", &0, &n_runs);
-        judge(self.cast, JOB, TOTAL, (before, to), "fires while Rust is shut down", report);
-        let found = self.cast.nodes().instances(JOB);
+        verify(self.env, JOB, TOTAL, (before, to), "fires while Rust is shut down", report);
+        let found = self.env.nodes().instances(JOB);
         report.same("instances after the shutdown", &vec![self.java_id.clone()], &found);
         let wanted = json!([JOB, "OK", "* * * * * ?", 1, TOTAL]);
         report.same("the job after the shutdown", &wanted, &self.job().await?);
@@ -142,10 +142,11 @@ impl Operation<'_> {
     async fn remove(&self, report: &mut Report) -> Result<(), Failure> {
         self.on_rust("remove").await?;
         report.same("the removed server", &Value::Null, &self.server(&self.rust.ip).await?);
-        // Had the Rust process still cared for the job, it would have written its server again by now.
-        next_fire(self.cast, JOB, TOTAL).await?;
-        let there = self.cast.nodes().has(&format!("/{JOB}/servers/{}", self.rust.ip));
-        report.same("the removed server's node", &false, &there);
+        // A Rust process that still took part in the job would have created its server node again
+        // by now.
+        next_fire(self.env, JOB, TOTAL).await?;
+        let exists = self.env.nodes().has(&format!("/{JOB}/servers/{}", self.rust.ip));
+        report.same("the removed server's node", &false, &exists);
         let found = self.server(&self.java.ip).await?;
         report.same("the Java worker's server", &json!([[self.java_id], [JOB], 0]), &found);
         Ok(())
@@ -153,14 +154,14 @@ impl Operation<'_> {
 
     async fn remove_job(&self, report: &mut Report) -> Result<(), Failure> {
         self.call("removeConfig", &[("job", JOB)]).await?;
-        let expected = "nothing is left of the job";
+        let expected = "no node of the job is left";
         let gone =
-            self.cast.tree.wait(RECOVERY, expected, |nodes| match nodes.has(&format!("/{JOB}")) {
+            self.env.tree.wait(RECOVERY, expected, |nodes| match nodes.has(&format!("/{JOB}")) {
                 true => Err(nodes.draw(&format!("/{JOB}"))),
                 false => Ok(()),
             });
         gone.await?;
-        report.holds("the removed job", expected, "nothing", true);
+        report.holds("the removed job", expected, "no node", true);
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
-//! Every strategy gives the same assignment whoever leads, for random memberships.
+//! Every strategy gives the same assignment under a Java leader and a Rust leader, for random
+//! memberships.
 
-mod asking;
+mod resharding;
 mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -8,16 +9,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use fastrand::Rng;
 use trial::Trial;
 
-use super::Setting;
+use super::CheckSetup;
 use crate::protocol::JobPlan;
 use crate::stage::{Failure, Kind};
 use crate::suite::{JavaVersion, Report};
 
-/// How many memberships are tried with each strategy.
+/// Number of memberships for each strategy.
 const N_MEMBERSHIPS: usize = 100;
-/// More items than some memberships have instances, and fewer than others.
+/// Number of items: more than the instances of some memberships, and fewer than those of others.
 const TOTAL: u32 = 7;
-/// The most instances beside the two workers.
+/// Maximum number of instances in addition to the two workers.
 const MOST: usize = 9;
 
 /// The package of the strategies of 2.1.5.
@@ -27,28 +28,30 @@ macro_rules! classes {
     };
 }
 
-/// Who owns each item.
+/// Owner of each item.
 type Owners = BTreeMap<u32, String>;
 
-pub(super) async fn play(setting: &Setting<'_>, report: &mut Report) -> Result<(), Failure> {
-    let cast = setting.cast().await?;
-    let [java, rust] = cast.all([(Kind::Java, "java", 1), (Kind::Rust, "rust", 2)]).await?;
+pub(super) async fn check(setup: &CheckSetup<'_>, report: &mut Report) -> Result<(), Failure> {
+    let env = setup.begin().await?;
+    let [java, rust] = env.all([(Kind::Java, "java", 1), (Kind::Rust, "rust", 2)]).await?;
     let memberships = memberships(&mut Rng::with_seed(7));
-    for (job, strategy) in strategies(setting.java) {
+    for (job, strategy) in strategies(setup.java) {
         let mut plan = JobPlan::new(job, TOTAL).idle();
         strategy.clone_into(&mut plan.strategy);
         let real = [java.schedule(&plan).await?, rust.schedule(&plan).await?];
         let ips = [&*java.ip, &*rust.ip];
-        let trial = Trial { cast: &cast, job, java: setting.java, real, ips };
-        trial.play(&memberships, report).await?;
+        let trial = Trial { env: &env, job, java: setup.java, real, ips };
+        trial.run(&memberships, report).await?;
     }
     java.leave().await?;
     rust.leave().await?;
-    cast.tree.close().await
+    env.tree.close().await
 }
 
-/// Jobs, whose names some strategies depend on, and what the release calls the strategies. The fourth strategy of 3.x,
-/// `SINGLE_SHARDING_BALANCE`, came with 3.0.5.
+/// Returns pairs of a job's name, which some strategies depend on, and the release's name of the
+/// strategy.
+///
+/// The fourth strategy of 3.x, `SINGLE_SHARDING_BALANCE`, came with 3.0.5.
 fn strategies(java: JavaVersion) -> Vec<(&'static str, &'static str)> {
     match java {
         JavaVersion::V2_1_5 => vec![
@@ -66,8 +69,9 @@ fn strategies(java: JavaVersion) -> Vec<(&'static str, &'static str)> {
     }
 }
 
-/// Draws the instances that are there beside the two workers: addresses and process ids of all lengths, because their
-/// order is that of their text.
+/// Returns random memberships of instances in addition to the two workers.
+///
+/// Addresses and process ids have all lengths, because ids are ordered as text.
 fn memberships(rng: &mut Rng) -> Vec<BTreeSet<String>> {
     let mut instance = || {
         let n_digits = rng.u32(1..6);
@@ -87,7 +91,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_names_of_jobs_have_the_hashes_that_they_say() {
+    fn job_names_have_the_hash_parity_that_they_name() {
         let odd = |name| sharding::java_string_hash(name) % 2 != 0;
         assert!(odd("oddHash") && !odd("evenHash"));
         let named: Vec<_> =

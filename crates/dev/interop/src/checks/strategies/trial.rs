@@ -1,21 +1,22 @@
-//! One job with one strategy: what Java's leader gives for each membership, and what Rust's.
+//! One job with one strategy: the assignments of a Java leader and of a Rust leader for each
+//! membership.
 
 use std::collections::BTreeSet;
 
 use super::Owners;
-use super::asking::RESHARDING;
+use super::resharding::RESHARDING;
 use crate::checks::common::RECOVERY;
-use crate::stage::{Cast, Failure};
+use crate::stage::{CheckEnv, Failure};
 use crate::suite::{JavaVersion, Report};
 
-/// Where the Java worker stands in pairs of both.
+/// Index of the Java worker in pairs of both workers.
 const JAVA: usize = 0;
-/// Where the Rust worker stands.
+/// Index of the Rust worker in pairs of both workers.
 const RUST: usize = 1;
 
 /// One job with one strategy.
 pub(super) struct Trial<'a> {
-    pub(super) cast: &'a Cast<'a>,
+    pub(super) env: &'a CheckEnv<'a>,
     pub(super) job: &'a str,
     pub(super) java: JavaVersion,
     /// The ids of the Java and the Rust worker.
@@ -25,7 +26,7 @@ pub(super) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    pub(super) async fn play(
+    pub(super) async fn run(
         &self,
         memberships: &[BTreeSet<String>],
         report: &mut Report,
@@ -34,7 +35,7 @@ impl Trial<'_> {
         let mut by_java = Vec::new();
         for membership in memberships {
             self.arrange(membership).await?;
-            by_java.push(self.ask_java(membership).await?);
+            by_java.push(self.reshard_by_java(membership).await?);
         }
         self.hand_over(JAVA, RUST).await?;
         let mut differing = Vec::new();
@@ -47,7 +48,7 @@ impl Trial<'_> {
         }
         let differing = self.confirmed(&differing).await?;
         self.arrange(&BTreeSet::new()).await?;
-        let expected = format!("the same for {} memberships", memberships.len());
+        let expected = format!("the same assignment for {} memberships", memberships.len());
         let found = match differing.as_slice() {
             [] => expected.clone(),
             some => format!("{} differ:\n        {}", some.len(), some.join("\n        ")),
@@ -57,8 +58,10 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// Asks Java once more for memberships for which it gave something else than Rust: what it gave first may have been
-    /// for the membership before, because its view of the registry lags.
+    /// Repeats the assignment by Java for memberships whose assignments differ, and returns the
+    /// confirmed differences.
+    ///
+    /// The first assignment by Java may be that of the membership before, because its view lags.
     async fn confirmed(
         &self,
         differing: &[(&BTreeSet<String>, Owners)],
@@ -70,7 +73,7 @@ impl Trial<'_> {
         let mut confirmed = Vec::new();
         for (membership, rust) in differing {
             self.arrange(membership).await?;
-            let java = self.ask_java(membership).await?;
+            let java = self.reshard_by_java(membership).await?;
             if java != *rust {
                 confirmed.push(format!("{membership:?}: Java {java:?}, Rust {rust:?}"));
             }
@@ -84,36 +87,37 @@ impl Trial<'_> {
 
     async fn leads(&self, id: &str) -> Result<(), Failure> {
         let expected = format!("{id} leads {}", self.job);
-        let leads = self.cast.tree.wait(RECOVERY, expected, |nodes| match nodes.leader(self.job) {
+        let leads = self.env.tree.wait(RECOVERY, expected, |nodes| match nodes.leader(self.job) {
             Some(leader) if leader == id => Ok(()),
             other => Err(format!("{other:?}")),
         });
         leads.await
     }
 
-    /// Makes the instances of a membership, and no others, be there beside the two workers, all at once.
+    /// Registers exactly the instances of a membership in addition to the two workers, in one
+    /// transaction.
     async fn arrange(&self, membership: &BTreeSet<String>) -> Result<(), Failure> {
         let mut present: BTreeSet<String> =
-            self.cast.nodes().instances(self.job).into_iter().collect();
+            self.env.nodes().instances(self.job).into_iter().collect();
         present.retain(|id| !self.real.contains(id));
         let mut changes = Vec::new();
-        for gone in present.difference(membership) {
-            changes.push((self.path(&format!("instances/{gone}")), None));
+        for removed in present.difference(membership) {
+            changes.push((self.path(&format!("instances/{removed}")), None));
         }
         for new in membership.difference(&present) {
             let ip = new.split("@-@").next().unwrap_or(new);
             let server = self.path(&format!("servers/{ip}"));
             let known =
-                self.cast.nodes().has(&server) || changes.iter().any(|(path, _)| *path == server);
+                self.env.nodes().has(&server) || changes.iter().any(|(path, _)| *path == server);
             if !known {
                 changes.push((server, Some(self.enabled().to_owned())));
             }
             changes
                 .push((self.path(&format!("instances/{new}")), Some(self.instance_data(new, ip))));
         }
-        self.cast.tree.ephemerals(&changes).await?;
+        self.env.tree.ephemerals(&changes).await?;
         let wanted: BTreeSet<String> = membership.iter().chain(&self.real).cloned().collect();
-        let seen = self.cast.tree.wait(RECOVERY, format!("the instances {wanted:?}"), |nodes| {
+        let seen = self.env.tree.wait(RECOVERY, format!("the instances {wanted:?}"), |nodes| {
             let found: BTreeSet<String> = nodes.instances(self.job).into_iter().collect();
             if found == wanted { Ok(()) } else { Err(format!("{found:?}")) }
         });
@@ -134,23 +138,25 @@ impl Trial<'_> {
         }
     }
 
-    /// Waits until the assignment is as expected; otherwise returns what it is after a while.
+    /// Waits until the assignment is as expected. After [`RESHARDING`] returns the present
+    /// assignment.
     async fn settled(&self, expected: &Owners) -> Owners {
-        let same = self.cast.tree.wait(RESHARDING, "the same assignment", |nodes| {
+        let same = self.env.tree.wait(RESHARDING, "the same assignment", |nodes| {
             let owners = nodes.owners(self.job);
             if owners == *expected { Ok(owners) } else { Err(format!("{owners:?}")) }
         });
         match same.await {
             Ok(owners) => owners,
-            Err(_) => self.cast.nodes().owners(self.job),
+            Err(_) => self.env.nodes().owners(self.job),
         }
     }
 
-    /// Makes the other worker lead: a disabled server abdicates, and is not elected.
+    /// Makes the worker `to` the leader: the leader on a disabled server resigns and is not elected
+    /// again.
     async fn hand_over(&self, from: usize, to: usize) -> Result<(), Failure> {
         let server = self.path(&format!("servers/{}", self.ips[from]));
-        self.cast.tree.put(&server, "DISABLED").await?;
+        self.env.tree.put(&server, "DISABLED").await?;
         self.leads(&self.real[to]).await?;
-        self.cast.tree.put(&server, self.enabled()).await
+        self.env.tree.put(&server, self.enabled()).await
     }
 }

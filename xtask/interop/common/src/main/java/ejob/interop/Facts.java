@@ -9,12 +9,12 @@ import com.google.gson.JsonObject;
 import java.io.PrintStream;
 import java.nio.charset.StandardCharsets;
 
-/** Writes what happens, one JSON document per line, each with the time in milliseconds. */
+/** Writes events, one JSON document per line, each with the time in milliseconds. */
 final class Facts {
 
     static final Gson GSON = new GsonBuilder().disableHtmlEscaping().create();
 
-    /** ElasticJob and its logging may write to the standard output; the suite must not read that. */
+    /** The original standard output. The suite must not read other output of ElasticJob and its logging. */
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
 
     static {

@@ -14,7 +14,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
-/** Which fire of its Quartz scheduler each job is busy with: ElasticJob does not tell the job's code. */
+/** The present fire of each job by its Quartz scheduler, because ElasticJob does not pass it to the job's code. */
 final class Fires {
 
     private static final Map<String, Scheduler> SCHEDULERS = new ConcurrentHashMap<>();
@@ -24,7 +24,7 @@ final class Fires {
     private Fires() {
     }
 
-    /** One firing: a job's scheduler has one thread, so that there is never another at the same time. */
+    /** One fire. A job's scheduler has one thread, so that it never handles two fires at the same time. */
     static final class Fire {
 
         final Date scheduled;
@@ -41,14 +41,14 @@ final class Fires {
             isCron = context.getTrigger() instanceof CronTrigger;
         }
 
-        /** Says why an item runs: a second run within one firing makes up for misfires. */
+        /** Returns the source of an item's run. A second run within one fire replays misfires. */
         String sourceOf(int item) {
             boolean again = begun.put(item, true) != null;
             return again ? "misfire" : isCron ? "schedule" : "request";
         }
     }
 
-    /** Returns the firing that a job's scheduler, whose name is that of the job, is busy with. Its items ask this while they run. */
+    /** Returns the present fire of the scheduler that is named after the job. Running items call it. */
     static Fire of(String job) throws SchedulerException {
         List<JobExecutionContext> busy = schedulerOf(job).getCurrentlyExecutingJobs();
         if (busy.size() != 1) {
@@ -59,12 +59,12 @@ final class Fires {
             last != null && last.id.equals(context.getFireInstanceId()) ? last : new Fire(context));
     }
 
-    /** Says from now on when a job's scheduler is done with a fire. */
+    /** Reports each completed fire of a job's scheduler from now on. */
     static void tellOf(String job) throws SchedulerException {
         schedulerOf(job).getListenerManager().addTriggerListener(new Listener(job));
     }
 
-    /** A scheduler that is shut down is no longer in the repository, while its last items may still run. */
+    /** Returns a job's scheduler. It is cached, because after its shutdown the repository no longer has it. */
     private static Scheduler schedulerOf(String job) throws SchedulerException {
         Scheduler scheduler =
             SCHEDULERS.computeIfAbsent(job, name -> SchedulerRepository.getInstance().lookup(name));

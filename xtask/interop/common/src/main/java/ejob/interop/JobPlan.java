@@ -1,6 +1,6 @@
 package ejob.interop;
 
-/** A job's configuration as the suite words it, for all releases alike. */
+/** A job's configuration in the suite's form, common to all releases. */
 public final class JobPlan {
 
     public String name;
@@ -21,9 +21,9 @@ public final class JobPlan {
 
     public boolean overwrite;
 
-    /** What this release calls the strategy; empty is its default. */
+    /** The release's name of the strategy; empty is its default. */
     public String strategy = "";
 
-    /** In minutes; 0 is never. */
+    /** In minutes; 0 disables reconciliation. */
     public int reconcileIntervalMinutes = 10;
 }

@@ -1,6 +1,6 @@
 package ejob.interop;
 
-/** Where the registry is: the first line that a worker reads. */
+/** Address of the registry: the first line that a worker reads. */
 public final class Registry {
 
     public String addresses;
@@ -9,6 +9,6 @@ public final class Registry {
 
     public int sessionMs;
 
-    /** The port that dumps are asked for at; negative is none. */
+    /** The port for dumps; negative is none. */
     public int dumpPort = -1;
 }

@@ -9,31 +9,31 @@ import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicLong;
 
-/** What the job's code does: says that it begins, works, says that it ends. */
+/** The job's code: reports the begin of the run, waits, and reports the end. */
 public final class Work {
 
     private static final AtomicLong RUNS = new AtomicLong();
 
     private static final Map<String, Work> OF_JOB = new ConcurrentHashMap<>();
 
-    /** How long an item works, in milliseconds. */
+    /** Duration of a run, in milliseconds. */
     private long usualMs;
 
-    /** The items that do not end before they are released. */
+    /** Items whose runs do not end before a later order releases them. */
     private List<Integer> hold = new ArrayList<>();
 
     static Work of(String job) {
         return OF_JOB.computeIfAbsent(job, name -> new Work());
     }
 
-    /** Sets how items that begin from now on behave; those that are no longer held end. */
+    /** Sets the behaviour of runs that begin from now on. Runs of items that are no longer held end. */
     synchronized void behave(long usualMs, List<Integer> hold) {
         this.usualMs = usualMs;
         this.hold = hold;
         notifyAll();
     }
 
-    /** Runs one item. Called by the job class of each release. */
+    /** Runs one item. The job class of each release calls it. */
     public static void execute(String job, int item, int total, String jobParameter, String parameter, String taskId) {
         JsonObject run = new JsonObject();
         run.addProperty("job", job);

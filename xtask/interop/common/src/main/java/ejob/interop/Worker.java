@@ -11,7 +11,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.function.Function;
 
-/** A process that obeys the suite: one JSON document per line on the standard input, an answer to each on the output. */
+/** A worker process: reads one order per line from the standard input, and answers each on the output, in JSON. */
 public final class Worker {
 
     private final Dialect dialect;
@@ -20,7 +20,7 @@ public final class Worker {
         this.dialect = dialect;
     }
 
-    /** Reads where the registry is, then orders until the end of the input, which is the end of the suite. */
+    /** Reads the address of the registry, then orders until the end of the input, which is the end of the suite. */
     public static void live(Function<Registry, Dialect> connect) throws IOException {
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         Registry registry = Facts.GSON.fromJson(input.readLine(), Registry.class);
@@ -32,7 +32,7 @@ public final class Worker {
         Runtime.getRuntime().halt(71);
     }
 
-    /** Ends the process: what it did from here on would not be known. */
+    /** Ends the process, because the suite would not learn of its later runs. */
     static void fail(String what, Exception cause) {
         JsonObject fact = Facts.fact("error");
         fact.addProperty("text", what + ": " + cause);
@@ -51,7 +51,7 @@ public final class Worker {
         }
         Facts.say(answer);
         if ("leave".equals(text(order, "do"))) {
-            // ElasticJob's shutdown hooks run, as at any ordinary end of a process.
+            // ElasticJob's shutdown hooks run, as at every ordinary end of a process.
             new Thread(() -> System.exit(0), "leave").start();
         }
     }
@@ -81,13 +81,13 @@ public final class Worker {
         }
     }
 
-    /** Returns a member of an order; null if it is absent. */
+    /** Returns a member of an order, or null if it is absent. */
     public static String text(JsonObject order, String name) {
         JsonElement member = order.get(name);
         return member == null || member.isJsonNull() ? null : member.getAsString();
     }
 
-    /** Returns a member of an order; the default if it is absent. */
+    /** Returns a member of an order, or the default if it is absent. */
     public static String text(JsonObject order, String name, String otherwise) {
         String text = text(order, name);
         return text == null ? otherwise : text;

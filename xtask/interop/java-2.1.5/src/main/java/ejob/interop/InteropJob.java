@@ -3,7 +3,7 @@ package ejob.interop;
 import com.dangdang.ddframe.job.api.ShardingContext;
 import com.dangdang.ddframe.job.api.simple.SimpleJob;
 
-/** The job class; Rust workers write its name into the configuration too. */
+/** The job class. Rust workers write its name into the configuration, too. */
 public final class InteropJob implements SimpleJob {
 
     @Override

@@ -3,7 +3,7 @@ package ejob.interop;
 import org.apache.shardingsphere.elasticjob.api.ShardingContext;
 import org.apache.shardingsphere.elasticjob.simple.job.SimpleJob;
 
-/** The job class; Rust workers write its name into the registry too. */
+/** The job class. Rust workers write its name into the registry, too. */
 public final class InteropJob implements SimpleJob {
 
     @Override

@@ -16,7 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.stream.Collectors;
 
-/** The operator's calls of ElasticJob 3.0.4. */
+/** The lifecycle API of ElasticJob 3.0.4. */
 final class Lifecycle {
 
     private final JobOperateAPI operations;
@@ -102,7 +102,7 @@ final class Lifecycle {
         return config;
     }
 
-    /** Atomic numbers are no JSON. */
+    /** Replaces atomic numbers, which have no JSON form. */
     private static Map<String, Object> plain(ServerBriefInfo server) {
         Map<String, Object> plain = new LinkedHashMap<>();
         plain.put("serverIp", server.getServerIp());

@@ -1,4 +1,4 @@
-//! Waiting longer each time.
+//! Backoff: delays that double.
 
 use std::time::Duration;
 
@@ -6,31 +6,31 @@ use crate::seams::Seams;
 
 /// Delays that double, up to a limit.
 #[derive(Debug)]
-pub(crate) struct Patience {
+pub(crate) struct Backoff {
     first: Duration,
     max: Duration,
     next: Duration,
 }
 
-impl Patience {
+impl Backoff {
     pub(crate) fn new(first: Duration, max: Duration) -> Self {
         Self { first, max, next: first }
     }
 
-    /// Returns how long to wait this time.
+    /// Returns the next delay.
     pub(crate) fn next(&mut self) -> Duration {
         let now = self.next;
         self.next = now.saturating_mul(2).min(self.max);
         now
     }
 
-    /// Begins anew.
+    /// Starts again with the first delay.
     pub(crate) fn reset(&mut self) {
         self.next = self.first;
     }
 }
 
-/// Waits by the clock of a scheduler.
+/// Sleeps by the clock of a scheduler.
 pub(super) async fn sleep(seams: &Seams, time: Duration) {
     let until = seams.clock.monotonic().saturating_add(time);
     seams.clock.sleep_until(until).await;
@@ -41,11 +41,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_wait_is_twice_as_long_up_to_the_limit() {
-        let mut patience = Patience::new(Duration::from_secs(1), Duration::from_secs(5));
-        let waits: Vec<_> = (0..5).map(|_| patience.next().as_secs()).collect();
+    fn delays_double_up_to_the_limit() {
+        let mut backoff = Backoff::new(Duration::from_secs(1), Duration::from_secs(5));
+        let waits: Vec<_> = (0..5).map(|_| backoff.next().as_secs()).collect();
         assert_eq!(waits, [1, 2, 4, 5, 5]);
-        patience.reset();
-        assert_eq!(patience.next().as_secs(), 1);
+        backoff.reset();
+        assert_eq!(backoff.next().as_secs(), 1);
     }
 }

@@ -1,4 +1,4 @@
-//! All that one check has: its namespace, its workers, its records.
+//! Environment of one check: its namespace, its workers, its records.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,34 +13,38 @@ use super::{Failure, Host, Kind, Nodes, Worker};
 use crate::protocol::Registry;
 use crate::suite::JavaVersion;
 
-/// How long the registry waits for a silent worker. A killed one is missed after that; one that merely waits for a
-/// processor is not.
+/// Session timeout of the workers.
+///
+/// The session of a killed worker ends after it. A worker that only waits for a processor keeps its
+/// session.
 const SESSION: Duration = Duration::from_secs(8);
-/// How many hosts there are.
+/// Number of hosts.
 const N_HOSTS: u8 = 4;
 /// ZooKeeper's usual port.
 const PORT: u16 = 2181;
 
-/// What all checks share: the hosts, the registry, and the programs.
+/// Hosts, registry and programs that all checks share.
 #[derive(Debug)]
-pub(crate) struct Theatre {
+pub(crate) struct TestBed {
     // Fields are dropped in this order.
     server: Server,
     hosts: Vec<Host>,
     folder: TempDir,
     release: JavaVersion,
-    /// Whether Java workers play the Rust workers' parts.
+    /// If set, Java workers replace the Rust workers.
     control: bool,
     java: PathBuf,
     class_path: String,
     rust: PathBuf,
 }
 
-impl Theatre {
-    /// Makes the hosts and starts the registry for a release, whose Maven build is in a folder.
+impl TestBed {
+    /// Creates the hosts and starts the registry for a release. `java` is the folder of its Maven
+    /// build.
     pub(crate) fn open(release: JavaVersion, java: &Path, control: bool) -> Result<Self, Failure> {
         let hosts = (1..=N_HOSTS).map(Host::make).collect::<Result<_, _>>()?;
-        // The suite's namespace has nothing but the hosts beside its loopback device.
+        // Only the hosts can connect: the suite's namespace has no other devices than theirs and
+        // its loopback.
         let options = ServerOptions::default().line("clientPortAddress=0.0.0.0");
         let server = Server::start_with(&options)?;
         let folder = TempDir::new().map_err(Failure::system("make a folder for logs"))?;
@@ -51,7 +55,7 @@ impl Theatre {
         Ok(Self { server, hosts, folder, release, control, java: "java".into(), class_path, rust })
     }
 
-    /// Copies what the workers of a check wrote to a folder that stays.
+    /// Copies the logs and records of a check to a folder that outlives the suite.
     pub(crate) fn keep_logs(&self, namespace: &str, to: &Path) -> std::io::Result<()> {
         std::fs::create_dir_all(to)?;
         for file in std::fs::read_dir(self.folder.path().join(namespace))? {
@@ -61,55 +65,59 @@ impl Theatre {
         Ok(())
     }
 
-    /// Begins a check in a namespace of its own. What its workers say is added to a log.
-    pub(crate) async fn cast(&self, namespace: &str, log: Log) -> Result<Cast<'_>, Failure> {
+    /// Begins a check in a namespace of its own. The events of its workers are added to `log`.
+    pub(crate) async fn begin_check(
+        &self,
+        namespace: &str,
+        log: Log,
+    ) -> Result<CheckEnv<'_>, Failure> {
         let folder = self.folder.path().join(namespace);
         std::fs::create_dir_all(&folder).map_err(Failure::system("make a folder for logs"))?;
         let tree = Tree::watch(&self.server.connect_string(), namespace).await?;
-        Ok(Cast { theatre: self, namespace: namespace.to_owned(), folder, log, tree })
+        Ok(CheckEnv { test_bed: self, namespace: namespace.to_owned(), folder, log, tree })
     }
 }
 
-/// One check's namespace, workers and records.
+/// Namespace, workers and records of one check.
 #[derive(Debug)]
-pub(crate) struct Cast<'a> {
-    theatre: &'a Theatre,
+pub(crate) struct CheckEnv<'a> {
+    test_bed: &'a TestBed,
     namespace: String,
     folder: PathBuf,
     pub(crate) log: Log,
     pub(crate) tree: Tree,
 }
 
-impl Cast<'_> {
-    /// Starts a worker on a host, from 1. It is not ready yet.
+impl CheckEnv<'_> {
+    /// Starts a worker on a host, numbered from 1, without waiting until it is ready.
     pub(crate) fn start(&self, kind: Kind, name: &str, host: usize) -> Result<Worker, Failure> {
-        self.start_with(kind, name, host, Habits::default())
+        self.start_with(kind, name, host, WorkerOptions::default())
     }
 
-    /// Starts a worker that differs from others.
+    /// Starts a worker with its own options.
     pub(crate) fn start_with(
         &self,
         kind: Kind,
         name: &str,
         host: usize,
-        habits: Habits,
+        options: WorkerOptions,
     ) -> Result<Worker, Failure> {
-        let Habits { dump_port, time_zone } = habits;
-        let theatre = self.theatre;
-        let kind = if theatre.control { Kind::Java } else { kind };
-        let host = &theatre.hosts[host - 1];
+        let WorkerOptions { dump_port, time_zone } = options;
+        let test_bed = self.test_bed;
+        let kind = if test_bed.control { Kind::Java } else { kind };
+        let host = &test_bed.hosts[host - 1];
         let mut command = host.inside("setpriv");
         command.args(["--pdeathsig", "KILL"]);
         match kind {
-            Kind::Rust => command.arg(&theatre.rust),
+            Kind::Rust => command.arg(&test_bed.rust),
             Kind::Java => command
-                .arg(&theatre.java)
+                .arg(&test_bed.java)
                 .args(JVM)
                 .arg(format!("-Duser.timezone={time_zone}"))
-                .args(["-cp", &theatre.class_path, "ejob.interop.Main"]),
+                .args(["-cp", &test_bed.class_path, "ejob.interop.Main"]),
         };
         let registry = Registry {
-            release: theatre.release.to_string(),
+            release: test_bed.release.to_string(),
             addresses: format!("{}:{PORT}", host.outer()),
             namespace: self.namespace.clone(),
             session_ms: u64::try_from(SESSION.as_millis()).unwrap_or(u64::MAX),
@@ -135,48 +143,48 @@ impl Cast<'_> {
         Ok(started.try_into().expect("one worker was started for each"))
     }
 
-    /// Returns the Java release that is played with.
+    /// Returns the Java release of the suite.
     pub(crate) fn release(&self) -> JavaVersion {
-        self.theatre.release
+        self.test_bed.release
     }
 
     pub(crate) fn nodes(&self) -> Nodes {
         self.tree.now()
     }
 
-    /// Writes down what was said and what the registry had in the end, for people to look at.
+    /// Writes the events of the workers and the final nodes to files.
     fn write_down(&self) -> std::io::Result<()> {
-        let said = self.log.entries();
-        let lines = said.iter().map(|entry| format!("{} {:?}\n", entry.who, entry.fact));
+        let entries = self.log.entries();
+        let lines = entries.iter().map(|entry| format!("{} {:?}\n", entry.who, entry.fact));
         std::fs::write(self.folder.join("said"), lines.collect::<String>())?;
         std::fs::write(self.folder.join("nodes"), self.nodes().draw(""))
     }
 }
 
-impl Drop for Cast<'_> {
+impl Drop for CheckEnv<'_> {
     fn drop(&mut self) {
-        // The check's verdict does not depend on it.
+        // The check's verdict does not depend on these files.
         let _ = self.write_down();
     }
 }
 
-/// In what a worker can differ from others.
+/// Options of a single worker.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Habits {
-    /// The port that it answers dumps at; −1 is none.
+pub(crate) struct WorkerOptions {
+    /// The port on which the worker answers dumps; −1 is none.
     pub(crate) dump_port: i32,
     /// The zone of cron expressions whose configuration names none.
     pub(crate) time_zone: &'static str,
 }
 
-impl Default for Habits {
+impl Default for WorkerOptions {
     /// No dumps, and UTC.
     fn default() -> Self {
         Self { dump_port: -1, time_zone: "UTC" }
     }
 }
 
-/// A virtual machine that starts fast and has one address family.
+/// Options of a virtual machine that starts fast and uses one address family.
 const JVM: [&str; 6] = [
     "-Xmx128m",
     "-XX:+UseSerialGC",

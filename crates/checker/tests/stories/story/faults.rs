@@ -1,4 +1,4 @@
-//! What goes wrong, and that it does no longer.
+//! Faults and healing.
 
 use checker::history::{Fact, FaultOutcome, NemesisEvent};
 
@@ -19,7 +19,7 @@ impl Story {
         self.nemesis(NemesisEvent::Begin, kind, p)
     }
 
-    /// The clock of a process is wrong by so many milliseconds from now on.
+    /// Shifts the clock of a process by a number of milliseconds from now on.
     pub(crate) fn skew(&mut self, p: &str, ms: i64) -> &mut Self {
         let (kind, target, why) = ("skew".to_owned(), p.to_owned(), format!("ms={ms}"));
         let (ev, outcome) = (NemesisEvent::Begin, FaultOutcome::Installed);

@@ -1,4 +1,4 @@
-//! A program beside the steps of a task, without a word until its end.
+//! A background program during other steps, whose output is printed at its end.
 
 use std::fs::File;
 use std::io::{self, Seek};
@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use crate::Error;
 use crate::steps::line;
 
-/// A program that has been started. It is ended if nobody waits for it.
+/// A started program. Dropping it kills it.
 #[derive(Debug)]
-pub(crate) struct Beside {
+pub(crate) struct Background {
     name: String,
     line: String,
     start: Instant,
@@ -18,8 +18,8 @@ pub(crate) struct Beside {
     output: File,
 }
 
-impl Beside {
-    /// Starts a program that starts no others, or none that outlive it.
+impl Background {
+    /// Starts a program. Child processes of it must not outlive it.
     pub(crate) fn start(name: &str, mut command: Command) -> Result<Self, Error> {
         let line = line(&command);
         println!("$ {line} &");
@@ -38,16 +38,16 @@ impl Beside {
         &self.name
     }
 
-    /// Waits for its end, shows what it has printed, and returns how long it took.
+    /// Waits for its end, prints its output, and returns its duration.
     pub(crate) fn end(mut self) -> Result<Duration, Error> {
         let line = self.line.clone();
-        match self.shown().map_err(|source| Error::Start { line: line.clone(), source })? {
+        match self.wait_and_print().map_err(|source| Error::Start { line: line.clone(), source })? {
             status if status.success() => Ok(self.start.elapsed()),
             status => Err(Error::Command { line, status }),
         }
     }
 
-    fn shown(&mut self) -> io::Result<std::process::ExitStatus> {
+    fn wait_and_print(&mut self) -> io::Result<std::process::ExitStatus> {
         let status = self.child.wait()?;
         println!("$ {}", self.line);
         self.output.rewind()?;
@@ -56,9 +56,9 @@ impl Beside {
     }
 }
 
-impl Drop for Beside {
+impl Drop for Background {
     fn drop(&mut self) {
-        // Both do nothing if it has ended.
+        // Both have no effect after the end of the program.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -73,9 +73,9 @@ mod tests {
     use crate::steps::{Steps, niced, run};
 
     #[test]
-    fn what_has_run_beside_the_others_is_a_step_or_a_failure() {
+    fn background_program_is_counted_as_a_step_or_a_failure() {
         let mut steps = Steps::default();
-        let start = |program| Beside::start("side", niced(&Command::new(program))).unwrap();
+        let start = |program| Background::start("side", niced(&Command::new(program))).unwrap();
         let (good, bad) = (start("true"), start("false"));
         steps.command("main", &mut Command::new("true")).unwrap();
         steps.join(good).unwrap();
@@ -84,17 +84,17 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_waits_for_is_ended() {
+    fn dropped_background_program_is_killed() {
         let folder = tempfile::tempdir().unwrap();
         let pipe = folder.path().join("pipe");
         run(Command::new("mkfifo").arg(&pipe)).unwrap();
         let forever = ["-c", "exec 3> \"$1\"; exec tail -f /dev/null", "sh"];
         let mut command = Command::new("sh");
         command.args(forever).arg(&pipe);
-        let beside = Beside::start("side", command).unwrap();
-        // Opens once somebody writes; ends when nobody does any more.
+        let background = Background::start("side", command).unwrap();
+        // Opening waits for a writer. The stream ends with the last writer.
         let mut reader = File::open(&pipe).unwrap();
-        drop(beside);
+        drop(background);
         assert_eq!(reader.read(&mut [0]).unwrap(), 0);
     }
 }

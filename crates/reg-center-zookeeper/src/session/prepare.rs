@@ -1,4 +1,4 @@
-//! What a client is given to show, and to hold servers against, before it connects.
+//! Preparation of a client with its credentials and certificates.
 
 use std::fmt;
 
@@ -8,24 +8,24 @@ use zookeeper_client as zk;
 use crate::ConnectError;
 use crate::options::{OptionsError, ZookeeperOptions};
 
-/// A client that knows who it is and is not connected yet.
-pub(super) struct Equipped {
+/// A client with its credentials, not connected yet.
+pub(super) struct PreparedClient {
     connector: zk::Connector,
     cluster: String,
     renewal: Renewal,
 }
 
-impl Equipped {
-    /// Looks up everything that files and variables hold, without keeping the runtime from its work.
+impl PreparedClient {
+    /// Reads all files and variables, on a blocking thread.
     pub(super) async fn of(options: &ZookeeperOptions) -> Result<Self, ConnectError> {
         let options = options.clone();
-        let looked_up = tokio::task::spawn_blocking(move || Self::look_up(&options)).await;
-        // The runtime is shutting down.
+        let prepared = tokio::task::spawn_blocking(move || Self::prepare(&options)).await;
+        // The task is cancelled only if the runtime shuts down.
         let gone = |_| ConnectError::Registry(Error::Unavailable { act: super::connect::ACT });
-        Ok(looked_up.map_err(gone)??)
+        Ok(prepared.map_err(gone)??)
     }
 
-    fn look_up(options: &ZookeeperOptions) -> Result<Self, OptionsError> {
+    fn prepare(options: &ZookeeperOptions) -> Result<Self, OptionsError> {
         let timeout = options.wanted_session_timeout();
         let mut connector = zk::Client::connector().with_session_timeout(timeout);
         if let Some(credentials) = options.credentials() {
@@ -44,7 +44,7 @@ impl Equipped {
         Ok(Self { connector, cluster: options.cluster(), renewal })
     }
 
-    /// Lets the client resume a session instead of opening one.
+    /// Makes the client resume a session instead of opening a new one.
     pub(super) fn resuming(self, session: zk::SessionInfo) -> Self {
         Self { connector: self.connector.with_session(session), ..self }
     }
@@ -59,7 +59,7 @@ impl Equipped {
     }
 }
 
-/// The certificates that a client goes by, which can be replaced while it lives.
+/// The certificates of a connected client, which can be replaced while it is in use.
 #[derive(Clone, Default)]
 pub(crate) struct Renewal {
     #[cfg(feature = "tls")]
@@ -74,13 +74,15 @@ impl Renewal {
         Ok(Self { certificates })
     }
 
-    /// Looks the certificates up again, for the next attempt to connect.
+    /// Reads the certificates again, for the next attempt to connect.
     pub(super) fn renew(&self, options: &ZookeeperOptions) {
         let Some(certificates) = self.certificates.clone() else { return };
         let options = options.clone();
         tokio::task::spawn_blocking(move || match options.load_tls() {
             Ok(loaded) => loaded.into_iter().for_each(|tls| certificates.update(tls.certificates)),
-            Err(error) => tracing::warn!(%error, "certificates cannot be renewed"),
+            Err(error) => {
+                tracing::warn!(%error, "certificates cannot be renewed, the former ones stay in use")
+            }
         });
     }
 }

@@ -1,4 +1,4 @@
-//! What happens to the registry, and what operators write into it.
+//! Faults of the registry, and operator actions.
 
 use std::time::Duration;
 
@@ -7,18 +7,21 @@ use testkit::harness::{AdminOp, ClusterError, RegEvent};
 
 use super::{SESSION_TIMEOUT, ZkCluster, harness, refused};
 
-/// The target of faults of the registry.
+/// Target of faults of the registry.
 const REGISTRY: &str = "registry";
-/// The kind of a fault that keeps the registry from answering.
+/// Kind of a fault that stops the registry from answering.
 const DOWN: &str = "registry_down";
-/// The kind of a fault that shows the past to processes.
+/// Kind of a fault that shows stale data to processes.
 const LAG: &str = "lag";
-/// A client that hears nothing for two fifths of the session timeout takes its server for dead, and one whose requests
-/// take long has little left of its lease: several stops must fit into either.
+/// Number of stops of the lagging server that fit into a session timeout.
+///
+/// A client that gets no answer for two fifths of the session timeout leaves its server, and slow
+/// answers reduce its
+/// lease. Several stops must fit into either.
 const LAG_PARTS: u32 = 8;
 
 impl ZkCluster {
-    /// Does something to the registry and returns when it is over and all servers serve again.
+    /// Plays a fault of the registry. Returns when it has ended and all servers serve again.
     pub(super) async fn registry_event(&mut self, event: RegEvent) -> Result<(), ClusterError> {
         match event {
             RegEvent::KillLeader => {
@@ -48,16 +51,17 @@ impl ZkCluster {
         }
     }
 
-    /// Lets one follower fall behind, again and again, and all workers of now reach no other server. It lasts until the
-    /// lag is set to zero.
+    /// Lets one follower lag, and lets all present workers reach no other server, until the lag is
+    /// set to zero.
     ///
-    /// A server that is behind by more than a part of the session timeout would lose the sessions of its clients, which
-    /// is another fault: the lag is cut to that.
+    /// A lag longer than a part of the session timeout would lose the sessions of the clients,
+    /// which is another fault.
+    /// The lag is limited to that part.
     async fn lag(&mut self, time: Duration) -> Result<(), ClusterError> {
         let stopped = time.min(SESSION_TIMEOUT / LAG_PARTS);
-        let (follower, slow_motion) = self.servers.slow_down(stopped)?;
-        self.slow_server = Some(slow_motion);
-        let names: Vec<String> = self.lives().map(|life| life.name.clone()).collect();
+        let (follower, lagging_server) = self.servers.start_lag(stopped)?;
+        self.lagging_server = Some(lagging_server);
+        let names: Vec<String> = self.processes().map(|process| process.name.clone()).collect();
         for name in &names {
             let links = &self.worker("pin", name)?.links;
             links.pin(Some(follower)).await.map_err(|error| harness("pin a worker", error))?;
@@ -67,10 +71,10 @@ impl ZkCluster {
     }
 
     async fn end_lag(&mut self) -> Result<(), ClusterError> {
-        let Some(slow_motion) = self.slow_server.take() else { return Ok(()) };
-        slow_motion.end().await?;
+        let Some(lagging_server) = self.lagging_server.take() else { return Ok(()) };
+        lagging_server.end().await?;
         for worker in self.workers.values() {
-            worker.links.pin(None).await.map_err(|error| harness("let a worker go", error))?;
+            worker.links.pin(None).await.map_err(|error| harness("unpin a worker", error))?;
         }
         self.end(LAG)
     }
@@ -144,17 +148,17 @@ impl ZkCluster {
         }
     }
 
-    /// Returns the session that a process has told last, unless it is over.
+    /// Returns the session that a process reported last, unless it has ended.
     pub(super) fn session_of(&mut self, name: &str) -> Result<Option<i64>, ClusterError> {
         let sessions = self.records()?.iter().rev().filter(|record| record.p == name);
         let last = sessions.map(|record| &record.fact).find_map(|fact| {
             if let Fact::Session { ev, sid, .. } = fact { Some((*ev, *sid)) } else { None }
         });
-        let lives = |ev| matches!(ev, SessionEvent::Connected | SessionEvent::Suspended);
-        Ok(last.filter(|(ev, _)| lives(*ev)).map(|(_, sid)| sid))
+        let processes = |ev| matches!(ev, SessionEvent::Connected | SessionEvent::Suspended);
+        Ok(last.filter(|(ev, _)| processes(*ev)).map(|(_, sid)| sid))
     }
 
-    /// Returns the id that a process has joined with last.
+    /// Returns the instance id that a process reported last.
     fn instance_of(&mut self, name: &str) -> Result<Option<String>, ClusterError> {
         let records = self.records()?.iter().rev().filter(|record| record.p == name);
         let mut facts = records.map(|record| &record.fact);

@@ -1,4 +1,4 @@
-//! Good histories, spoilt at random: the judge never panics, and never calls valid what cannot be true.
+//! Valid histories with random damage: the checker never panics, and never accepts a contradiction.
 
 use checker::history::{Fact, Record};
 use checker::{History, Options, Verdict, check};
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use crate::story::{Story, fire};
 
-/// A history in which much happens, and all of it is right.
+/// Returns a valid history with many kinds of events.
 fn good() -> Vec<Record> {
     let mut s = Story::cluster(3);
     s.round(1).at(20.01).claim("a", 0, 2).claim("b", 1, 2).claim("a", 2, 2).effect(0, true);
@@ -16,10 +16,10 @@ fn good() -> Vec<Record> {
         .crash("b")
         .at(26.0)
         .expire("b")
-        .sweep("a", 1)
+        .orphan("a", 1)
         .take_over("a", 1);
-    s.deal(&["a"]).at(27.0).effect(1, true).done("a", 1).deal(&["a"]).at(28.0).join("c");
-    s.deal_by("a", &["a", "c"])
+    s.assign(&["a"]).at(27.0).effect(1, true).done("a", 1).assign(&["a"]).at(28.0).join("c");
+    s.assign_by("a", &["a", "c"])
         .at(30.01)
         .claim("a", 0, 3)
         .claim("c", 1, 3)
@@ -41,9 +41,9 @@ fn good() -> Vec<Record> {
     s.heal()
         .round(5)
         .drain("c")
-        .deal_by("a", &["a"])
+        .assign_by("a", &["a"])
         .leave("c")
-        .deal_by("a", &["a"])
+        .assign_by("a", &["a"])
         .round(6)
         .at(69.0);
     let report = s.judge();
@@ -56,9 +56,9 @@ fn verdict(records: Vec<Record>) -> Verdict {
 }
 
 #[test]
-fn a_lost_repeated_or_swapped_record_is_never_accepted() {
+fn lost_repeated_or_swapped_record_is_never_accepted() {
     let good = good();
-    // What a source wrote last can be missing without a trace: whoever is killed loses it.
+    // The last record of a source can be missing without a trace, because a kill can lose it.
     let is_last = |place: usize| {
         !good[place + 1..]
             .iter()
@@ -86,13 +86,13 @@ fn a_lost_repeated_or_swapped_record_is_never_accepted() {
     }
 }
 
-/// What a registry record holds, as JSON within JSON.
+/// Returns the operations of a registry record as JSON.
 fn text_of(record: &Record) -> String {
     let Fact::Reg { ops, .. } = &record.fact else { return String::new() };
     serde_json::to_string(ops).unwrap()
 }
 
-/// Changes one thing in a registry record's text, where it matters.
+/// Replaces a text in the operations of a registry record. Returns true if it occurs.
 fn alter(record: &mut Record, from: &str, to: &str) -> bool {
     let Fact::Reg { ops, .. } = &mut record.fact else { return false };
     let text = serde_json::to_string(ops).unwrap();
@@ -105,9 +105,9 @@ fn alter(record: &mut Record, from: &str, to: &str) -> bool {
 }
 
 #[test]
-fn a_record_that_says_something_else_is_found_out() {
+fn altered_record_is_never_accepted() {
     let good = good();
-    // From, to, and what the record must be about for that to matter.
+    // Old text, new text, and a text that the record must contain for the change to matter.
     let rows = [
         (r#"\"token\":2"#, r#"\"token\":9"#, ""),
         (r#"\"token\":3"#, r#"\"token\":1"#, ""),
@@ -144,7 +144,7 @@ proptest! {
     }
 
     #[test]
-    fn bytes_of_a_history_that_are_flipped_never_panic(
+    fn flipped_bytes_of_a_history_never_panic(
         flips in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..6),
     ) {
         let lines: Vec<_> = good().iter().map(|r| serde_json::to_string(r).unwrap()).collect();
@@ -168,7 +168,8 @@ proptest! {
             let (mt, other) = (records[a].mt, records[b].mt);
             (records[a].mt, records[b].mt) = (other, mt);
         }
-        // Times alone do not change who wrote what after what, so this may still be true.
+        // Exchanged times alone keep the order within each source, so that the history may still be
+        // valid.
         let report = check(&History::from_records(records.clone()), &Options::default());
         prop_assert!(!report.to_string().is_empty());
         records.reverse();

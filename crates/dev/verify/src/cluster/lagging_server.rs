@@ -1,4 +1,4 @@
-//! A server that sees everything late.
+//! A server with stale data.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,21 +11,23 @@ use zookeeper_fixture::Ensemble;
 
 use super::harness;
 
-/// How long the server runs between two stops: time enough to answer its clients and to catch up a little.
+/// Time that the server runs between two stops: enough to answer its clients and to catch up a
+/// little.
 const RUNNING: Duration = Duration::from_millis(30);
 
-/// One server that is stopped most of the time, again and again, until it is told to keep pace.
+/// A server that is stopped most of the time, until the end of the lag.
 ///
-/// Each time it goes on it is behind the others, and answers its clients from what it knew before it has caught up.
-/// Between two stops it keeps its place in the ensemble, and the sessions of its clients alive.
+/// Each time it continues, it is behind the others, and answers its clients with stale data before
+/// it has caught up.
+/// Between two stops it keeps its place in the ensemble, and its clients keep their sessions.
 #[derive(Debug)]
-pub(super) struct SlowMotion {
+pub(super) struct LaggingServer {
     enough: watch::Sender<bool>,
     task: JoinHandle<Result<(), zookeeper_fixture::Error>>,
 }
 
-impl SlowMotion {
-    /// Begins; the server stands still for `stopped` at a time.
+impl LaggingServer {
+    /// Begins the lag; each stop lasts for `stopped`.
     pub(super) fn begin(ensemble: Arc<Mutex<Ensemble>>, server: usize, stopped: Duration) -> Self {
         let (enough, mut is_enough) = watch::channel(false);
         let task = tokio::spawn(async move {
@@ -43,9 +45,9 @@ impl SlowMotion {
         Self { enough, task }
     }
 
-    /// Ends it; the server runs when this returns.
+    /// Ends the lag; the server runs when this returns.
     pub(super) async fn end(self) -> Result<(), ClusterError> {
-        const ACT: &str = "let a slow server keep pace";
+        const ACT: &str = "end the lag of a server";
         self.enough.send_replace(true);
         let ended = self.task.await.map_err(|error| harness(ACT, error))?;
         ended.map_err(|error| harness(ACT, error))

@@ -1,4 +1,5 @@
-//! The keeper: knows the list of jobs that were made at run time, and has a caretaker for each one that this process may take.
+//! Watcher of the runtime jobs: follows their index and starts a worker for each job that this
+//! process may join.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,56 +11,56 @@ use tokio::select;
 use tokio::sync::{Notify, Semaphore, mpsc};
 
 use super::RuntimeJobState;
-use super::caretaker::Caretaker;
+use super::worker::RuntimeJobWorker;
 use crate::scheduler::Inner;
 
-/// How many jobs are read and registered at a time.
+/// Number of jobs that are read and registered at a time.
 const AT_A_TIME: usize = 8;
 
-/// What a keeper is told.
+/// Message to the watcher.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// There is another template.
+    /// The process offers another template.
     Offered,
-    /// The caretaker of a job has nothing more to do.
+    /// The worker of a job has ended.
     Ended(JobName),
 }
 
-/// A job on the list.
+/// A job in the index.
 struct Listed {
-    /// When its entry was written.
+    /// Revision of its entry.
     written: Revision,
-    /// What the entry says; `None` if it cannot be read. The job itself decides.
+    /// Content of the entry; `None` if it cannot be read. The nodes of the job itself decide.
     record: Option<TemplateRecord>,
 }
 
-struct Keeper {
+struct RuntimeJobWatcher {
     scheduler: Arc<Inner>,
     messages: mpsc::UnboundedSender<Message>,
     places: Arc<Semaphore>,
     listed: BTreeMap<JobName, Listed>,
-    /// What somebody looks after, and how to wake them.
-    cared_for: BTreeMap<JobName, Arc<Notify>>,
-    /// What a snapshot has shown so far; `None` between two of them.
+    /// Jobs that have a worker, and how to wake it.
+    workers: BTreeMap<JobName, Arc<Notify>>,
+    /// Jobs of the snapshot so far; `None` outside of a snapshot.
     snapshot: Option<BTreeSet<JobName>>,
 }
 
-/// Starts the keeper of a scheduler.
+/// Starts the watcher of a scheduler.
 pub(super) fn start(scheduler: &Arc<Inner>) -> mpsc::UnboundedSender<Message> {
     let (messages, inbox) = mpsc::unbounded_channel();
-    let keeper = Keeper {
+    let watcher = RuntimeJobWatcher {
         scheduler: Arc::clone(scheduler),
         messages: messages.clone(),
         places: Arc::new(Semaphore::new(AT_A_TIME)),
         listed: BTreeMap::new(),
-        cared_for: BTreeMap::new(),
+        workers: BTreeMap::new(),
         snapshot: None,
     };
-    scheduler.seams.spawn.spawn(Box::pin(keeper.run(inbox)));
+    scheduler.seams.spawn.spawn(Box::pin(watcher.run(inbox)));
     messages
 }
 
-impl Keeper {
+impl RuntimeJobWatcher {
     /// Runs until the scheduler is shut down, or the registry centre was closed.
     async fn run(mut self, mut inbox: mpsc::UnboundedReceiver<Message>) {
         let mut feed = self.scheduler.seams.registry.watch(&Layout::runtime_index());
@@ -80,9 +81,10 @@ impl Keeper {
         match message {
             Message::Offered => self.consider_all(),
             Message::Ended(job) => {
-                let look = self.cared_for.remove(&job);
-                // Its entry may have been written again since the caretaker last looked: somebody has to look once more.
-                let missed = look.is_some_and(|look| look.notified().now_or_never().is_some());
+                let wake = self.workers.remove(&job);
+                // The entry may have changed after the worker's last check, so the job is checked
+                // once more.
+                let missed = wake.is_some_and(|wake| wake.notified().now_or_never().is_some());
                 if !missed {
                     self.listed.remove(&job);
                 }
@@ -103,9 +105,9 @@ impl Keeper {
                 self.put(&node);
             }
             Change::Ready => {
-                let there = self.snapshot.take().unwrap_or_default();
+                let present = self.snapshot.take().unwrap_or_default();
                 let gone: Vec<JobName> =
-                    self.listed.keys().filter(|job| !there.contains(*job)).cloned().collect();
+                    self.listed.keys().filter(|job| !present.contains(*job)).cloned().collect();
                 gone.iter().for_each(|job| self.gone(job));
             }
             Change::Put(node) => self.put(&node),
@@ -125,28 +127,28 @@ impl Keeper {
         }
         let record = decode_template(&node.data).ok();
         self.listed.insert(job.clone(), Listed { written, record });
-        match self.cared_for.get(&job) {
-            Some(look) => look.notify_one(),
+        match self.workers.get(&job) {
+            Some(wake) => wake.notify_one(),
             None => self.consider(&job),
         }
     }
 
     fn gone(&mut self, job: &JobName) {
         self.listed.remove(job);
-        match self.cared_for.get(job) {
-            // The caretaker finds out whether the job is gone, or only its entry.
-            Some(look) => look.notify_one(),
-            None => self.scheduler.runtime.board.set(job, None, RuntimeJobState::Removed),
+        match self.workers.get(job) {
+            // The worker checks whether the job was removed, or only its entry.
+            Some(wake) => wake.notify_one(),
+            None => self.scheduler.runtime.job_states.set(job, None, RuntimeJobState::Removed),
         }
     }
 
     fn consider_all(&mut self) {
         let jobs: Vec<JobName> =
-            self.listed.keys().filter(|job| !self.cared_for.contains_key(*job)).cloned().collect();
+            self.listed.keys().filter(|job| !self.workers.contains_key(*job)).cloned().collect();
         jobs.iter().for_each(|job| self.consider(job));
     }
 
-    /// Begins to look after a job, unless it is certainly not for this process.
+    /// Starts a worker for a job, unless the entry shows that this process must not join it.
     fn consider(&mut self, job: &JobName) {
         let Some(listed) = self.listed.get(job) else { return };
         let runtime = &self.scheduler.runtime;
@@ -156,39 +158,40 @@ impl Keeper {
             Some(record) if runtime.template(&record.template).is_none() => {
                 RuntimeJobState::NoTemplate
             }
-            _ if self.cared_for.len() >= max => RuntimeJobState::Refused {
-                reason: format!("this process takes no more than {max} jobs, and has as many"),
+            _ if self.workers.len() >= max => RuntimeJobState::Refused {
+                reason: format!("this process already has its maximum of {max} runtime jobs"),
             },
-            _ => return self.care_for(job.clone()),
+            _ => return self.start_worker(job.clone()),
         };
-        runtime.board.set(job, record, state);
+        runtime.job_states.set(job, record, state);
     }
 
-    fn care_for(&mut self, job: JobName) {
-        let look = Arc::new(Notify::new());
-        let caretaker = Caretaker {
+    fn start_worker(&mut self, job: JobName) {
+        let wake = Arc::new(Notify::new());
+        let worker = RuntimeJobWorker {
             scheduler: Arc::clone(&self.scheduler),
             job: job.clone(),
-            look: Arc::clone(&look),
+            wake: Arc::clone(&wake),
             places: Arc::clone(&self.places),
         };
         let (messages, closing) = (self.messages.clone(), self.scheduler.closing.clone());
-        self.cared_for.insert(job.clone(), look);
+        self.workers.insert(job.clone(), wake);
         self.scheduler.seams.spawn.spawn(Box::pin(async move {
             select! {
                 biased;
                 () = closing.cancelled() => {}
-                () = caretaker.run() => drop(messages.send(Message::Ended(job))),
+                () = worker.run() => drop(messages.send(Message::Ended(job))),
             }
         }));
     }
 }
 
-/// Returns which job an entry is about. What is no valid name was made by somebody else, and is nobody's job.
+/// Returns the job of an index entry; `None` for entries of other programs, whose names are not
+/// valid job names.
 fn job_of(path: &NodePath) -> Option<JobName> {
     let job = Layout::indexed_job(path);
     if job.is_none() && *path != Layout::runtime_index() {
-        tracing::debug!(%path, "entry of no job in the list of runtime jobs");
+        tracing::debug!(%path, "index of runtime jobs has an entry that is not a valid job name");
     }
     job
 }

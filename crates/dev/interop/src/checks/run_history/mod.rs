@@ -1,4 +1,4 @@
-//! The account of fires: which item ran for which fire, where.
+//! History of the runs of a job: item, fire and worker of each run.
 
 mod audit;
 
@@ -7,44 +7,49 @@ use std::fmt::{self, Write as _};
 
 use audit::Audit;
 
-use crate::stage::{Dealing, Entry};
+use crate::stage::{Entry, OwnerChange};
 use crate::suite::Report;
 
-/// The length of a fire's second, in milliseconds.
+/// One second, in milliseconds: the period of most jobs.
 pub(crate) const SECOND: i64 = 1000;
 
-/// How many faults are printed.
+/// Maximum number of printed faults.
 const N_SHOWN: usize = 20;
 
-/// Of how many fires with faults it is printed what was seen around them.
+/// Number of faulty fires for which the events around them are printed.
 const N_EXPLAINED: usize = 3;
 
-/// How long before and after a fire something can have to do with what became of it, in milliseconds.
+/// Time before and after a fire in which events can concern it, in milliseconds.
 const AROUND: i64 = 3 * SECOND;
 
-/// How much of all that is due may be made up for instead of being run in its time, in percent. The items of one fire may
-/// always be: an instance that was late once was late for all its items.
-const MADE_UP_PERCENT: usize = 5;
+/// Percentage of all due runs that may be replays instead of runs in time.
+///
+/// The items of one fire always may, because an instance that was late once was late for all its
+/// items.
+const REPLAYED_PERCENT: usize = 5;
 
 /// A run of an item for a fire.
 #[derive(Clone, Debug)]
 struct Ran {
     who: String,
     source: String,
-    /// When it began.
+    /// Time at which the run began.
     began: i64,
-    /// Whether it says that it stands for earlier fires as well.
+    /// The run reports that it also stands for earlier fires.
     is_merged: bool,
 }
 
 impl Ran {
-    /// One such run stands for all fires of the item that were missed before, and for nothing else. Java names it by the
-    /// fire that it is within, which has a run of its own; Rust by the last of those that it stands for.
+    /// Returns whether the run replays misfires.
+    ///
+    /// A replay stands for all fires of the item that were missed before, and for no other fire.
+    /// Java reports the fire during which it replays, which has a run of its own. Rust reports the
+    /// last of the missed fires.
     fn is_replay(&self) -> bool {
         is_replay(&self.source)
     }
 
-    /// Java has lower-case words for sources.
+    /// Returns whether a Java worker ran the item: Java has lower-case words for sources.
     fn is_of_java(&self) -> bool {
         self.source.chars().all(char::is_lowercase)
     }
@@ -56,28 +61,28 @@ impl fmt::Display for Ran {
     }
 }
 
-/// Tells whether a run of this source makes up for misfires.
+/// Returns whether a run of this source replays misfires.
 pub(crate) fn is_replay(source: &str) -> bool {
     matches!(source, "misfire" | "MISFIRE")
 }
 
-/// All scheduled runs of one job, by fire and item.
+/// Scheduled runs of one job, by fire and item.
 #[derive(Clone, Debug)]
-pub(crate) struct Account {
-    /// How many milliseconds are between two fires.
+pub(crate) struct RunHistory {
+    /// Time between two fires, in milliseconds.
     period: i64,
     runs: BTreeMap<i64, BTreeMap<u32, Vec<Ran>>>,
-    /// When items were given to instances.
-    dealings: Vec<Dealing>,
-    /// When it was announced that items will be assigned anew.
+    /// Assignments of items to instances.
+    owner_changes: Vec<OwnerChange>,
+    /// Times at which a resharding was announced.
     announcements: Vec<i64>,
-    /// The first fire that each Java instance is known to have been done with, by its id.
+    /// The first known completed fire of each Java instance, by its id.
     first_fires: BTreeMap<String, i64>,
-    /// When Java workers were done with fires.
+    /// Completed fires of Java workers.
     completions: Vec<Completion>,
 }
 
-/// That a Java worker was done with a fire, with or without items.
+/// Completion of a fire by a Java worker, with or without items.
 #[derive(Clone, Debug)]
 struct Completion {
     who: String,
@@ -85,17 +90,17 @@ struct Completion {
     at: i64,
 }
 
-/// How a worker has made up for misfires of an item.
+/// Replays of an item's misfires.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replays {
-    /// How many runs made up for misfires.
+    /// Number of replays.
     pub(crate) n: usize,
-    /// How many of them although nothing had been missed since the one before.
+    /// Number of replays without a missed fire since the replay before.
     pub(crate) n_needless: usize,
 }
 
-impl Account {
-    /// Collects the runs of a job that fires every second. Requests are no fires of the schedule.
+impl RunHistory {
+    /// Collects the scheduled runs of a job that fires every second, without manual requests.
     pub(crate) fn of(job: &str, entries: &[Entry]) -> Self {
         let mut runs: BTreeMap<i64, BTreeMap<u32, Vec<Ran>>> = BTreeMap::new();
         for entry in entries {
@@ -118,26 +123,26 @@ impl Account {
         Self {
             period: SECOND,
             runs,
-            dealings: Vec::new(),
+            owner_changes: Vec::new(),
             announcements: Vec::new(),
             first_fires: first_fires(&completions, entries),
             completions,
         }
     }
 
-    /// The job fires that often, in milliseconds.
+    /// Sets the time between two fires, in milliseconds.
     pub(crate) fn every(mut self, period: i64) -> Self {
         self.period = period;
         self
     }
 
-    /// What is known of how items were given to instances.
-    pub(crate) fn with_dealings(mut self, dealings: Vec<Dealing>) -> Self {
-        self.dealings = dealings;
+    /// Adds the assignments of items to instances.
+    pub(crate) fn with_owner_changes(mut self, owner_changes: Vec<OwnerChange>) -> Self {
+        self.owner_changes = owner_changes;
         self
     }
 
-    /// What is known of when it was announced that items will be assigned anew.
+    /// Adds the times at which a resharding was announced.
     pub(crate) fn with_announcements(mut self, announcements: Vec<i64>) -> Self {
         self.announcements = announcements;
         self
@@ -150,21 +155,21 @@ impl Account {
         self.runs.iter().rev().find(|(_, items)| complete(items)).map(|(fire, _)| *fire)
     }
 
-    /// Returns the last fire of which anything has begun.
+    /// Returns the last fire of which an item has begun.
     pub(crate) fn last(&self) -> Option<i64> {
         self.runs.last_key_value().map(|(fire, _)| *fire)
     }
 
-    /// Returns how many runs a worker had from a fire on.
+    /// Returns the number of runs of a worker from a fire on.
     pub(crate) fn n_runs_of(&self, who: &str, from: i64) -> usize {
         let runs = self.runs.range(from..).flat_map(|(_, items)| items.values().flatten());
         runs.filter(|ran| ran.who == who).count()
     }
 
-    /// Words the last fires, one per line.
+    /// Returns the last `n` fires as text, one per line.
     pub(crate) fn tail(&self, n: usize) -> String {
         let lines = self.runs.iter().rev().take(n).map(|(fire, items)| {
-            let items = items.iter().map(|(item, runs)| format!("{item}: {}", worded(runs)));
+            let items = items.iter().map(|(item, runs)| format!("{item}: {}", runs_as_text(runs)));
             format!("        {} {}", at(*fire), items.collect::<Vec<_>>().join("; "))
         });
         let mut lines: Vec<String> = lines.collect();
@@ -172,15 +177,15 @@ impl Account {
         lines.join("\n")
     }
 
-    /// Returns how misfires of an item were made up for from a fire on.
+    /// Returns the replays of an item from a fire on.
     pub(crate) fn replays(&self, item: u32, from: i64) -> Replays {
         let mut replays = Replays::default();
         let mut is_missed = false;
         for fire in self.fires(from, self.last().unwrap_or(from)) {
-            let (usual, made_up): (Vec<&Ran>, Vec<&Ran>) =
+            let (usual, replayed): (Vec<&Ran>, Vec<&Ran>) =
                 self.of_item(fire, item).iter().partition(|ran| !ran.is_replay());
             is_missed |= usual.is_empty();
-            for _ in made_up {
+            for _ in replayed {
                 replays.n += 1;
                 replays.n_needless += usize::from(!is_missed);
                 is_missed = false;
@@ -190,47 +195,49 @@ impl Account {
         replays
     }
 
-    /// Expects that every item of every fire between two, both included, ran exactly once, or was made up for once.
-    pub(crate) fn judge(&self, what: &str, total: u32, from: i64, to: i64, report: &mut Report) {
-        let Audit { faults, fires, races, n_made_up } = self.audit(total, from, to);
+    /// Expects that every item of every fire from `from` to `to`, inclusive, ran exactly once or
+    /// was replayed once.
+    pub(crate) fn verify(&self, what: &str, total: u32, from: i64, to: i64, report: &mut Report) {
+        let Audit { faults, fires, races, n_replayed } = self.audit(total, from, to);
         for race in &races {
-            report.note(&format!("Java's own: {race}"));
+            report.note(&format!("race of Java: {race}"));
         }
         let n_fires = self.fires(from, to).count();
         let n_items = usize::try_from(total).unwrap_or(usize::MAX);
-        let most = n_items.max(n_fires * n_items * MADE_UP_PERCENT / 100);
+        let most = n_items.max(n_fires * n_items * REPLAYED_PERCENT / 100);
         let expected =
-            format!("each of {n_fires} fires of {total} items once, at most {most} made up for");
+            format!("{n_fires} fires of {total} items, each once, at most {most} replayed");
         let found = match faults.as_slice() {
             [] => {
-                format!("{n_fires} fires of {total} items, each once, {n_made_up} made up for")
+                format!("{n_fires} fires of {total} items, each once, {n_replayed} replayed")
             }
             _ => {
                 let n = faults.len();
                 let around = fires.iter().take(N_EXPLAINED).map(|fire| self.around(*fire));
                 format!(
-                    "{n} are not, {n_made_up} made up for:\n        {}{}",
+                    "{n} faults, {n_replayed} replayed:\n        {}{}",
                     first(&faults),
                     around.collect::<String>()
                 )
             }
         };
-        report.holds(what, &expected, &found, faults.is_empty() && n_made_up <= most);
+        report.holds(what, &expected, &found, faults.is_empty() && n_replayed <= most);
     }
 
-    /// Words what was seen around a fire: who was given which item, and when Java was done with fires.
+    /// Returns the events around a fire as text: assignments, announcements, and completed fires of
+    /// Java workers.
     fn around(&self, fire: i64) -> String {
-        let dealings = self.dealings.iter().map(|dealing| {
-            let by = if dealing.by_java { "Java" } else { "Rust" };
-            (dealing.at, format!("item {} is given to {} by {by}", dealing.item, dealing.owner))
+        let owner_changes = self.owner_changes.iter().map(|change| {
+            let by = if change.by_java { "Java" } else { "Rust" };
+            (change.at, format!("item {} is assigned to {} by {by}", change.item, change.owner))
         });
         let done = self
             .completions
             .iter()
-            .map(|done| (done.at, format!("{} is done with fire {}", done.who, at(done.fire))));
+            .map(|done| (done.at, format!("{} completes fire {}", done.who, at(done.fire))));
         let announced =
-            self.announcements.iter().map(|at| (*at, "items are announced to move".to_owned()));
-        let mut seen: Vec<(i64, String)> = dealings.chain(done).chain(announced).collect();
+            self.announcements.iter().map(|at| (*at, "a resharding is announced".to_owned()));
+        let mut seen: Vec<(i64, String)> = owner_changes.chain(done).chain(announced).collect();
         seen.retain(|(at, _)| (fire - AROUND..=fire + AROUND).contains(at));
         seen.sort();
         let lines = seen.iter().map(|(when, what)| format!("\n          {} {what}", at(*when)));
@@ -247,31 +254,33 @@ impl Account {
     }
 }
 
-/// Returns the first fire that each Java instance is known to have been done with.
+/// Returns the first known completed fire of each Java instance.
 fn first_fires(completions: &[Completion], entries: &[Entry]) -> BTreeMap<String, i64> {
     let first = |who: &str| completions.iter().find(|done| done.who == who);
     let ids = entries.iter().filter_map(|entry| Some((entry.joined_as()?, &*entry.who)));
     ids.filter_map(|(id, who)| Some((id.to_owned(), first(who)?.fire))).collect()
 }
 
-/// Words the first faults, one per line.
+/// Returns the first faults as text, one per line.
 fn first(faults: &[String]) -> String {
     let shown = faults.len().min(N_SHOWN);
     let more = if shown < faults.len() { "\n        and more" } else { "" };
     faults[..shown].join("\n        ") + more
 }
 
-/// Java says `schedule` and `misfire`; Rust says `NORMAL`, `MISFIRE` and `FAILOVER`.
+/// Returns whether a run belongs to a scheduled fire.
+///
+/// The sources are `schedule` and `misfire` of Java, `NORMAL`, `MISFIRE` and `FAILOVER` of Rust.
 fn is_scheduled(source: &str) -> bool {
     is_replay(source) || matches!(source, "schedule" | "NORMAL" | "FAILOVER")
 }
 
-/// Writes a time as minute and second.
+/// Formats a time as minutes and seconds.
 pub(crate) fn at(ms: i64) -> String {
     format!("{:02}:{:02}.{:03}", ms / 60_000 % 60, ms / 1000 % 60, ms % 1000)
 }
 
-fn worded(runs: &[Ran]) -> String {
+fn runs_as_text(runs: &[Ran]) -> String {
     let mut text = format!("{} times:", runs.len());
     for ran in runs {
         write!(text, " {ran}").expect("writing to a string cannot fail");

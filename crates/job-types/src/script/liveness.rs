@@ -1,5 +1,5 @@
-//! Which processes of a run are alive. A zombie is not: it only waits for its parent to read its
-//! status.
+//! Liveness of the processes of a run. A zombie is not alive: it only waits for its parent to reap
+//! it.
 
 use rustix::process::Pid;
 #[cfg(not(target_os = "linux"))]
@@ -25,7 +25,7 @@ pub(super) fn processes() -> Option<Vec<Listed>> {
     if Process::myself().ok()?.pid() != getpid().as_raw_nonzero().get() {
         return None;
     }
-    // A process that ends meanwhile cannot be read, and is gone.
+    // A process that ended in the meantime cannot be read, and is skipped.
     let stats = all_processes().ok()?.filter_map(|process| process.ok()?.stat().ok());
     let alive = stats.filter(|stat| !matches!(stat.state, 'Z' | 'X'));
     let listed = alive.filter_map(|stat| {
@@ -35,7 +35,8 @@ pub(super) fn processes() -> Option<Vec<Listed>> {
     Some(listed.collect())
 }
 
-/// Returns true if a process of the group is alive. Where `/proc` cannot be read, zombies count.
+/// Returns true if a process of the group is alive. If `/proc` cannot be read, zombies count as
+/// alive.
 pub(super) fn is_group_alive(group: Pid) -> bool {
     if test_kill_process_group(group).is_err() {
         return false;

@@ -1,4 +1,4 @@
-//! Handing failures on: at once where a handler can, else one after the other in a task of its own.
+//! Dispatch of failures to error handlers: at once if a handler can, else through a worker task.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -11,35 +11,35 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tracing::Span;
 
-use super::clerk::{Clerk, Errand, give_up, why};
+use super::handler_worker::{HandlerCall, HandlerWorker, log_both, stop_reason};
 use super::{ErrorHandler, ErrorHandlers, FailedIn, LogErrors, Reaction, RunFailure, Selection};
 use crate::RunReport;
 use crate::inbox::Answers;
 use crate::job_listener::ListenerFault;
-use crate::run::MoreOnTheEnd;
-use crate::runtime::Patience;
-use crate::said::panic_text;
+use crate::panic_text::panic_text;
+use crate::run::EndDetails;
+use crate::runtime::Backoff;
 use crate::seams::Seams;
 
-/// How many failures of a job can wait for its handlers.
+/// Maximum number of failures of a job that wait for its handlers.
 const MAX_WAITING: usize = 1024;
-/// Between two attempts to make the handler that the configuration chooses.
+/// Delays between attempts to create the handler that the configuration chooses.
 const FIRST_RETRY: Duration = Duration::from_secs(1);
 const MAX_RETRY: Duration = Duration::from_secs(300);
 
-/// What the registration says about the error handlers of a job.
+/// Error handler settings of a registration.
 pub(crate) struct Rules {
-    /// Those that the program has given. They keep the configuration from choosing.
+    /// Handlers that the program adds. If there are any, the configuration chooses none.
     pub(crate) given: Vec<Arc<dyn ErrorHandler>>,
     pub(crate) types: ErrorHandlers,
-    /// How long a call may take.
+    /// Limit of one call.
     pub(crate) limit: Duration,
 }
 
-/// Where the failures of a job are handed on.
-pub(crate) struct ErrorDesk {
+/// Passes the failures of a job to its handlers.
+pub(crate) struct ErrorDispatcher {
     rules: Rules,
-    /// What was chosen last, in vain or not.
+    /// The last choice of the configuration, even if its handler could not be created.
     selection: Option<Selection>,
     handlers: Vec<Arc<dyn ErrorHandler>>,
     fault: Option<Fault>,
@@ -49,24 +49,25 @@ pub(crate) struct ErrorDesk {
     worker: Option<Worker>,
 }
 
-/// What is wrong with the handler that the configuration chooses. What it needs outside of the configuration may come.
+/// Error of creating the chosen handler. It is retried, because a missing resource outside of the
+/// configuration may appear later.
 struct Fault {
-    what: InvalidConfig,
-    patience: Patience,
-    /// When it is tried again, on the monotonic clock.
+    error: InvalidConfig,
+    backoff: Backoff,
+    /// Time of the next attempt, by the monotonic clock.
     next_try: Duration,
 }
 
-/// The task that calls handlers which take time.
+/// Handle of the task that calls slow handlers.
 struct Worker {
-    errands: mpsc::UnboundedSender<Errand>,
+    calls: mpsc::UnboundedSender<HandlerCall>,
     waiting: Arc<AtomicUsize>,
-    /// Fires when nobody waits for it any more: it gives up what it has not dealt with.
+    /// Cancelled when the job no longer waits for the worker, which then drops its queue.
     over: CancellationToken,
     done: oneshot::Receiver<()>,
 }
 
-impl ErrorDesk {
+impl ErrorDispatcher {
     pub(crate) fn new(
         rules: Rules,
         seams: &Seams,
@@ -81,8 +82,8 @@ impl ErrorDesk {
         Self { rules, selection, handlers, fault, seams, answers, abort, worker }
     }
 
-    /// Takes note of the configuration in force. What it chooses and cannot be made is an error, and the handler that was
-    /// there stays.
+    /// Selects the handler by the configuration in force. If it cannot be created, that is an error
+    /// and the former handler stays.
     pub(crate) fn choose(&mut self, config: &JobConfig) -> Result<(), InvalidConfig> {
         if !self.rules.given.is_empty() {
             return Ok(());
@@ -94,21 +95,21 @@ impl ErrorDesk {
         selection.warn();
         let made = selection.make(config, &self.rules.types);
         self.selection = Some(selection);
-        self.take(made, Patience::new(FIRST_RETRY, MAX_RETRY))
+        self.take(made, Backoff::new(FIRST_RETRY, MAX_RETRY))
     }
 
-    /// Takes what was chosen, or notes when to try again.
+    /// Installs the created handler, or schedules the next attempt.
     fn take(
         &mut self,
         made: Result<Arc<dyn ErrorHandler>, InvalidConfig>,
-        mut patience: Patience,
+        mut backoff: Backoff,
     ) -> Result<(), InvalidConfig> {
         let handler = match made {
             Ok(handler) => handler,
-            Err(what) => {
-                let next_try = self.seams.clock.monotonic().saturating_add(patience.next());
-                self.fault = Some(Fault { what: what.clone(), patience, next_try });
-                return Err(what);
+            Err(error) => {
+                let next_try = self.seams.clock.monotonic().saturating_add(backoff.next());
+                self.fault = Some(Fault { error: error.clone(), backoff, next_try });
+                return Err(error);
             }
         };
         self.fault = None;
@@ -118,36 +119,37 @@ impl ErrorDesk {
         Ok(())
     }
 
-    /// Returns what is wrong with the handler that the configuration chooses.
+    /// Returns the error in the handler that the configuration chooses.
     pub(crate) fn fault(&self) -> Option<&InvalidConfig> {
-        self.fault.as_ref().map(|fault| &fault.what)
+        self.fault.as_ref().map(|fault| &fault.error)
     }
 
-    /// Returns when the handler that the configuration chooses is tried again, if it could not be made.
+    /// Returns the time of the next attempt to create the chosen handler, if it could not be
+    /// created.
     pub(crate) fn next_try(&self) -> Option<Duration> {
         self.fault.as_ref().map(|fault| fault.next_try)
     }
 
-    /// Tries again, if it is time, to make the handler that the configuration chooses.
+    /// Tries again to create the chosen handler, if the next attempt is due.
     pub(crate) fn try_again(&mut self, config: &JobConfig, now: Duration) {
         let Some(selection) = &self.selection else { return };
         let Some(fault) = self.fault.take_if(|fault| fault.next_try <= now) else { return };
         let made = selection.make(config, &self.rules.types);
-        if self.take(made, fault.patience).is_ok() {
-            tracing::info!("the error handler that the configuration chooses can be made by now");
+        if self.take(made, fault.backoff).is_ok() {
+            tracing::info!("created the error handler that the configuration chooses");
         }
     }
 
-    /// Hands on what has failed in a run. Returns the handler that wants the job to stop, and what it was told, if one has
-    /// decided so at once.
+    /// Dispatches the failures of a run and its listeners. Returns the reason to stop the job, if a
+    /// handler decided so at once.
     pub(crate) fn run_ended(
         &mut self,
         run: &RunReport,
-        more: MoreOnTheEnd,
+        details: EndDetails,
         span: &Span,
     ) -> Option<String> {
-        let MoreOnTheEnd { failed_in, attempts, after, is_outlived } = more;
-        if is_outlived {
+        let EndDetails { failed_in, attempts, after, was_not_admitted } = details;
+        if was_not_admitted {
             return None;
         }
         let has_failed =
@@ -161,25 +163,25 @@ impl ErrorDesk {
         for failed_in in of_run.into_iter().chain(of_listeners) {
             let failure = Arc::new(RunFailure { run: run.clone(), attempts, failed_in });
             for at in 0..self.handlers.len() {
-                let wants_stop = self.hand_on(at, &failure, span);
+                let wants_stop = self.dispatch(at, &failure, span);
                 stop = stop.or(wants_stop);
             }
         }
         stop
     }
 
-    fn hand_on(&mut self, at: usize, failure: &Arc<RunFailure>, span: &Span) -> Option<String> {
+    fn dispatch(&mut self, at: usize, failure: &Arc<RunFailure>, span: &Span) -> Option<String> {
         let handler = Arc::clone(&self.handlers[at]);
         let now = AssertUnwindSafe(|| span.in_scope(|| handler.handle_now(failure)));
         match catch_unwind(now) {
             Ok(Some(Reaction::GoOn)) => None,
-            Ok(Some(Reaction::StopJob)) => Some(why(&*handler, failure)),
+            Ok(Some(Reaction::StopJob)) => Some(stop_reason(&*handler, failure)),
             Ok(None) => {
                 self.queue(handler, failure, span);
                 None
             }
             Err(panic) => {
-                span.in_scope(|| give_up(&*handler, panic_text(&*panic), failure));
+                span.in_scope(|| log_both(&*handler, panic_text(&*panic), failure));
                 None
             }
         }
@@ -188,32 +190,33 @@ impl ErrorDesk {
     fn queue(&mut self, handler: Arc<dyn ErrorHandler>, failure: &Arc<RunFailure>, span: &Span) {
         let worker = self.worker();
         if worker.waiting.load(Ordering::Relaxed) >= MAX_WAITING {
-            let error = format!("{MAX_WAITING} failures wait for it");
-            return span.in_scope(|| give_up(&*handler, &error, failure));
+            let error = format!("{MAX_WAITING} failures already wait for the handler");
+            return span.in_scope(|| log_both(&*handler, &error, failure));
         }
         worker.waiting.fetch_add(1, Ordering::Relaxed);
         let (failure, span) = (Arc::clone(failure), span.clone());
-        // The worker is gone only if the job was aborted.
-        let _ = worker.errands.send(Errand::Handle { handler, failure, span });
+        // The worker task ends before its queue only if the job was aborted.
+        let _ = worker.calls.send(HandlerCall::Handle { handler, failure, span });
     }
 
-    /// A handler that never was called for a failure in the worker has nothing to bring to an end.
+    /// Closes a handler. Without a worker no handler was called asynchronously, so there is nothing
+    /// to close.
     fn close(&self, handler: Arc<dyn ErrorHandler>) {
         if let Some(worker) = &self.worker {
-            let _ = worker.errands.send(Errand::Close(handler));
+            let _ = worker.calls.send(HandlerCall::Close(handler));
         }
     }
 
-    /// The worker is started with the first failure that takes time: most jobs have none.
+    /// Returns the worker, which is started by the first slow failure because most jobs have none.
     fn worker(&mut self) -> &Worker {
         let (seams, answers) = (&self.seams, &self.answers);
         let (abort, limit) = (&self.abort, self.rules.limit);
         self.worker.get_or_insert_with(|| {
-            let (errands, inbox) = mpsc::unbounded_channel();
+            let (calls, inbox) = mpsc::unbounded_channel();
             let (ended, done) = oneshot::channel();
             let waiting = Arc::<AtomicUsize>::default();
             let over = CancellationToken::new();
-            let clerk = Clerk {
+            let handler_worker = HandlerWorker {
                 seams: seams.clone(),
                 answers: answers.clone(),
                 waiting: Arc::clone(&waiting),
@@ -225,26 +228,26 @@ impl ErrorDesk {
                 select! {
                     biased;
                     () = abort.cancelled() => {}
-                    () = clerk.work(inbox) => {}
+                    () = handler_worker.work(inbox) => {}
                 }
-                // Nobody waits for it unless the job leaves in order.
+                // The receiver exists only while the job leaves in order.
                 let _ = ended.send(());
             }));
-            Worker { errands, waiting, over, done }
+            Worker { calls, waiting, over, done }
         })
     }
 
-    /// Closes all handlers, and waits until they have dealt with everything, at the latest until a time of the monotonic clock. What
-    /// they have not dealt with by then is logged, and they are not called any more.
+    /// Closes all handlers and waits for the worker, at most until `until` of the monotonic clock.
+    /// Failures left by then are logged and their handlers are not called.
     pub(crate) async fn finish(&mut self, until: Duration) {
         for handler in std::mem::take(&mut self.handlers) {
             self.close(handler);
         }
-        let Some(Worker { errands, over, done, .. }) = self.worker.take() else { return };
-        drop(errands);
+        let Some(Worker { calls, over, done, .. }) = self.worker.take() else { return };
+        drop(calls);
         if self.seams.until(until, done).await.is_err() {
             over.cancel();
-            tracing::warn!("the job ends before its error handlers have dealt with everything");
+            tracing::warn!("the job ends before its error handlers have handled all failures");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! From the first line on the standard input to the end.
+//! The worker from its plan to its exit.
 
 use std::io::{self, BufRead};
 use std::process::{ExitCode, exit};
@@ -22,18 +22,18 @@ use super::job::TestedJob;
 use super::recorder::Recorder;
 use super::skew::SkewedClock;
 use crate::journal::Journal;
-use crate::protocol::{Order, Plan, Word};
+use crate::protocol::{Message, Order, Plan};
 
-/// The exit status of a worker that has left in order.
+/// Exit status of a worker that has left in order.
 pub(crate) const LEFT_IN_ORDER: i32 = 0;
-/// The exit status of a worker whose harness is gone.
-const ORPHANED: i32 = 71;
-/// A registry that cannot be reached is no reason to give up: the scenario may have taken it away.
+/// Exit status of a worker whose harness is gone.
+const HARNESS_GONE: i32 = 71;
+/// Limit of the first connection. A scenario may have taken the registry down.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
-/// A registry that cannot be told delays the end no longer than this.
+/// Limit of the attempt to close the session at the registry.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Everything that orders are about.
+/// A worker with everything that orders affect.
 struct Worker {
     plan: Plan,
     recorder: Arc<Recorder>,
@@ -41,11 +41,11 @@ struct Worker {
     points: Arc<Points>,
 }
 
-pub(super) fn live() -> Result<ExitCode, WorkerError> {
+pub(super) fn run() -> Result<ExitCode, WorkerError> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| WorkerError::System {
-        act: "ask to die with the harness",
+        act: "set the parent death signal",
         source: error.into(),
     })?;
     let plan: Plan = parse(&first_line()?)?;
@@ -54,7 +54,7 @@ pub(super) fn live() -> Result<ExitCode, WorkerError> {
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime =
         runtime.map_err(|source| WorkerError::System { act: "start a runtime", source })?;
-    runtime.block_on(worker.live())
+    runtime.block_on(worker.run())
 }
 
 fn first_line() -> Result<String, WorkerError> {
@@ -68,17 +68,18 @@ fn parse<T: serde::de::DeserializeOwned>(line: &str) -> Result<T, WorkerError> {
         .map_err(|source| WorkerError::Order { line: line.to_owned(), source })
 }
 
-/// Reads orders on a thread of its own. The end of the input is the end of the harness, and of this process.
+/// Reads orders on a thread of its own. The input ends with the harness, and this process ends with
+/// the input.
 fn orders() -> mpsc::UnboundedReceiver<Order> {
     let (sender, orders) = mpsc::unbounded_channel();
     thread::spawn(move || {
         for line in io::stdin().lock().lines() {
             match line.map_err(WorkerError::Input).and_then(|line| parse(&line)) {
                 Ok(order) => drop(sender.send(order)),
-                Err(error) => tracing::error!(%error, "order ignored"),
+                Err(error) => tracing::error!(%error, "an order is invalid and was ignored"),
             }
         }
-        exit(ORPHANED);
+        exit(HARNESS_GONE);
     });
     orders
 }
@@ -97,8 +98,9 @@ impl Worker {
         Ok(Self { plan, recorder, clock, points })
     }
 
-    async fn live(self) -> Result<ExitCode, WorkerError> {
-        // Orders are taken from the beginning: a fault may be armed before there is a session.
+    async fn run(self) -> Result<ExitCode, WorkerError> {
+        // Orders are executed from the beginning, because a fault may be armed before there is a
+        // session.
         let orders = orders();
         self.note(ProcessEvent::Start);
         let options = ZookeeperOptions::new(&self.plan.addresses)
@@ -108,22 +110,25 @@ impl Worker {
         let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
         let job = watch::Sender::new(None);
         let first_instance = format!("{}{ID_DELIMITER}{}", self.plan.server, self.plan.life_name);
-        let diary =
-            Diary { recorder: Arc::clone(&self.recorder), job: job.subscribe(), first_instance };
-        let sessions = tokio::spawn(diary.follow(center.session_feed()));
+        let sessions = SessionRecorder {
+            recorder: Arc::clone(&self.recorder),
+            job: job.subscribe(),
+            first_instance,
+        };
+        let sessions = tokio::spawn(sessions.follow(center.session_feed()));
         let handle = self.schedule(Arc::clone(&center)).await?;
         job.send_replace(Some(handle.clone()));
-        tokio::spawn(tell_when_joined(
+        tokio::spawn(record_when_joined(
             handle.clone(),
             self.process(ProcessEvent::Ready),
             Arc::clone(&self.recorder),
         ));
-        self.obey(orders, &handle).await;
+        self.follow_orders(orders, &handle).await;
         let closed = tokio::time::timeout(CLOSE_TIMEOUT, center.close()).await;
         if !matches!(closed, Ok(Ok(()))) {
-            tracing::warn!(?closed, "the registry was not told of the end");
+            tracing::warn!(?closed, "the session could not be closed");
         }
-        // Ends with the feed, which ends with the centre.
+        // The task ends with its feed, which ends with the registry centre.
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, sessions).await;
         self.note(ProcessEvent::Exit);
         exit(LEFT_IN_ORDER)
@@ -160,8 +165,8 @@ impl Worker {
         Ok(scheduler.schedule(config, job).await?)
     }
 
-    /// Obeys until it has left.
-    async fn obey(&self, mut orders: mpsc::UnboundedReceiver<Order>, handle: &JobHandle) {
+    /// Executes orders until the worker has left.
+    async fn follow_orders(&self, mut orders: mpsc::UnboundedReceiver<Order>, handle: &JobHandle) {
         let (left, mut has_left) = watch::channel(false);
         loop {
             let order = tokio::select! {
@@ -185,7 +190,7 @@ impl Worker {
                 Order::Skew { ms } => self.clock.set(ms),
                 Order::Proceed { arm } => self.points.proceed(arm),
             }
-            self.recorder.say(&Word::Took);
+            self.recorder.send(&Message::Took);
         }
     }
 }
@@ -193,30 +198,30 @@ impl Worker {
 async fn leave(handle: JobHandle, deadline: Duration, left: Fact, recorder: Arc<Recorder>) {
     match handle.shutdown(deadline).await {
         Ok(report) if report.is_clean() => recorder.note(left),
-        report => tracing::warn!(?report, "not left in order"),
+        report => tracing::warn!(?report, "the worker did not leave in order"),
     }
 }
 
-/// How long that takes is the checker's business; a process that leaves before has not joined.
-async fn tell_when_joined(handle: JobHandle, ready: Fact, recorder: Arc<Recorder>) {
+/// Records that the worker is ready once its instance has joined. The checker judges the duration.
+async fn record_when_joined(handle: JobHandle, ready: Fact, recorder: Arc<Recorder>) {
     loop {
         match handle.joined().await {
             Ok(()) => return recorder.note(ready),
             Err(lite::Error::Deadline { .. }) => {}
-            Err(error) => return tracing::warn!(%error, "never joined"),
+            Err(error) => return tracing::warn!(%error, "the instance never joined"),
         }
     }
 }
 
-/// Writes down what the process learns about its session.
-struct Diary {
+/// Records the session events of the process.
+struct SessionRecorder {
     recorder: Arc<Recorder>,
     job: watch::Receiver<Option<JobHandle>>,
-    /// The id that it has in its first session; the job tells those of the others.
+    /// Instance id of the first session; the job handle knows the ids of later sessions.
     first_instance: String,
 }
 
-impl Diary {
+impl SessionRecorder {
     async fn follow(self, mut sessions: SessionFeed) {
         let (mut last, mut first) = (0, None);
         while let Some(change) = sessions.next().await {
@@ -235,7 +240,7 @@ impl Diary {
         }
     }
 
-    /// Asks the job: it hears of sessions before it answers.
+    /// Returns the instance id from the job handle, which learns about sessions before it answers.
     async fn present_instance(&self) -> Option<String> {
         let handle = self.job.borrow().clone()?;
         let status = handle.status().await.ok()?;

@@ -1,4 +1,4 @@
-//! The clerk: calls the handlers that take time, one failure after the other.
+//! The worker that calls slow error handlers, one failure after the other.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -13,39 +13,40 @@ use tracing::{Instrument, Span};
 
 use super::{ErrorHandler, Reaction, RunFailure};
 use crate::inbox::{Answer, Answers};
-use crate::said::{name_of, panic_text, with_causes};
+use crate::panic_text::{name_of, panic_text, with_causes};
 use crate::seams::{Elapsed, Seams};
 
-/// What there is to do.
-pub(super) enum Errand {
-    /// A failure that takes time.
+/// Work for the worker.
+pub(super) enum HandlerCall {
+    /// Call a handler for a failure that it did not handle at once.
     Handle { handler: Arc<dyn ErrorHandler>, failure: Arc<RunFailure>, span: Span },
-    /// A handler that will hear of no more.
+    /// Close a handler that receives no more failures.
     Close(Arc<dyn ErrorHandler>),
 }
 
-/// What calls handlers, one failure after the other.
-pub(super) struct Clerk {
+/// Task that calls error handlers, one failure after the other.
+pub(super) struct HandlerWorker {
     pub(super) seams: Seams,
     pub(super) answers: Answers,
-    /// How many failures wait.
+    /// Number of failures in the queue.
     pub(super) waiting: Arc<AtomicUsize>,
-    /// Fires when nobody waits for it any more.
+    /// Cancelled when the job no longer waits for the worker.
     pub(super) over: CancellationToken,
-    /// How long a call may take.
+    /// Limit of one call.
     pub(super) limit: Duration,
 }
 
-impl Clerk {
-    /// Works until there is nobody left who could bring errands. Once it is over, failures are logged and nobody is called.
-    pub(super) async fn work(self, mut inbox: mpsc::UnboundedReceiver<Errand>) {
-        while let Some(errand) = inbox.recv().await {
-            match errand {
-                Errand::Handle { handler, failure, span } => {
+impl HandlerWorker {
+    /// Works until all senders are gone. After `over` is cancelled, it logs the failures and calls
+    /// no handler.
+    pub(super) async fn work(self, mut inbox: mpsc::UnboundedReceiver<HandlerCall>) {
+        while let Some(call) = inbox.recv().await {
+            match call {
+                HandlerCall::Handle { handler, failure, span } => {
                     self.handle_unless_over(&*handler, &failure).instrument(span).await;
                     self.waiting.fetch_sub(1, Ordering::Relaxed);
                 }
-                Errand::Close(handler) => {
+                HandlerCall::Close(handler) => {
                     select! {
                         biased;
                         () = self.over.cancelled() => {}
@@ -60,7 +61,8 @@ impl Clerk {
         select! {
             biased;
             () = self.over.cancelled() => {
-                give_up(handler, "the job has ended here before it was done", failure);
+                let error = "the job ended in this process before the handler was done";
+                log_both(handler, error, failure);
             }
             () = self.handle(handler, failure) => {}
         }
@@ -71,11 +73,11 @@ impl Clerk {
         match self.in_time(call).await {
             Ok(Ok(Reaction::GoOn)) => {}
             Ok(Ok(Reaction::StopJob)) => {
-                // The driver is gone if the job has ended; then nothing is left to stop.
-                self.answers.send(Answer::StopJob { reason: why(handler, failure) });
+                // If the driver is gone, the job has ended and there is nothing to stop.
+                self.answers.send(Answer::StopJob { reason: stop_reason(handler, failure) });
             }
-            Ok(Err(error)) => give_up(handler, &with_causes(&*error), failure),
-            Err(error) => give_up(handler, &error, failure),
+            Ok(Err(error)) => log_both(handler, &with_causes(&*error), failure),
+            Err(error) => log_both(handler, &error, failure),
         }
     }
 
@@ -90,20 +92,22 @@ impl Clerk {
         let deadline = self.seams.clock.monotonic().saturating_add(self.limit);
         match self.seams.until(deadline, AssertUnwindSafe(call).catch_unwind()).await {
             Ok(Ok(value)) => Ok(value),
-            Ok(Err(panic)) => Err(format!("it panicked: {}", panic_text(&*panic))),
-            Err(Elapsed) => Err(format!("not done after {:?}", self.limit)),
+            Ok(Err(panic)) => Err(format!("the handler panicked: {}", panic_text(&*panic))),
+            Err(Elapsed) => Err(format!("the handler took longer than {:?}", self.limit)),
         }
     }
 }
 
-/// No failure is lost with its handler.
-pub(super) fn give_up(handler: &dyn ErrorHandler, error: &str, failure: &RunFailure) {
+/// Logs the failure of a handler and the failure that it should have handled, so that neither is
+/// lost.
+pub(super) fn log_both(handler: &dyn ErrorHandler, error: &str, failure: &RunFailure) {
     let handler = name_of(|| handler.name());
     tracing::error!(handler, error, "error handler failed");
     failure.log();
 }
 
-/// Says who stops a job and why. The text of the error stays here: what is written to the registry, everybody can read.
-pub(super) fn why(handler: &dyn ErrorHandler, failure: &RunFailure) -> String {
+/// Returns the reason of a stop: the handler and the failure. It leaves out the text of the error,
+/// because all clients of the registry can read the reason.
+pub(super) fn stop_reason(handler: &dyn ErrorHandler, failure: &RunFailure) -> String {
     format!("error handler {}: {}", name_of(|| handler.name()), failure.summary())
 }

@@ -1,4 +1,4 @@
-//! From the first line on the standard input to the end.
+//! The worker process: reads orders from the standard input and executes them until the end.
 
 use std::collections::BTreeMap;
 use std::io::{self, BufRead};
@@ -21,43 +21,44 @@ use tokio::sync::{mpsc, watch};
 use tracing_subscriber::EnvFilter;
 
 use super::job::{Behaviour, WorkingJob};
-use super::voice::say;
+use super::output::emit;
 use super::{JOB_CLASS, WorkerError, causes};
-use crate::protocol::{Act, JobPlan, Order, Registry, Said};
+use crate::protocol::{Action, JobPlan, Order, Registry, WorkerEvent};
 
-/// The exit status of a worker whose suite is gone.
+/// Exit status of a worker whose suite has ended.
 const ORPHANED: i32 = 71;
-/// How long runs may take to end when the worker leaves.
+/// Longest wait for runs when the worker leaves.
 const DRAIN: Duration = Duration::from_secs(30);
 
-pub(super) fn live() -> Result<ExitCode, WorkerError> {
+pub(super) fn run() -> Result<ExitCode, WorkerError> {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).init();
     set_parent_process_death_signal(Some(Signal::KILL)).map_err(|error| WorkerError::System {
-        act: "ask to die with the suite",
+        action: "request a kill signal for the end of the suite",
         source: error.into(),
     })?;
     let mut line = String::new();
     let read = io::stdin().lock().read_line(&mut line);
-    read.map_err(|source| WorkerError::System { act: "read the first line", source })?;
+    read.map_err(|source| WorkerError::System { action: "read the first line", source })?;
     let registry: Registry = parse(&line)?;
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime =
-        runtime.map_err(|source| WorkerError::System { act: "start a runtime", source })?;
-    runtime.block_on(obey(registry))
+        runtime.map_err(|source| WorkerError::System { action: "start a runtime", source })?;
+    runtime.block_on(serve_orders(registry))
 }
 
 fn parse<T: DeserializeOwned>(line: &str) -> Result<T, WorkerError> {
     serde_json::from_str(line).map_err(|error| WorkerError::Input(format!("{line:?}: {error}")))
 }
 
-/// Reads orders on a thread of its own. The end of the input is the end of the suite, and of this process.
+/// Reads orders on a thread of its own. If the input ends, the suite has ended, and this process
+/// exits.
 fn orders() -> mpsc::UnboundedReceiver<String> {
     let (sender, orders) = mpsc::unbounded_channel();
     thread::spawn(move || {
         for line in io::stdin().lock().lines().map_while(Result::ok) {
-            // Nobody listens any more when the worker leaves.
+            // The receiver is dropped when the worker leaves.
             let _ = sender.send(line);
         }
         exit(ORPHANED);
@@ -65,7 +66,7 @@ fn orders() -> mpsc::UnboundedReceiver<String> {
     orders
 }
 
-async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
+async fn serve_orders(registry: Registry) -> Result<ExitCode, WorkerError> {
     let mut orders = orders();
     let options = ZookeeperOptions::new(&registry.addresses)
         .namespace(format!("/{}", registry.namespace))
@@ -73,7 +74,7 @@ async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
     let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
     let scheduler = Scheduler::builder(Arc::clone(&center))
         .default_time_zone(&registry.time_zone)?
-        .event_subscriber(tell)
+        .event_subscriber(publish)
         .build()?;
     let mut worker = Worker {
         scheduler,
@@ -82,18 +83,18 @@ async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
         handles: BTreeMap::new(),
         dumps: None,
     };
-    say(Said::Ready);
+    emit(WorkerEvent::Ready);
     while let Some(line) = orders.recv().await {
-        let Order { order, act } = parse(&line)?;
-        let leaves = matches!(act, Act::Leave);
-        let (value, error) = match worker.carry_out(act).await {
+        let Order { order, action } = parse(&line)?;
+        let leaves = matches!(action, Action::Leave);
+        let (value, error) = match worker.execute(action).await {
             Ok(value) => (value, None),
             Err(error) => (Value::Null, Some(causes(&error))),
         };
-        say(Said::Answer { order, value, error });
+        emit(WorkerEvent::Answer { order, value, error });
         if leaves {
             worker.scheduler.shutdown(DRAIN).await;
-            // A registry that cannot be told ends the session by itself.
+            // If the request fails, the registry ends the session after its timeout.
             let _ = center.close().await;
             break;
         }
@@ -101,11 +102,11 @@ async fn obey(registry: Registry) -> Result<ExitCode, WorkerError> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn tell(record: &JobRecord) {
+fn publish(record: &JobRecord) {
     let (name, text) = (record.event.name().to_owned(), record.event.to_string());
     let settled =
         if let JobEvent::Settled { fire, .. } = record.event { Some(fire.0) } else { None };
-    say(Said::Event { job: record.job.to_string(), name, text, settled });
+    emit(WorkerEvent::Event { job: record.job.to_string(), name, text, settled });
 }
 
 struct Worker {
@@ -113,26 +114,26 @@ struct Worker {
     registry: Registry,
     behaviours: BTreeMap<String, watch::Sender<Behaviour>>,
     handles: BTreeMap<String, JobHandle>,
-    /// The port for dumps, from the first job on.
+    /// The listener for dumps, from the first job on.
     dumps: Option<DumpListener>,
 }
 
 impl Worker {
-    async fn carry_out(&mut self, act: Act) -> Result<Value, WorkerError> {
-        match act {
-            Act::Schedule { job } => Ok(Value::String(self.schedule(job).await?)),
-            Act::Work { job, usual_ms, hold } => {
+    async fn execute(&mut self, action: Action) -> Result<Value, WorkerError> {
+        match action {
+            Action::Schedule { job } => Ok(Value::String(self.schedule(job).await?)),
+            Action::Work { job, usual_ms, hold } => {
                 let usual = Duration::from_millis(usual_ms);
                 self.behaviour(&job).send_replace(Behaviour { usual, hold });
                 Ok(Value::Null)
             }
-            Act::Trigger { job } => {
+            Action::Trigger { job } => {
                 let handle = self.handles.get(&job).ok_or(WorkerError::NoJob(job))?;
                 handle.trigger().await?;
                 Ok(Value::Null)
             }
-            Act::Call { call, .. } => Err(WorkerError::NoCall(call)),
-            Act::Leave => Ok(Value::Null),
+            Action::Call { call, .. } => Err(WorkerError::NoCall(call)),
+            Action::Leave => Ok(Value::Null),
         }
     }
 
@@ -140,7 +141,7 @@ impl Worker {
         self.behaviours.entry(job.to_owned()).or_default()
     }
 
-    /// Returns what only Java reads of a configuration.
+    /// Returns the fields of a configuration that only Java reads.
     fn java_settings(&self) -> JavaSettings {
         let dialect =
             if self.registry.release.starts_with('2') { Dialect::V2 } else { Dialect::V3 };
@@ -152,7 +153,8 @@ impl Worker {
         java
     }
 
-    /// Answers dumps as a Java worker does: for everybody who reaches this host, at one port for the only job.
+    /// Answers dumps as a Java worker does: on all addresses of this host, at one port for the only
+    /// job.
     async fn listen_for_dumps(&mut self, job: &str) -> Result<(), WorkerError> {
         let port = u16::try_from(self.registry.dump_port).ok().filter(|_| self.dumps.is_none());
         if let Some(port) = port {

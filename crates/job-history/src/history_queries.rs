@@ -1,4 +1,4 @@
-//! The questions that a history answers, and deleting what is too old.
+//! Queries of a history, and deletion of old rows.
 
 use jiff::Timestamp;
 
@@ -10,10 +10,12 @@ use crate::store::{Fault, Table};
 use crate::{Error, History, Result};
 
 impl History {
-    /// Returns fires of items, the latest first: at most `limit`, which is 1 to 1 000, from where the page before ended.
+    /// Returns fires of items, the latest first: at most `limit` (1 to 1 000), from the end of the
+    /// previous page.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for the limit; [`Error::Away`] and [`Error::Unusable`] by what the store says.
+    /// [`Error::InvalidOption`] for the limit; [`Error::Away`] or [`Error::Unusable`] if the store
+    /// does not answer or rejects the query.
     ///
     /// # Example: all pages
     /// ```
@@ -41,18 +43,19 @@ impl History {
         after: Option<&FireCursor>,
     ) -> Result<FirePage> {
         let limit = checked_limit(limit)?;
-        self.told(self.store.fires(query, limit, after).await)
+        self.with_public_error(self.store.fires(query, limit, after).await)
     }
 
-    /// Returns how many fires ended in which way, by job and outcome.
+    /// Returns the number of fires by job and outcome.
     ///
     /// # Errors
-    /// [`Error::Away`] and [`Error::Unusable`] by what the store says.
+    /// [`Error::Away`] or [`Error::Unusable`] if the store does not answer or rejects the query.
     pub async fn counts(&self, query: &FireQuery) -> Result<Vec<OutcomeCount>> {
-        self.told(self.store.counts(query).await)
+        self.with_public_error(self.store.counts(query).await)
     }
 
-    /// Returns what happened besides runs, the latest first, as [`fires`](Self::fires) does.
+    /// Returns events other than claims and completions, the latest first, in pages as
+    /// [`fires`](Self::fires) does.
     ///
     /// # Errors
     /// As [`fires`](Self::fires).
@@ -63,46 +66,49 @@ impl History {
         after: Option<&EventCursor>,
     ) -> Result<EventPage> {
         let limit = checked_limit(limit)?;
-        self.told(self.store.events(query, limit, after).await)
+        self.with_public_error(self.store.events(query, limit, after).await)
     }
 
-    /// Returns what was dropped in an interval by any process, the earliest first, at most 1 000 rows: where the history has
-    /// holes.
+    /// Returns the records that any process dropped in an interval, the earliest first, at most
+    /// 1 000 rows. There the history is incomplete.
     ///
     /// # Errors
-    /// [`Error::Away`] and [`Error::Unusable`] by what the store says.
+    /// [`Error::Away`] or [`Error::Unusable`] if the store does not answer or rejects the query.
     pub async fn drops(
         &self,
         from: Option<Timestamp>,
         until: Option<Timestamp>,
     ) -> Result<Vec<DropRecord>> {
-        self.told(self.store.drops(from, until).await)
+        self.with_public_error(self.store.drops(from, until).await)
     }
 
-    /// Deletes everything before a time, in transactions of [`prune_chunk`](crate::HistoryOptions::prune_chunk) rows, and returns
-    /// how many rows of all tables. The rows of Java instances in the tables that they share go too.
+    /// Deletes all rows before a time, in transactions of
+    /// [`prune_chunk`](crate::HistoryOptions::prune_chunk) rows, and returns their number.
+    ///
+    /// In the tables of ElasticJob it also deletes the rows of Java instances.
     ///
     /// # Errors
-    /// [`Error::Away`] and [`Error::Unusable`] by what the store says. What was deleted before stays deleted.
+    /// [`Error::Away`] or [`Error::Unusable`] if the store does not answer or rejects a deletion.
+    /// Earlier transactions stay committed.
     ///
     /// # Cancel safety
-    /// If the future is dropped some of it is deleted.
+    /// If the future is dropped, a part of the rows is deleted.
     pub async fn prune(&self, before: Timestamp) -> Result<u64> {
-        let mut all = 0;
+        let mut total = 0;
         for table in Table::ALL {
             loop {
                 let pruned = self.store.prune(table, before.as_millisecond(), self.prune_chunk);
-                let deleted = self.told(pruned.await)?;
-                all += deleted;
+                let deleted = self.with_public_error(pruned.await)?;
+                total += deleted;
                 if deleted < u64::from(self.prune_chunk) {
                     break;
                 }
             }
         }
-        Ok(all)
+        Ok(total)
     }
 
-    fn told<T>(&self, result: Result<T, Fault>) -> Result<T> {
+    fn with_public_error<T>(&self, result: Result<T, Fault>) -> Result<T> {
         result.map_err(|fault| self.store.error(&fault))
     }
 }

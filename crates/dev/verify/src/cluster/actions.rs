@@ -1,4 +1,4 @@
-//! The contract that scenarios are written against, kept by real processes.
+//! Implements the trait `Cluster` with real processes.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,22 +13,22 @@ use testkit::harness::{
 use tokio::process::Command;
 use tokio::task::block_in_place;
 
-use super::life::{END_LIMIT, Life, State};
 use super::links::{self, Links};
 use super::operator::Operator;
-use super::skew::SkewMeans;
+use super::process::{END_LIMIT, Process, State};
+use super::skew::SkewMethod;
 use super::{
-    Attendance, NAMESPACE, PERIOD, SESSION_TIMEOUT, Worker, ZkCluster, expire, harness,
+    NAMESPACE, PERIOD, ProcessListener, SESSION_TIMEOUT, Worker, ZkCluster, expire, harness,
     note_expiry, parts, refused,
 };
 use crate::protocol::{Arm, Order, Plan, WorkPlan};
 
-/// A machine that does other things as well makes everything late. Waiting longer proves nothing less: whether
-/// something was in time is the checker's business.
+/// Factor on time limits, because a loaded machine is slow. A longer wait proves nothing less: the
+/// checker judges times.
 const SLACK: u32 = 3;
-/// The registry's own log is looked at this often; nobody tells when it grows.
+/// Interval between reads of the registry's log, whose growth causes no notification.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
-/// How long a graceful shutdown lets runs go on, in periods: longer than any run of a scenario that ends at all.
+/// Drain time of a graceful shutdown, in periods: longer than any run of a scenario that ends.
 const DRAIN_PERIODS: u32 = 10;
 
 fn ms(duration: Duration) -> u64 {
@@ -60,10 +60,10 @@ impl Cluster for ZkCluster {
     }
 
     async fn spawn(&mut self, name: &str, opts: InstOpts) -> Result<(), ClusterError> {
-        if let Ok(life) = self.life("spawn", name) {
-            // One that has said its last word may still need a moment to end.
-            let is_ending = life.state() == State::Leaving;
-            if !is_ending || life.ended(END_LIMIT).await.is_err() {
+        if let Ok(process) = self.process("spawn", name) {
+            // A process that is leaving may still need a moment to end.
+            let is_ending = process.state() == State::Leaving;
+            if !is_ending || process.ended(END_LIMIT).await.is_err() {
                 return Err(refused("spawn", name, "runs already"));
             }
         }
@@ -74,42 +74,43 @@ impl Cluster for ZkCluster {
         }
         let plan = self.plan(name, &opts)?;
         let command = self.command(&plan)?;
-        self.live.follow(&plan.history);
+        self.history.follow(&plan.history);
         let (nemesis, servers) = (Arc::clone(&self.nemesis), self.server_addresses.clone());
-        let worker = self.workers.get_mut(name).ok_or_else(|| refused("spawn", name, "is gone"))?;
-        let attendance = Attendance { nemesis, servers, links: Arc::clone(&worker.links) };
-        worker.life = Some(Life::start(command, &plan, Arc::new(attendance))?);
-        worker.n_lives += 1;
+        let worker =
+            self.workers.get_mut(name).ok_or_else(|| refused("spawn", name, "has no links"))?;
+        let listener = ProcessListener { nemesis, servers, links: Arc::clone(&worker.links) };
+        worker.process = Some(Process::start(command, &plan, Arc::new(listener))?);
+        worker.n_starts += 1;
         worker.arms.clear();
         Ok(())
     }
 
     async fn kill(&mut self, name: &str) -> Result<(), ClusterError> {
-        let life = self.life("kill", name)?;
-        self.end_pause(&life)?;
-        life.kill().await?;
+        let process = self.process("kill", name)?;
+        self.end_pause(&process)?;
+        process.kill().await?;
         self.nemesis.fault(NemesisEvent::Point, "crash", name, "")
     }
 
     async fn pause(&mut self, name: &str) -> Result<(), ClusterError> {
-        let life = self.life("pause", name)?;
-        block_in_place(|| life.pause())?;
+        let process = self.process("pause", name)?;
+        block_in_place(|| process.pause())?;
         self.nemesis.fault(NemesisEvent::Begin, "pause", name, "")
     }
 
     async fn resume(&mut self, name: &str) -> Result<(), ClusterError> {
-        let life = self.life("resume", name)?;
-        self.end_pause(&life)?;
-        life.resume()
+        let process = self.process("resume", name)?;
+        self.end_pause(&process)?;
+        process.resume()
     }
 
     async fn close(&mut self, name: &str) -> Result<(), ClusterError> {
-        let life = self.life("close", name)?;
-        life.expect_end();
+        let process = self.process("close", name)?;
+        process.expect_end();
         let deadline_ms = ms(PERIOD * DRAIN_PERIODS);
-        life.order("close", Order::Close { deadline_ms }).await?;
-        if life.state() == State::Running {
-            life.enter(State::Leaving);
+        process.order("close", Order::Close { deadline_ms }).await?;
+        if process.state() == State::Running {
+            process.enter(State::Leaving);
         }
         Ok(())
     }
@@ -140,16 +141,16 @@ impl Cluster for ZkCluster {
 
     async fn skew(&mut self, name: &str, ms: i64) -> Result<(), ClusterError> {
         let file = self.skew_file(name);
-        self.means.write(&file, ms).map_err(|error| harness("skew a clock", error))?;
-        if self.means == SkewMeans::Clock
-            && let Ok(life) = self.life("skew", name)
+        self.method.write(&file, ms).map_err(|error| harness("skew a clock", error))?;
+        if self.method == SkewMethod::Clock
+            && let Ok(process) = self.process("skew", name)
         {
-            life.order("skew", Order::Skew { ms }).await?;
+            process.order("skew", Order::Skew { ms }).await?;
         }
         let worker =
-            self.workers.get_mut(name).ok_or_else(|| refused("skew", name, "is not known"))?;
+            self.workers.get_mut(name).ok_or_else(|| refused("skew", name, "is unknown"))?;
         let before = std::mem::replace(&mut worker.skew_ms, ms);
-        let why = |ms: i64| format!("ms={ms}, by {}", self.means.name());
+        let why = |ms: i64| format!("ms={ms}, by {}", self.method.name());
         if before != 0 {
             self.nemesis.fault(NemesisEvent::End, "skew", name, why(before))?;
         }
@@ -161,12 +162,12 @@ impl Cluster for ZkCluster {
 
     async fn inject(&mut self, name: &str, at: Point, action: Action) -> Result<(), ClusterError> {
         let arm = self.nemesis.arm(name, |id| Arm::new(id, &at, action));
-        match self.life("inject", name) {
-            Ok(life) => life.order("inject", Order::Arm(arm)).await,
+        match self.process("inject", name) {
+            Ok(process) => process.order("inject", Order::Arm(arm)).await,
             Err(_) => {
-                // It counts from the beginning of its next life.
+                // The writes are counted from the next start of the process.
                 let worker = self.workers.get_mut(name);
-                worker.ok_or_else(|| refused("inject", name, "is not known"))?.arms.push(arm);
+                worker.ok_or_else(|| refused("inject", name, "is unknown"))?.arms.push(arm);
                 Ok(())
             }
         }
@@ -196,7 +197,8 @@ impl Cluster for ZkCluster {
             if Instant::now() >= deadline {
                 return Err(ClusterError::Timeout { what: what.to_owned(), max_periods });
             }
-            // Either there is news, or the registry may have some.
+            // The notifications cover processes only, so the wait is limited for the sake of the
+            // registry's log.
             let _ = tokio::time::timeout(LOOK_AGAIN, news.changed()).await;
         }
     }
@@ -215,12 +217,12 @@ impl Cluster for ZkCluster {
             if self.worker("heal", &name)?.skew_ms != 0 {
                 self.skew(&name, 0).await?;
             }
-            let Ok(life) = self.life("heal", &name) else { continue };
-            if life.state() == State::Paused {
+            let Ok(process) = self.process("heal", &name) else { continue };
+            if process.state() == State::Paused {
                 self.resume(&name).await?;
             }
-            if life.state() == State::Running {
-                life.order("disarm", Order::Disarm).await?;
+            if process.state() == State::Running {
+                process.order("disarm", Order::Disarm).await?;
             }
         }
         self.nemesis.note(Fact::Healed)
@@ -233,7 +235,7 @@ impl Cluster for ZkCluster {
 
 impl Worker {
     fn new(links: Links) -> Self {
-        Self { links: Arc::new(links), life: None, n_lives: 0, skew_ms: 0, arms: Vec::new() }
+        Self { links: Arc::new(links), process: None, n_starts: 0, skew_ms: 0, arms: Vec::new() }
     }
 }
 
@@ -246,42 +248,43 @@ impl ZkCluster {
         let worker = self.worker("spawn", name)?;
         let config = self.config.as_ref();
         let config = config.ok_or_else(|| refused("spawn", name, "has no job: create it first"))?;
-        let life = worker.n_lives;
+        let start = worker.n_starts;
         Ok(Plan {
             name: name.to_owned(),
-            life,
+            life: start,
             addresses: worker.links.addresses(),
             namespace: NAMESPACE.to_owned(),
             session_timeout_ms: ms(SESSION_TIMEOUT),
             server: opts.server.clone(),
-            life_name: opts.life.clone().unwrap_or_else(|| format!("{name}{life}")),
+            life_name: opts.life.clone().unwrap_or_else(|| format!("{name}{start}")),
             config: encode_config(config),
             work: WorkPlan::new(&opts.work, ms(PERIOD)),
-            history: parts(&self.options.folder).join(format!("{name}.{life}.jsonl")),
+            history: parts(&self.options.folder).join(format!("{name}.{start}.jsonl")),
             resource: self.options.folder.join("resource.log"),
             own_from: self.options.following.own_from,
             own_after_ms: ms(self.options.following.after),
-            skew_ms: if self.means == SkewMeans::Clock { worker.skew_ms } else { 0 },
+            skew_ms: if self.method == SkewMethod::Clock { worker.skew_ms } else { 0 },
             arms: worker.arms.clone(),
         })
     }
 
     fn command(&self, plan: &Plan) -> Result<Command, ClusterError> {
         let log = self.options.folder.join(format!("{}.{}.log", plan.name, plan.life));
-        let log = std::fs::File::create(&log).map_err(|error| harness("make a log", error))?;
+        let log =
+            std::fs::File::create(&log).map_err(|error| harness("create a worker's log", error))?;
         let file = self.skew_file(&plan.name);
         let skew_ms = self.worker("spawn", &plan.name)?.skew_ms;
-        self.means.write(&file, skew_ms).map_err(|error| harness("skew a clock", error))?;
+        self.method.write(&file, skew_ms).map_err(|error| harness("skew a clock", error))?;
         let mut command = Command::new(&self.options.worker);
-        self.means.prepare(&mut command, &file);
+        self.method.prepare(&mut command, &file);
         command.stderr(log);
         Ok(command)
     }
 
-    /// Notes the end of a stop, before it ends.
-    fn end_pause(&self, life: &Life) -> Result<(), ClusterError> {
-        match life.state() {
-            State::Paused => self.nemesis.fault(NemesisEvent::End, "pause", &life.name, ""),
+    /// Records the end of a pause before it takes effect.
+    fn end_pause(&self, process: &Process) -> Result<(), ClusterError> {
+        match process.state() {
+            State::Paused => self.nemesis.fault(NemesisEvent::End, "pause", &process.name, ""),
             State::Running | State::Leaving | State::Ended => Ok(()),
         }
     }

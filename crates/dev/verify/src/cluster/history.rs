@@ -1,4 +1,4 @@
-//! The history while it happens: the files of all processes, followed.
+//! History of a run in progress: follows the files of all processes.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -10,20 +10,20 @@ use crate::clock::WallOffset;
 use crate::resource::Effects;
 use crate::txnlog::{LogError, LogFolder, Narrator, Owners, Union};
 
-/// Why a history cannot be read.
+/// Failure to read a history.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum LiveError {
+pub(super) enum FollowError {
     #[error("cannot read {path}")]
     File { path: String, source: io::Error },
-    #[error("{path}: {line:?} is no record")]
+    #[error("{path}: the line {line:?} is not a record")]
     Line { path: String, line: String, source: serde_json::Error },
     #[error(transparent)]
     Registry(#[from] LogError),
 }
 
-/// All records so far, in the order in which they became known.
+/// All records so far, in the order in which they were read.
 #[derive(Debug)]
-pub(super) struct Live {
+pub(super) struct HistoryFollower {
     sources: Vec<Source>,
     registry: Union,
     narrator: Narrator,
@@ -31,34 +31,34 @@ pub(super) struct Live {
     records: Vec<Record>,
 }
 
-/// A file that is followed.
+/// A followed file.
 #[derive(Debug)]
 struct Source {
     path: PathBuf,
     read_to: u64,
-    /// Present for the resource's log, whose lines are no records.
+    /// Converter of the resource's log, whose lines are not records.
     effects: Option<Effects>,
 }
 
-impl Live {
+impl HistoryFollower {
     pub(super) fn new(logs: Vec<LogFolder>, namespace: &str, started: WallOffset) -> Self {
         let (registry, narrator) = (Union::new(logs), Narrator::new(namespace));
         Self { sources: Vec::new(), registry, narrator, started, records: Vec::new() }
     }
 
-    /// Follows a process's history.
+    /// Follows the history file of a process.
     pub(super) fn follow(&mut self, path: &Path) {
         self.sources.push(Source { path: path.to_owned(), read_to: 0, effects: None });
     }
 
-    /// Follows the resource.
+    /// Follows the log of the resource.
     pub(super) fn follow_resource(&mut self, path: &Path) {
         let effects = Some(Effects::default());
         self.sources.push(Source { path: path.to_owned(), read_to: 0, effects });
     }
 
-    /// Reads what is new, those that happened at about the same time in the order of the clock.
-    pub(super) fn read_on(&mut self, owners: &Owners) -> Result<&[Record], LiveError> {
+    /// Reads the new records, sorted by time among themselves.
+    pub(super) fn read_on(&mut self, owners: &Owners) -> Result<&[Record], FollowError> {
         let mut new = Vec::new();
         for source in &mut self.sources {
             source.read_on(&mut new)?;
@@ -73,32 +73,32 @@ impl Live {
         Ok(&self.records)
     }
 
-    /// Returns how many transactions were logged by too few servers to be committed.
+    /// Returns the number of transactions that too few servers have logged for a commit.
     pub(super) fn n_doubtful(&self) -> usize {
         self.registry.doubtful().count()
     }
 }
 
 impl Source {
-    fn read_on(&mut self, new: &mut Vec<Record>) -> Result<(), LiveError> {
+    fn read_on(&mut self, new: &mut Vec<Record>) -> Result<(), FollowError> {
         let path = || self.path.display().to_string();
         let text = match read_from(&self.path, self.read_to) {
-            // Its process has not come to write anything yet.
+            // The process has not written anything yet.
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            text => text.map_err(|source| LiveError::File { path: path(), source })?,
+            text => text.map_err(|source| FollowError::File { path: path(), source })?,
         };
-        // What has no end yet is perhaps being written, or was cut short by the death of its process.
-        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let text = String::from_utf8_lossy(&text[..whole]).into_owned();
+        // A last line without an end may still be in progress, or its process was killed.
+        let complete = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let text = String::from_utf8_lossy(&text[..complete]).into_owned();
         for line in text.lines() {
             let record = match &mut self.effects {
                 None => serde_json::from_str(line),
                 Some(effects) => effects.record(line),
             };
-            let wrong = |source| LiveError::Line { path: path(), line: line.to_owned(), source };
+            let wrong = |source| FollowError::Line { path: path(), line: line.to_owned(), source };
             new.push(record.map_err(wrong)?);
         }
-        self.read_to += whole as u64;
+        self.read_to += complete as u64;
         Ok(())
     }
 }

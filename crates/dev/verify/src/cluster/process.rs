@@ -1,4 +1,4 @@
-//! One worker process: started, listened to, signalled, reaped.
+//! A worker process: its start, messages, signals and end.
 
 use std::process::Stdio;
 use std::sync::Arc;
@@ -15,56 +15,57 @@ use tokio::task::AbortHandle;
 
 use super::{harness, refused};
 use crate::journal;
-use crate::protocol::{Order, Plan, Word};
+use crate::protocol::{Message, Order, Plan};
 use crate::worker::LEFT_IN_ORDER;
 
-/// How long a worker may take to obey; it may be waiting for a registry that is down.
+/// Limit for the execution of an order. The worker may be waiting for a registry that is down.
 const OBEY_LIMIT: Duration = Duration::from_secs(60);
-/// How long the kernel may take to end a process that was killed.
+/// Limit for the end of a killed process.
 pub(super) const END_LIMIT: Duration = Duration::from_secs(30);
 
-/// What a process is doing.
+/// State of a worker process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     Running,
-    /// It is stopped.
+    /// Stopped by SIGSTOP.
     Paused,
-    /// It was told to leave.
+    /// Ordered to leave.
     Leaving,
     Ended,
 }
 
-/// A worker process. Dropping it kills it, also when a test panics.
+/// A worker process. Dropping it kills the process, also when a test panics.
 #[derive(Debug)]
-pub(super) struct Life {
+pub(super) struct Process {
     pub(super) name: String,
-    /// Gone as soon as nobody may signal it any more, because the number may be another process's.
+    /// Process id; `None` once the process may have been reaped, because the id may then belong to
+    /// another process.
     pid: Mutex<Option<Pid>>,
     state: watch::Sender<State>,
     orders: mpsc::UnboundedSender<Order>,
     n_sent: AtomicU64,
-    n_taken: watch::Sender<u64>,
-    /// Whether somebody wants it to end.
-    is_end_wanted: AtomicBool,
-    attendant: Mutex<Option<AbortHandle>>,
+    n_executed: watch::Sender<u64>,
+    /// True if the harness expects the process to end.
+    is_end_expected: AtomicBool,
+    watcher: Mutex<Option<AbortHandle>>,
 }
 
-/// What a worker's words mean to the harness.
+/// Handler of a worker's messages.
 pub(super) trait Listener: Send + Sync + 'static {
-    /// It has written something.
+    /// The worker has written to its history.
     fn wrote(&self);
-    /// It has reached a point. Returns the order that lets it go on, if it waits for one.
+    /// The worker has reached a point. Returns the order to continue, if the worker waits for one.
     fn reached(
         &self,
-        life: &Arc<Life>,
+        process: &Arc<Process>,
         arm: u32,
         session: Option<i64>,
     ) -> impl Future<Output = Option<Order>> + Send;
-    /// It has ended although nobody wanted that.
-    fn ended_by_itself(&self, life: &Life, how: &str);
+    /// The worker has ended unexpectedly.
+    fn ended_by_itself(&self, process: &Process, how: &str);
 }
 
-impl Life {
+impl Process {
     /// Starts a process with a plan.
     pub(super) fn start(
         mut command: Command,
@@ -75,32 +76,34 @@ impl Life {
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).kill_on_drop(true);
         let mut child = command.spawn().map_err(|error| harness(act(), error))?;
         let (Some(input), Some(output)) = (child.stdin.take(), child.stdout.take()) else {
-            return Err(harness(act(), std::io::Error::other("it has no pipes")));
+            return Err(harness(act(), std::io::Error::other("the process has no pipes")));
         };
         let (orders, inbox) = mpsc::unbounded_channel();
         let first_line = journal::line(plan).map_err(|error| harness(act(), error))?;
-        tokio::spawn(hand_over(input, first_line, inbox));
-        let life = Arc::new(Self {
+        tokio::spawn(write_orders(input, first_line, inbox));
+        let process = Arc::new(Self {
             name: plan.name.clone(),
             pid: Mutex::new(child.id().and_then(|id| Pid::from_raw(i32::try_from(id).ok()?))),
             state: watch::Sender::new(State::Running),
             orders,
             n_sent: AtomicU64::new(0),
-            n_taken: watch::Sender::new(0),
-            is_end_wanted: AtomicBool::new(false),
-            attendant: Mutex::new(None),
+            n_executed: watch::Sender::new(0),
+            is_end_expected: AtomicBool::new(false),
+            watcher: Mutex::new(None),
         });
-        // The attendant holds no life: whoever drops the last one ends the process, and the attendant with it.
-        let attendant = tokio::spawn(attend(Arc::downgrade(&life), child, output, listener));
-        *life.attendant.lock() = Some(attendant.abort_handle());
-        Ok(life)
+        // The watcher has a weak reference: dropping the last strong one ends the process and its
+        // watcher.
+        let watcher =
+            tokio::spawn(watch_process(Arc::downgrade(&process), child, output, listener));
+        *process.watcher.lock() = Some(watcher.abort_handle());
+        Ok(process)
     }
 
     pub(super) fn state(&self) -> State {
         *self.state.borrow()
     }
 
-    /// Changes the state, but never back from the end.
+    /// Changes the state. `Ended` is final.
     pub(super) fn enter(&self, next: State) {
         self.state.send_if_modified(|state| {
             let changes = *state != State::Ended && *state != next;
@@ -111,9 +114,9 @@ impl Life {
         });
     }
 
-    /// From now on its end is no surprise.
+    /// Marks the end of the process as expected from now on.
     pub(super) fn expect_end(&self) {
-        self.is_end_wanted.store(true, Ordering::Relaxed);
+        self.is_end_expected.store(true, Ordering::Relaxed);
     }
 
     pub(super) fn signal(&self, act: &'static str, signal: Signal) -> Result<Pid, ClusterError> {
@@ -122,7 +125,7 @@ impl Life {
         Ok(pid)
     }
 
-    /// Stops it and waits until all its threads stand still.
+    /// Stops the process and waits until all its threads are stopped.
     pub(super) fn pause(&self) -> Result<(), ClusterError> {
         let pid = self.signal("pause", Signal::STOP)?;
         self.wait_until_stopped(pid)?;
@@ -130,7 +133,7 @@ impl Life {
         Ok(())
     }
 
-    /// Waits until it has stopped itself, as it has said it would.
+    /// Waits until the process has stopped itself, after it has announced that.
     pub(super) fn stopped_by_itself(&self) -> Result<(), ClusterError> {
         let pid = self.pid.lock().ok_or_else(|| refused("pause", &self.name, "has ended"))?;
         self.wait_until_stopped(pid)?;
@@ -139,7 +142,7 @@ impl Life {
     }
 
     fn wait_until_stopped(&self, pid: Pid) -> Result<(), ClusterError> {
-        // NOWAIT leaves the state to be collected by whoever reaps the process.
+        // NOWAIT leaves the status to the task that reaps the process.
         let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
         let status = waitid(WaitId::Pid(pid), options)
             .map_err(|error| harness("pause", std::io::Error::from(error)))?;
@@ -155,14 +158,14 @@ impl Life {
         Ok(())
     }
 
-    /// Kills it and waits until it is gone.
+    /// Kills the process and waits for its end.
     pub(super) async fn kill(&self) -> Result<(), ClusterError> {
         self.expect_end();
         self.signal("kill", Signal::KILL)?;
         self.ended(END_LIMIT).await
     }
 
-    /// Waits for its end.
+    /// Waits for the end of the process.
     pub(super) async fn ended(&self, limit: Duration) -> Result<(), ClusterError> {
         let mut state = self.state.subscribe();
         let ended = state.wait_for(|state| *state == State::Ended);
@@ -172,28 +175,29 @@ impl Life {
         }
     }
 
-    /// Gives an order without waiting.
+    /// Sends an order without waiting, and returns its number.
     pub(super) fn send(&self, order: Order) -> u64 {
-        // A process that has ended takes no orders; who needs it waits for the answer.
+        // The order is lost if the process has ended; callers that need it wait for the answer.
         let _ = self.orders.send(order);
         self.n_sent.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Gives an order and waits until it is taken. A stopped process takes it when it goes on.
+    /// Sends an order and waits until it is executed. A stopped process executes it after it
+    /// continues.
     pub(super) async fn order(&self, act: &'static str, order: Order) -> Result<(), ClusterError> {
         let number = self.send(order);
         if self.state() == State::Paused {
             return Ok(());
         }
-        let mut taken = self.n_taken.subscribe();
+        let mut executed = self.n_executed.subscribe();
         let mut state = self.state.subscribe();
         let stands = state.wait_for(|state| matches!(state, State::Ended | State::Paused));
         tokio::select! {
-            taken = tokio::time::timeout(OBEY_LIMIT, taken.wait_for(|taken| *taken >= number)) => {
-                taken.map(drop).map_err(|elapsed| harness(format!("{act} {}", self.name), elapsed))
+            executed = tokio::time::timeout(OBEY_LIMIT, executed.wait_for(|executed| *executed >= number)) => {
+                executed.map(drop).map_err(|elapsed| harness(format!("{act} {}", self.name), elapsed))
             }
             stands = stands => match stands.map(|state| *state) {
-                // It has stopped itself at a point, and takes the order later.
+                // The process has stopped itself at a point, and executes the order later.
                 Ok(State::Paused) => Ok(()),
                 Ok(State::Running | State::Leaving | State::Ended) | Err(_) => {
                     Err(refused(act, &self.name, "has ended"))
@@ -203,20 +207,21 @@ impl Life {
     }
 }
 
-impl Drop for Life {
+impl Drop for Process {
     fn drop(&mut self) {
         if let Some(pid) = self.pid.lock().take() {
-            // Fails only for a process that has ended.
+            // The kill fails only if the process has ended.
             let _ = kill_process(pid, Signal::KILL);
         }
-        if let Some(attendant) = self.attendant.lock().take() {
-            attendant.abort();
+        if let Some(watcher) = self.watcher.lock().take() {
+            watcher.abort();
         }
     }
 }
 
-/// Writes the plan and then orders, as long as somebody may give some. The end of the input ends the process.
-async fn hand_over(
+/// Writes the plan and then orders, as long as the harness may send some. The end of the input ends
+/// the process.
+async fn write_orders(
     mut input: ChildStdin,
     first_line: Vec<u8>,
     mut orders: mpsc::UnboundedReceiver<Order>,
@@ -224,45 +229,48 @@ async fn hand_over(
     let mut line = Some(first_line);
     while let Some(bytes) = line {
         if input.write_all(&bytes).await.is_err() {
-            // The process has ended; its attendant tells.
+            // The process has ended, which its watcher reports.
             return;
         }
         line = orders.recv().await.and_then(|order| journal::line(&order).ok());
     }
 }
 
-/// Listens to a process until it ends, and reaps it.
-async fn attend(
-    life: std::sync::Weak<Life>,
+/// Handles the messages of a process until it ends, and reaps it.
+async fn watch_process(
+    process: std::sync::Weak<Process>,
     mut child: Child,
     output: ChildStdout,
     listener: Arc<impl Listener>,
 ) {
     let mut lines = BufReader::new(output).lines();
     while let Ok(Some(line)) = lines.next_line().await {
-        let Some(life) = life.upgrade() else { return };
+        let Some(process) = process.upgrade() else { return };
         match serde_json::from_str(&line) {
-            Ok(Word::Wrote) => listener.wrote(),
-            Ok(Word::Took) => life.n_taken.send_modify(|taken| *taken += 1),
-            Ok(Word::Reached { arm, session }) => {
-                if let Some(order) = listener.reached(&life, arm, session).await {
-                    life.send(order);
+            Ok(Message::Wrote) => listener.wrote(),
+            Ok(Message::Took) => process.n_executed.send_modify(|executed| *executed += 1),
+            Ok(Message::Reached { arm, session }) => {
+                if let Some(order) = listener.reached(&process, arm, session).await {
+                    process.send(order);
                 }
             }
-            Err(error) => tracing::warn!(worker = life.name, line, %error, "not understood"),
+            Err(error) => {
+                tracing::warn!(worker = process.name, line, %error, "the worker sent an invalid message")
+            }
         }
     }
-    // Its number is its own until it is reaped, and nobody may signal it afterwards.
-    let Some(life) = life.upgrade() else { return };
-    life.pid.lock().take();
+    // The process id may be reused once the process is reaped, so no signal may be sent from here
+    // on.
+    let Some(process) = process.upgrade() else { return };
+    process.pid.lock().take();
     let how = match child.wait().await {
         Ok(status) if status.code() == Some(LEFT_IN_ORDER) => None,
         Ok(status) => Some(status.to_string()),
         Err(error) => Some(error.to_string()),
     };
-    if let Some(how) = how.filter(|_| !life.is_end_wanted.load(Ordering::Relaxed)) {
-        listener.ended_by_itself(&life, &how);
+    if let Some(how) = how.filter(|_| !process.is_end_expected.load(Ordering::Relaxed)) {
+        listener.ended_by_itself(&process, &how);
     }
-    life.enter(State::Ended);
+    process.enter(State::Ended);
     listener.wrote();
 }

@@ -1,13 +1,13 @@
-//! What the code of others says: errors, panics and names, which can panic themselves.
+//! Texts of errors, panics and names from user code, which can panic itself.
 
 use std::any::Any;
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// Returns what an error says, and its causes, as far as they are not in it already.
+/// Returns the text of an error and of its causes, without causes that the text already contains.
 pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
-    let said = catch_unwind(AssertUnwindSafe(|| joined(error)));
-    said.unwrap_or_else(|panic| format!("an error whose text panics: {}", panic_text(&*panic)))
+    let text = catch_unwind(AssertUnwindSafe(|| joined(error)));
+    text.unwrap_or_else(|panic| format!("an error whose text panics: {}", panic_text(&*panic)))
 }
 
 fn joined(error: &(dyn Error + 'static)) -> String {
@@ -20,17 +20,17 @@ fn joined(error: &(dyn Error + 'static)) -> String {
     })
 }
 
-/// Returns the name that code gives itself.
+/// Returns the name of a listener or handler, or a replacement if its `name` panics.
 pub(crate) fn name_of<'a>(name: impl FnOnce() -> &'a str) -> String {
     let name = catch_unwind(AssertUnwindSafe(name));
     name.map_or_else(|_| "whose name panics".to_owned(), ToOwned::to_owned)
 }
 
-/// Returns what a panic has said.
+/// Returns the text of a panic.
 pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("a value that is no text")
+        .unwrap_or("a value that is not text")
 }
 
 #[cfg(test)]
@@ -50,28 +50,32 @@ mod tests {
 
     #[derive(Debug, thiserror::Error)]
     #[error("cannot start")]
-    struct Around(#[source] Unspeakable);
+    struct Around(#[source] PanickingText);
 
     #[derive(Debug)]
-    struct Unspeakable;
+    struct PanickingText;
 
-    impl fmt::Display for Unspeakable {
+    impl fmt::Display for PanickingText {
         fn fmt(&self, _: &mut fmt::Formatter<'_>) -> fmt::Result {
             panic!("a bug")
         }
     }
 
-    impl Error for Unspeakable {}
+    impl Error for PanickingText {}
 
     #[test]
-    fn causes_are_told_once() {
+    fn causes_are_not_repeated() {
         let cause = || io::Error::other("no such file");
         let rows: [(&str, JobError, &str); 5] = [
             ("alone", "full".into(), "full"),
             ("with a cause", Outer(cause()).into(), "cannot start: no such file"),
-            ("which it tells itself", Repeating(cause()).into(), "cannot start: no such file"),
-            ("panics", Unspeakable.into(), "an error whose text panics: a bug"),
-            ("whose cause panics", Around(Unspeakable).into(), "an error whose text panics: a bug"),
+            ("whose text repeats it", Repeating(cause()).into(), "cannot start: no such file"),
+            ("panics", PanickingText.into(), "an error whose text panics: a bug"),
+            (
+                "whose cause panics",
+                Around(PanickingText).into(),
+                "an error whose text panics: a bug",
+            ),
         ];
         for (case, error, expected) in rows {
             assert_eq!(with_causes(&*error), expected, "{case}");
@@ -79,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_that_panics_is_said_to() {
+    fn panicking_name_is_replaced() {
         assert_eq!(name_of(|| "mail"), "mail");
         assert_eq!(name_of(|| panic!("a bug")), "whose name panics");
     }

@@ -1,0 +1,67 @@
+//! Claimability of an item, revision by revision, as the basis for judging misses and delays.
+
+use crate::docs::State;
+use crate::names::{Name, Names};
+use crate::replay::Replay;
+use crate::replay::job::{Job, Server};
+use crate::replay::nodes::JobIndex;
+use crate::replay::trace::Claimability;
+
+impl Replay {
+    /// Records the claimability of an item, if it has changed.
+    pub(super) fn record_claimability(&mut self, job: JobIndex, item: u32) {
+        let now = claimability_of(&self.jobs[job], item, &self.names);
+        let mt = self.spot.mt;
+        let states = &mut self.trace.job(job).items.entry(item).or_default().claimability;
+        if states.last().is_none_or(|(_, last)| *last != now) {
+            states.push((mt, now));
+        }
+    }
+}
+
+fn claimability_of(job: &Job, i: u32, names: &Names) -> Claimability {
+    let (Some(config), Some(item)) = (job.config(), job.items.get(&i)) else {
+        return Claimability::Blocked("there is no configuration");
+    };
+    if i >= config.total {
+        return Claimability::Blocked("the job has fewer items");
+    }
+    if !config.monitor {
+        return Claimability::Blocked("the job is not monitored");
+    }
+    let Some(ledger) = item.ledger else { return Claimability::Blocked("the item has no record") };
+    match ledger.state {
+        State::Retired => return Claimability::Blocked("the item is retired"),
+        State::Running | State::Orphan => {
+            let notes = |owner: &Name| {
+                job.server_of(*owner, names) == Some(Server::Enabled)
+                    && job.is_available(*owner, names)
+            };
+            // A job with catch-up runs each fire by itself and notes none.
+            let noted = config.misfire && config.catch_up.is_none();
+            return Claimability::Busy(item.owner.filter(|owner| noted && notes(owner)));
+        }
+        State::Idle => {}
+    }
+    let Some(owner) = item.owner else { return Claimability::Blocked("the item has no owner") };
+    match job.server_of(owner, names) {
+        _ if !job.instances.contains_key(&owner) => Claimability::Blocked("its owner is gone"),
+        _ if job.draining.contains(&owner) => Claimability::Blocked("its owner leaves"),
+        None => Claimability::Blocked("its server is not known"),
+        Some(Server::Disabled) => Claimability::Blocked("its server is disabled"),
+        Some(Server::Paused) => Claimability::Blocked("its server is paused"),
+        Some(Server::Enabled) if job.pending(i).is_some() => {
+            Claimability::Blocked("the item is pending")
+        }
+        Some(Server::Enabled) if !job.fits_config() => {
+            Claimability::Blocked("the number of items has changed")
+        }
+        Some(Server::Enabled) if item.disabled || ledger.disabled => {
+            Claimability::Blocked("the item is disabled")
+        }
+        Some(Server::Enabled) if item.running => {
+            Claimability::Blocked("the item is marked as running")
+        }
+        Some(Server::Enabled) => Claimability::Claimable(owner),
+    }
+}
