@@ -157,7 +157,7 @@ impl JobSnapshot {
     #[must_use]
     pub fn is_java(&self, id: &InstanceId) -> Option<bool> {
         let hidden = self.dialect() == Dialect::V2 && self.view.is_triggered(id);
-        (!hidden).then(|| self.view.is_foreign(id))
+        (!hidden).then(|| self.view.is_java(id))
     }
 
     /// Returns true unless all registered instances are known to be Rust instances.

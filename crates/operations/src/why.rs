@@ -309,7 +309,7 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
     if view.leader().is_none_or(|leader| !view.is_registered(leader)) {
         reasons.push(WhyNot::NobodyLeads);
     }
-    if view.awaits_foreign_resharding() && job.may_have_java() {
+    if view.is_resharding_announced() && job.may_have_java() {
         reasons.push(WhyNot::Resharding);
     }
     reasons

@@ -8,6 +8,7 @@ use sharding::InstanceId;
 
 use super::{Coordinator, InFlight, Stage};
 use crate::duty::{Context, Duty, resharding};
+use crate::java;
 use crate::local::{Phase, RequestWay};
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
@@ -23,7 +24,7 @@ impl Coordinator {
             return;
         }
         let shows_enough = self.shows_enough();
-        for (duty, plan_of) in Duty::ALL {
+        for duty in Duty::ALL {
             let under_way = self.in_flight.get(&duty);
             let refused = under_way.filter(|flight| matches!(flight.stage, Stage::Refused { .. }));
             if under_way.is_some() && refused.is_none() {
@@ -35,7 +36,7 @@ impl Coordinator {
             if duty.names_all_own_items() && !shows_enough {
                 continue;
             }
-            let plan = plan_of(&self.context(now, &me));
+            let plan = duty.plan(&self.context(now, &me));
             let repeats = |flight: &InFlight, plan: &Plan| flight.plan.repeats(plan);
             let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
@@ -56,6 +57,7 @@ impl Coordinator {
             local: &self.local,
             strategies: &self.strategies,
             settings: &self.settings,
+            java: java::is_involved(&self.view, &self.local),
         }
     }
 

@@ -107,7 +107,7 @@ impl Coordinator {
                 && config.monitor_execution
         };
         let leads = || view.leader() == Some(me) || view.term_of(me).is_some();
-        let among_java = || view.has_foreign_leader() || view.takes_turns();
+        let among_java = || view.has_java_leader() || view.takes_turns();
         let large = view.config().is_some_and(|config| is_large(config));
         large && !self.settings.calls_back && !leads() && !among_java() && !view.has_queue()
     }

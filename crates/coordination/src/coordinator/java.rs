@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Coordinator;
-use crate::duty::resharding::ANNOUNCEMENT_PATIENCE;
 use crate::java::foreign::near_fire;
 use crate::java::latch::{LATCH_PATIENCE, Latch};
+use crate::java::resharding::ANNOUNCEMENT_PATIENCE;
 use crate::local::Wait;
 use crate::wire::NodeKind;
 use crate::{Command, JobEvent, Now};

@@ -476,7 +476,7 @@ impl Coordinator {
         let stays = self.local.phase == Phase::Active && !self.is_paused();
         let enabled = self.is_available() && !self.view.item(item).is_disabled();
         let meant = self.me.as_ref().is_some_and(|me| self.view.is_meant_for(item, me));
-        stays && enabled && meant && !self.view.awaits_foreign_resharding()
+        stays && enabled && meant && !self.view.is_resharding_announced()
     }
 
     fn is_registered(&self) -> bool {

@@ -9,14 +9,15 @@ use sharding::{InstanceId, ShardingItem};
 use super::Coordinator;
 use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
-use crate::duty::trigger::takes_away;
+use crate::duty::trigger::removes_requests_of;
 use crate::gap::Seen;
+use crate::java;
 use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::plan::{Plan, Step};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::{LocalRun, OwnMarks};
 use crate::shortened;
-use crate::view::items::{ItemView, Sign};
+use crate::view::items::{Attention, ItemView};
 use crate::view::{ConfigState, Versioned};
 use crate::{
     Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MaxTimeDiff, Now,
@@ -371,7 +372,11 @@ impl Coordinator {
         let Some(me) = self.me.clone().filter(|_| self.view.is_synced()) else { return };
         let cx = self.context(now, &me);
         let dropped = self.view.triggers().filter(|(_, trigger)| trigger.value.was_dropped());
-        let mine = dropped.filter(|(_, trigger)| takes_away(&cx, &trigger.value.by));
+        let reports = |by: &str| {
+            let java_leads = cx.java && cx.view.has_java_leader();
+            removes_requests_of(&cx, by) || (java_leads && java::handles_requests_of(&cx, by))
+        };
+        let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
         let mine: BTreeMap<_, _> =
             mine.map(|(id, trigger)| (id.to_owned(), self.why_dropped(&trigger.value))).collect();
         let told = std::mem::replace(&mut self.told.dropped, mine.keys().cloned().collect());
@@ -421,7 +426,7 @@ impl Coordinator {
     }
 
     fn observe_orphans(&mut self, now: Now) {
-        let any = self.view.any_with(Sign::Orphan);
+        let any = self.view.any_with(Attention::Orphaned);
         let since = self.local.orphans_since.unwrap_or(now.mono);
         self.local.orphans_since = any.then_some(since);
         self.told.patience_over = any && since + ORPHAN_PATIENCE <= now.mono;

@@ -3,7 +3,7 @@
 use super::{Context, Duty, OwnItem, change_items};
 use crate::local::Due;
 use crate::plan::Plan;
-use crate::view::items::Sign;
+use crate::view::items::Attention;
 use crate::{JobConfig, Ledger};
 
 /// Claims what is due and free: the scheduled fire first, then an operator's request.
@@ -57,7 +57,7 @@ fn requested(cx: &Context<'_>) -> Option<Plan> {
         true => None,
         false => own.ledger.answer(&by),
     };
-    claim(cx, "an operator asked for it", cx.claimable_with(Sign::Requested), next)
+    claim(cx, "an operator asked for it", cx.claimable_with(Attention::Requested), next)
 }
 
 fn claim<'a>(

@@ -1,19 +1,19 @@
 //! Disabling: the record of an item says whether operators want it not to run, so that no claim can overlook it.
 
-use super::{Context, Duty, bytes_told};
+use super::{Context, Duty, parameter_bytes};
 use crate::plan::{Plan, Step};
-use crate::view::items::Sign;
+use crate::view::items::Attention;
 
 /// Makes the records say what the nodes of operators say. A claim that has not seen it fails, because it expects the
 /// record as it was.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let changed = cx.view.items_with(Sign::DisablingUntold).filter_map(|(item, view)| {
+    let changed = cx.view.items_with(Attention::DisablingChanged).filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         let next = ledger.value.with_disabled(view.disabled)?;
         let set = Step::set_ledger(item, Some(ledger.version), next);
         Some([Step::item_disabled(item, view.disabled), set])
     });
-    let steps = cx.within_one_plan(changed, |steps| bytes_told(steps)).flatten();
+    let steps = cx.within_one_plan(changed, |steps| parameter_bytes(steps)).flatten();
     Plan::as_leader(Duty::Disabling, cx, "operators disabled or enabled items")?
         .steps(steps)
         .if_any()

@@ -54,7 +54,6 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
     let plan = Plan::as_session(Duty::Membership, "leaving")
         .steps(term.map(Step::term_unchanged))
         .step_if(term.is_some(), Step::abdicate)
-        .steps(term.and_then(|_| cx.word_for_java()))
         .step_if(cx.view.is_draining(cx.me), || Step::unmark_draining(cx.me.clone()))
         .step_if(cx.view.is_named(cx.me), || Step::clear_name(cx.me.clone()))
         .step_if(registered, || Step::deregister(cx.me.clone()))

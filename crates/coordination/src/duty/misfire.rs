@@ -5,7 +5,7 @@ use super::{Context, Duty, OwnItem, change_items};
 use crate::JobConfig;
 use crate::local::Due;
 use crate::plan::Plan;
-use crate::view::items::Sign;
+use crate::view::items::Attention;
 
 /// Notes what met a busy item; runs what was noted.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -39,7 +39,7 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         let follows = due.filter(|due| due.at == noted.last).and_then(|due| cx.next_of(due));
         own.ledger.replay(&by, follows)
     };
-    change_items(Duty::Misfire, cx, "misfired before", cx.claimable_with(Sign::Misfired), next)
+    change_items(Duty::Misfire, cx, "misfired before", cx.claimable_with(Attention::Misfired), next)
 }
 
 #[cfg(test)]

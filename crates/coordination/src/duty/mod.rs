@@ -23,15 +23,13 @@ pub(crate) mod claim;
 pub(crate) mod cleanup;
 pub(crate) mod disabling;
 pub(crate) mod election;
-mod handing_on;
-mod latch;
 pub(crate) mod membership;
 pub(crate) mod misfire;
 pub(crate) mod once;
 pub(crate) mod release;
 pub(crate) mod resharding;
 #[cfg(test)]
-mod scene;
+pub(crate) mod scene;
 mod static_sharding;
 pub(crate) mod sweep;
 pub(crate) mod takeover;
@@ -45,11 +43,11 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use crate::coordinator::Settings;
 use crate::gap::{Gap, Judgement};
-use crate::java::foreign::Interrupted;
+use crate::java;
 use crate::local::{Due, Local};
 use crate::plan::{Plan, Step};
 use crate::view::JobView;
-use crate::view::items::{ItemView, Sign};
+use crate::view::items::{Attention, ItemView};
 use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp, ServerState};
 
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
@@ -104,20 +102,44 @@ pub enum Duty {
 
 impl Duty {
     /// All duties, in the order in which they are asked.
-    pub(crate) const ALL: [(Self, PlanOf); 12] = [
-        (Self::Release, release::plan),
-        (Self::Membership, membership::plan),
-        (Self::Election, election::plan),
-        (Self::Disabling, disabling::plan),
-        (Self::Claim, claim::plan),
-        (Self::Misfire, misfire::plan),
-        (Self::Sweep, sweep::plan),
-        (Self::Takeover, takeover::plan),
-        (Self::Resharding, resharding::plan),
-        (Self::Trigger, trigger::plan),
-        (Self::Once, once::plan),
-        (Self::Cleanup, cleanup::plan),
+    pub(crate) const ALL: [Self; 12] = [
+        Self::Release,
+        Self::Membership,
+        Self::Election,
+        Self::Disabling,
+        Self::Claim,
+        Self::Misfire,
+        Self::Sweep,
+        Self::Takeover,
+        Self::Resharding,
+        Self::Trigger,
+        Self::Once,
+        Self::Cleanup,
     ];
+
+    /// Decides the transaction that this duty wants now, if any.
+    pub(crate) fn plan(self, cx: &Context<'_>) -> Option<Plan> {
+        let plain = self.plain();
+        if cx.java { java::plan(self, plain, cx) } else { plain(cx) }
+    }
+
+    /// Returns the rule among instances of this project alone.
+    fn plain(self) -> PlanOf {
+        match self {
+            Self::Membership => membership::plan,
+            Self::Election => election::plan,
+            Self::Resharding => resharding::plan,
+            Self::Sweep => sweep::plan,
+            Self::Takeover => takeover::plan,
+            Self::Claim => claim::plan,
+            Self::Misfire => misfire::plan,
+            Self::Release => release::plan,
+            Self::Disabling => disabling::plan,
+            Self::Trigger => trigger::plan,
+            Self::Once => once::plan,
+            Self::Cleanup => cleanup::plan,
+        }
+    }
 
     /// Returns true if it says for all items of an instance what becomes of them, so that the view has to show all of these.
     pub(crate) fn names_all_own_items(self) -> bool {
@@ -164,6 +186,8 @@ pub(crate) struct Context<'a> {
     pub(crate) local: &'a Local,
     pub(crate) strategies: &'a StrategyRegistry,
     pub(crate) settings: &'a Settings,
+    /// Java instances are involved: see [`java::is_involved`].
+    pub(crate) java: bool,
 }
 
 /// An item that this instance owns, with everything needed to claim it.
@@ -174,8 +198,6 @@ pub(crate) struct OwnItem<'a> {
     pub(crate) ledger: Cow<'a, Ledger>,
     ledger_version: Option<Version>,
     owner_version: Version,
-    /// The mark of a run outlives the session.
-    lasting: bool,
 }
 
 impl<'a> Context<'a> {
@@ -200,7 +222,7 @@ impl<'a> Context<'a> {
             version: self.view.config_version()?,
             schedules: &self.local.schedules,
             present: FireTime(self.present_ms()),
-            mixed: self.view.is_mixed() || self.local.foreign.is_known(),
+            mixed: self.java && java::runs_fires(self),
         })
     }
 
@@ -241,22 +263,6 @@ impl<'a> Context<'a> {
         })
     }
 
-    /// Returns what a leader that goes leaves behind: that Java instances know that items will be assigned anew. What it is
-    /// about to assign itself may take that back.
-    pub(crate) fn word_for_java(&self) -> Option<Step> {
-        let word = if self.view.is_necessary() {
-            Step::resharding_announced()
-        } else {
-            Step::announce_resharding()
-        };
-        Some(word).filter(|_| self.view.is_mixed())
-    }
-
-    /// Returns the run of an item that a Java instance has left unfinished.
-    pub(crate) fn interrupted(&self, item: ShardingItem) -> Option<Interrupted> {
-        self.local.foreign.interrupted(self.view, item, self.local.last_fire_seen)
-    }
-
     /// Returns the items that this instance may claim, if their records are known and have not settled this fire.
     pub(crate) fn claimable_for(&self, fire: FireTime) -> impl Iterator<Item = OwnItem<'a>> {
         self.claimable(self.view.unsettled_items(fire))
@@ -268,7 +274,7 @@ impl<'a> Context<'a> {
     }
 
     /// Returns those of them that have a sign.
-    pub(crate) fn claimable_with(&self, sign: Sign) -> impl Iterator<Item = OwnItem<'a>> {
+    pub(crate) fn claimable_with(&self, sign: Attention) -> impl Iterator<Item = OwnItem<'a>> {
         self.claimable(self.view.items_with(sign))
     }
 
@@ -298,35 +304,25 @@ impl<'a> Context<'a> {
         ledger.last_in_gap().filter(|fire| fire.0 <= horizon)
     }
 
-    /// Returns an item of this instance, if its record is known, or is nobody's to make but its own.
+    /// Returns true if a run of the item can be queued for a takeover.
+    pub(crate) fn can_be_queued(&self, ledger: &Ledger) -> bool {
+        !self.java || java::can_be_queued(self, ledger)
+    }
+
+    /// Returns an item of this instance, if its record is known.
     fn own_item(&self, item: ShardingItem, view: &'a ItemView) -> Option<OwnItem<'a>> {
-        let known = view.ledger.as_ref();
-        let foreign = self.view.has_foreign_leader();
-        let mut ledger = match known {
-            Some(ledger) => Cow::Borrowed(&ledger.value),
-            None if foreign && !view.unreadable => Cow::Owned(Ledger::new(None)),
-            None => return None,
+        let ledger = match self.java {
+            true => java::record_of(self, item, view)?,
+            false => Cow::Borrowed(&view.ledger.as_ref()?.value),
         };
-        if let Some(revived) = ledger.revive(self.last_missed(&ledger)).filter(|_| foreign) {
-            ledger = Cow::Owned(revived);
-        }
-        let accounted = self.local.foreign.accounted(item);
-        if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
-            ledger = Cow::Owned(handed_back);
-        }
-        let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
-        if let Some(noted) = noted {
-            ledger = Cow::Owned(noted);
-        }
+        let ledger_version = view.ledger.as_ref().map(|ledger| ledger.version);
         let owner_version = view.owner.as_ref()?.version;
-        let ledger_version = known.map(|ledger| ledger.version);
-        let lasting = self.view.config().is_some_and(|config| self.view.has_lasting_marks(config));
-        Some(OwnItem { item, view, ledger, ledger_version, owner_version, lasting })
+        Some(OwnItem { item, view, ledger, ledger_version, owner_version })
     }
 }
 
 /// Returns how many bytes of the records in these steps are what operators tell runs, at most.
-fn bytes_told(steps: &[Step]) -> usize {
+pub(crate) fn parameter_bytes(steps: &[Step]) -> usize {
     steps.iter().filter_map(Step::ledger).map(|(_, ledger)| ledger.parameter_bytes()).sum()
 }
 
@@ -436,7 +432,7 @@ fn change_items<'a>(
         let next = judge.accounted(cx, own.item, &own.ledger, next(&own)?);
         Some(own.change_to(next))
     });
-    let steps = cx.within_one_plan(changes, |steps| bytes_told(steps)).flatten();
+    let steps = cx.within_one_plan(changes, |steps| parameter_bytes(steps)).flatten();
     Plan::as_owner(duty, cx, reason)?.steps(steps).if_any()
 }
 
@@ -449,20 +445,18 @@ impl OwnItem<'_> {
 
     /// Returns the steps that change the item's record to `next`, as its owner.
     pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
+        let item = self.item;
         let was_running = self.ledger.running().is_some();
         let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
-        let alive = starts.is_some() && self.lasting;
         let clears_misfire = self.view.misfire && next.misfire.is_none();
         let shows_misfire = !self.view.misfire && next.misfire.is_some();
         let mut steps = vec![
-            Step::owner_unchanged(self.item, self.owner_version),
-            Step::set_ledger(self.item, self.ledger_version, next),
+            Step::owner_unchanged(item, self.owner_version),
+            Step::set_ledger(item, self.ledger_version, next),
         ];
-        let (item, lasting) = (self.item, self.lasting);
-        steps.extend(starts.map(|holder| Step::mark_running(item, holder, lasting)));
-        steps.extend(alive.then_some(Step::mark_alive(item)));
-        steps.extend(clears_misfire.then_some(Step::unmark_misfire(self.item)));
-        steps.extend(shows_misfire.then_some(Step::mark_misfire(self.item)));
+        steps.extend(starts.map(|holder| Step::mark_running(item, holder)));
+        steps.extend(clears_misfire.then(|| Step::unmark_misfire(item)));
+        steps.extend(shows_misfire.then(|| Step::mark_misfire(item)));
         steps
     }
 }

@@ -2,8 +2,7 @@
 
 use sharding::ShardingItem;
 
-use super::sweep::can_be_queued;
-use super::{Context, Duty, bytes_told};
+use super::{Context, Duty, parameter_bytes};
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 use crate::runs::{LocalRun, OwnMarks};
@@ -18,7 +17,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 fn ended(cx: &Context<'_>) -> Option<Plan> {
     let ends = cx.local.runs.ended();
     let ends = ends.filter_map(|(i, run)| release(cx, i, run).or_else(|| clean_up(cx, i, run)));
-    let steps = cx.within_one_plan(ends, |steps| bytes_told(steps)).flatten();
+    let steps = cx.within_one_plan(ends, |steps| parameter_bytes(steps)).flatten();
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }
 
@@ -35,7 +34,8 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
         Some(Step::set_ledger(*item, Some(expect), same))
     });
     let plan = Plan::as_session(Duty::Release, "leaving with claims in doubt");
-    plan.steps(cx.within_one_plan(steps, |step| bytes_told(std::slice::from_ref(step)))).if_any()
+    plan.steps(cx.within_one_plan(steps, |step| parameter_bytes(std::slice::from_ref(step))))
+        .if_any()
 }
 
 /// A cancelled run is handed to whoever takes it over. Everything else is finished, errors and panics included.
@@ -45,7 +45,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
-        && can_be_queued(cx, &ledger.value);
+        && cx.can_be_queued(&ledger.value);
     let next = if hand_over {
         ledger.value.orphan()
     } else {
@@ -55,10 +55,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let next =
         next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
     let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
-    // A mark that a Java instance has put in the place of ours is its own.
-    let ours = cx.view.marked_by_java(view).is_none();
-    let shown = run.shows_running && ours;
-    steps.extend(shown.then_some(Step::unmark_running(item)));
+    steps.extend(run.shows_running.then(|| Step::unmark_running(item)));
     steps.extend(run.shows_alive.then_some(Step::unmark_alive(item)));
     steps.extend(run.shows_failover.then_some(Step::unmark_failover(item)));
     steps.extend(run.shows_failovering.then_some(Step::unmark_failovering(item)));

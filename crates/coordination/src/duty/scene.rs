@@ -11,6 +11,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use super::{Context, Duty};
 use crate::coordinator::Settings;
+use crate::java;
 use crate::java::latch::{Latch, name_of};
 use crate::local::{Due, Local};
 use crate::plan::Plan;
@@ -342,8 +343,7 @@ impl Scene {
 
     /// Asks a duty of instance 1.
     pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
-        let plan_of = Duty::ALL.iter().find(|(d, _)| *d == duty).unwrap().1;
-        plan_of(&Context {
+        duty.plan(&Context {
             now: Now { wall_ms: 1_000, registry_ms: None, mono: Duration::from_secs(1) },
             me: &id(1),
             session: Some(self.session),
@@ -352,6 +352,7 @@ impl Scene {
             local: &self.local,
             strategies: &StrategyRegistry::default(),
             settings: &self.settings,
+            java: java::is_involved(&self.view, &self.local),
         })
     }
 

@@ -1,4 +1,4 @@
-//! Takeover: what nobody finishes is run again, by those who have the least to do.
+//! Takeover: the instances with the least to do run orphaned runs again.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -6,157 +6,126 @@ use std::time::Duration;
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::latch::{Turn, ending, leave, turn};
-use super::{Context, Duty, bytes_told};
-use crate::java::latch::Latch;
+use super::sweep::LostRun;
+use super::{Context, Duty, parameter_bytes};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
-use crate::view::items::{ItemView, Sign};
+use crate::view::items::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{Claimant, JobConfig, Ledger, RunSource, ServerState, server_of};
 
-/// How long orphans are left to those who have the least to do before anybody takes a share of them.
+/// How long orphaned runs are left to the instances with the least to do. Then every instance takes a share.
 pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
 
-/// Takes orphans over: claim and takeover are one write.
+pub(crate) const UNFINISHED: &str = "items were left unfinished";
+
+/// Takes orphaned runs over: claim and takeover are one write.
 ///
-/// Those who have the least to do share the orphans among them, each by what it sees. What waits all the same, because
-/// everybody has a slow item, or somebody only seems to be idle, is shared among all after a while.
-///
-/// Java instances take from the queue in two steps, one instance at a time: so do ours, where there are any. What is not in
-/// it then a Java instance has taken, and may have ended.
+/// The instances with the least to do share the orphaned runs, each by its own view. Runs that wait all the same, because every
+/// instance is busy or one only seems idle, are shared among all instances after [`ORPHAN_PATIENCE`].
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let Some(plan) = take_share(cx) else { return leave(cx, Duty::Takeover, Latch::Failover) };
-    match turn(cx, Latch::Failover) {
-        Turn::Free => Some(plan),
-        Turn::Mine(leave) => Some(ending(plan, leave)),
-        Turn::Join(join) => {
-            let plan = Plan::as_instance(Duty::Takeover, cx, UNFINISHED);
-            Some(plan.step(join))
-        }
-        Turn::Rejoin(steps) => {
-            Some(Plan::as_instance(Duty::Takeover, cx, "others came before").steps(steps))
-        }
-        Turn::Wait => None,
-        // It is not safe to do without: the others come first, once more.
-        Turn::Impatient(_) => leave(cx, Duty::Takeover, Latch::Failover),
-    }
+    take(cx, |_| true, |orphans| share(cx, orphans))
 }
 
-const UNFINISHED: &str = "items were left unfinished";
-
-fn take_share(cx: &Context<'_>) -> Option<Plan> {
+/// Takes those of the orphaned runs over that `share` chooses, by their places among so many.
+pub(crate) fn take(
+    cx: &Context<'_>,
+    may_be_taken: impl Fn(&ItemView) -> bool,
+    share: impl Fn(usize) -> Option<Range<usize>>,
+) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.fails_over())?;
     let by = cx.claimant()?;
-    let orphans: Vec<_> = waiting(cx, config).collect();
-    let share = match orphans.len() {
-        0 => None,
-        waiting if cx.view.is_mixed() => one(cx, waiting),
-        waiting => share(cx, waiting),
-    }?;
-    let taken = orphans[share].iter().filter_map(|(item, view, ledger)| {
-        steps_to_take_over(cx, config, &by, *item, view, ledger)
-    });
-    let steps = cx.within_one_plan(taken, |steps| bytes_told(steps)).flatten();
+    let orphans = waiting(cx, config).filter(|(_, view, _)| may_be_taken(view));
+    let orphans: Vec<_> = orphans.collect();
+    if orphans.is_empty() {
+        return None;
+    }
+    let taken = orphans[share(orphans.len())?].iter();
+    let taken = taken.filter_map(|(item, view, ledger)| take_over(cx, &by, *item, view, ledger));
+    let steps = cx.within_one_plan(taken, |steps| parameter_bytes(steps)).flatten();
     Plan::as_starter(Duty::Takeover, cx, UNFINISHED)?.steps(steps).if_any()
 }
 
-/// Returns the orphans that can be taken over.
+/// Returns the orphaned runs that can be taken over. Marks of the former run go with its session, and block the item until then.
 fn waiting<'a>(
     cx: &Context<'a>,
     config: &JobConfig,
 ) -> impl Iterator<Item = (ShardingItem, &'a ItemView, &'a Versioned<Ledger>)> {
     let total = config.sharding_total_count;
-    let queued = |view: &ItemView| view.queued || !cx.view.is_mixed();
-    // What is still shown of the former run goes with its session: wait until it has.
     let unmarked = |view: &ItemView| !view.running && view.failover.is_none() && !view.alive;
     let in_force = move |item: ShardingItem| item.index() < total;
-    let orphans = cx.view.items_with(Sign::Orphan);
+    let orphans = cx.view.items_with(Attention::Orphaned);
     let orphans = orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)));
-    orphans.filter(move |(item, view, _)| {
-        in_force(*item) && queued(view) && unmarked(view) && !runs_here(cx, *item)
-    })
+    orphans
+        .filter(move |(item, view, _)| in_force(*item) && unmarked(view) && !runs_here(cx, *item))
 }
 
-/// Returns true if code of a former life may still run the item here.
+/// Returns true if code of a former incarnation may still run the item in this process.
 fn runs_here(cx: &Context<'_>, item: ShardingItem) -> bool {
     cx.local.runs.has(item)
 }
 
-/// What a leader takes over as soon as it finds that its holder is gone, instead of leaving it to wait for somebody who has to be
-/// told of it first: its part of what it finds.
-pub(super) struct AtOnce<'a> {
-    config: &'a JobConfig,
+/// The share of lost runs that the leader takes over in the sweep that finds them, instead of leaving them to an instance that
+/// has to see them first.
+pub(crate) struct AtOnce {
     by: Claimant,
     /// In ascending order.
-    part: Vec<ShardingItem>,
+    share: Vec<ShardingItem>,
 }
 
-impl<'a> AtOnce<'a> {
-    /// Returns the part of this instance of the runs that are found now, if it takes any. Java instances take what is in the
-    /// queue, one after the other: where there are any, everything waits there.
-    pub(super) fn of(
-        cx: &Context<'a>,
-        found: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
+impl AtOnce {
+    /// Returns this instance's share of the runs that are found now, if it takes any.
+    pub(crate) fn of<'r, 'a: 'r>(
+        cx: &Context<'_>,
+        found: impl Iterator<Item = &'r LostRun<'a>>,
     ) -> Option<Self> {
-        // What a view shows that is behind: the former run was an orphan, or taken over, once.
+        // In a stale view the former run was an orphan, or taken over, once.
         let unmarked = |view: &ItemView| !view.queued && view.failover.is_none();
-        let found = found.filter(|(item, view)| unmarked(view) && !runs_here(cx, *item));
-        let found: Vec<_> = found.map(|(item, _)| item).collect();
-        // Most of the time there is nothing, and nobody else has to be looked at.
+        let found = found.filter(|run| unmarked(run.view) && !runs_here(cx, run.item));
+        let found: Vec<_> = found.map(|run| run.item).collect();
+        // Most of the time nothing is lost, and the loads of the others need not be looked at.
         if found.is_empty() {
             return None;
         }
-        let alone = !cx.view.takes_turns();
-        let config = cx.startable().filter(|config| config.fails_over() && alone)?;
-        let part = found[share(cx, found.len())?].to_vec();
-        Some(Self { config, by: cx.claimant()?, part })
+        cx.startable().filter(|config| config.fails_over())?;
+        let share = found[share(cx, found.len())?].to_vec();
+        Some(Self { by: cx.claimant()?, share })
     }
 
-    /// Returns the check that nothing is in the queue, where nothing ever was: a Java instance that the view does not show
-    /// yet may have queued something, and then it takes its turn.
+    /// Returns the check that the queue never had an entry, where the view shows none: an instance that the view does not
+    /// show yet may have queued a run, and takes it in its turn.
     ///
-    /// Otherwise each item is checked by itself. Where not even the queue is there that would take ZooKeeper three round
-    /// trips instead of one.
-    pub(super) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
+    /// Otherwise each item is checked. Without even the queue's node that would take three round trips instead of one.
+    pub(crate) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
         (!cx.view.has_failover_root()).then_some(Step::absent(NodeKind::FailoverRoot))
     }
 
-    /// Returns the steps that take an item over, if it is one of those.
-    pub(super) fn take(
-        &self,
-        cx: &Context<'_>,
-        item: ShardingItem,
-        view: &ItemView,
-        ledger: &Versioned<Ledger>,
-    ) -> Option<Vec<Step>> {
-        self.part.binary_search(&item).ok()?;
-        let mut steps = steps_to_take_over(cx, self.config, &self.by, item, view, ledger)?;
+    /// Returns the steps that take the run over, if it is in the share.
+    pub(crate) fn take(&self, cx: &Context<'_>, run: &LostRun<'_>) -> Option<Vec<Step>> {
+        self.share.binary_search(&run.item).ok()?;
+        let mut steps = take_over(cx, &self.by, run.item, run.view, run.ledger)?;
         if cx.view.has_failover_root() {
-            steps.insert(0, Step::absent(NodeKind::QueuedItem(item)));
+            steps.insert(0, Step::absent(NodeKind::QueuedItem(run.item)));
         }
         Some(steps)
     }
 }
 
-fn steps_to_take_over(
+fn take_over(
     cx: &Context<'_>,
-    config: &JobConfig,
     by: &Claimant,
     item: ShardingItem,
     view: &ItemView,
     ledger: &Versioned<Ledger>,
 ) -> Option<Vec<Step>> {
-    let me = cx.me;
-    let lasting = cx.view.has_lasting_marks(config);
-    // A run in progress is given up before it is begun again: both are one write.
+    // A run in progress is given up and claimed again in one write.
     let given_up = ledger.value.orphan();
     let next = given_up.as_ref().unwrap_or(&ledger.value).take_over(by)?;
-    let set = Step::set_ledger(item, Some(ledger.version), next);
-    let mut steps = vec![set, Step::mark_running(item, me.clone(), lasting)];
-    steps.extend(lasting.then_some(Step::mark_alive(item)));
-    steps.push(Step::mark_failover(item, me.clone()));
-    steps.extend(lasting.then(|| Step::mark_failovering(item, me.clone())));
+    let mut steps = vec![
+        Step::set_ledger(item, Some(ledger.version), next),
+        Step::mark_running(item, cx.me.clone()),
+        Step::mark_failover(item, cx.me.clone()),
+    ];
     steps.extend(view.queued.then_some(Step::dequeue(item)));
     Some(steps)
 }
@@ -165,13 +134,13 @@ fn steps_to_take_over(
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Load {
     Idle,
-    /// It runs nothing but what it has taken over.
+    /// It runs nothing but takeovers.
     Takeovers,
     Busy,
 }
 
 impl Load {
-    /// What one run makes of an instance.
+    /// Returns the load that one run makes.
     fn of(source: RunSource) -> Self {
         match source {
             RunSource::Failover => Self::Takeovers,
@@ -185,13 +154,13 @@ impl Load {
     }
 }
 
-/// Returns true if orphans have waited for long enough since this instance has taken some.
-fn is_impatient(cx: &Context<'_>) -> bool {
+/// Returns true if orphaned runs have waited for [`ORPHAN_PATIENCE`] since this instance took some.
+pub(crate) fn is_impatient(cx: &Context<'_>) -> bool {
     cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono)
 }
 
-/// Returns the places of the orphans that this instance takes over, of so many: a part as large as that of everybody else who
-/// takes some, and one at least if it is idle, or they have waited for long.
+/// Returns the places of the orphaned runs that this instance takes over, of so many: as many as each other taker, and at least
+/// one if it is idle or they have waited for long.
 fn share(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let impatient = is_impatient(cx);
     let loads = loads(cx);
@@ -206,7 +175,7 @@ fn share(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     (to <= orphans && from < to).then_some(from..to)
 }
 
-/// Returns what those have to do who could take something over, as far as this instance sees.
+/// Returns the loads of the instances that could take runs over, as far as this instance sees.
 fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
     let paused = |id: &InstanceId| {
         let server = server_of(id).and_then(|ip| cx.view.server_state(&ip));
@@ -228,27 +197,12 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
     loads
 }
 
-/// Returns the place of the one orphan that this instance takes over beside Java instances: one that is idle takes one after the
-/// other, and one that is not has one at a time.
-fn one(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
-    let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
-    let may = cx.local.runs.is_empty() || (is_impatient(cx) && !takes_over);
-    let place = spread(cx.me, orphans).filter(|_| may)?;
-    Some(place..place + 1)
-}
-
-/// Returns a place in a queue of `len` that differs between instances.
-fn spread(me: &InstanceId, len: usize) -> Option<usize> {
-    let hash = sharding::java_string_hash(me.as_str()).unsigned_abs();
-    usize::try_from(hash).ok()?.checked_rem(len)
-}
-
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, by, check, id, idle, item, running_by};
+    use super::super::scene::{Scene, by, check, idle, item, running_by};
     use super::*;
-    use crate::java::latch::name_of;
-    use crate::local::{Local, Wait};
+
+    use crate::local::Local;
 
     fn orphan() -> Ledger {
         running_by(3).orphan().unwrap()
@@ -326,50 +280,6 @@ mod tests {
                 Some(item.index())
             });
             assert_eq!(taken.collect::<Vec<_>>(), expected, "{case}");
-        }
-    }
-
-    #[test]
-    fn among_java_instances_one_takes_over_at_a_time() {
-        let waiting = || {
-            let scene = Scene::cluster(2, 2).java(4).ledger(1, orphan());
-            scene.marked(&NodeKind::QueuedItem(item(1)))
-        };
-        let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Failover, name);
-        let of_java = "_c_0e8b0a2c-3f41-4c15-9d3b-5b4b3f0c6c11-latch-0000000003";
-        let mine = name_of(&id(1), 4);
-        let leave = "delete leader/failover/latch/me-0000000004";
-        let taken = format!(
-            "takeover: items were left unfinished\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1\n  {leave}"
-        );
-        let gone = format!("takeover: no turn is wanted any more\n  {leave}");
-        let patient = |over| {
-            let wait = Wait { since: Duration::ZERO, over };
-            let scene = in_line(in_line(waiting(), of_java), &mine);
-            scene.local(|local| local.latch_waits.extend([(Latch::Failover, wait)]))
-        };
-        let late = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
-        let takes_over = |local: &mut Local| {
-            local.runs.change_all(|run| run.source = RunSource::Failover);
-        };
-        let busy = |wait: fn(&mut Local)| {
-            waiting().running(0, 1).run_here(0, None).local(takes_over).local(wait)
-        };
-        let rows = [
-            (
-                "it has yet to stand in line",
-                waiting(),
-                "takeover: items were left unfinished\n  create leader/failover/latch/me-0000000000",
-            ),
-            ("it is the first", in_line(in_line(waiting(), &mine), of_java), &*taken),
-            ("Java came first", patient(false), "nothing"),
-            ("Java came first and does not go: it tries again", patient(true), &*gone),
-            ("Java has taken it", in_line(Scene::cluster(2, 2).java(4), &mine), &*gone),
-            ("busy with what it took over", busy(|_| {}), "nothing"),
-            ("busy with what it took over, for long", busy(late), "nothing"),
-        ];
-        for (case, scene, expected) in rows {
-            assert_eq!(scene.wants(Duty::Takeover), expected, "{case}");
         }
     }
 }

@@ -1,31 +1,30 @@
-//! Manual trigger: an operator's request waits in the registry until each item has it in its record.
+//! Manual trigger: an operator's request stays in the registry until each item has it in its record.
 
 use std::collections::BTreeSet;
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::handing_on::{self, ask};
-use super::{Context, Duty, OwnItem, bytes_told};
+use super::{Context, Duty, parameter_bytes};
 use crate::local::RequestWay;
 use crate::plan::{Plan, Step};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::{Triggered, Versioned};
-use crate::{FireTime, JobConfig, ManualRequest};
+use crate::{Dialect, FireTime, JobConfig, ManualRequest};
 
-/// Leaves what this process was asked for; accepts what was left at this instance; passes requests on to the items as
-/// the leader; takes away what everybody has seen.
+/// Leaves the requests of this process in the registry, accepts a request to this instance, passes requests on to the items as
+/// the leader, and removes requests that every item has.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let own = leave(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx));
-    own.or_else(|| handing_on::plan(cx)).or_else(|| clear(cx))
+    hand_over(cx).or_else(|| clear(cx))
 }
 
-fn fits(cx: &Context<'_>) -> bool {
-    cx.view.fits_config()
+/// Hands requests over to the registry, or from there to the items.
+pub(crate) fn hand_over(cx: &Context<'_>) -> Option<Plan> {
+    leave(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx))
 }
 
-/// Only a registered instance leaves requests: while it is there nobody else takes them away, so that it can send them
-/// again until it sees them (simulation seeds 1001032, 1058471).
-fn leave(cx: &Context<'_>) -> Option<Plan> {
+/// Leaves a request in the registry. Only a registered instance does: while it is registered no other instance removes the
+/// request, so that it can send the request again until it sees it.
+pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
     let mut wanted = cx.local.wanted_triggers.iter();
     let (id, wanted) = wanted.find(|(_, wanted)| wanted.way != RequestWay::InDoubt)?;
     if !cx.view.is_registered(cx.me) {
@@ -37,25 +36,16 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
     Some(Plan::as_instance(Duty::Trigger, cx, "asked to trigger the job").step(step))
 }
 
-/// The convention of ElasticJob names an instance: that means the items that it has now. Without monitoring it runs them
-/// by itself; else they become a request of their own, or, where a Java leader would not pass that on, requests in the
-/// items' records.
+/// Accepts a request to this instance, which means the items that it has now: they become a request in the registry. Without
+/// monitoring the instance runs them by itself.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
-    let Triggered { version, number } = cx.view.trigger_of(cx.me)?;
-    let foreign_leader = cx.view.has_foreign_leader();
-    let config = cx.view.config().filter(|_| foreign_leader || fits(cx))?;
-    let accepted = Step::accept_run_request(cx.view.dialect(), cx.me.clone(), version);
-    let plan = Plan::as_session(Duty::Trigger, "triggered by an operator").step(accepted);
+    let triggered = cx.view.trigger_of(cx.me)?;
+    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
+    let plan = acceptance(cx, &triggered);
     if !config.monitor_execution {
         return Some(plan);
     }
-    let (id, at) = (format!("{}-node-{number}", cx.me), FireTime::of_request(cx.now.wall_ms));
-    if foreign_leader {
-        let request = ManualRequest { id: id.into(), at, parameter: None };
-        let next = |own: &OwnItem<'_>| own.ledger.with_request(request.clone());
-        let steps = cx.claimable_items().filter_map(|own| Some(own.change_to(next(&own)?)));
-        return Some(plan.steps(cx.within_one_plan(steps, |steps| bytes_told(steps)).flatten()));
-    }
+    let (id, at) = identity_of(cx, &triggered);
     let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
     let (by, items) = (cx.me.to_string(), Some(mine.collect()));
     let record = TriggerRecord { by, at, items, parameter: None };
@@ -63,21 +53,35 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     Some(plan.step(Step::set_request(id, None, record)))
 }
 
-/// Takes the oldest request that has something to go on with. Items that still have an earlier one get theirs later.
-fn pass_on(cx: &Context<'_>) -> Option<Plan> {
+/// Begins a plan that accepts a request to this instance.
+pub(crate) fn acceptance(cx: &Context<'_>, triggered: &Triggered) -> Plan {
+    let step = Step::accept_run_request(cx.view.dialect(), cx.me.clone(), triggered.version);
+    Plan::as_session(Duty::Trigger, "triggered by an operator").step(step)
+}
+
+/// Returns the id of an accepted request, and the time that identifies its runs.
+pub(crate) fn identity_of(cx: &Context<'_>, triggered: &Triggered) -> (String, FireTime) {
+    let id = format!("{}-node-{}", cx.me, triggered.number);
+    (id, FireTime::of_request(cx.now.wall_ms))
+}
+
+/// Returns the requests that have yet to be passed on, the oldest first.
+pub(crate) fn waiting<'a>(cx: &Context<'a>) -> Vec<(&'a str, &'a Versioned<TriggerRecord>)> {
     let mut waiting: Vec<_> = cx.view.triggers().filter(|(_, t)| !t.value.is_handled()).collect();
     waiting.sort_by_key(|(id, trigger)| (trigger.value.at, *id));
-    if cx.view.has_foreign_leader() {
-        return waiting.into_iter().find_map(|(id, trigger)| pass_as_java_does(cx, id, trigger));
-    }
-    let config = cx.view.config().filter(|_| fits(cx))?;
-    waiting.into_iter().find_map(|(id, trigger)| match config.monitor_execution {
+    waiting
+}
+
+/// Passes the oldest request on that can make progress. Items that still have an earlier request get theirs later.
+fn pass_on(cx: &Context<'_>) -> Option<Plan> {
+    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
+    waiting(cx).into_iter().find_map(|(id, trigger)| match config.monitor_execution {
         true => pass_to_items(cx, config, id, trigger),
         false => pass_to_instances(cx, id, trigger),
     })
 }
 
-/// All items get it in their records, those of Java instances too: what waits there is then handed on to these.
+/// Writes the request into the records of its items.
 fn pass_to_items(
     cx: &Context<'_>,
     config: &JobConfig,
@@ -100,7 +104,8 @@ fn pass_to_items(
         let change = Step::set_ledger(*item, Some(ledger.version), next);
         Some((*item, vec![change]))
     });
-    let changes: Vec<_> = cx.within_one_plan(changes, |(_, steps)| bytes_told(steps)).collect();
+    let changes: Vec<_> =
+        cx.within_one_plan(changes, |(_, steps)| parameter_bytes(steps)).collect();
     if changes.is_empty() && !wanted.is_empty() {
         return None;
     }
@@ -125,43 +130,35 @@ fn pass_to_instances(
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
-/// A Java leader passes nothing on. So whoever has left the request does, or if that one is gone, the first of ours: in
-/// ElasticJob's own convention, to the instances that have the items now. Java instances that are running drop it.
-fn pass_as_java_does(
-    cx: &Context<'_>,
+/// Returns the steps that ask an instance to run its items; none if it is asked already, or gone.
+///
+/// In the dialect of 3.x the request is a node of its own, which would stay if the instance were gone.
+pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
+    let version = cx.view.instance_version(instance);
+    let Some(version) = version.filter(|_| cx.view.trigger_of(instance).is_none()) else {
+        return Vec::new();
+    };
+    let dialect = cx.view.dialect();
+    let registered = || Step::instance_registered(instance.clone());
+    let registered = (dialect == Dialect::V3).then(registered);
+    let request = Step::ask_to_run(dialect, instance.clone(), version);
+    registered.into_iter().chain([request]).collect()
+}
+
+/// Returns the step that notes which items have yet to get a request. A request without such items is handled.
+pub(crate) fn passed_on(
     id: &str,
     trigger: &Versioned<TriggerRecord>,
-) -> Option<Plan> {
-    if !is_mine_to_handle(cx, &trigger.value.by) || !cx.view.is_registered(cx.me) {
-        return None;
-    }
-    let has_items = |instance: &InstanceId| match &trigger.value.items {
-        None => true,
-        Some(wanted) => cx.view.items_of(instance).any(|(item, _)| wanted.contains(&item)),
-    };
-    let steps = cx.view.instances().filter(|id| has_items(id)).flat_map(|id| ask(cx, id));
-    let plan = Plan::as_instance(Duty::Trigger, cx, "an operator's request, under a Java leader");
-    if let Some(dropped) = dropped(id, trigger) {
-        return Some(plan.step(dropped));
-    }
-    Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
-}
-
-/// Under a Java leader, whoever has left a request handles it, or, once that one is gone, the first of ours.
-fn is_mine_to_handle(cx: &Context<'_>, by: &str) -> bool {
-    let is_there = cx.view.instances().any(|id| id.as_str() == by);
-    by == cx.me.as_str() || (!is_there && cx.view.first_of_ours() == Some(cx.me))
-}
-
-fn passed_on(id: &str, trigger: &Versioned<TriggerRecord>, rest: BTreeSet<ShardingItem>) -> Step {
+    rest: BTreeSet<ShardingItem>,
+) -> Step {
     let parameter = trigger.value.parameter.clone().filter(|_| !rest.is_empty());
     let record = TriggerRecord { items: Some(rest), parameter, ..trigger.value.clone() };
     Step::set_request(id.to_owned(), Some(trigger.version), record)
 }
 
-/// A request whose parameter cannot be told is dropped: to run without it might do what nobody asked for. So it is where
-/// instances can only be asked in ElasticJob's own convention, which has no place for a parameter.
-fn dropped(id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Step> {
+/// Returns the step that drops a request with a parameter. Instances that are asked directly cannot receive one, and a run without
+/// its parameter might do what no operator asked for.
+pub(crate) fn dropped(id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Step> {
     trigger.value.parameter.as_ref()?;
     Some(drop_it(id, trigger))
 }
@@ -171,28 +168,26 @@ fn drop_it(id: &str, trigger: &Versioned<TriggerRecord>) -> Step {
     Step::set_request(id.to_owned(), Some(trigger.version), record)
 }
 
-/// Whoever left a request takes it away once it was passed on, so that it never has to wonder whether it arrived. The
-/// leader takes away what others left that are no instances (any more).
+/// Removes handled requests that this instance left, so that their senders never have to guess whether they arrived. The
+/// leader removes handled requests whose senders are gone.
 fn clear(cx: &Context<'_>) -> Option<Plan> {
-    let handled = cx
-        .view
-        .triggers()
-        .filter(|(_, trigger)| trigger.value.is_handled() && takes_away(cx, &trigger.value.by));
-    let clear = |(id, trigger): (&str, &Versioned<TriggerRecord>)| {
-        Step::clear_request(id.to_owned(), trigger.version)
-    };
-    let steps = handled.map(clear).take(cx.settings.items_per_plan);
+    clear_of(cx, |by| removes_requests_of(cx, by))
+}
+
+/// Removes handled requests of the senders that the filter lets through.
+pub(crate) fn clear_of(cx: &Context<'_>, is_mine: impl Fn(&str) -> bool) -> Option<Plan> {
+    let handled = cx.view.triggers().filter(|(_, trigger)| trigger.value.is_handled());
+    let mine = handled.filter(|(_, trigger)| is_mine(&trigger.value.by));
+    let steps = mine.map(|(id, trigger)| Step::clear_request(id.to_owned(), trigger.version));
+    let steps = steps.take(cx.settings.items_per_plan);
     Plan::as_session(Duty::Trigger, "requests that were passed on").steps(steps).if_any()
 }
 
-/// Returns true if this instance takes away what was left by `by` once it was passed on or dropped, and tells that it was
-/// dropped.
-pub(crate) fn takes_away(cx: &Context<'_>, by: &str) -> bool {
-    let keeps = cx.view.has_foreign_leader();
+/// Returns true if this instance removes handled or dropped requests of a sender, and reports the dropped ones.
+pub(crate) fn removes_requests_of(cx: &Context<'_>, by: &str) -> bool {
     let leads = cx.view.term_of(cx.me).is_some();
     let is_there = cx.view.instances().any(|id| id.as_str() == by);
-    let nobodys = leads && !is_there;
-    by == cx.me.as_str() || nobodys || (keeps && is_mine_to_handle(cx, by))
+    by == cx.me.as_str() || (leads && !is_there)
 }
 
 #[cfg(test)]
@@ -383,46 +378,5 @@ mod tests {
             .trigger("r", request(None, 1));
         let expected = "trigger: an operator's request for the instances\n  set instances/10.0.0.1@-@1: run now\n  set instances/10.0.0.2@-@2: run now\n  set coordination/triggers/r: passed on";
         assert_eq!(scene.wants(Duty::Trigger), expected);
-    }
-
-    #[test]
-    fn under_a_java_leader_requests_go_to_the_instances_that_have_the_items() {
-        let led_by_java = || {
-            let scene = Scene::job(2).member(1).member(2).java(4).led_by_java(4);
-            scene.owned(0, 1).owned(1, 4)
-        };
-        let reason = "trigger: an operator's request, under a Java leader";
-        let all = format!(
-            "{reason}\n  set instances/10.0.0.1@-@1: run now\n  set instances/10.0.0.2@-@2: run now\n  set instances/10.0.0.4@-@4: run now\n  set coordination/triggers/r: passed on"
-        );
-        let one = format!(
-            "{reason}\n  set instances/10.0.0.4@-@4: run now\n  set coordination/triggers/r: passed on"
-        );
-        let gone = "trigger: requests that were passed on\n  delete coordination/triggers/r";
-        let rows = [
-            ("of mine", led_by_java().trigger("r", request(None, 1)), &*all),
-            ("for one item", led_by_java().trigger("r", request(Some(&[1]), 1)), &*one),
-            ("of somebody else of ours", led_by_java().trigger("r", request(None, 2)), "nothing"),
-            ("of somebody who is gone", led_by_java().trigger("r", request(None, 9)), &*all),
-            (
-                "of somebody who is gone, and I am not the first of ours",
-                Scene::job(2)
-                    .member(1)
-                    .member(0)
-                    .java(4)
-                    .led_by_java(4)
-                    .trigger("r", request(None, 9)),
-                "nothing",
-            ),
-            (
-                "one is asked already",
-                led_by_java().triggered(4).trigger("r", request(Some(&[1]), 1)),
-                &*format!("{reason}\n  set coordination/triggers/r: passed on"),
-            ),
-            ("passed on", led_by_java().trigger("r", request(Some(&[]), 9)), gone),
-        ];
-        for (case, scene, expected) in rows {
-            assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
-        }
     }
 }

@@ -7,7 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::latch::{self, Latch};
 use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::items::{Attention, ItemView};
 use crate::view::members::InstanceView;
 use crate::wire::NodeKind;
 use crate::{Dialect, JobConfig, OnceStage};
@@ -31,6 +31,12 @@ pub(crate) struct JavaNodes {
 }
 
 impl JavaNodes {
+    /// Returns true if there is a node that means that a Java instance takes part, or has.
+    fn exist(&self) -> bool {
+        let announced = self.necessary || self.processing;
+        announced || !self.contenders.is_empty() || !self.leftover_instances.is_empty()
+    }
+
     /// Notes an instance node that no session owns.
     pub(crate) fn put_leftover_instance(&mut self, id: InstanceId, version: Version) {
         self.leftover_instances.insert(id, version);
@@ -121,19 +127,19 @@ impl JobView {
 
     /// Returns true if the instance is registered and a Java instance.
     #[must_use]
-    pub fn is_foreign(&self, id: &InstanceId) -> bool {
+    pub fn is_java(&self, id: &InstanceId) -> bool {
         self.instances.get(id).is_some_and(|instance| instance.foreign)
     }
 
     /// Returns the registered instance of ours that comes first: under a Java leader it does what is done once.
-    pub(crate) fn first_of_ours(&self) -> Option<&InstanceId> {
-        self.instances().find(|id| !self.is_foreign(id))
+    pub(crate) fn first_rust_instance(&self) -> Option<&InstanceId> {
+        self.instances().find(|id| !self.is_java(id))
     }
 
     /// Returns the owner of an item if it is registered and a Java instance.
     pub(crate) fn java_owner<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
         let owner = item.owner.as_ref().map(|owner| &owner.value);
-        owner.filter(|owner| self.is_foreign(owner))
+        owner.filter(|owner| self.is_java(owner))
     }
 
     /// Returns the Java instance whose mark an item has: one that begins an item which is marked already puts its own in the
@@ -149,7 +155,16 @@ impl JobView {
 
     /// Returns who has taken an item over if it is registered and a Java instance.
     pub(crate) fn java_taker<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
-        item.failover.as_ref().filter(|taker| self.is_foreign(taker))
+        item.failover.as_ref().filter(|taker| self.is_java(taker))
+    }
+
+    /// Returns true if the view shows anything that only Java instances need or leave behind, or the dialect of 3.x, whose marks
+    /// outlast sessions.
+    pub(crate) fn has_traces_of_java(&self) -> bool {
+        self.may_have_lasting_marks()
+            || self.java.exist()
+            || self.any_with(Attention::LastingMark)
+            || self.is_mixed()
     }
 
     /// Returns true if a Java instance takes part.
@@ -205,31 +220,31 @@ impl JobView {
     }
 
     /// Returns the nodes of instances of 2.1.5 that outlive them, with their versions.
-    pub fn ghosts(&self) -> impl Iterator<Item = (&InstanceId, Version)> {
+    pub fn leftover_instances(&self) -> impl Iterator<Item = (&InstanceId, Version)> {
         self.java.leftover_instances.iter().map(|(id, version)| (id, *version))
     }
 
     /// Returns true if a Java instance leads: it writes owners, and nothing else of an assignment.
     #[must_use]
-    pub fn has_foreign_leader(&self) -> bool {
-        self.leader().is_some_and(|leader| self.is_foreign(leader))
+    pub fn has_java_leader(&self) -> bool {
+        self.leader().is_some_and(|leader| self.is_java(leader))
     }
 
     /// Returns true if a run that an operator asks for can be told something, as far as this instance knows: it waits in the
     /// records of items, and not in the places that ElasticJob has for it.
     pub(crate) fn carries_parameters(&self) -> bool {
-        !self.has_foreign_leader() && self.config().is_none_or(|config| config.monitor_execution)
+        !self.has_java_leader() && self.config().is_none_or(|config| config.monitor_execution)
     }
 
     /// Returns true if a Java instance has announced that items will be assigned anew: they are nobody's until then.
     #[must_use]
-    pub fn awaits_foreign_resharding(&self) -> bool {
+    pub fn is_resharding_announced(&self) -> bool {
         self.java.necessary || self.java.processing
     }
 
     /// Returns true if a Java leader is about to assign items anew.
     pub(crate) fn is_java_assigning(&self) -> bool {
-        self.has_foreign_leader() && self.awaits_foreign_resharding()
+        self.has_java_leader() && self.is_resharding_announced()
     }
 
     /// Returns true if Java instances count items for once-per-cluster callbacks of theirs.

@@ -53,7 +53,7 @@ impl ForeignRun {
 
 /// A run that a Java instance has left unfinished.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Interrupted {
+pub(crate) struct InterruptedRun {
     pub(crate) owner: InstanceId,
     pub(crate) fire: FireTime,
     taken_over: bool,
@@ -100,10 +100,16 @@ pub(crate) struct Foreign {
     fires: u64,
     runs: BTreeMap<ShardingItem, ForeignRun>,
     /// Runs whose mark has gone with the session: nothing in the registry tells of them.
-    lost: BTreeMap<ShardingItem, Interrupted>,
+    lost: BTreeMap<ShardingItem, InterruptedRun>,
 }
 
 impl Foreign {
+    /// Returns true if nothing of Java instances is remembered.
+    pub(crate) fn is_empty(&self) -> bool {
+        let no_fire = self.accounted.is_empty() && self.may_still_begin().is_none();
+        no_fire && self.runs.is_empty() && self.lost.is_empty()
+    }
+
     /// Returns the last fire of an item that came while a Java instance had it.
     pub(crate) fn accounted(&self, item: ShardingItem) -> Option<FireTime> {
         self.accounted.get(&item).copied()
@@ -134,11 +140,11 @@ impl Foreign {
         view: &JobView,
         item: ShardingItem,
         fire: Option<FireTime>,
-    ) -> Option<Interrupted> {
+    ) -> Option<InterruptedRun> {
         let shown = view.item(item);
         let left = || {
             let owner = view.left_unfinished_by(shown)?.clone();
-            Some(Interrupted { owner, fire: self.accounted(item).or(fire)?, taken_over: false })
+            Some(InterruptedRun { owner, fire: self.accounted(item).or(fire)?, taken_over: false })
         };
         let run = self.lost.get(&item).cloned().or_else(left)?;
         let open = is_open(view, item, run.fire);
@@ -215,7 +221,7 @@ impl Foreign {
             return;
         }
         self.fires += 1;
-        if view.awaits_foreign_resharding() {
+        if view.is_resharding_announced() {
             self.held_back = Some(at);
             return;
         }
@@ -265,13 +271,13 @@ impl Foreign {
         self.let_go = self.let_go.filter(|(_, until)| now.mono < *until);
         if view.is_mixed() {
             self.observe_marks(view, fire);
-            if let Some(at) = fire.filter(|_| view.awaits_foreign_resharding()) {
+            if let Some(at) = fire.filter(|_| view.is_resharding_announced()) {
                 self.doubt_last_fire(at, now);
             }
         } else if self.runs.is_empty() && self.lost.is_empty() && self.held_back.is_none() {
             return;
         }
-        if !view.awaits_foreign_resharding()
+        if !view.is_resharding_announced()
             && let Some(at) = self.held_back.take()
         {
             self.account(view, at);
@@ -287,7 +293,7 @@ impl Foreign {
             let gone = !view.is_registered(&run.owner);
             if lately && gone && !run.lasting {
                 let (owner, fire, taken_over) = (run.owner.clone(), run.fire, run.taken_over);
-                lost.insert(*item, Interrupted { owner, fire, taken_over });
+                lost.insert(*item, InterruptedRun { owner, fire, taken_over });
             }
             lately && !gone
         });

@@ -1,5 +1,74 @@
 //! Coexistence with Java instances of ElasticJob in one namespace: the only modules that know how they behave.
+//!
+//! The duties decide as if there were no Java instance. While [`is_involved`] says that one matters, [`plan`] decides
+//! instead: it replaces the duties whose rule differs, and [`constrain`] adds guards and marks to the plans of all duties.
+//! `docs/java-coexistence.md` explains the rules.
 
+mod cleanup;
+mod constrain;
+mod election;
 pub(crate) mod facts;
 pub(crate) mod foreign;
+mod handing_on;
 pub(crate) mod latch;
+mod records;
+pub(crate) mod resharding;
+mod steps;
+mod sweep;
+mod takeover;
+mod trigger;
+mod turn;
+
+use sharding::ShardingItem;
+
+use self::foreign::InterruptedRun;
+use crate::Ledger;
+use crate::duty::{Context, Duty, PlanOf};
+use crate::local::Local;
+use crate::plan::Plan;
+use crate::view::JobView;
+
+pub(crate) use self::records::record_of;
+pub(crate) use self::trigger::handles_requests_of;
+
+/// Returns true if Java instances take part, have left something behind, or are remembered, or if the job uses the dialect of
+/// ElasticJob 3.x, whose marks outlast sessions.
+pub(crate) fn is_involved(view: &JobView, local: &Local) -> bool {
+    view.has_traces_of_java() || !local.foreign.is_empty()
+}
+
+/// Decides a duty in a namespace with Java instances.
+pub(crate) fn plan(duty: Duty, plain: PlanOf, cx: &Context<'_>) -> Option<Plan> {
+    let plan = match duty {
+        Duty::Election => election::plan(cx),
+        Duty::Sweep => sweep::plan(cx),
+        Duty::Takeover => takeover::plan(cx),
+        Duty::Resharding => resharding::plan(cx),
+        Duty::Trigger => trigger::plan(cx),
+        Duty::Cleanup => cleanup::plan(cx),
+        Duty::Membership
+        | Duty::Claim
+        | Duty::Misfire
+        | Duty::Release
+        | Duty::Disabling
+        | Duty::Once => plain(cx),
+    };
+    Some(constrain::constrain(plan?, cx))
+}
+
+/// Returns true if the instance that takes the item's run out of the queue receives the parameter of its request. Java instances
+/// cannot receive one.
+pub(crate) fn can_be_queued(cx: &Context<'_>, ledger: &Ledger) -> bool {
+    let has_parameter = ledger.run().is_some_and(|run| run.parameter.is_some());
+    !has_parameter || !cx.view.is_mixed()
+}
+
+/// Returns true if the schedule alone does not tell which fires were run: Java instances run fires without records.
+pub(crate) fn runs_fires(cx: &Context<'_>) -> bool {
+    cx.view.is_mixed() || cx.local.foreign.is_known()
+}
+
+/// Returns the run of an item that a Java instance has left unfinished.
+fn interrupted(cx: &Context<'_>, item: ShardingItem) -> Option<InterruptedRun> {
+    cx.local.foreign.interrupted(cx.view, item, cx.local.last_fire_seen)
+}

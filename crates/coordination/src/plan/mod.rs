@@ -17,8 +17,9 @@ use crate::{Ledger, server_of};
 /// A transaction that a duty wants: everything happens, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// Who wants it.
+    /// The duty that decided it.
     pub(crate) duty: Duty,
+    pub(crate) authority: Authority,
     /// Why, for people.
     pub(crate) reason: String,
     /// Checks and writes, in order.
@@ -27,19 +28,34 @@ pub(crate) struct Plan {
     pub(crate) confirm_gone: Vec<NodeKind>,
 }
 
+/// What gives an instance the right to write, and fences its writes once it is lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Authority {
+    /// Its session.
+    Session,
+    /// Its registration.
+    Instance,
+    /// Its leadership in the present term.
+    Leader,
+    /// The ownership of the items that it writes.
+    Owner,
+}
+
 impl Plan {
-    fn new(duty: Duty, reason: impl Into<String>) -> Self {
-        Self { duty, reason: reason.into(), steps: Vec::new(), confirm_gone: Vec::new() }
+    fn new(duty: Duty, authority: Authority, reason: impl Into<String>) -> Self {
+        let (steps, confirm_gone) = (Vec::new(), Vec::new());
+        Self { duty, authority, reason: reason.into(), steps, confirm_gone }
     }
 
     /// Begins a plan of an instance that need not be registered: only the session fences it.
     pub(crate) fn as_session(duty: Duty, reason: impl Into<String>) -> Self {
-        Self::new(duty, reason)
+        Self::new(duty, Authority::Session, reason)
     }
 
-    /// Begins a plan of a registered instance. It fails once this life is over.
+    /// Begins a plan of a registered instance. It conflicts once this incarnation is over.
     pub(crate) fn as_instance(duty: Duty, cx: &Context<'_>, reason: impl Into<String>) -> Self {
-        Self::new(duty, reason).step(Step::instance_registered(cx.me.clone()))
+        let plan = Self::new(duty, Authority::Instance, reason);
+        plan.step(Step::instance_registered(cx.me.clone()))
     }
 
     /// Begins a plan that starts runs: see [`Self::starting`]. `None` while the server or the configuration is unknown.
@@ -51,11 +67,11 @@ impl Plan {
         Self::as_instance(duty, cx, reason).starting(cx)
     }
 
-    /// Makes it a plan that starts runs: it fails if an operator disabled the server or the configuration changed. `None`
+    /// Makes it a plan that starts runs: it conflicts if an operator disabled the server or the configuration changed. `None`
     /// while either is unknown.
     ///
-    /// A server's node that is taken away and added again has its first version again, so its own version does not tell.
-    /// Whoever adds one also counts it, and that counter never goes back (simulation seeds 7225, 105247).
+    /// The node of a server that is removed and added again has its first version again, so that its version alone proves
+    /// nothing. Every addition also raises a counter, which never goes back.
     pub(crate) fn starting(self, cx: &Context<'_>) -> Option<Self> {
         let server = cx.view.server_version(cx.server)?;
         let config = cx.view.config_version()?;
@@ -66,45 +82,27 @@ impl Plan {
         )
     }
 
-    /// Begins a plan of the leader; `None` unless this instance leads. It fails once somebody else was elected.
+    /// Begins a plan of the leader; `None` unless this instance leads and sees all items. It conflicts once another leader was
+    /// elected.
     pub(crate) fn as_leader(
         duty: Duty,
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
         let term = cx.view.term_of(cx.me).filter(|_| cx.shows_all())?;
-        let sealed = cx.view.leader_version().filter(|version| *version > Version(0));
         let plan = Self::as_instance(duty, cx, reason).step(Step::term_unchanged(term));
-        Some(plan.steps(sealed.map(Step::leader_unchanged)))
+        Some(Self { authority: Authority::Leader, ..plan })
     }
 
-    /// Begins a plan that mends what somebody has left behind: the leader's. A Java leader mends nothing; under it one of
-    /// ours does, so that nothing is mended by what somebody else has made of it.
-    pub(crate) fn as_keeper(
-        duty: Duty,
-        cx: &Context<'_>,
-        reason: impl Into<String>,
-    ) -> Option<Self> {
-        if !cx.view.has_foreign_leader() {
-            return Self::as_leader(duty, cx, reason);
-        }
-        let is_first = cx.view.first_of_ours() == Some(cx.me);
-        is_first.then(|| Self::as_instance(duty, cx, reason))
-    }
-
-    /// Begins a plan about items that this instance owns: it also fails if the items were resharded, or, by a Java leader,
-    /// are about to be.
+    /// Begins a plan about items that this instance owns. It also conflicts if the items were resharded.
     pub(crate) fn as_owner(
         duty: Duty,
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
         let plan = Self::as_starter(duty, cx, reason)?;
-        if cx.view.has_foreign_leader() {
-            let flags = [NodeKind::Necessary, NodeKind::Processing];
-            return Some(plan.steps(flags.map(Step::absent)));
-        }
-        Some(plan.step(Step::assignment_unchanged(cx.view.assignment_version()?)))
+        let assignment = cx.view.assignment_version().map(Step::assignment_unchanged);
+        Some(Self { authority: Authority::Owner, ..plan.steps(assignment) })
     }
 
     pub(crate) fn step(mut self, step: Step) -> Self {

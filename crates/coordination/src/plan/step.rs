@@ -5,7 +5,6 @@ use std::fmt;
 use reg_center::{Lifetime, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::java::latch::Latch;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
@@ -59,11 +58,11 @@ pub(crate) enum Data {
 
 /// Checks.
 impl Step {
-    fn check(node: NodeKind, version: Version) -> Self {
+    pub(crate) fn check(node: NodeKind, version: Version) -> Self {
         Self { node, op: StepOp::Check(Some(version)) }
     }
 
-    fn exists(node: NodeKind) -> Self {
+    pub(crate) fn exists(node: NodeKind) -> Self {
         Self { node, op: StepOp::Check(None) }
     }
 
@@ -93,11 +92,6 @@ impl Step {
     /// No leader was elected since.
     pub(crate) fn term_unchanged(version: Version) -> Self {
         Self::check(NodeKind::Term, version)
-    }
-
-    /// The leader's node is the one that was read.
-    pub(crate) fn leader_unchanged(version: Version) -> Self {
-        Self::check(NodeKind::Leader, version)
     }
 
     pub(crate) fn config_unchanged(version: Version) -> Self {
@@ -134,34 +128,29 @@ impl Step {
         let node = NodeKind::ItemDisabled(item);
         if disabled { Self::exists(node) } else { Self::absent(node) }
     }
-
-    /// Java instances hold their fires back until the items are assigned.
-    pub(crate) fn resharding_announced() -> Self {
-        Self::exists(NodeKind::Necessary)
-    }
 }
 
 /// Writes.
 impl Step {
-    fn create(node: NodeKind, data: Data) -> Self {
+    pub(crate) fn create(node: NodeKind, data: Data) -> Self {
         Self { node, op: StepOp::Create(Lifetime::Persistent, data) }
     }
 
     /// Creates a node that goes with the session.
-    fn mark(node: NodeKind, data: Data) -> Self {
+    pub(crate) fn mark(node: NodeKind, data: Data) -> Self {
         Self { node, op: StepOp::Create(Lifetime::Ephemeral, data) }
     }
 
-    fn delete(node: NodeKind) -> Self {
+    pub(crate) fn delete(node: NodeKind) -> Self {
         Self { node, op: StepOp::Delete(None) }
     }
 
-    fn delete_at(node: NodeKind, version: Version) -> Self {
+    pub(crate) fn delete_at(node: NodeKind, version: Version) -> Self {
         Self { node, op: StepOp::Delete(Some(version)) }
     }
 
     /// Replaces the node at this version; creates it if no version is expected.
-    fn set(node: NodeKind, expect: Option<Version>, data: Data) -> Self {
+    pub(crate) fn set(node: NodeKind, expect: Option<Version>, data: Data) -> Self {
         match expect {
             None => Self::create(node, data),
             expect => Self { node, op: StepOp::Put(expect, data) },
@@ -222,12 +211,6 @@ impl Step {
         Self::mark(NodeKind::Leader, data)
     }
 
-    /// Gives the leader's node a version that one created by a Java instance in its place has not.
-    pub(crate) fn seal_leader(id: InstanceId) -> Self {
-        let data = Data::Text(id.as_str().to_owned());
-        Self::set(NodeKind::Leader, Some(Version(0)), data)
-    }
-
     /// Begins a new term.
     pub(crate) fn set_term(expect: Option<Version>, leader: InstanceId) -> Self {
         Self::set(NodeKind::Term, expect, Data::Term(leader))
@@ -235,16 +218,6 @@ impl Step {
 
     pub(crate) fn abdicate() -> Self {
         Self::delete(NodeKind::Leader)
-    }
-
-    /// Adds the instance's node at the end of the queue of a latch.
-    pub(crate) fn join_latch(latch: Latch, name: String) -> Self {
-        Self::mark(NodeKind::Latch(latch, name), Data::Empty)
-    }
-
-    /// Leaves the queue of a latch. It conflicts unless the instance was in it.
-    pub(crate) fn leave_latch(latch: Latch, name: String) -> Self {
-        Self::delete(NodeKind::Latch(latch, name))
     }
 
     pub(crate) fn set_assignment(expect: Option<Version>, record: AssignmentRecord) -> Self {
@@ -269,23 +242,13 @@ impl Step {
         Self::set(NodeKind::Ledger(item), expect, Data::Ledger(ledger))
     }
 
-    /// Marks the item as running, beyond the end of the session if the mark is to last.
-    pub(crate) fn mark_running(item: ShardingItem, holder: InstanceId, lasting: bool) -> Self {
-        let (node, data) = (NodeKind::Running(item), Data::Holder(holder));
-        if lasting { Self::create(node, data) } else { Self::mark(node, data) }
+    /// Marks the item as running, as long as the session lives.
+    pub(crate) fn mark_running(item: ShardingItem, holder: InstanceId) -> Self {
+        Self::mark(NodeKind::Running(item), Data::Holder(holder))
     }
 
     pub(crate) fn unmark_running(item: ShardingItem) -> Self {
         Self::delete(NodeKind::Running(item))
-    }
-
-    /// Marks that the session of the run's holder lives, where the other mark lasts beyond it.
-    pub(crate) fn mark_alive(item: ShardingItem) -> Self {
-        Self::mark(NodeKind::Alive(item), Data::Empty)
-    }
-
-    pub(crate) fn unmark_alive(item: ShardingItem) -> Self {
-        Self::delete(NodeKind::Alive(item))
     }
 
     /// Marks the item as taken over, as long as the session lives.
@@ -296,16 +259,6 @@ impl Step {
 
     pub(crate) fn unmark_failover(item: ShardingItem) -> Self {
         Self::delete(NodeKind::Failover(item))
-    }
-
-    /// Marks the item as taken over, beyond the end of the session.
-    pub(crate) fn mark_failovering(item: ShardingItem, taker: InstanceId) -> Self {
-        let data = Data::Text(taker.as_str().to_owned());
-        Self::create(NodeKind::Failovering(item), data)
-    }
-
-    pub(crate) fn unmark_failovering(item: ShardingItem) -> Self {
-        Self::delete(NodeKind::Failovering(item))
     }
 
     pub(crate) fn mark_misfire(item: ShardingItem) -> Self {
@@ -337,29 +290,6 @@ impl Step {
     /// Records that a once-per-cluster callback is called, or has returned.
     pub(crate) fn set_once(expect: Option<Version>, record: OnceRecord) -> Self {
         Self::set(NodeKind::Once, expect, Data::Once(record))
-    }
-
-    /// Java instances hold their fires back until the items are assigned.
-    pub(crate) fn announce_resharding() -> Self {
-        Self::create(NodeKind::Necessary, Data::Empty)
-    }
-
-    pub(crate) fn end_announcement() -> Self {
-        Self::delete(NodeKind::Necessary)
-    }
-
-    /// Gives an instance node that no session owns a version that a new one has not.
-    pub(crate) fn seal_leftover_instance(id: InstanceId) -> Self {
-        Self::set(NodeKind::Instance(id), Some(Version(0)), Data::Empty)
-    }
-
-    pub(crate) fn remove_leftover_instance(id: InstanceId, version: Version) -> Self {
-        Self::delete_at(NodeKind::Instance(id), version)
-    }
-
-    /// Removes the node of an item that the job no longer has. It conflicts while the node has children.
-    pub(crate) fn remove_item_node(item: ShardingItem) -> Self {
-        Self::delete(NodeKind::Item(item))
     }
 
     /// Asks an instance, whose node has this version, to run its items now.

@@ -104,30 +104,36 @@ impl ItemView {
     }
 
     /// Returns true if it has a sign; then it is not at rest.
-    fn has(&self, sign: Sign) -> bool {
+    fn has(&self, sign: Attention) -> bool {
         let ledger = self.ledger.as_ref().map(|ledger| &ledger.value);
         match sign {
-            Sign::Unowned => self.owner.is_none(),
-            Sign::Unrecorded => ledger.is_none() && !self.unreadable,
-            Sign::Orphan => ledger.is_some_and(|l| matches!(l.state, LedgerState::Orphan(_))),
-            Sign::Requested => ledger.is_some_and(|ledger| ledger.request.is_some()),
-            Sign::Misfired => self.misfire || ledger.is_some_and(|ledger| ledger.misfire.is_some()),
-            Sign::Queued => self.queued,
-            Sign::DisablingUntold => ledger.is_some_and(|ledger| ledger.disabled != self.disabled),
-            Sign::Named => self.lasting.is_some() || self.failovering.is_some(),
+            Attention::Unowned => self.owner.is_none(),
+            Attention::Unrecorded => ledger.is_none() && !self.unreadable,
+            Attention::Orphaned => {
+                ledger.is_some_and(|l| matches!(l.state, LedgerState::Orphan(_)))
+            }
+            Attention::Requested => ledger.is_some_and(|ledger| ledger.request.is_some()),
+            Attention::Misfired => {
+                self.misfire || ledger.is_some_and(|ledger| ledger.misfire.is_some())
+            }
+            Attention::Queued => self.queued,
+            Attention::DisablingChanged => {
+                ledger.is_some_and(|ledger| ledger.disabled != self.disabled)
+            }
+            Attention::LastingMark => self.lasting.is_some() || self.failovering.is_some(),
         }
     }
 }
 
 /// Something by which an item may need somebody.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Sign {
+pub(crate) enum Attention {
     /// It has no owner.
     Unowned,
     /// It has no record, not even one that cannot be read.
     Unrecorded,
     /// Its run was left unfinished.
-    Orphan,
+    Orphaned,
     /// An operator wants a run.
     Requested,
     /// Fires were noted for it, or it is shown as having misfired.
@@ -135,21 +141,21 @@ pub(crate) enum Sign {
     /// It is shown as waiting to be taken over.
     Queued,
     /// Its record does not say what its node says about being disabled.
-    DisablingUntold,
+    DisablingChanged,
     /// A mark that goes with no session names who runs it, or has taken it over.
-    Named,
+    LastingMark,
 }
 
-impl Sign {
+impl Attention {
     const ALL: [Self; 8] = [
         Self::Unowned,
         Self::Unrecorded,
-        Self::Orphan,
+        Self::Orphaned,
         Self::Requested,
         Self::Misfired,
         Self::Queued,
-        Self::DisablingUntold,
-        Self::Named,
+        Self::DisablingChanged,
+        Self::LastingMark,
     ];
 }
 
@@ -168,7 +174,7 @@ struct Marks {
     /// Who runs it, by its record.
     holder: Option<InstanceId>,
     settled_until: Option<FireTime>,
-    signs: [bool; Sign::ALL.len()],
+    signs: [bool; Attention::ALL.len()],
 }
 
 impl Marks {
@@ -181,7 +187,7 @@ impl Marks {
             owner: view.owner.as_ref().map(|owner| owner.value.clone()),
             holder: holder.map(|run| run.holder.clone()),
             settled_until: view.settled_until(),
-            signs: Sign::ALL.map(|sign| is_known && view.has(sign)),
+            signs: Attention::ALL.map(|sign| is_known && view.has(sign)),
         }
     }
 }
@@ -268,7 +274,7 @@ pub(crate) struct Items {
     by_owner: ByInstance,
     /// By who runs them.
     by_holder: ByInstance,
-    by_sign: BTreeSet<(Sign, ShardingItem)>,
+    by_attention: BTreeSet<(Attention, ShardingItem)>,
 }
 
 impl Items {
@@ -333,14 +339,14 @@ impl Items {
     }
 
     /// Returns the items that have a sign, in ascending order.
-    pub(crate) fn with(&self, sign: Sign) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+    pub(crate) fn with(&self, sign: Attention) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         let (first, last) = (ShardingItem::new(0), ShardingItem::new(u32::MAX));
-        let items = self.by_sign.range((sign, first)..=(sign, last));
+        let items = self.by_attention.range((sign, first)..=(sign, last));
         items.filter_map(|(_, item)| Some((*item, self.get(*item)?)))
     }
 
     /// Returns true if an item has a sign.
-    pub(crate) fn any_with(&self, sign: Sign) -> bool {
+    pub(crate) fn any_with(&self, sign: Attention) -> bool {
         self.with(sign).next().is_some()
     }
 
@@ -404,15 +410,15 @@ impl Items {
             }
         }
         let signs = before.signs.into_iter().zip(after.signs);
-        for (sign, (had, has)) in Sign::ALL.into_iter().zip(signs) {
+        for (sign, (had, has)) in Attention::ALL.into_iter().zip(signs) {
             if has && !had {
-                self.by_sign.insert((sign, item));
+                self.by_attention.insert((sign, item));
             } else if had && !has {
-                self.by_sign.remove(&(sign, item));
+                self.by_attention.remove(&(sign, item));
             }
         }
-        if self.by_sign.is_empty() {
-            self.by_sign = BTreeSet::new();
+        if self.by_attention.is_empty() {
+            self.by_attention = BTreeSet::new();
         }
         self.by_owner.relocate(item, before.owner, after.owner);
         self.by_holder.relocate(item, before.holder, after.holder);
@@ -566,7 +572,7 @@ mod tests {
                     }
                 }
                 prop_assert!(items.holders().eq(holders.iter().map(|(id, items)| (*id, items))));
-                for sign in Sign::ALL {
+                for sign in Attention::ALL {
                     let having = || all().filter(|(_, view)| view.has(sign));
                     prop_assert!(items.with(sign).eq(having()), "{sign:?}");
                     prop_assert_eq!(items.any_with(sign), having().next().is_some(), "{:?}", sign);
@@ -597,21 +603,21 @@ mod tests {
             (vec![], vec![]),
             (vec![Act::Mark(true)], vec![]),
             (vec![Act::Begin(1)], vec![]),
-            (vec![Act::Leave], vec![Sign::Unowned]),
-            (vec![Act::NoRecord], vec![Sign::Unrecorded]),
+            (vec![Act::Leave], vec![Attention::Unowned]),
+            (vec![Act::NoRecord], vec![Attention::Unrecorded]),
             (vec![Act::Damage], vec![]),
-            (vec![Act::Begin(1), Act::Orphan], vec![Sign::Orphan]),
-            (vec![Act::Ask], vec![Sign::Requested]),
-            (vec![Act::Misfire(true)], vec![Sign::Misfired]),
-            (vec![Act::Queue(true)], vec![Sign::Queued]),
-            (vec![Act::Disable(true)], vec![Sign::DisablingUntold]),
-            (vec![Act::Name(true)], vec![Sign::Named]),
-            (vec![Act::FailOver(true)], vec![Sign::Named]),
-            (vec![Act::Retire, Act::Leave], vec![Sign::Unowned]),
+            (vec![Act::Begin(1), Act::Orphan], vec![Attention::Orphaned]),
+            (vec![Act::Ask], vec![Attention::Requested]),
+            (vec![Act::Misfire(true)], vec![Attention::Misfired]),
+            (vec![Act::Queue(true)], vec![Attention::Queued]),
+            (vec![Act::Disable(true)], vec![Attention::DisablingChanged]),
+            (vec![Act::Name(true)], vec![Attention::LastingMark]),
+            (vec![Act::FailOver(true)], vec![Attention::LastingMark]),
+            (vec![Act::Retire, Act::Leave], vec![Attention::Unowned]),
         ];
         for (acts, expected) in rows {
             let view = after(&acts);
-            let signs: Vec<_> = Sign::ALL.into_iter().filter(|sign| view.has(*sign)).collect();
+            let signs: Vec<_> = Attention::ALL.into_iter().filter(|sign| view.has(*sign)).collect();
             assert_eq!(signs, expected, "{acts:?}");
         }
     }

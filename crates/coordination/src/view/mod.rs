@@ -3,6 +3,7 @@
 mod apply;
 pub(crate) mod config;
 pub(crate) mod followed;
+pub(crate) mod holder;
 pub(crate) mod items;
 pub(crate) mod members;
 mod queries;

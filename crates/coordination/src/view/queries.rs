@@ -9,7 +9,7 @@ use super::JobView;
 use reg_center::Version;
 
 use super::config::ConfigState;
-use super::items::{ItemView, Sign};
+use super::items::{Attention, ItemView};
 use crate::duty::resharding;
 use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig};
@@ -33,12 +33,15 @@ impl JobView {
     }
 
     /// Returns the items that have a sign, in ascending order: where none has, none is looked at.
-    pub(crate) fn items_with(&self, sign: Sign) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+    pub(crate) fn items_with(
+        &self,
+        sign: Attention,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         self.items.with(sign)
     }
 
     /// Returns true if an item has a sign.
-    pub(crate) fn any_with(&self, sign: Sign) -> bool {
+    pub(crate) fn any_with(&self, sign: Attention) -> bool {
         self.items.any_with(sign)
     }
 
@@ -102,7 +105,7 @@ impl JobView {
 
     /// Returns true if an item is shown as waiting for somebody to take it over.
     pub(crate) fn has_queue(&self) -> bool {
-        self.any_with(Sign::Queued)
+        self.any_with(Attention::Queued)
     }
 
     /// Returns how many items an instance owns.
@@ -161,7 +164,7 @@ impl JobView {
         me: &'a InstanceId,
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        let foreign = self.has_foreign_leader();
+        let foreign = self.has_java_leader();
         let fits = match foreign {
             true => !self.is_java_assigning(),
             false => self.fits_config(),

@@ -502,8 +502,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S6"],
         story: "the mark of a run is taken away that a view which is behind takes for one that lasts",
         watcher: Told(told(
-            "src/duty/sweep.rs",
-            "duty::sweep::tests::a_write_checks_that_a_holder_is_gone_or_reads_do_before_it",
+            "src/java/sweep.rs",
+            "java::sweep::tests::a_write_checks_that_a_holder_is_gone_or_reads_do_before_it",
         )),
     },
     Row {
@@ -565,8 +565,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S5"],
         story: "an item moves under a run of a Java instance",
         watcher: Told(told(
-            "src/duty/resharding.rs",
-            "duty::resharding::tests::an_item_that_a_java_instance_begins_meanwhile_does_not_move",
+            "src/java/resharding.rs",
+            "java::resharding::tests::an_item_that_a_java_instance_begins_meanwhile_does_not_move",
         )),
     },
     Row {
@@ -583,8 +583,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1"],
         story: "the mark of a run that has begun since is taken away",
         watcher: Told(told(
-            "src/duty/sweep.rs",
-            "duty::sweep::tests::a_mark_is_not_taken_away_that_was_made_since",
+            "src/java/sweep.rs",
+            "java::sweep::tests::a_mark_is_not_taken_away_that_was_made_since",
         )),
     },
     Row {
@@ -602,8 +602,8 @@ pub const MUTANTS: &[Row] = &[
         story: "a leader seals a node that it has sealed before",
         watcher: Extra(
             told(
-                "src/duty/election.rs",
-                "duty::election::tests::a_node_that_is_sealed_is_not_sealed_again",
+                "src/java/election.rs",
+                "java::election::tests::a_node_that_is_sealed_is_not_sealed_again",
             ),
             "whoever leads by the term is the only one who writes to its node, so that sealing it again changes nothing",
         ),
@@ -613,8 +613,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a request to an instance that has come back is overwritten",
         watcher: Told(told(
-            "src/duty/cleanup.rs",
-            "duty::cleanup::tests::a_request_to_an_instance_that_has_come_back_stays",
+            "src/java/cleanup.rs",
+            "java::cleanup::tests::a_request_to_an_instance_that_has_come_back_stays",
         )),
     },
     Row {
@@ -622,8 +622,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L1"],
         story: "an instance that has come back is taken out",
         watcher: Told(told(
-            "src/duty/cleanup.rs",
-            "duty::cleanup::tests::an_instance_that_comes_back_keeps_its_new_node",
+            "src/java/cleanup.rs",
+            "java::cleanup::tests::an_instance_that_comes_back_keeps_its_new_node",
         )),
     },
     Row {
@@ -674,7 +674,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S4"],
         story: "an item that comes back into the job has no owner",
         watcher: Told(told(
-            "src/duty/resharding.rs",
+            "src/duty/resharding/mod.rs",
             "duty::resharding::tests::an_item_that_comes_back_keeps_the_owner_that_it_has",
         )),
     },
@@ -1165,8 +1165,8 @@ pub const MUTANTS: &[Row] = &[
         story: "a busy instance takes one orphan after the other beside Java instances that could",
         watcher: Extra(
             told(
-                "src/duty/takeover.rs",
-                "duty::takeover::tests::among_java_instances_one_takes_over_at_a_time",
+                "src/java/takeover.rs",
+                "java::takeover::tests::among_java_instances_one_takes_over_at_a_time",
             ),
             "what is promised is that orphans are taken, not by whom",
         ),
@@ -1371,7 +1371,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S4"],
         story: "an item is assigned to somebody who is not available",
         watcher: Told(told(
-            "src/duty/resharding.rs",
+            "src/duty/resharding/mod.rs",
             "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
         )),
     },
@@ -1778,8 +1778,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1a"],
         story: "an item is taken over beside a Java instance whose turn it is",
         watcher: Told(told(
-            "src/duty/takeover.rs",
-            "duty::takeover::tests::among_java_instances_one_takes_over_at_a_time",
+            "src/java/takeover.rs",
+            "java::takeover::tests::among_java_instances_one_takes_over_at_a_time",
         )),
     },
     Row {
@@ -1821,8 +1821,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S8"],
         story: "somebody is elected beside a Java instance whose turn it is",
         watcher: Told(told(
-            "src/duty/election.rs",
-            "duty::election::tests::among_java_instances_one_stands_at_a_time",
+            "src/java/election.rs",
+            "java::election::tests::among_java_instances_one_stands_at_a_time",
         )),
     },
     Row {
@@ -1854,8 +1854,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L1"],
         story: "what has yet to move is known to a leader that goes, and not to the Java instance that leads next",
         watcher: Told(told(
-            "src/duty/resharding.rs",
-            "duty::resharding::tests::java_instances_are_told_before_items_move_and_their_runs_are_waited_for",
+            "src/java/resharding.rs",
+            "java::resharding::tests::java_instances_are_told_before_items_move_and_their_runs_are_waited_for",
         )),
     },
     Row {
@@ -1938,8 +1938,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["quiet", "L1"],
         story: "with a strategy that goes by the time each part of an assignment is another one's",
         watcher: Told(told(
-            "src/duty/resharding.rs",
-            "duty::resharding::tests::what_was_announced_is_written_to_its_end",
+            "src/java/resharding.rs",
+            "java::resharding::tests::what_was_announced_is_written_to_its_end",
         )),
     },
     Row {
@@ -1971,7 +1971,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["quiet", "L0"],
         story: "items are assigned again and again, and Java instances start nothing",
         watcher: Told(told(
-            "src/duty/resharding.rs",
+            "src/duty/resharding/mod.rs",
             "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
         )),
     },
@@ -1980,8 +1980,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L5"],
         story: "what is planned is refused as long as a Java instance runs one item, and all others wait",
         watcher: Told(told(
-            "src/duty/resharding.rs",
-            "duty::resharding::tests::an_item_without_a_record_does_not_move_while_a_java_instance_runs_it",
+            "src/java/resharding.rs",
+            "java::resharding::tests::an_item_without_a_record_does_not_move_while_a_java_instance_runs_it",
         )),
     },
     Row {
@@ -1999,8 +1999,8 @@ pub const MUTANTS: &[Row] = &[
         story: "everybody sweeps the same run, and all but one are refused",
         watcher: Extra(
             told(
-                "src/duty/sweep.rs",
-                "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+                "src/java/sweep.rs",
+                "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
             ),
             "the record is expected as it was, so that of those who sweep the same run one succeeds",
         ),
@@ -2010,8 +2010,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L7"],
         story: "what was left behind stays as long as a Java instance leads",
         watcher: Told(told(
-            "src/duty/cleanup.rs",
-            "duty::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "src/java/cleanup.rs",
+            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
         )),
     },
     Row {
@@ -2019,8 +2019,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L1"],
         story: "late writes of two others take out an instance that has come back",
         watcher: Told(told(
-            "src/duty/cleanup.rs",
-            "duty::cleanup::tests::under_a_java_leader_the_first_of_ours_mends",
+            "src/java/cleanup.rs",
+            "java::cleanup::tests::under_a_java_leader_the_first_of_ours_mends",
         )),
     },
     Row {
@@ -2037,8 +2037,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "what a Java instance has left unfinished stays so",
         watcher: Told(told(
-            "src/duty/sweep.rs",
-            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/java/sweep.rs",
+            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -2046,8 +2046,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3", "L7"],
         story: "a mark of nobody blocks an item of a job that runs on request only",
         watcher: Told(told(
-            "src/duty/sweep.rs",
-            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/java/sweep.rs",
+            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -2055,8 +2055,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L7"],
         story: "Java instances take over what is beyond the number of items, or although failover is off",
         watcher: Told(told(
-            "src/duty/cleanup.rs",
-            "duty::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
+            "src/java/cleanup.rs",
+            "java::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
         )),
     },
     Row {
@@ -2074,8 +2074,8 @@ pub const MUTANTS: &[Row] = &[
         story: "an entry is taken out of the queue twice",
         watcher: Extra(
             told(
-                "src/duty/cleanup.rs",
-                "duty::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
+                "src/java/cleanup.rs",
+                "java::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
             ),
             "the sweep that gives the orphan up takes its entry out as well; whichever comes second is refused, and sees why",
         ),
@@ -2085,8 +2085,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L7"],
         story: "the node of an instance that is gone stays",
         watcher: Told(told(
-            "src/duty/cleanup.rs",
-            "duty::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "src/java/cleanup.rs",
+            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
         )),
     },
     Row {
@@ -2094,8 +2094,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L1"],
         story: "an instance that has come back is taken out",
         watcher: Told(told(
-            "src/duty/cleanup.rs",
-            "duty::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "src/java/cleanup.rs",
+            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
         )),
     },
     Row {
@@ -2121,8 +2121,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L7"],
         story: "a mark stays because its run, which is settled, cannot be made an orphan of",
         watcher: Told(told(
-            "src/duty/sweep.rs",
-            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/java/sweep.rs",
+            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -2130,8 +2130,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "a Java instance that has taken over waits for ever for a mark to go",
         watcher: Told(told(
-            "src/duty/sweep.rs",
-            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/java/sweep.rs",
+            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -2205,8 +2205,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1a"],
         story: "the mark of somebody who has taken the item over is taken away",
         watcher: Told(told(
-            "src/duty/sweep.rs",
-            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/java/sweep.rs",
+            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -2214,8 +2214,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1a"],
         story: "what somebody runs is queued",
         watcher: Told(told(
-            "src/duty/sweep.rs",
-            "duty::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "src/java/sweep.rs",
+            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
     },
     Row {
@@ -2322,8 +2322,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a Java instance that runs drops the request",
         watcher: Told(told(
-            "src/duty/handing_on.rs",
-            "duty::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+            "src/java/handing_on.rs",
+            "java::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
         )),
     },
     Row {
@@ -2331,8 +2331,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a Java instance that has begun to run drops the request",
         watcher: Told(told(
-            "src/duty/handing_on.rs",
-            "duty::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+            "src/java/handing_on.rs",
+            "java::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
         )),
     },
     Row {
@@ -2340,8 +2340,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a Java instance runs what it has afterwards, and not what was asked for",
         watcher: Told(told(
-            "src/duty/handing_on.rs",
-            "duty::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+            "src/java/handing_on.rs",
+            "java::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
         )),
     },
     Row {
@@ -2349,8 +2349,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a Java instance runs what it has afterwards, and not what was asked for",
         watcher: Told(told(
-            "src/duty/handing_on.rs",
-            "duty::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+            "src/java/handing_on.rs",
+            "java::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
         )),
     },
     Row {
@@ -2368,8 +2368,8 @@ pub const MUTANTS: &[Row] = &[
         story: "several pass a request on, and all but one are refused",
         watcher: Extra(
             told(
-                "src/duty/trigger.rs",
-                "duty::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+                "src/java/trigger.rs",
+                "java::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
             ),
             "the record of the request is expected as it was, so that one of them succeeds",
         ),
@@ -2379,8 +2379,8 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L7"],
         story: "a request that was passed on stays",
         watcher: Told(told(
-            "src/duty/trigger.rs",
-            "duty::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+            "src/java/trigger.rs",
+            "java::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
         )),
     },
     Row {

@@ -35,7 +35,7 @@ fn held_back(case: &Case<'_>) -> Option<Finding> {
 ///
 /// A request through the Java API of 2.1.5 creates one if its instance is gone by then. Java keeps
 /// giving it items.
-fn ghosts(case: &Case<'_>) -> Vec<Finding> {
+fn leftover_instances(case: &Case<'_>) -> Vec<Finding> {
     let job = case.job;
     let ghost = |(id, version): (&sharding::InstanceId, Version)| {
         let node = NodeKind::Instance(id.clone());
@@ -53,7 +53,7 @@ fn ghosts(case: &Case<'_>) -> Vec<Finding> {
         };
         if case.has_rust() { finding } else { finding.with_fix(job, &node, vec![step]) }
     };
-    job.view().ghosts().map(ghost).collect()
+    job.view().leftover_instances().map(ghost).collect()
 }
 
 fn without_server(case: &Case<'_>) -> Vec<Finding> {

@@ -7,7 +7,7 @@ use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::java::latch::Latch;
-use crate::plan::Step;
+use crate::plan::{Data, Step, StepOp};
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::{OnceCall, OnceRecord};
 use crate::protocol::trigger_record::TriggerRecord;
@@ -178,7 +178,11 @@ fn writes() -> Vec<(Step, &'static str, Leaves)> {
         items: Some(BTreeSet::from([ITEM])),
         parameter: None,
     };
-    let running = |lasting| Step::mark_running(ITEM, id(), lasting);
+    let running = |lasting| {
+        let data = Data::Holder(id());
+        let lifetime = if lasting { Lifetime::Persistent } else { Lifetime::Ephemeral };
+        Step { node: NodeKind::Running(ITEM), op: StepOp::Create(lifetime, data) }
+    };
     let join = |(latch, name)| Step::join_latch(latch, name);
     let leave = |(latch, name)| Step::leave_latch(latch, name);
     let request_id = || "request-1".to_owned();

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reg_center::{Lifetime, NodePath, Op};
 use sharding::InstanceId;
 
-use crate::plan::Step;
+use crate::plan::{Data, Step, StepOp};
 use crate::wire::{ENABLED, Layout, NodeKind, OURS};
 use crate::{Dialect, JobName, ServerState, decode_config, encode_config};
 
@@ -85,7 +85,9 @@ fn ours(layout: &Layout, kind: &NodeKind, line: &Line) -> (&'static str, Lifetim
     } else if let NodeKind::Owner(item) = kind {
         ("owner", Step::set_owner(*item, None, holder))
     } else if let NodeKind::Running(item) = kind {
-        ("running", Step::mark_running(*item, holder, lasting))
+        let lifetime = if lasting { Lifetime::Persistent } else { Lifetime::Ephemeral };
+        let op = StepOp::Create(lifetime, Data::Holder(holder));
+        ("running", Step { node: NodeKind::Running(*item), op })
     } else if let NodeKind::Misfire(item) = kind {
         ("misfire", Step::mark_misfire(*item))
     } else if let NodeKind::Failover(item) = kind {

@@ -31,14 +31,14 @@ pub(super) const SITES: &[Site] = &[
     },
     Site {
         from: r#"        let leads = || view.leader() == Some(me) || view.term_of(me).is_some();
-        let among_java = || view.has_foreign_leader() || view.takes_turns();
+        let among_java = || view.has_java_leader() || view.takes_turns();
 "#,
         to: r#"        let leads = || {
             let leads = view.leader() == Some(me) || view.term_of(me).is_some();
             leads && !mutant::is(Mutant::LedByAPart)
         };
         let among_java = || {
-            let among_java = view.has_foreign_leader() || view.takes_turns();
+            let among_java = view.has_java_leader() || view.takes_turns();
             among_java && !mutant::is(Mutant::JavaUnfollowed)
         };
         let queue = || view.has_queue() && !mutant::is(Mutant::QueueUnfollowed);

@@ -98,9 +98,15 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let mine = dropped.filter(|(_, trigger)| takes_away(&cx, &trigger.value.by));
+        from: r#"            let java_leads = cx.java && cx.view.has_java_leader();
 "#,
-        to: r#"        let mine = dropped.filter(|(_, trigger)| takes_away(&cx, &trigger.value.by));
+        to: r#"            let java_leads = cx.java && cx.view.has_java_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
+"#,
+    },
+    Site {
+        from: r#"        let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
+"#,
+        to: r#"        let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
         let mine = mine.filter(|_| !mutant::is(Mutant::DropsUntold));
 "#,
     },

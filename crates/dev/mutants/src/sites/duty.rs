@@ -40,32 +40,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        Some(word).filter(|_| self.view.is_mixed())
-"#,
-        to: r#"        Some(word).filter(|_| self.view.is_mixed() && !mutant::is(Mutant::WordForgotten))
-"#,
-    },
-    Site {
-        from: r#"        let foreign = self.view.has_foreign_leader();
-"#,
-        to: r#"        let foreign = self.view.has_foreign_leader() && !mutant::is(Mutant::RecordsLeftToJava);
-"#,
-    },
-    Site {
-        from: r#"        if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
-"#,
-        to: r#"        let done = accounted.filter(|_| !mutant::is(Mutant::JavaFiresRunAgain));
-        if let Some(handed_back) = done.and_then(|fire| ledger.handed_back(fire)) {
-"#,
-    },
-    Site {
-        from: r#"        let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
-"#,
-        to: r#"        let marked = view.misfire && !mutant::is(Mutant::JavaMisfiresForgotten);
-        let noted = accounted.filter(|_| marked).and_then(|fire| ledger.noted_by_mark(fire));
-"#,
-    },
-    Site {
         from: r#"        let gaps = self.gaps(before, until);
 "#,
         to: r#"        let noted = after.is_busy() && before.is_busy();
@@ -96,12 +70,6 @@ pub(super) const SITES: &[Site] = &[
         to: r#"        let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
         let shown = self.view.running && !mutant::is(Mutant::MarksIgnoredByClaims);
         self.ledger.is_idle() && !shown && !runs_here
-"#,
-    },
-    Site {
-        from: r#"        let alive = starts.is_some() && self.lasting;
-"#,
-        to: r#"        let alive = starts.is_some() && self.lasting && !mutant::is(Mutant::AliveUnmarked);
 "#,
     },
 ];

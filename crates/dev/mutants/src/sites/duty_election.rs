@@ -2,21 +2,13 @@
 
 use super::Site;
 
-pub(super) const SITES: &[Site] = &[
-    Site {
-        from: r#"        None if available => return stand_in_turn(cx),
-        Some(leader) if leader == cx.me && !available => abdicate(cx),
+pub(super) const SITES: &[Site] = &[Site {
+    from: r#"        None if is_eligible(cx) => Some(stand(cx)),
+        Some(leader) if leader == cx.me && !is_eligible(cx) => abdicate(cx),
 "#,
-        to: r#"        None if available || mutant::is(Mutant::UnavailableStand) => return stand_in_turn(cx),
-        Some(leader) if leader == cx.me && !available => {
+    to: r#"        None if is_eligible(cx) || mutant::is(Mutant::UnavailableStand) => Some(stand(cx)),
+        Some(leader) if leader == cx.me && !is_eligible(cx) => {
             abdicate(cx).filter(|_| !mutant::is(Mutant::NoAbdication))
         }
 "#,
-    },
-    Site {
-        from: r#"    cx.view.takes_turns()
-"#,
-        to: r#"    cx.view.takes_turns() && !mutant::is(Mutant::LeadershipUnsealed)
-"#,
-    },
-];
+}];

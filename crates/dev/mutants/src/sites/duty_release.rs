@@ -18,11 +18,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let ours = cx.view.marked_by_java(view).is_none();
-    let shown = run.shows_running && ours;
+        from: r#"    steps.extend(run.shows_running.then(|| Step::unmark_running(item)));
 "#,
-        to: r#"    let ours = cx.view.marked_by_java(view).is_none() || mutant::is(Mutant::JavaMarksReleased);
-    let shown = run.shows_running && ours && !mutant::is(Mutant::MarksStay);
+        to: r#"    let shown = run.shows_running && !mutant::is(Mutant::MarksStay);
+    steps.extend(shown.then(|| Step::unmark_running(item)));
 "#,
     },
     Site {

@@ -4,20 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        Turn::Mine(leave) => Some(ending(plan, leave)),
-"#,
-        to: r#"        Turn::Mine(leave) => Some(ending(plan, leave)),
-        Turn::Impatient(leave) if mutant::is(Mutant::TakenOutOfTurn) => Some(ending(plan, leave)),
-"#,
-    },
-    Site {
-        from: r#"    let queued = |view: &ItemView| view.queued || !cx.view.is_mixed();
-"#,
-        to: r#"    let queued =
-        |view: &ItemView| view.queued || !cx.view.is_mixed() || mutant::is(Mutant::TakenOutOfQueue);
-"#,
-    },
-    Site {
         from: r#"    let unmarked = |view: &ItemView| !view.running && view.failover.is_none() && !view.alive;
     let in_force = move |item: ShardingItem| item.index() < total;
 "#,
@@ -50,19 +36,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let alone = !cx.view.takes_turns();
-"#,
-        to: r#"        let alone = !cx.view.takes_turns() || mutant::is(Mutant::TakenAtOnceBesideJava);
-"#,
-    },
-    Site {
-        from: r#"    steps.extend(lasting.then_some(Step::mark_alive(item)));
-"#,
-        to: r#"    let alive = lasting && !mutant::is(Mutant::AliveUnmarked);
-    steps.extend(alive.then_some(Step::mark_alive(item)));
-"#,
-    },
-    Site {
         from: r#"    cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono)
 "#,
         to: r#"    cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono)
@@ -76,13 +49,6 @@ pub(super) const SITES: &[Site] = &[
     if mutant::is(Mutant::OrphansUnshared) {
         return Some(0..orphans);
     }
-"#,
-    },
-    Site {
-        from: r#"    let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
-"#,
-        to: r#"    let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
-    let takes_over = takes_over && !mutant::is(Mutant::TakeoversPileUp);
 "#,
     },
 ];

@@ -4,29 +4,20 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    cx.view.fits_config()
+        from: r#"    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
+    let plan = acceptance(cx, &triggered);
 "#,
-        to: r#"    cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored)
-"#,
-    },
-    Site {
-        from: r#"    let foreign_leader = cx.view.has_foreign_leader();
-"#,
-        to: r#"    let foreign_leader = cx.view.has_foreign_leader() && !mutant::is(Mutant::AcceptedForJavaLeader);
+        to: r#"    let fits = cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored);
+    let config = cx.view.config().filter(|_| fits)?;
+    let plan = acceptance(cx, &triggered);
 "#,
     },
     Site {
-        from: r#"    if cx.view.has_foreign_leader() {
-"#,
-        to: r#"    if cx.view.has_foreign_leader() && !mutant::is(Mutant::RequestsLeftToJava) {
-"#,
-    },
-    Site {
-        from: r#"    by == cx.me.as_str() || (!is_there && cx.view.first_of_ours() == Some(cx.me))
-"#,
-        to: r#"    let mine = by == cx.me.as_str() || (!is_there && cx.view.first_of_ours() == Some(cx.me));
-    mine || mutant::is(Mutant::RequestPassedByAnybody)
-"#,
+        from: r#"    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
+    waiting(cx)"#,
+        to: r#"    let fits = cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored);
+    let config = cx.view.config().filter(|_| fits)?;
+    waiting(cx)"#,
     },
     Site {
         from: r#"    trigger.value.parameter.as_ref()?;
@@ -35,15 +26,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let keeps = cx.view.has_foreign_leader();
+        from: r#"    by == cx.me.as_str() || (leads && !is_there)
 "#,
-        to: r#"    let keeps = cx.view.has_foreign_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
-"#,
-    },
-    Site {
-        from: r#"    let nobodys = leads && !is_there;
-"#,
-        to: r#"    let nobodys = (leads && !is_there) || mutant::is(Mutant::RequestClearedByAnybody);
+        to: r#"    by == cx.me.as_str() || (leads && !is_there) || mutant::is(Mutant::RequestClearedByAnybody)
 "#,
     },
 ];

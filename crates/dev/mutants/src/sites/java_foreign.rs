@@ -30,9 +30,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if view.awaits_foreign_resharding() {
+        from: r#"        if view.is_resharding_announced() {
 "#,
-        to: r#"        if view.awaits_foreign_resharding() && !mutant::is(Mutant::HeldBackAccounted) {
+        to: r#"        if view.is_resharding_announced() && !mutant::is(Mutant::HeldBackAccounted) {
 "#,
     },
     Site {

@@ -11,13 +11,14 @@ mod duty;
 mod duty_claim;
 mod duty_cleanup;
 mod duty_election;
-mod duty_handing_on;
-mod duty_latch;
 mod duty_membership;
 mod duty_misfire;
 mod duty_once;
 mod duty_release;
 mod duty_resharding;
+mod duty_resharding_moves;
+mod duty_resharding_retire;
+mod duty_resharding_target;
 mod duty_sweep;
 mod duty_takeover;
 mod duty_trigger;
@@ -26,8 +27,19 @@ mod exhaustive_moves;
 mod exhaustive_walk;
 mod exhaustive_world;
 mod gap;
+mod java;
+mod java_cleanup;
+mod java_constrain;
+mod java_election;
 mod java_facts;
 mod java_foreign;
+mod java_handing_on;
+mod java_records;
+mod java_resharding;
+mod java_sweep;
+mod java_takeover;
+mod java_trigger;
+mod java_turn;
 mod local;
 mod plan;
 mod protocol_id;
@@ -38,6 +50,7 @@ mod runs;
 mod tests_script;
 mod view_apply;
 mod view_config;
+mod view_holder;
 mod view_members;
 mod view_queries;
 mod wire;
@@ -64,14 +77,15 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/duty/claim.rs", duty_claim::SITES),
     ("crates/coordination/src/duty/cleanup.rs", duty_cleanup::SITES),
     ("crates/coordination/src/duty/election.rs", duty_election::SITES),
-    ("crates/coordination/src/duty/handing_on.rs", duty_handing_on::SITES),
-    ("crates/coordination/src/duty/latch.rs", duty_latch::SITES),
     ("crates/coordination/src/duty/membership.rs", duty_membership::SITES),
     ("crates/coordination/src/duty/misfire.rs", duty_misfire::SITES),
     ("crates/coordination/src/duty/mod.rs", duty::SITES),
     ("crates/coordination/src/duty/once.rs", duty_once::SITES),
     ("crates/coordination/src/duty/release.rs", duty_release::SITES),
-    ("crates/coordination/src/duty/resharding.rs", duty_resharding::SITES),
+    ("crates/coordination/src/duty/resharding/mod.rs", duty_resharding::SITES),
+    ("crates/coordination/src/duty/resharding/moves.rs", duty_resharding_moves::SITES),
+    ("crates/coordination/src/duty/resharding/retire.rs", duty_resharding_retire::SITES),
+    ("crates/coordination/src/duty/resharding/target.rs", duty_resharding_target::SITES),
     ("crates/coordination/src/duty/sweep.rs", duty_sweep::SITES),
     ("crates/coordination/src/duty/takeover.rs", duty_takeover::SITES),
     ("crates/coordination/src/duty/trigger.rs", duty_trigger::SITES),
@@ -80,8 +94,19 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/exhaustive/walk.rs", exhaustive_walk::SITES),
     ("crates/coordination/src/exhaustive/world.rs", exhaustive_world::SITES),
     ("crates/coordination/src/gap.rs", gap::SITES),
+    ("crates/coordination/src/java/cleanup.rs", java_cleanup::SITES),
+    ("crates/coordination/src/java/constrain.rs", java_constrain::SITES),
+    ("crates/coordination/src/java/election.rs", java_election::SITES),
     ("crates/coordination/src/java/facts.rs", java_facts::SITES),
     ("crates/coordination/src/java/foreign.rs", java_foreign::SITES),
+    ("crates/coordination/src/java/handing_on.rs", java_handing_on::SITES),
+    ("crates/coordination/src/java/mod.rs", java::SITES),
+    ("crates/coordination/src/java/records.rs", java_records::SITES),
+    ("crates/coordination/src/java/resharding.rs", java_resharding::SITES),
+    ("crates/coordination/src/java/sweep.rs", java_sweep::SITES),
+    ("crates/coordination/src/java/takeover.rs", java_takeover::SITES),
+    ("crates/coordination/src/java/trigger.rs", java_trigger::SITES),
+    ("crates/coordination/src/java/turn.rs", java_turn::SITES),
     ("crates/coordination/src/lib.rs", root::SITES),
     ("crates/coordination/src/local.rs", local::SITES),
     ("crates/coordination/src/plan/mod.rs", plan::SITES),
@@ -91,6 +116,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/runs.rs", runs::SITES),
     ("crates/coordination/src/view/apply.rs", view_apply::SITES),
     ("crates/coordination/src/view/config.rs", view_config::SITES),
+    ("crates/coordination/src/view/holder.rs", view_holder::SITES),
     ("crates/coordination/src/view/members.rs", view_members::SITES),
     ("crates/coordination/src/view/queries.rs", view_queries::SITES),
     ("crates/coordination/src/wire/mod.rs", wire::SITES),

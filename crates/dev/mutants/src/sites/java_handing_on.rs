@@ -1,13 +1,13 @@
-//! Sites of `crates/coordination/src/duty/handing_on.rs`.
+//! Sites of `crates/coordination/src/java/handing_on.rs`.
 
 use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let told = cx.view.awaits_foreign_resharding();
+        from: r#"    let told = cx.view.is_resharding_announced();
     if !cx.view.is_mixed() || told {
 "#,
-        to: r#"    let told = cx.view.awaits_foreign_resharding() && !mutant::is(Mutant::AskedBesideFlags);
+        to: r#"    let told = cx.view.is_resharding_announced() && !mutant::is(Mutant::AskedBesideFlags);
     if !cx.view.is_mixed() || told || mutant::is(Mutant::JavaNotAsked) {
 "#,
     },

@@ -8,35 +8,21 @@ use std::collections::BTreeMap;
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::{Context, Duty};
+use crate::duty::trigger::ask;
+use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
 use crate::view::Versioned;
 use crate::wire::NodeKind;
-use crate::{Dialect, JobConfig, Ledger};
-
-/// Returns the steps that ask an instance to run; none if it is asked already, or gone.
-///
-/// In 2.1.5 the request stands in the node of the instance, whose version is checked; in 3.x it is a node of its own, which
-/// would stay behind if nobody were there to take it away.
-pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
-    let version = cx.view.instance_version(instance);
-    let Some(version) = version.filter(|_| cx.view.trigger_of(instance).is_none()) else {
-        return Vec::new();
-    };
-    let is_there = Step::instance_registered(instance.clone());
-    let is_there = (cx.view.dialect() == Dialect::V3).then_some(is_there);
-    let request = Step::ask_to_run(cx.view.dialect(), instance.clone(), version);
-    is_there.into_iter().chain([request]).collect()
-}
+use crate::{JobConfig, Ledger};
 
 /// Hands on what was asked for items that Java instances have: their records are read by nobody there. What cannot be asked
 /// for yet stays in the record, and is run by ours if the item comes back before.
 ///
 /// The record is emptied and the instance asked in one transaction, so that nothing runs twice for one request. It fails if
 /// items are assigned anew, or will be, or the instance has begun to run.
-pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
+pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config().filter(|config| config.monitor_execution)?;
-    let told = cx.view.awaits_foreign_resharding();
+    let told = cx.view.is_resharding_announced();
     if !cx.view.is_mixed() || told {
         return None;
     }
@@ -108,9 +94,9 @@ fn can_be_asked(cx: &Context<'_>, instance: &InstanceId) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scene::{Scene, check, id, idle, item};
     use super::*;
-    use crate::{FireTime, ManualRequest};
+    use crate::duty::scene::{Scene, check, id, idle, item};
+    use crate::{Dialect, FireTime, ManualRequest};
 
     /// Item 0 is of instance 1, which leads, items 1 and 2 of a Java instance; a request waits for items 0 and 1.
     fn asked_in(dialect: Dialect) -> Scene {

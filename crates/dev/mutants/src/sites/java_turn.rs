@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/duty/latch.rs`.
+//! Sites of `crates/coordination/src/java/turn.rs`.
 
 use super::Site;
 
@@ -23,15 +23,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        () if out_of_order => Turn::Rejoin(vec![leave, join()]),
+        from: r#"    if out_of_order { Turn::Rejoin(vec![leave, join()]) } else { Turn::Wait }
 "#,
-        to: r#"        () if out_of_order && !mutant::is(Mutant::OutOfOrder) => Turn::Rejoin(vec![leave, join()]),
-"#,
-    },
-    Site {
-        from: r#"    plan.step(leave)
-"#,
-        to: r#"    plan.step_if(!mutant::is(Mutant::TurnKept), || leave)
+        to: r#"    if out_of_order && !mutant::is(Mutant::OutOfOrder) { Turn::Rejoin(vec![leave, join()]) } else { Turn::Wait }
 "#,
     },
     Site {

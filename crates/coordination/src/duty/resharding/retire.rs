@@ -1,0 +1,41 @@
+//! Items that the job no longer has are retired: their records stay, so that tokens go on if the items come back.
+
+use sharding::ShardingItem;
+
+use crate::duty::{Context, GapJudge};
+use crate::plan::Step;
+use crate::view::JobView;
+use crate::view::items::ItemView;
+use crate::wire::NodeKind;
+
+/// Returns true if items may be retired: the stored configuration says so. A configuration that stays in force because the
+/// stored one is unusable may have been replaced by one with more items meanwhile, and retiring can wait.
+pub(super) fn may_retire(view: &JobView) -> bool {
+    view.has_usable_config()
+}
+
+/// Returns the steps that retire an item; none while it is busy.
+pub(super) fn retire(
+    cx: &Context<'_>,
+    judge: Option<&mut GapJudge<'_>>,
+    view: &ItemView,
+    item: ShardingItem,
+) -> Vec<Step> {
+    if view.is_busy() {
+        return Vec::new();
+    }
+    let record = view.ledger.as_ref().and_then(|ledger| {
+        let retired = ledger.value.retire()?;
+        let retired = match judge {
+            Some(judge) => judge.retired(cx, item, &ledger.value, retired),
+            None => retired,
+        };
+        Some(Step::set_ledger(item, Some(ledger.version), retired))
+    });
+    let owner = view.owner.as_ref().map(|owner| Step::clear_owner(item, owner.version));
+    // The view may show the owner and not yet the record, which may say that the item runs.
+    let unseen =
+        (owner.is_some() && view.ledger.is_none()).then(|| Step::absent(NodeKind::Ledger(item)));
+    let misfire = view.misfire.then(|| Step::unmark_misfire(item));
+    record.into_iter().chain(unseen).chain(owner).chain(misfire).collect()
+}

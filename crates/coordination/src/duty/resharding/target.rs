@@ -1,0 +1,223 @@
+//! Where the items belong, and why.
+
+use std::collections::BTreeSet;
+
+use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegistry};
+
+use super::retire::may_retire;
+use crate::duty::{Context, static_sharding};
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::pending::Pending;
+use crate::view::JobView;
+use crate::view::items::Attention;
+use crate::{JobConfig, java};
+
+/// Reason of a resharding that only moves pending items.
+pub(crate) const PENDING: &str = "items can follow now";
+const STRAY: &str = "an item belongs to nobody who is available";
+
+/// Where the items shall be.
+pub(crate) struct Target {
+    pub(crate) reason: &'static str,
+    pub(crate) record: AssignmentRecord,
+    pub(crate) owners: Owners,
+}
+
+/// Owners that the items shall have.
+pub(crate) enum Owners {
+    /// Each is chosen anew.
+    Chosen(Assignment),
+    /// Each item stays with its owner, or moves to its next owner.
+    Kept,
+}
+
+/// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
+pub(crate) fn strategy_failure(cx: &Context<'_>) -> Option<String> {
+    wanted(cx, cx.view.config_to_lead_by()?, &cx.view.available()).err()
+}
+
+/// Returns where the items shall be; `None` if they are there, or if no instance is available.
+///
+/// # Errors
+/// The strategy's answer cannot be used.
+pub(crate) fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String> {
+    let members = cx.view.available();
+    let Some((reason, owners)) = wanted(cx, config, &members)? else { return Ok(None) };
+    let (current, request) = (cx.view.assignment(), cx.view.request());
+    let record = match &owners {
+        Owners::Kept => current.map(|current| current.value.clone()),
+        Owners::Chosen(owners) => request.map(|request| AssignmentRecord {
+            names: static_sharding::names(cx.view, &members, owners),
+            total_count: config.sharding_total_count,
+            strategy: config.strategy.clone(),
+            handled: request.0,
+            members,
+            ..AssignmentRecord::default()
+        }),
+    };
+    Ok(record.map(|record| Target { reason, record, owners }))
+}
+
+/// Returns the owners that the items shall have, and the reason.
+fn wanted(
+    cx: &Context<'_>,
+    config: &JobConfig,
+    members: &[InstanceId],
+) -> Result<Option<(&'static str, Owners)>, String> {
+    if cx.view.request().is_none()
+        || members.is_empty()
+        || cx.view.term_of(cx.me).is_none()
+        || !cx.shows_all()
+    {
+        return Ok(None);
+    }
+    let current = cx.view.assignment().map(|assignment| &assignment.value);
+    let owners = || planned_owners(cx.view, current.map_or(0, |record| record.total_count));
+    if let Some(reason) = reason(cx, current, members, config) {
+        let chosen = assign(cx.strategies, cx.now.wall_ms, config, members, &owners())?;
+        return Ok(Some((reason, Owners::Chosen(chosen))));
+    }
+    if let Some(owners) = static_sharding::replace_lost(cx.view, config, members, owners) {
+        return Ok(Some(("items of lost instances go on", Owners::Chosen(owners))));
+    }
+    Ok(is_unfinished(cx.view, config).then_some((PENDING, Owners::Kept)))
+}
+
+/// Returns why the current assignment does not fit; `None` if it fits.
+fn reason(
+    cx: &Context<'_>,
+    current: Option<&AssignmentRecord>,
+    members: &[InstanceId],
+    config: &JobConfig,
+) -> Option<&'static str> {
+    let Some(current) = current else { return Some("nothing is assigned yet") };
+    let view = cx.view;
+    let handled = view.request().is_some_and(|request| request.0 == current.handled);
+    let handled = handled || config.static_sharding;
+    let joins_count = !config.static_sharding;
+    let other_members = joins_count && current.members != members;
+    let other_total = current.total_count != config.sharding_total_count;
+    let other_strategy = current.strategy != config.strategy;
+    let asked_for = !handled || (cx.java && java::resharding::is_requested(cx, current, config));
+    let total = config.sharding_total_count;
+    let strays = || joins_count && has_strays(view, members, &current.pending, total);
+    let rows = [
+        (other_members, "the available instances changed"),
+        (other_total, "the number of items changed"),
+        (other_strategy, "the strategy changed"),
+        (asked_for, "it was asked for"),
+    ];
+    let reason = rows.into_iter().find_map(|(holds, reason)| holds.then_some(reason));
+    let miscounted =
+        || is_miscounted(view, current).then_some("the owners are not those that were assigned");
+    // This can look at every item, so it comes last.
+    let stray = || strays().then_some(STRAY);
+    reason.or_else(miscounted).or_else(stray)
+}
+
+/// Returns true if a member has another number of items than it was given, because owners were changed from outside. An instance
+/// with a narrow watch knows by the number alone that it sees all of its items.
+fn is_miscounted(view: &JobView, current: &AssignmentRecord) -> bool {
+    let done = current.pending.is_empty() && view.has_exactly(current.total_count);
+    let differs = |(member, count): (_, &u32)| usize::try_from(*count) != Ok(view.count_of(member));
+    done && current.counts.iter().any(differs)
+}
+
+/// Returns true if an item belongs to no member, and is not about to: its owner was changed from outside, or items no longer stay
+/// with, or wait for, instances that are away.
+fn has_strays(view: &JobView, members: &[InstanceId], pending: &Pending, total_count: u32) -> bool {
+    let members: BTreeSet<&InstanceId> = members.iter().collect();
+    let is_away = |owner: &InstanceId| !members.contains(owner);
+    if pending.next_owners().any(is_away) {
+        return true;
+    }
+    let in_force = |item: &ShardingItem| item.index() < total_count;
+    let stays = |item| !pending.has(item);
+    let is_left =
+        |owner| view.items_of(owner).map(|(item, _)| item).take_while(in_force).any(stays);
+    // An unknown item has no owner.
+    let unowned_unknown = || {
+        let unknown = view.n_unknown(total_count);
+        let within = |(first, last, _)| view.n_unknown_within(first, last);
+        unknown > 0 && unknown > pending.ranges().map(within).sum()
+    };
+    let unowned = view.items_with(Attention::Unowned).map(|(item, _)| item);
+    unowned.take_while(in_force).any(stays)
+        || view.owners().filter(|owner| is_away(owner)).any(is_left)
+        || unowned_unknown()
+}
+
+/// Returns true if an item has yet to be moved, recorded or retired.
+pub(crate) fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
+    let total = config.sharding_total_count;
+    let pending = view.assignment().is_some_and(|a| !a.value.pending.is_empty());
+    let unrecorded = || {
+        let first = view.items_with(Attention::Unrecorded).next();
+        view.n_unknown(total) > 0 || first.is_some_and(|(item, _)| item.index() < total)
+    };
+    let unrecorded = || config.monitor_execution && unrecorded();
+    let beyond = || view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
+    let surplus = || beyond().any(|(_, view)| view.is_surplus());
+    pending || unrecorded() || surplus()
+}
+
+/// Returns the owners as they will be when the pending items have moved.
+pub(super) fn planned_owners(view: &JobView, total_count: u32) -> Assignment {
+    let owner = |item| view.item(item).owner.as_ref().map(|owner| &owner.value);
+    let items = (0..total_count).map(ShardingItem::new);
+    Assignment::from_owners(
+        items.map(|item| view.next_owner(item).or_else(|| owner(item)).cloned()),
+    )
+}
+
+/// Returns the owners that a leader of this project would choose if these instances were available, in the order of strategies.
+///
+/// # Errors
+/// The strategy's answer cannot be used.
+pub(crate) fn preview(
+    view: &JobView,
+    strategies: &StrategyRegistry,
+    config: &JobConfig,
+    members: &[InstanceId],
+    now_ms: i64,
+) -> Result<Assignment, String> {
+    let current = view.assignment().map(|assignment| &assignment.value);
+    let owners = planned_owners(view, current.map_or(0, |record| record.total_count));
+    let same_inputs = |record: &AssignmentRecord| {
+        record.total_count == config.sharding_total_count && record.strategy == config.strategy
+    };
+    if config.static_sharding && current.is_some_and(same_inputs) {
+        let replaced = static_sharding::replace_lost(view, config, members, || owners.clone());
+        return Ok(replaced.unwrap_or(owners));
+    }
+    assign(strategies, now_ms, config, members, &owners)
+}
+
+fn assign(
+    strategies: &StrategyRegistry,
+    now_ms: i64,
+    config: &JobConfig,
+    members: &[InstanceId],
+    previous: &Assignment,
+) -> Result<Assignment, String> {
+    let strategy = strategies.get(&config.strategy).map_err(|error| error.to_string())?;
+    let total = config.sharding_total_count;
+    let input = StrategyInput::new(config.job_name.as_str(), members, total)
+        .with_previous(previous)
+        .with_now_ms(now_ms);
+    let owners = strategy.assign(&input);
+    let foreign = owners.iter().filter_map(|(_, owner)| owner).find(|o| !members.contains(o));
+    match foreign {
+        Some(foreign) => {
+            Err(format!("{} chose {foreign}, which is not available", strategy.name()))
+        }
+        None if owners.total_count() != total => {
+            let assigned = owners.total_count();
+            Err(format!("{} assigned {assigned} items; the job has {total}", strategy.name()))
+        }
+        None if !owners.is_total() => {
+            Err(format!("{} left items without an owner", strategy.name()))
+        }
+        None => Ok(owners),
+    }
+}

@@ -1,0 +1,174 @@
+//! Cleanup beside Java instances: nodes that they leave behind.
+
+use reg_center::Version;
+use sharding::ShardingItem;
+
+use crate::duty::{Context, Duty, cleanup};
+use crate::plan::{Plan, Step};
+use crate::view::items::{Attention, ItemView};
+
+/// Cleans up as the plain duty does, but leaves alone what Java instances queue and mark, because they note nothing in records.
+pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    let mixed = cx.view.is_mixed();
+    // The next owner replays the misfire that a Java instance has marked.
+    let may_unmark = |item: ShardingItem, view: &ItemView| {
+        cx.view.java_owner(view).is_none() && cx.local.foreign.accounted(item).is_none()
+    };
+    cleanup::stale_entries(cx, |_| !mixed, may_unmark).or_else(|| leftovers(cx))
+}
+
+/// Begins a plan that cleans up as the leader. A Java leader cleans up nothing, so that under it the first instance of this
+/// project does.
+fn as_cleaner(cx: &Context<'_>, reason: &str) -> Option<Plan> {
+    if !cx.view.has_java_leader() {
+        return Plan::as_leader(Duty::Cleanup, cx, reason);
+    }
+    let is_first = cx.view.first_rust_instance() == Some(cx.me);
+    is_first.then(|| Plan::as_instance(Duty::Cleanup, cx, reason))
+}
+
+/// Removes what Java instances leave behind: queue entries that no instance may take over, which they would run; the nodes of
+/// instances of 2.1.5 that were triggered when they were gone; and the nodes of items that the job no longer has, because
+/// Java's statistics show an item for each.
+///
+/// A living instance may create such an instance node anew at any moment. So the node first gets a version that a new node has
+/// not, and is then removed at that version.
+fn leftovers(cx: &Context<'_>) -> Option<Plan> {
+    let config = cx.view.config_to_lead_by()?;
+    let most = cx.settings.items_per_plan;
+    let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
+    let to_no_instance = |item: ShardingItem| !config.fails_over() || !in_force(item);
+    let mixed = cx.view.is_mixed();
+    let busy = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
+    let stale = cx.view.items_with(Attention::Queued);
+    let stale = stale.filter(|(item, view)| mixed && to_no_instance(*item) && !busy(view));
+    let instances = cx.view.leftover_instances().map(|(id, version)| match version {
+        Version(0) => Step::seal_leftover_instance(id.clone()),
+        version => Step::remove_leftover_instance(id.clone(), version),
+    });
+    let is_shown = mixed && !cx.view.has_java_leader();
+    let may_remove = is_shown && cx.view.has_usable_config();
+    let surplus = ShardingItem::new(config.sharding_total_count);
+    let emptied = cx.view.empty_items(surplus).filter(|_| may_remove);
+    as_cleaner(cx, "what Java instances have left behind")?
+        .step(Step::config_unchanged(cx.view.config_version()?))
+        .steps(stale.map(|(item, _)| Step::dequeue(item)).take(most))
+        .steps(instances.take(most))
+        .steps(emptied.map(Step::remove_item_node).take(most))
+        .if_any()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::duty::scene::{Scene, check, item, running_by};
+    use crate::wire::NodeKind;
+    use crate::{JobConfig, Ledger};
+
+    fn orphan() -> Ledger {
+        running_by(3).orphan().unwrap()
+    }
+
+    #[test]
+    fn what_java_has_queued_stays_unless_nobody_may_take_it_over() {
+        let queued = |scene: Scene, i| scene.java(5).marked(&NodeKind::QueuedItem(item(i)));
+        let off = |config: &mut JobConfig| config.failover = false;
+        let left = |i| {
+            format!(
+                "cleanup: what Java instances have left behind\n  delete leader/failover/items/{i}"
+            )
+        };
+        let led_by_java = || Scene::job(2).member(1).java(4).led_by_java(4);
+        let rows = [
+            ("in range", queued(Scene::cluster(2, 1), 0), "nothing".to_owned()),
+            ("A22: out of range", queued(Scene::cluster(2, 1), 7), left(7)),
+            ("A22: without failover", queued(Scene::cluster(2, 1).configure(off), 0), left(0)),
+            ("A22: a Java instance leads", queued(led_by_java(), 7), left(7)),
+            (
+                "an orphan of ours, which a sweep gives up",
+                queued(Scene::cluster(2, 1).configure(off).ledger(0, orphan()), 0),
+                "nothing".to_owned(),
+            ),
+            (
+                "somebody else of ours leads",
+                queued(Scene::cluster(2, 1).member(2).led_by(2), 7),
+                "nothing".to_owned(),
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            check(Duty::Cleanup, vec![(case, scene, &*expected)]);
+        }
+    }
+
+    #[test]
+    fn among_java_instances_an_item_that_the_job_has_no_more_has_no_node() {
+        let fewer = |scene: Scene| scene.configure(|config| config.sharding_total_count = 1);
+        let emptied = || {
+            let scene = fewer(Scene::cluster(2, 1).java(5));
+            scene.without(&NodeKind::Owner(item(1)))
+        };
+        let removed = "cleanup: what Java instances have left behind\n  delete sharding/1";
+        let strange = NodeKind::OfItem(item(1), "completed".into());
+        let rows = vec![
+            ("nothing is below it", emptied(), removed),
+            ("it has an owner", fewer(Scene::cluster(2, 1).java(5)), "nothing"),
+            (
+                "an operator has disabled it",
+                emptied().marked(&NodeKind::ItemDisabled(item(1))),
+                "nothing",
+            ),
+            ("it has a node that nobody here knows", emptied().marked(&strange), "nothing"),
+            (
+                "the job has it",
+                Scene::cluster(2, 1).java(5).without(&NodeKind::Owner(item(1))),
+                "nothing",
+            ),
+            (
+                "ours are alone",
+                fewer(Scene::cluster(2, 1)).without(&NodeKind::Owner(item(1))),
+                "nothing",
+            ),
+        ];
+        check(Duty::Cleanup, rows);
+    }
+
+    /// A18: a request that came too late has left it.
+    #[test]
+    fn the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away() {
+        let reason = "cleanup: what Java instances have left behind";
+        let sealed = format!("{reason}\n  set instances/10.0.0.9@-@9");
+        let removed = format!("{reason}\n  delete instances/10.0.0.9@-@9");
+        let scenes = [
+            ("ours lead", Scene::cluster(2, 1).ghost(9)),
+            ("a Java instance leads", Scene::job(2).member(1).java(4).led_by_java(4).ghost(9)),
+        ];
+        for (case, scene) in scenes {
+            assert_eq!(scene.settle(Duty::Cleanup), [&*sealed, &*removed], "{case}");
+        }
+    }
+
+    #[test]
+    fn under_a_java_leader_the_first_of_ours_mends() {
+        let second = Scene::job(2).member(0).member(1).java(4).led_by_java(4).ghost(9);
+        assert_eq!(second.wants(Duty::Cleanup), "nothing");
+    }
+
+    /// The instance is back under its id before its former node is sealed.
+    #[test]
+    fn a_request_to_an_instance_that_has_come_back_stays() {
+        let ghost = Scene::cluster(2, 1).ghost(9);
+        let seal = ghost.plan(Duty::Cleanup).unwrap();
+        let back = ghost.gone(9).java(9).triggered(9);
+        assert!(!back.would_commit(&seal), "{seal}");
+    }
+
+    /// The instance was away and comes back under its id while its former node is being taken away.
+    #[test]
+    fn an_instance_that_comes_back_keeps_its_new_node() {
+        let plan = Scene::cluster(2, 1).ghost(9).commit_once(Duty::Cleanup);
+        let removal = plan.plan(Duty::Cleanup).unwrap();
+        let back = plan.gone(9).java(9);
+        assert!(!back.would_commit(&removal), "it has taken a living node away");
+        assert_eq!(back.wants(Duty::Cleanup), "nothing");
+    }
+}

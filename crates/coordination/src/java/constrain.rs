@@ -1,0 +1,76 @@
+//! What Java instances need of every plan: further guards, and the marks by which they see runs.
+
+use reg_center::{Lifetime, Version};
+
+use crate::duty::{Context, Duty};
+use crate::plan::{Authority, Plan, Step, StepOp};
+use crate::wire::NodeKind;
+
+/// Adds to a plan what coexistence with Java instances needs.
+pub(super) fn constrain(mut plan: Plan, cx: &Context<'_>) -> Plan {
+    match plan.authority {
+        Authority::Leader => plan.steps.extend(leader_guard(cx)),
+        Authority::Owner if cx.view.has_java_leader() => guard_against_resharding(&mut plan),
+        Authority::Owner | Authority::Session | Authority::Instance => {}
+    }
+    let abdicates = plan.steps.iter().any(|step| step.deleted() == Some(&NodeKind::Leader));
+    if abdicates && cx.view.is_mixed() {
+        plan.steps.push(announcement(cx));
+    }
+    if plan.duty == Duty::Release {
+        keep_marks_of_java(&mut plan, cx);
+    }
+    if cx.view.config().is_some_and(|config| cx.view.has_lasting_marks(config)) {
+        plan.steps = plan.steps.into_iter().flat_map(|step| with_lasting_mark(step, cx)).collect();
+    }
+    plan
+}
+
+/// A Java instance that takes the leadership over replaces the leader's node and leaves the term alone. A sealed node has a
+/// version that the new one has not.
+fn leader_guard(cx: &Context<'_>) -> Option<Step> {
+    let sealed = cx.view.leader_version().filter(|version| *version > Version(0));
+    sealed.map(Step::leader_unchanged)
+}
+
+/// A Java leader writes no assignment record: it announces by these nodes that it assigns the items anew.
+fn guard_against_resharding(plan: &mut Plan) {
+    plan.steps.retain(|step| !(step.is_check() && step.node == NodeKind::Assignment));
+    let flags = [NodeKind::Necessary, NodeKind::Processing];
+    plan.steps.extend(flags.map(Step::absent));
+}
+
+/// The next leader may be a Java instance. It assigns the items only if a resharding is announced, because it saw the reason
+/// for one while it did not lead.
+fn announcement(cx: &Context<'_>) -> Step {
+    match cx.view.is_necessary() {
+        true => Step::resharding_announced(),
+        false => Step::announce_resharding(),
+    }
+}
+
+/// A Java instance that runs an item beside this one replaces the mark by its own, which must stay.
+fn keep_marks_of_java(plan: &mut Plan, cx: &Context<'_>) {
+    plan.steps.retain(|step| match step.deleted() {
+        Some(NodeKind::Running(item)) => cx.view.marked_by_java(cx.view.item(*item)).is_none(),
+        _ => true,
+    });
+}
+
+/// Java instances of 3.x find lost runs by marks that outlast the holder's session. A second mark then shows that the session
+/// lives.
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other steps stay as they are")]
+fn with_lasting_mark(step: Step, cx: &Context<'_>) -> Vec<Step> {
+    let StepOp::Create(Lifetime::Ephemeral, data) = step.op else { return vec![step] };
+    match step.node {
+        NodeKind::Running(item) => {
+            let op = StepOp::Create(Lifetime::Persistent, data);
+            vec![Step { node: step.node, op }, Step::mark_alive(item)]
+        }
+        NodeKind::Failover(item) => {
+            let op = StepOp::Create(Lifetime::Ephemeral, data);
+            vec![Step { node: step.node, op }, Step::mark_failovering(item, cx.me.clone())]
+        }
+        _ => vec![Step { node: step.node, op: StepOp::Create(Lifetime::Ephemeral, data) }],
+    }
+}

@@ -1,0 +1,352 @@
+//! Resharding beside Java instances: it is announced before any item moves from them, and it waits for their runs.
+
+use std::time::Duration;
+
+use sharding::{InstanceId, ShardingItem};
+
+use crate::duty::resharding::{
+    MoveRules, Moves, PENDING, Target, assign, config_to_assign_by, is_unfinished, target,
+};
+use crate::duty::{Context, Duty};
+use crate::plan::{Plan, Step};
+use crate::protocol::assignment::AssignmentRecord;
+use crate::wire::NodeKind;
+use crate::{FireTime, JobConfig};
+
+/// How long the leader waits for runs of Java instances before it assigns the items that are idle.
+pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
+
+/// Announces a resharding, waits for the runs of Java instances, moves the items, and ends the announcement.
+pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    let mixed = cx.view.is_mixed();
+    // The next leader may be a Java instance, which would not know the pending items.
+    let leaves = !cx.view.is_available(cx.me) || !cx.local.is_active();
+    if leaves && mixed {
+        return None;
+    }
+    let config = config_to_assign_by(cx)?;
+    let target = target(cx, config).ok()??;
+    let mut moves = Moves::between(cx, config, &target, &Mixed(cx));
+    let ends = may_end_announcement(cx, &moves);
+    if target.reason == PENDING && !moves.change(&target) && !ends {
+        return None;
+    }
+    if must_announce(cx, &target, &moves) {
+        return announce(cx, target);
+    }
+    if target.reason != PENDING && waits_for_java(cx, &moves) {
+        return None;
+    }
+    if is_near_fire(cx) {
+        return None;
+    }
+    let announced = cx.view.is_necessary() && !ends;
+    let announced = cx.view.term_of(cx.me).filter(|_| announced).map(|term| term.0);
+    // Before the record, so that a view which shows the record shows the end of the announcement.
+    moves.steps.extend(ends.then(Step::end_announcement));
+    assign(cx, target, moves, |record| {
+        record.announced = announced;
+        // It is unknown whether a Java instance has run the due fire.
+        if super::runs_fires(cx) {
+            record.due = None;
+        }
+    })
+}
+
+/// Returns true if a Java instance has requested resharding: the node exists, and is not the leader's own announcement.
+pub(crate) fn is_requested(
+    cx: &Context<'_>,
+    current: &AssignmentRecord,
+    config: &JobConfig,
+) -> bool {
+    cx.view.is_necessary() && !is_announced(cx, current, config)
+}
+
+/// Returns true if the node is the leader's own announcement of writes that are unfinished. A request of a Java instance
+/// meanwhile changes nothing: the leader sees its reason in the view.
+fn is_announced(cx: &Context<'_>, current: &AssignmentRecord, config: &JobConfig) -> bool {
+    let term = cx.view.term().map(|term| term.version.0);
+    let own = current.announced.is_some() && current.announced == term;
+    own && is_unfinished(cx.view, config)
+}
+
+/// Returns true if Java instances must see an announcement before anything is written: always when items are assigned anew, and
+/// when pending items move away from a Java instance. Java instances start no items of other instances.
+fn must_announce(cx: &Context<'_>, target: &Target, moves: &Moves) -> bool {
+    let moves_from_java = || moves.steps.iter().any(|step| gives_away_java_item(cx, step));
+    let concerned = target.reason != PENDING || moves_from_java();
+    let announced = cx.view.is_necessary();
+    cx.view.is_mixed() && concerned && !announced
+}
+
+fn gives_away_java_item(cx: &Context<'_>, step: &Step) -> bool {
+    let NodeKind::Owner(item) = step.node else { return false };
+    step.sets_owner() && is_of_java(cx, item)
+}
+
+fn is_of_java(cx: &Context<'_>, item: ShardingItem) -> bool {
+    cx.view.java_owner(cx.view.item(item)).is_some()
+}
+
+/// Java instances start nothing while a resharding is announced. Those of 2.1.5 announce changes of their members to each
+/// other, those of 3.x leave that to the leader.
+///
+/// If only pending items move, the record says that the node is an announcement and no request.
+fn announce(cx: &Context<'_>, target: Target) -> Option<Plan> {
+    let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?;
+    let plan = plan.step(Step::announce_resharding());
+    if target.reason != PENDING {
+        return Some(plan);
+    }
+    let announced = cx.view.term_of(cx.me).map(|term| term.0);
+    let record = AssignmentRecord { announced, ..target.record };
+    Some(plan.step(Step::set_assignment(cx.view.assignment_version(), record)))
+}
+
+/// Returns true if a resharding is announced, and nothing is left to write after this transaction. Items that cannot move yet
+/// do not delay the Java instances.
+fn may_end_announcement(cx: &Context<'_>, moves: &Moves) -> bool {
+    let rest = cx.view.is_mixed() && moves.is_partial;
+    cx.view.is_necessary() && !rest
+}
+
+/// Returns true while a Java instance runs an item that is to move, for up to [`ANNOUNCEMENT_PATIENCE`].
+fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
+    let over = cx.local.announced.is_some_and(|announced| announced.over);
+    let under_java = || moves.blocked.iter().any(|item| is_of_java(cx, *item));
+    cx.view.is_mixed() && !over && under_java()
+}
+
+/// Returns true at a fire: a Java instance might run it by a stale view, or have started it without a mark so far. After the
+/// announcement it postpones the fire until it sees its items.
+fn is_near_fire(cx: &Context<'_>) -> bool {
+    cx.view.is_mixed() && cx.local.near_fire.is_some()
+}
+
+/// The rules by which items move beside Java instances.
+struct Mixed<'a>(&'a Context<'a>);
+
+impl MoveRules for Mixed<'_> {
+    /// A fire that Java instances postpone because of the announcement is still to be run by the next owner, and so is the last
+    /// fire of an item that a Java instance left unfinished.
+    fn born_after(&self, item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
+        if super::interrupted(self.0, item).is_some() {
+            return None;
+        }
+        let (shown, memory) = (self.0.view.item(item), &self.0.local.foreign);
+        let accounted = memory.accounted(item);
+        let was_java = accounted.is_some() || is_of_java(self.0, item);
+        let postponed = last.is_some() && memory.held_back() == last && shown.ledger.is_none();
+        if postponed && was_java { accounted } else { last }
+    }
+
+    fn constrain(
+        &self,
+        item: ShardingItem,
+        owner: &InstanceId,
+        steps: Option<Vec<Step>>,
+    ) -> Option<Vec<Step>> {
+        let mut steps = steps?;
+        let shown = self.0.view.item(item);
+        let leaves_java = is_of_java(self.0, item) && !shown.is_of(owner) && !shown.unreadable;
+        if leaves_java && shown.running {
+            return None;
+        }
+        if has_run_postponed_fire(self.0, item, owner) {
+            return None;
+        }
+        if leaves_java {
+            // A Java instance writes no records: its mark alone shows that it has started the item meanwhile.
+            steps.push(Step::absent(NodeKind::Running(item)));
+        }
+        Some(steps)
+    }
+
+    /// The announcement depends on what the other items are: whether a Java instance has one of them, and whether any is left.
+    fn look_at_all(&self) -> bool {
+        self.0.view.is_mixed()
+    }
+}
+
+/// Returns true if an instance of this project has run a fire of the item that Java instances postpone: a Java owner would run
+/// it again.
+fn has_run_postponed_fire(cx: &Context<'_>, item: ShardingItem, owner: &InstanceId) -> bool {
+    let Some(postponed) = cx.local.foreign.may_still_begin() else { return false };
+    let shown = cx.view.item(item);
+    let last = shown.ledger.as_ref().and_then(|ledger| ledger.value.last_fire);
+    last >= Some(postponed) && !shown.is_of(owner) && cx.view.is_java(owner)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::duty::MAX_ITEMS_PER_PLAN;
+    use crate::duty::scene::{Scene, id, item};
+    use crate::local::Wait;
+    use crate::protocol::pending::Pending;
+
+    #[test]
+    fn java_instances_are_told_before_items_move_and_their_runs_are_waited_for() {
+        let runs = || {
+            let mark = NodeKind::Running(item(0));
+            Scene::cluster(2, 1).java(2).owned(0, 2).java(3).marked_in_session(&mark)
+        };
+        let announced = |scene: Scene, over| {
+            let wait = Wait { since: Duration::ZERO, over };
+            let scene = scene.marked(&NodeKind::Necessary);
+            scene.local(|local| local.announced = Some(wait))
+        };
+        let changed = "resharding: the available instances changed";
+        let rows = [
+            (
+                "a Java instance has come",
+                Scene::cluster(2, 1).java(2),
+                format!("{changed}\n  create leader/sharding/necessary"),
+            ),
+            (
+                "they know",
+                announced(Scene::cluster(2, 1).java(2), false),
+                format!(
+                    "{changed}\n  set sharding/0/instance: 10.0.0.2@-@2\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
+                ),
+            ),
+            ("one of them still runs what is to move", announced(runs(), false), "nothing".into()),
+            (
+                "the leader is disabled, and leaves it to the next one",
+                announced(Scene::cluster(2, 1).java(2).server(1, "DISABLED"), false),
+                "nothing".into(),
+            ),
+            (
+                "its run takes long",
+                announced(runs(), true),
+                format!(
+                    "{changed}\n  set sharding/1/instance: 10.0.0.2@-@2\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 3 instances, 1 pending"
+                ),
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Resharding), expected, "{case}");
+        }
+    }
+
+    fn following() -> Scene {
+        let scene = Scene::cluster(2, 1).java(2).owned(0, 2).owned(1, 1);
+        let mut record = scene.plan_record();
+        record.members = vec![id(2), id(1)];
+        record.pending.insert(item(0), &id(1));
+        scene.assigned(record)
+    }
+
+    /// As if instance 1 had announced it in this term, the first or another.
+    fn announced_in(scene: Scene, term: u32) -> Scene {
+        let mut record = scene.plan_record();
+        record.announced = Some(term);
+        scene.assigned(record).marked(&NodeKind::Necessary)
+    }
+
+    #[test]
+    fn java_instances_are_told_before_items_follow_from_them_and_not_of_others() {
+        let follow = "resharding: items can follow now";
+        let moved = "set sharding/0/instance: 10.0.0.1@-@1\n  delete leader/sharding/necessary";
+        let runs = NodeKind::Running(item(0));
+        let to_java = || {
+            let scene = Scene::cluster(2, 1).java(2).owned(1, 2);
+            let mut record = scene.plan_record();
+            record.members = vec![id(2), id(1)];
+            record.pending.insert(item(0), &id(2));
+            scene.assigned(record)
+        };
+        let rows = [
+            (
+                "from a Java instance",
+                following(),
+                format!(
+                    "{follow}\n  create leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 1 pending"
+                ),
+            ),
+            ("it runs still", following().marked_in_session(&runs), "nothing".into()),
+            (
+                "it knows",
+                announced_in(following(), 0),
+                format!(
+                    "{follow}\n  {moved}\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
+                ),
+            ),
+            (
+                "it knows, and had begun the item before",
+                announced_in(following(), 0).marked_in_session(&runs),
+                format!(
+                    "{follow}\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 1 pending"
+                ),
+            ),
+            (
+                "from one of ours",
+                to_java(),
+                format!(
+                    "{follow}\n  set sharding/0/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
+                ),
+            ),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Resharding), expected, "{case}");
+        }
+    }
+
+    /// What was left has come about in another way.
+    #[test]
+    fn an_announcement_of_which_nothing_is_left_ends() {
+        let scene = following().owned(0, 1);
+        let mut record = scene.plan_record();
+        record.pending = Pending::default();
+        let plans = announced_in(scene.assigned(record), 0).settle(Duty::Resharding);
+        let [assigned] = &*plans else { panic!("{plans:?}") };
+        assert!(assigned.contains("delete leader/sharding/necessary"), "{assigned}");
+    }
+
+    /// Nobody knows what a former leader has meant to write.
+    #[test]
+    fn what_a_former_leader_has_announced_is_assigned_anew() {
+        let wants = announced_in(following(), 7).wants(Duty::Resharding);
+        assert!(wants.starts_with("resharding: it was asked for"), "{wants}");
+    }
+
+    #[test]
+    fn what_was_announced_is_written_to_its_end() {
+        let total = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap() + 3;
+        let plans = Scene::job(total).member(1).java(2).led_by(1).requested();
+        let plans = plans.settle(Duty::Resharding);
+        let [announced, first, second] = &*plans else { panic!("{} plans", plans.len()) };
+        assert_eq!(
+            announced,
+            "resharding: nothing is assigned yet\n  create leader/sharding/necessary"
+        );
+        let cleared = |plan: &String| plan.contains("delete leader/sharding/necessary");
+        assert!(!cleared(first) && first.ends_with("3 pending"), "{first}");
+        assert!(second.starts_with("resharding: items can follow now"), "{second}");
+        assert!(cleared(second) && second.ends_with("0 pending"), "{second}");
+    }
+
+    /// A Java leader has made no record for it, and is gone.
+    #[test]
+    fn an_item_without_a_record_does_not_move_while_a_java_instance_runs_it() {
+        let wait = Wait { since: Duration::ZERO, over: true };
+        let scene = Scene::job(2).member(1).java(2).led_by(1).requested().owned(0, 2).owned(1, 2);
+        let scene = scene.marked(&NodeKind::Necessary).local(|local| local.announced = Some(wait));
+        let free = scene.wants(Duty::Resharding);
+        let moved = "set sharding/1/instance: 10.0.0.1@-@1";
+        assert!(free.contains(moved), "{free}");
+        let begun = scene.marked_in_session(&NodeKind::Running(item(1))).wants(Duty::Resharding);
+        assert!(!begun.contains(moved) && begun.contains("1 pending"), "{begun}");
+    }
+
+    /// It began the item when the leader had looked.
+    #[test]
+    fn an_item_that_a_java_instance_begins_meanwhile_does_not_move() {
+        let scene = Scene::cluster(2, 1).java(2).owned(0, 2).gone(2).java(2).java(3);
+        let scene = scene.marked(&NodeKind::Necessary);
+        let plan = scene.plan(Duty::Resharding).unwrap();
+        assert!(scene.would_commit(&plan), "{plan}");
+        let begun = scene.marked_in_session(&NodeKind::Running(item(0)));
+        assert!(!begun.would_commit(&plan), "{plan}");
+    }
+}

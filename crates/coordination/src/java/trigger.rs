@@ -1,0 +1,127 @@
+//! Manual trigger beside Java instances, which read no requests of this project.
+
+use std::collections::BTreeSet;
+
+use sharding::InstanceId;
+
+use super::handing_on;
+use crate::ManualRequest;
+use crate::duty::trigger::{
+    acceptance, ask, clear_of, dropped, hand_over, identity_of, leave, passed_on,
+    removes_requests_of, waiting,
+};
+use crate::duty::{Context, Duty, OwnItem, parameter_bytes};
+use crate::plan::Plan;
+use crate::protocol::trigger_record::TriggerRecord;
+use crate::view::Versioned;
+
+/// Leaves, accepts, passes on and removes requests as the plain duty does, and hands on requests for items of Java instances.
+pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    let handed_over = match cx.view.has_java_leader() {
+        true => leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx)),
+        false => hand_over(cx),
+    };
+    handed_over.or_else(|| handing_on::plan(cx)).or_else(|| clear(cx))
+}
+
+/// A Java leader would not pass a request on. So the owner writes it into the records of its own items.
+fn accept(cx: &Context<'_>) -> Option<Plan> {
+    let triggered = cx.view.trigger_of(cx.me)?;
+    let config = cx.view.config()?;
+    let plan = acceptance(cx, &triggered);
+    if !config.monitor_execution {
+        return Some(plan);
+    }
+    let (id, at) = identity_of(cx, &triggered);
+    let request = ManualRequest { id: id.into(), at, parameter: None };
+    let next = |own: &OwnItem<'_>| own.ledger.with_request(request.clone());
+    let steps = cx.claimable_items().filter_map(|own| Some(own.change_to(next(&own)?)));
+    Some(plan.steps(cx.within_one_plan(steps, |steps| parameter_bytes(steps)).flatten()))
+}
+
+/// A Java leader passes nothing on. So the sender does, or, if it is gone, the first instance of this project: it asks the
+/// instances that have the items now, as ElasticJob's own API does. Java instances that are running drop the request.
+fn pass_to_instances(cx: &Context<'_>) -> Option<Plan> {
+    waiting(cx).into_iter().find_map(|(id, trigger)| pass_one(cx, id, trigger))
+}
+
+fn pass_one(cx: &Context<'_>, id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Plan> {
+    if !handles_requests_of(cx, &trigger.value.by) || !cx.view.is_registered(cx.me) {
+        return None;
+    }
+    let plan = Plan::as_instance(Duty::Trigger, cx, "an operator's request, under a Java leader");
+    if let Some(dropped) = dropped(id, trigger) {
+        return Some(plan.step(dropped));
+    }
+    let has_items = |instance: &InstanceId| match &trigger.value.items {
+        None => true,
+        Some(wanted) => cx.view.items_of(instance).any(|(item, _)| wanted.contains(&item)),
+    };
+    let steps = cx.view.instances().filter(|id| has_items(id)).flat_map(|id| ask(cx, id));
+    Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
+}
+
+/// Returns true if this instance handles a sender's requests under a Java leader: it is the sender, or the first instance of
+/// this project if the sender is gone.
+pub(crate) fn handles_requests_of(cx: &Context<'_>, by: &str) -> bool {
+    let is_there = cx.view.instances().any(|id| id.as_str() == by);
+    by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me))
+}
+
+fn clear(cx: &Context<'_>) -> Option<Plan> {
+    let java_leads = cx.view.has_java_leader();
+    clear_of(cx, |by| removes_requests_of(cx, by) || (java_leads && handles_requests_of(cx, by)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FireTime;
+    use crate::duty::scene::{Scene, id, item};
+
+    fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
+        let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
+        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items, parameter: None }
+    }
+
+    #[test]
+    fn under_a_java_leader_requests_go_to_the_instances_that_have_the_items() {
+        let led_by_java = || {
+            let scene = Scene::job(2).member(1).member(2).java(4).led_by_java(4);
+            scene.owned(0, 1).owned(1, 4)
+        };
+        let reason = "trigger: an operator's request, under a Java leader";
+        let all = format!(
+            "{reason}\n  set instances/10.0.0.1@-@1: run now\n  set instances/10.0.0.2@-@2: run now\n  set instances/10.0.0.4@-@4: run now\n  set coordination/triggers/r: passed on"
+        );
+        let one = format!(
+            "{reason}\n  set instances/10.0.0.4@-@4: run now\n  set coordination/triggers/r: passed on"
+        );
+        let gone = "trigger: requests that were passed on\n  delete coordination/triggers/r";
+        let rows = [
+            ("of mine", led_by_java().trigger("r", request(None, 1)), &*all),
+            ("for one item", led_by_java().trigger("r", request(Some(&[1]), 1)), &*one),
+            ("of somebody else of ours", led_by_java().trigger("r", request(None, 2)), "nothing"),
+            ("of somebody who is gone", led_by_java().trigger("r", request(None, 9)), &*all),
+            (
+                "of somebody who is gone, and I am not the first of ours",
+                Scene::job(2)
+                    .member(1)
+                    .member(0)
+                    .java(4)
+                    .led_by_java(4)
+                    .trigger("r", request(None, 9)),
+                "nothing",
+            ),
+            (
+                "one is asked already",
+                led_by_java().triggered(4).trigger("r", request(Some(&[1]), 1)),
+                &*format!("{reason}\n  set coordination/triggers/r: passed on"),
+            ),
+            ("passed on", led_by_java().trigger("r", request(Some(&[]), 9)), gone),
+        ];
+        for (case, scene, expected) in rows {
+            assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
+        }
+    }
+}

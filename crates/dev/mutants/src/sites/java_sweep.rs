@@ -1,0 +1,85 @@
+//! Sites of `crates/coordination/src/java/sweep.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"    let plan = match cx.view.has_java_leader() {
+"#,
+        to: r#"    let plan = match cx.view.has_java_leader() && !mutant::is(Mutant::SweptByLeadersOnly) {
+"#,
+    },
+    Site {
+        from: r#"        fails_over(config, item) && !owned_by_java && super::can_be_queued(cx, ledger)
+"#,
+        to: r#"        let owned_by_java = owned_by_java && !mutant::is(Mutant::JavaItemsTakenOver);
+        fails_over(config, item) && !owned_by_java && super::can_be_queued(cx, ledger)
+"#,
+    },
+    Site {
+        from: r#"    let at_once = if cx.view.takes_turns() { None } else { AtOnce::of(cx, runs) };
+"#,
+        to: r#"    let at_once = if cx.view.takes_turns() && !mutant::is(Mutant::TakenAtOnceBesideJava) { None } else { AtOnce::of(cx, runs) };
+"#,
+    },
+    Site {
+        from: r#"    if !cx.view.has_java_leader() {
+        return true;
+"#,
+        to: r#"    if !cx.view.has_java_leader() || mutant::is(Mutant::SweptByAnybody) {
+        return true;
+"#,
+    },
+    Site {
+        from: r#"    let by_java = cx.view.is_mixed();
+"#,
+        to: r#"    let by_java = cx.view.is_mixed() && !mutant::is(Mutant::JavaTakeoversForgotten);
+"#,
+    },
+    Site {
+        from: r#"    let known = run.view.lasting.is_none() || (last && in_force);
+"#,
+        to: r#"    let known = run.view.lasting.is_none() || (last && in_force) || mutant::is(Mutant::FormerMarksTrusted);
+"#,
+    },
+    Site {
+        from: r#"    running.into_iter().chain(failovering)
+"#,
+        to: r#"    let left_behind = running.into_iter().chain(failovering);
+    left_behind.filter(|_| !mutant::is(Mutant::LastingMarksStay))
+"#,
+    },
+    Site {
+        from: r#"    let fails_over = fails_over(config, item);
+"#,
+        to: r#"    let fails_over = fails_over(config, item) && !mutant::is(Mutant::JavaRunsForgotten);
+"#,
+    },
+    Site {
+        from: r#"    let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
+"#,
+        to: r#"    let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
+    let idle = idle || mutant::is(Mutant::MarksMendedBesideRuns);
+"#,
+    },
+    Site {
+        from: r#"    let unclear = unclear && has_schedule;
+    idle && !view.alive && !unclear && leftover_marks(cx, view).any()
+"#,
+        to: r#"    let unclear = unclear && (has_schedule || mutant::is(Mutant::MarksAwaitNoFire));
+    let unclear = unclear && !mutant::is(Mutant::MarksMendedEarly);
+    !mutant::is(Mutant::JavaMarksStay)
+        && idle
+        && !view.alive
+        && !unclear
+        && leftover_marks(cx, view).any()
+"#,
+    },
+    Site {
+        from: r#"    let taken = view.failover.is_some() || (view.running && running.is_none());
+"#,
+        to: r#"    let taken = view.failover.is_some() || (view.running && running.is_none());
+    let taken = taken && !mutant::is(Mutant::TakeoversMended);
+"#,
+    },
+];

@@ -1,0 +1,29 @@
+//! Sites of `crates/coordination/src/java/trigger.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"        true => leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx)),
+"#,
+        to: r#"        true if mutant::is(Mutant::AcceptedForJavaLeader) => {
+            leave(cx).or_else(|| hand_over(cx)).or_else(|| pass_to_instances(cx))
+        }
+        true if mutant::is(Mutant::RequestsLeftToJava) => leave(cx).or_else(|| accept(cx)),
+        true => leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx)),
+"#,
+    },
+    Site {
+        from: r#"    by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me))
+"#,
+        to: r#"    let mine = by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me));
+    mine || mutant::is(Mutant::RequestPassedByAnybody)
+"#,
+    },
+    Site {
+        from: r#"    let java_leads = cx.view.has_java_leader();
+"#,
+        to: r#"    let java_leads = cx.view.has_java_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
+"#,
+    },
+];
