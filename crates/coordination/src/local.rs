@@ -8,8 +8,7 @@ use reg_center::Version;
 use sharding::ShardingItem;
 
 use crate::gap::Schedules;
-use crate::java::foreign::Foreign;
-use crate::java::latch::Latch;
+use crate::java::JavaMemory;
 use crate::runs::{LocalRun, Runs};
 use crate::view::{Triggered, Versioned};
 use crate::{
@@ -170,14 +169,7 @@ pub(crate) struct Local {
     pub(crate) trigger_seen: Option<Triggered>,
     /// Since when there are runs that wait to be taken over, and none was by this instance, on the monotonic clock.
     pub(crate) orphans_since: Option<Duration>,
-    /// Since when it stands in line at a latch without being the first.
-    pub(crate) latch_waits: BTreeMap<Latch, Wait>,
-    /// Since when Java instances are told that items will be assigned anew, if this instance leads.
-    pub(crate) announced: Option<Wait>,
-    /// When the fire is over that the leader lets go by before it moves anything among Java instances, on the monotonic clock.
-    pub(crate) near_fire: Option<Duration>,
-    /// What is seen of Java instances.
-    pub(crate) foreign: Foreign,
+    pub(crate) java: JavaMemory,
     /// Callbacks that this instance is calling, or has called without that being recorded.
     pub(crate) calls: BTreeMap<OnceStage, LocalCall>,
 }
@@ -250,9 +242,7 @@ impl Local {
         self.maybe_registered = false;
         self.maybe_claimed.clear();
         self.calls.clear();
-        self.latch_waits.clear();
-        self.announced = None;
-        self.near_fire = None;
+        self.java.lose_session();
         self.trigger_seen = None;
         self.doubt_requests();
         self.runs.change_all(|run| {

@@ -2,7 +2,6 @@
 
 mod decide;
 mod follow;
-mod java;
 mod observe;
 mod record;
 mod reply;
@@ -20,6 +19,7 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::gap::Lookup;
+use crate::java;
 use crate::local::{Local, Phase};
 use crate::plan::{Plan, Step};
 use crate::view::followed::Following;
@@ -183,13 +183,6 @@ struct Told {
     noted: BTreeMap<ShardingItem, FireTime>,
     /// The last fire of each item that this process reported as skipped, because the item was disabled.
     skipped: BTreeMap<ShardingItem, FireTime>,
-    /// The marks, and when they were made, that were said to be left behind by Java instances that live.
-    leftovers: BTreeSet<(ShardingItem, Option<Revision>)>,
-    /// The marks that were said to be of Java instances which run an item beside this one.
-    overwritten: BTreeSet<(ShardingItem, Option<Revision>)>,
-    /// That Java instances count items which ours do not, and that callbacks wait for items of Java instances.
-    counted: bool,
-    silent: bool,
     /// The requests in the registry that were said to be dropped.
     dropped: BTreeSet<String>,
 }
@@ -416,7 +409,7 @@ impl Coordinator {
         let patience = self.local.orphans_since.map(|since| since + ORPHAN_PATIENCE);
         let patience = patience.filter(|_| !self.local.runs.is_empty() && !self.told.patience_over);
         let unsure = self.unsure.iter().filter_map(UnsureAssignment::ends);
-        let patience = patience.into_iter().chain(self.end_of_patience());
+        let patience = patience.into_iter().chain(self.local.java.next_wake());
         retries.chain(self.next_reconcile).chain(patience).chain(unsure).min()
     }
 
@@ -505,7 +498,10 @@ impl Coordinator {
             (self.local.phase == Phase::Draining, Some("the end of the runs in progress")),
             (self.has_namesake(), Some("the end of another session that has registered its id")),
             (!self.is_available(), Some("registration, or its server being enabled")),
-            (self.stands_in_line(), Some("a Java instance to leave a latch")),
+            (
+                java::waits_for_turn(&self.view, self.me.as_ref()),
+                Some("a Java instance to leave a latch"),
+            ),
             (self.view.leader().is_none(), Some("a leader")),
             (self.view.assignment().is_none(), Some("the first assignment")),
             (self.is_assignment_torn(), Some("the rest of an assignment that it may have written")),

@@ -11,8 +11,8 @@ use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::removes_requests_of;
 use crate::gap::Seen;
-use crate::java;
-use crate::local::{Due, LocalCall, Phase, RequestWay, UnmonitoredRequest};
+use crate::java::{self, Surroundings};
+use crate::local::{Due, Local, LocalCall, Phase, RequestWay, UnmonitoredRequest};
 use crate::plan::{Plan, Step};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::{LocalRun, OwnMarks};
@@ -121,6 +121,20 @@ impl Coordinator {
     /// Returns how far this instance's clock is ahead of the registry's, in milliseconds, if that is beyond the bound.
     pub(super) fn clock_differs_by(&self, now: Now) -> Option<i64> {
         self.max_time_diff().exceeded_by(now)
+    }
+
+    fn observe_java(&mut self, now: Now, out: &mut Vec<Command>) {
+        let Local { java, runs, due, last_fire_seen, .. } = &mut self.local;
+        let around = Surroundings {
+            now,
+            me: self.me.as_ref(),
+            view: &self.view,
+            runs,
+            due: due.as_ref(),
+            last_fire: *last_fire_seen,
+            calls_back: self.settings.calls_back,
+        };
+        java.observe(&around, out);
     }
 
     fn observe_membership(&mut self, out: &mut Vec<Command>) {

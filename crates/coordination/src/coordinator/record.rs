@@ -207,7 +207,7 @@ impl Coordinator {
         }
         self.report_unclaimed(MissReason::Superseded, out);
         self.report_unstarted(MissReason::Superseded, out);
-        self.local.foreign.fire(&self.view, at);
+        self.local.java.inference.fire(&self.view, at);
         self.local.last_fire_seen = Some(at);
         let reason = match self.local.phase {
             Phase::Active if self.is_paused() => MissReason::Paused,

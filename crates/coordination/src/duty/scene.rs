@@ -313,7 +313,7 @@ impl Scene {
     pub(crate) fn observed(mut self) -> Self {
         let fire = self.local.last_fire_seen;
         let now = Now { wall_ms: 1_000_000, registry_ms: None, mono: Duration::from_secs(1) };
-        self.local.foreign.observe(&self.view, fire, now);
+        self.local.java.inference.observe(&self.view, fire, now);
         self
     }
 

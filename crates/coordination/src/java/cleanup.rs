@@ -12,7 +12,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let mixed = cx.view.is_mixed();
     // The next owner replays the misfire that a Java instance has marked.
     let may_unmark = |item: ShardingItem, view: &ItemView| {
-        cx.view.java_owner(view).is_none() && cx.local.foreign.accounted(item).is_none()
+        cx.view.java_owner(view).is_none() && cx.local.java.inference.accounted(item).is_none()
     };
     cleanup::stale_entries(cx, |_| !mixed, may_unmark).or_else(|| leftovers(cx))
 }

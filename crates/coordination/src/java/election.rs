@@ -88,7 +88,7 @@ mod tests {
         let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Election, name);
         let waits = |scene: Scene, over| {
             let wait = Wait { since: Duration::ZERO, over };
-            scene.local(|local| local.latch_waits.extend([(Latch::Election, wait)]))
+            scene.local(|local| local.java.latch_waits.extend([(Latch::Election, wait)]))
         };
         let behind = || in_line(in_line(mixed(), OF_JAVA), &mine(4));
         let rows = [

@@ -8,11 +8,12 @@ mod cleanup;
 mod constrain;
 mod election;
 pub(crate) mod facts;
-pub(crate) mod foreign;
 mod handing_on;
+pub(crate) mod inference;
 pub(crate) mod latch;
+mod memory;
 mod records;
-pub(crate) mod resharding;
+mod resharding;
 mod steps;
 mod sweep;
 mod takeover;
@@ -21,20 +22,22 @@ mod turn;
 
 use sharding::ShardingItem;
 
-use self::foreign::InterruptedRun;
+use self::inference::InterruptedRun;
 use crate::Ledger;
 use crate::duty::{Context, Duty, PlanOf};
 use crate::local::Local;
 use crate::plan::Plan;
 use crate::view::JobView;
 
+pub(crate) use self::memory::{JavaMemory, Surroundings, waits_for_turn};
 pub(crate) use self::records::record_of;
+pub(crate) use self::resharding::is_requested;
 pub(crate) use self::trigger::handles_requests_of;
 
 /// Returns true if Java instances take part, have left something behind, or are remembered, or if the job uses the dialect of
 /// ElasticJob 3.x, whose marks outlast sessions.
 pub(crate) fn is_involved(view: &JobView, local: &Local) -> bool {
-    view.has_traces_of_java() || !local.foreign.is_empty()
+    view.has_traces_of_java() || !local.java.is_empty()
 }
 
 /// Decides a duty in a namespace with Java instances.
@@ -65,10 +68,10 @@ pub(crate) fn can_be_queued(cx: &Context<'_>, ledger: &Ledger) -> bool {
 
 /// Returns true if the schedule alone does not tell which fires were run: Java instances run fires without records.
 pub(crate) fn runs_fires(cx: &Context<'_>) -> bool {
-    cx.view.is_mixed() || cx.local.foreign.is_known()
+    cx.view.is_mixed() || cx.local.java.inference.is_known()
 }
 
 /// Returns the run of an item that a Java instance has left unfinished.
 fn interrupted(cx: &Context<'_>, item: ShardingItem) -> Option<InterruptedRun> {
-    cx.local.foreign.interrupted(cx.view, item, cx.local.last_fire_seen)
+    cx.local.java.inference.interrupted(cx.view, item, cx.local.last_fire_seen)
 }

@@ -24,7 +24,7 @@ pub(crate) fn record_of<'a>(
     if let Some(revived) = ledger.revive(cx.last_missed(&ledger)).filter(|_| java_leads) {
         ledger = Cow::Owned(revived);
     }
-    let accounted = cx.local.foreign.accounted(item);
+    let accounted = cx.local.java.inference.accounted(item);
     if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
         ledger = Cow::Owned(handed_back);
     }

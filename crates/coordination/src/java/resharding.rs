@@ -112,7 +112,7 @@ fn may_end_announcement(cx: &Context<'_>, moves: &Moves) -> bool {
 
 /// Returns true while a Java instance runs an item that is to move, for up to [`ANNOUNCEMENT_PATIENCE`].
 fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
-    let over = cx.local.announced.is_some_and(|announced| announced.over);
+    let over = cx.local.java.announced.is_some_and(|announced| announced.over);
     let under_java = || moves.blocked.iter().any(|item| is_of_java(cx, *item));
     cx.view.is_mixed() && !over && under_java()
 }
@@ -120,7 +120,7 @@ fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
 /// Returns true at a fire: a Java instance might run it by a stale view, or have started it without a mark so far. After the
 /// announcement it postpones the fire until it sees its items.
 fn is_near_fire(cx: &Context<'_>) -> bool {
-    cx.view.is_mixed() && cx.local.near_fire.is_some()
+    cx.view.is_mixed() && cx.local.java.near_fire.is_some()
 }
 
 /// The rules by which items move beside Java instances.
@@ -133,7 +133,7 @@ impl MoveRules for Mixed<'_> {
         if super::interrupted(self.0, item).is_some() {
             return None;
         }
-        let (shown, memory) = (self.0.view.item(item), &self.0.local.foreign);
+        let (shown, memory) = (self.0.view.item(item), &self.0.local.java.inference);
         let accounted = memory.accounted(item);
         let was_java = accounted.is_some() || is_of_java(self.0, item);
         let postponed = last.is_some() && memory.held_back() == last && shown.ledger.is_none();
@@ -171,7 +171,7 @@ impl MoveRules for Mixed<'_> {
 /// Returns true if an instance of this project has run a fire of the item that Java instances postpone: a Java owner would run
 /// it again.
 fn has_run_postponed_fire(cx: &Context<'_>, item: ShardingItem, owner: &InstanceId) -> bool {
-    let Some(postponed) = cx.local.foreign.may_still_begin() else { return false };
+    let Some(postponed) = cx.local.java.inference.may_still_begin() else { return false };
     let shown = cx.view.item(item);
     let last = shown.ledger.as_ref().and_then(|ledger| ledger.value.last_fire);
     last >= Some(postponed) && !shown.is_of(owner) && cx.view.is_java(owner)
@@ -194,7 +194,7 @@ mod tests {
         let announced = |scene: Scene, over| {
             let wait = Wait { since: Duration::ZERO, over };
             let scene = scene.marked(&NodeKind::Necessary);
-            scene.local(|local| local.announced = Some(wait))
+            scene.local(|local| local.java.announced = Some(wait))
         };
         let changed = "resharding: the available instances changed";
         let rows = [
@@ -331,7 +331,8 @@ mod tests {
     fn an_item_without_a_record_does_not_move_while_a_java_instance_runs_it() {
         let wait = Wait { since: Duration::ZERO, over: true };
         let scene = Scene::job(2).member(1).java(2).led_by(1).requested().owned(0, 2).owned(1, 2);
-        let scene = scene.marked(&NodeKind::Necessary).local(|local| local.announced = Some(wait));
+        let scene =
+            scene.marked(&NodeKind::Necessary).local(|local| local.java.announced = Some(wait));
         let free = scene.wants(Duty::Resharding);
         let moved = "set sharding/1/instance: 10.0.0.1@-@1";
         assert!(free.contains(moved), "{free}");

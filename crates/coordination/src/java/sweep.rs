@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::foreign::InterruptedRun;
+use super::inference::InterruptedRun;
 use crate::duty::sweep::{self, LostRun, REASON, fails_over, guarded};
 use crate::duty::takeover::AtOnce;
 use crate::duty::{Context, Duty};
@@ -108,7 +108,7 @@ fn orphans_ended_by_java<'a>(
 
 /// Returns true if a Java instance has ended an orphaned run. A run whose marks have just vanished may have been lost with them.
 fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bool {
-    let memory = &cx.local.foreign;
+    let memory = &cx.local.java.inference;
     let decided = !memory.is_undecided(item) && memory.lost_taker(cx.view, item).is_none();
     let out_of_queue = !view.queued && view.failover.is_none() && cx.view.is_unmarked(view);
     let by_java = cx.view.is_mixed();
@@ -193,7 +193,7 @@ fn left_by_java<'a>(
     config: &JobConfig,
 ) -> impl Iterator<Item = (ShardingItem, &'a ItemView, LeftByJava<'a>)> {
     let marked = cx.view.items_with(Attention::LastingMark).map(|(item, _)| item);
-    let items: BTreeSet<_> = marked.chain(cx.local.foreign.lost_items()).collect();
+    let items: BTreeSet<_> = marked.chain(cx.local.java.inference.lost_items()).collect();
     items.into_iter().filter_map(move |item| {
         let view = cx.view.item(item);
         Some((item, view, left_at(cx, config, item, view)?))
@@ -211,7 +211,8 @@ fn left_at<'a>(
         return Some(LeftByJava::Run(run));
     }
     let owned_by_java = cx.view.java_owner(view).is_some();
-    let taker = cx.local.foreign.lost_taker(cx.view, item).filter(|_| fails_over && !owned_by_java);
+    let taker =
+        cx.local.java.inference.lost_taker(cx.view, item).filter(|_| fails_over && !owned_by_java);
     // Without Java instances an orphaned run is in the queue or taken over, and only marks can block it.
     let may_block = cx.view.is_mixed() || cx.view.may_have_lasting_marks();
     if let Some(taker) = taker.filter(|_| may_block) {

@@ -77,7 +77,7 @@ mod tests {
         let patient = |over| {
             let wait = Wait { since: Duration::ZERO, over };
             let scene = in_line(in_line(waiting(), of_java), &mine);
-            scene.local(|local| local.latch_waits.extend([(Latch::Failover, wait)]))
+            scene.local(|local| local.java.latch_waits.extend([(Latch::Failover, wait)]))
         };
         let late = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
         let takes_over = |local: &mut Local| {

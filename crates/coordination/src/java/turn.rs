@@ -34,7 +34,7 @@ pub(super) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
     if !takes_turns || is_first {
         return Turn::Mine(leave);
     }
-    let waited = cx.local.latch_waits.get(&latch).is_some_and(|wait| wait.over);
+    let waited = cx.local.java.latch_waits.get(&latch).is_some_and(|wait| wait.over);
     if waited {
         return Turn::Impatient(leave);
     }

@@ -98,7 +98,7 @@ fn reason(
     let other_members = joins_count && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
-    let asked_for = !handled || (cx.java && java::resharding::is_requested(cx, current, config));
+    let asked_for = !handled || (cx.java && java::is_requested(cx, current, config));
     let total = config.sharding_total_count;
     let strays = || joins_count && has_strays(view, members, &current.pending, total);
     let rows = [

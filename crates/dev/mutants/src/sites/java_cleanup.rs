@@ -4,10 +4,10 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        cx.view.java_owner(view).is_none() && cx.local.foreign.accounted(item).is_none()
+        from: r#"        cx.view.java_owner(view).is_none() && cx.local.java.inference.accounted(item).is_none()
 "#,
         to: r#"        let ours = cx.view.java_owner(view).is_none();
-        (ours && cx.local.foreign.accounted(item).is_none())
+        (ours && cx.local.java.inference.accounted(item).is_none())
             || mutant::is(Mutant::JavaMisfiresCleaned)
 "#,
     },

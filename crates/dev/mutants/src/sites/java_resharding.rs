@@ -58,9 +58,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    cx.view.is_mixed() && cx.local.near_fire.is_some()
+        from: r#"    cx.view.is_mixed() && cx.local.java.near_fire.is_some()
 "#,
-        to: r#"    cx.view.is_mixed() && cx.local.near_fire.is_some() && !mutant::is(Mutant::MovedAtFires)
+        to: r#"    cx.view.is_mixed() && cx.local.java.near_fire.is_some() && !mutant::is(Mutant::MovedAtFires)
 "#,
     },
     Site {

@@ -16,9 +16,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let waited = cx.local.latch_waits.get(&latch).is_some_and(|wait| wait.over);
+        from: r#"    let waited = cx.local.java.latch_waits.get(&latch).is_some_and(|wait| wait.over);
 "#,
-        to: r#"    let waited = cx.local.latch_waits.get(&latch).is_some_and(|wait| wait.over);
+        to: r#"    let waited = cx.local.java.latch_waits.get(&latch).is_some_and(|wait| wait.over);
     let waited = waited && !mutant::is(Mutant::WaitsForEver);
 "#,
     },

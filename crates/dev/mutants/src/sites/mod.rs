@@ -3,7 +3,6 @@
 mod coordinator;
 mod coordinator_decide;
 mod coordinator_follow;
-mod coordinator_java;
 mod coordinator_observe;
 mod coordinator_record;
 mod coordinator_reply;
@@ -32,8 +31,9 @@ mod java_cleanup;
 mod java_constrain;
 mod java_election;
 mod java_facts;
-mod java_foreign;
 mod java_handing_on;
+mod java_inference;
+mod java_memory;
 mod java_records;
 mod java_resharding;
 mod java_sweep;
@@ -69,7 +69,6 @@ pub struct Site {
 pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/coordinator/decide.rs", coordinator_decide::SITES),
     ("crates/coordination/src/coordinator/follow.rs", coordinator_follow::SITES),
-    ("crates/coordination/src/coordinator/java.rs", coordinator_java::SITES),
     ("crates/coordination/src/coordinator/mod.rs", coordinator::SITES),
     ("crates/coordination/src/coordinator/observe.rs", coordinator_observe::SITES),
     ("crates/coordination/src/coordinator/record.rs", coordinator_record::SITES),
@@ -98,8 +97,9 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/java/constrain.rs", java_constrain::SITES),
     ("crates/coordination/src/java/election.rs", java_election::SITES),
     ("crates/coordination/src/java/facts.rs", java_facts::SITES),
-    ("crates/coordination/src/java/foreign.rs", java_foreign::SITES),
     ("crates/coordination/src/java/handing_on.rs", java_handing_on::SITES),
+    ("crates/coordination/src/java/inference.rs", java_inference::SITES),
+    ("crates/coordination/src/java/memory.rs", java_memory::SITES),
     ("crates/coordination/src/java/mod.rs", java::SITES),
     ("crates/coordination/src/java/records.rs", java_records::SITES),
     ("crates/coordination/src/java/resharding.rs", java_resharding::SITES),

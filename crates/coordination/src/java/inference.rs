@@ -26,7 +26,7 @@ const POLL: Duration = Duration::from_millis(100);
 
 /// A run of a Java instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct ForeignRun {
+struct JavaRun {
     /// Who runs the item: it has it, or has taken it over.
     owner: InstanceId,
     taken_over: bool,
@@ -41,7 +41,7 @@ struct ForeignRun {
     ended: Option<Duration>,
 }
 
-impl ForeignRun {
+impl JavaRun {
     /// Returns true if its mark is there: that it was taken over stands from before its beginning until after its end.
     fn is_shown(&self, shown: &ItemView) -> bool {
         match self.taken_over {
@@ -87,7 +87,7 @@ impl fmt::Display for Leftover {
 
 /// What one instance has seen of the Java instances of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Foreign {
+pub(crate) struct Inference {
     /// The last fire of each item that came while a Java instance had it.
     accounted: BTreeMap<ShardingItem, FireTime>,
     /// A fire that came while items were about to be assigned anew: whose it is shows afterwards.
@@ -98,12 +98,12 @@ pub(crate) struct Foreign {
     before_fire: BTreeMap<ShardingItem, (InstanceId, Option<FireTime>)>,
     /// How many fires have come while Java instances took part.
     fires: u64,
-    runs: BTreeMap<ShardingItem, ForeignRun>,
+    runs: BTreeMap<ShardingItem, JavaRun>,
     /// Runs whose mark has gone with the session: nothing in the registry tells of them.
     lost: BTreeMap<ShardingItem, InterruptedRun>,
 }
 
-impl Foreign {
+impl Inference {
     /// Returns true if nothing of Java instances is remembered.
     pub(crate) fn is_empty(&self) -> bool {
         let no_fire = self.accounted.is_empty() && self.may_still_begin().is_none();
@@ -175,7 +175,7 @@ impl Foreign {
 
     /// Returns true if a Java instance has taken an item over, and nobody knows yet whether it has ended it.
     pub(crate) fn is_undecided(&self, item: ShardingItem) -> bool {
-        let waits = |run: &ForeignRun| run.taken_over && !run.lasting;
+        let waits = |run: &JavaRun| run.taken_over && !run.lasting;
         self.runs.get(&item).is_some_and(waits)
     }
 
@@ -193,9 +193,9 @@ impl Foreign {
     /// mark for an earlier fire than that of another one, or of an earlier life with the same id, is there for good. Marks of
     /// one fire may be seen before and after the fire itself, so that two fires tell for certain.
     pub(crate) fn leftovers(&self, view: &JobView) -> Vec<Leftover> {
-        let own = |run: &ForeignRun| run.ended.is_none() && !run.taken_over;
+        let own = |run: &JavaRun| run.ended.is_none() && !run.taken_over;
         let standing = || self.runs.iter().filter(move |(_, run)| own(run));
-        let leftover = |(item, run): (&ShardingItem, &ForeignRun)| {
+        let leftover = |(item, run): (&ShardingItem, &JavaRun)| {
             let marked_at = run.marked_at;
             let (owner, aged) = (&run.owner, run.fires + 2);
             let overtaken = standing().any(|(_, o)| o.owner == *owner && o.fires >= aged);
@@ -254,7 +254,7 @@ impl Foreign {
     /// Returns true if an instance shows a run, or did lately. Marks of a fire may be seen before the fire itself.
     fn may_have_begun(&self, owner: &InstanceId, fire: FireTime, now: Now) -> bool {
         let lately = |ended: Duration| now.mono < ended + LAG;
-        let begun = |run: &ForeignRun| run.fire == fire || run.ended.is_none_or(lately);
+        let begun = |run: &JavaRun| run.fire == fire || run.ended.is_none_or(lately);
         self.runs.values().any(|run| run.owner == *owner && !run.taken_over && begun(run))
     }
 
@@ -324,11 +324,11 @@ impl Foreign {
             let accounted = self.accounted.entry(item).or_insert(fire);
             *accounted = fire.max(*accounted);
             let marked_at = shown.marked_at;
-            let same = |run: &ForeignRun| run.ended.is_none() && run.marked_at == marked_at;
+            let same = |run: &JavaRun| run.ended.is_none() && run.marked_at == marked_at;
             if !self.runs.get(&item).is_some_and(same) {
                 let (owner, lasting) = (owner.clone(), shown.lasting.is_some());
                 let (fires, ended, taken_over) = (self.fires, None, false);
-                let run = ForeignRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
+                let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
                 self.runs.insert(item, run);
             }
         }
@@ -346,11 +346,11 @@ impl Foreign {
         let Some(taker) = view.java_taker(shown) else { return };
         let left = orphan(shown).map(|run| run.fire);
         let Some(fire) = left.or(self.accounted(item)).or(fire) else { return };
-        let same = |run: &ForeignRun| run.taken_over && run.ended.is_none() && run.owner == *taker;
+        let same = |run: &JavaRun| run.taken_over && run.ended.is_none() && run.owner == *taker;
         if !self.runs.get(&item).is_some_and(same) {
             let (owner, fires, marked_at) = (taker.clone(), self.fires, shown.marked_at);
             let (taken_over, lasting, ended) = (true, view.may_have_lasting_marks(), None);
-            let run = ForeignRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
+            let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
             self.runs.insert(item, run);
         }
     }

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/java/foreign.rs`.
+//! Sites of `crates/coordination/src/java/inference.rs`.
 
 use super::Site;
 
