@@ -11,6 +11,7 @@ mod operator;
 mod plan;
 mod protocol;
 mod runs;
+mod start_gate;
 mod view;
 mod wire;
 

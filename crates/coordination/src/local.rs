@@ -187,11 +187,6 @@ impl Local {
             || !self.calls.is_empty()
     }
 
-    /// Returns true if runs may start here.
-    pub(crate) fn may_start(&self) -> bool {
-        self.is_active() && !self.paused && self.lease
-    }
-
     /// Notes a run that was claimed in the registry. Returns false if it was noted before.
     /// `unseen_after` is the version of the record before the claim, unless the view shows a later one.
     pub(crate) fn begin(

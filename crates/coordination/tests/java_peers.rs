@@ -435,7 +435,7 @@ fn the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends() {
         let marked = cluster.truth().item(ShardingItem::new(item)).running;
         assert!(marked, "{dialect:?}: {}", cluster.story());
         assert!(cluster.ledger(ShardingItem::new(item)).is_idle(), "{}", cluster.story());
-        let node = format!("/report/sharding/{item}/running: {} has begun", java.id());
+        let node = format!("/report/sharding/{item}/running: {} has started", java.id());
         let told = anomalies(&cluster, FIRST);
         assert_eq!(told.iter().filter(|said| said.starts_with(&node)).count(), 1, "{told:?}");
         let next = cluster.fire();

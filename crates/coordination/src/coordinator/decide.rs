@@ -17,10 +17,7 @@ impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
         self.schedule_reconcile(now);
         let (Some(me), Some(session)) = (self.me.clone(), self.session) else { return };
-        if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
-            return;
-        }
-        if self.has_namesake() {
+        if !self.may_decide() {
             return;
         }
         let shows_enough = self.shows_enough();
@@ -45,6 +42,19 @@ impl Coordinator {
             }
         }
         self.report_strategy(now, &me, out);
+    }
+
+    /// Returns true if the view is one that decisions can rely on: the session is connected, the snapshot complete, and no
+    /// other session has registered the id of this instance.
+    fn may_decide(&self) -> bool {
+        let left = self.local.phase == Phase::Left;
+        self.connected && self.view.is_synced() && !left && !self.has_namesake()
+    }
+
+    /// Returns the context of decisions, if any may be taken now.
+    pub(super) fn deciding_context(&self, now: Now) -> Option<Context<'_>> {
+        let me = self.me.as_ref()?;
+        self.may_decide().then(|| self.context(now, me))
     }
 
     pub(super) fn context<'a>(&'a self, now: Now, me: &'a InstanceId) -> Context<'a> {

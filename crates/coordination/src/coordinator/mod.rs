@@ -5,9 +5,12 @@ mod follow;
 mod observe;
 mod record;
 mod reply;
+mod reporting;
 #[cfg(test)]
 #[path = "../exhaustive/seat.rs"]
 pub(crate) mod seat;
+mod starting;
+mod unmonitored;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;

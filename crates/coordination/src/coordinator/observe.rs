@@ -1,10 +1,9 @@
 //! Observing: what the view shows now, compared with what was known before.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use reg_center::Version;
-use sharding::{InstanceId, ShardingItem};
+use sharding::InstanceId;
 
 use super::Coordinator;
 use crate::duty::Duty;
@@ -12,20 +11,15 @@ use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::removes_requests_of;
 use crate::gap::Seen;
 use crate::java::{self, Surroundings};
-use crate::local::{Due, Local, LocalCall, Phase, RequestWay, UnmonitoredRequest};
-use crate::plan::{Plan, Step};
+use crate::local::{Due, Local, LocalCall, Phase, RequestWay};
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::runs::{LocalRun, OwnMarks};
 use crate::shortened;
-use crate::view::items::{Attention, ItemView};
+use crate::view::items::Attention;
 use crate::view::{ConfigState, Versioned};
 use crate::{
-    Command, DropReason, FencingToken, FireTime, JobConfig, JobEvent, Ledger, MaxTimeDiff, Now,
-    OnceCall, OnceStage, Outcome, RequestParameter, RunSource, StartItem,
+    Command, DropReason, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall, OnceStage,
+    RequestParameter,
 };
-
-/// Items with the tokens under which they may be claimed.
-type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -41,8 +35,8 @@ impl Coordinator {
         self.observe_request();
         self.observe_orphans(now);
         self.observe_calls(out);
-        self.run_unmonitored_fire(out);
-        self.run_unmonitored_request(out);
+        self.run_unmonitored_fire(now, out);
+        self.run_unmonitored_request(now, out);
     }
 
     fn observe_config(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -219,142 +213,6 @@ impl Coordinator {
         self.local.due = Some(Due { at, next, missed: None });
     }
 
-    /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded. Runs
-    /// that this life never claimed are given up: an earlier life had the same id.
-    fn observe_runs(&mut self, out: &mut Vec<Command>) {
-        self.note_shown_claims();
-        self.forget_settled_runs(out);
-        let Some(me) = self.me.clone() else { return };
-        if self.session.is_none() || self.has_namesake() {
-            return;
-        }
-        debug_assert!(self.has_looked_at_the_others(&me), "{:?} are not all", self.stirred);
-        let stirred = std::mem::take(&mut self.stirred);
-        let ours: Vec<_> = stirred
-            .into_iter()
-            .filter_map(|item| Some((item, &self.view.item(item).ledger.as_ref()?.value)))
-            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
-            .map(|(item, ledger)| (item, ledger.clone()))
-            .collect();
-        let sent = if ours.is_empty() { SentClaims::new() } else { self.sent_claims(&me) };
-        for (item, ledger) in &ours {
-            let ours = self.may_have_claimed(*item, ledger, &sent);
-            if !ours || self.is_put_back(*item, ledger, &me) {
-                self.give_up_foreign_run(*item, ledger);
-            } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
-                self.start_runs(std::iter::once((*item, ledger)), &config, out);
-            }
-        }
-        let waits = ours.iter().filter(|(item, run)| self.waits_to_be_started(*item, run, &me));
-        self.stirred = waits.map(|(item, _)| *item).collect();
-        self.settle_doubts(&me);
-    }
-
-    /// Returns true if there is nothing to do at the items at which nothing has changed.
-    fn has_looked_at_the_others(&self, me: &InstanceId) -> bool {
-        let mut others =
-            self.view.restless_items().filter(|(item, _)| !self.stirred.contains(item));
-        let waits = |(item, shown): (_, &ItemView)| {
-            let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
-            ledger.is_some_and(|ledger| self.has_to_be_looked_at(item, ledger, me))
-        };
-        !others.any(waits)
-    }
-
-    /// Returns true if an item is shown as run by this life, which has not started it.
-    fn waits_to_be_started(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
-        let ours = shown.running().is_some_and(|run| run.holder == *me);
-        ours && !self.has_started(item, shown.token)
-    }
-
-    /// Returns true if an item is shown as run by this life, which runs nothing of it any more: the record of a run that has
-    /// ended was put back from outside.
-    fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
-        let ours = shown.running().is_some_and(|run| run.holder == *me);
-        let ended = self.has_started(item, shown.token) && !self.local.runs.has(item);
-        ours && ended
-    }
-
-    fn has_started(&self, item: ShardingItem, token: FencingToken) -> bool {
-        self.local.started.get(&item) >= Some(&token)
-    }
-
-    fn has_to_be_looked_at(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
-        self.waits_to_be_started(item, shown, me) || self.is_put_back(item, shown, me)
-    }
-
-    /// Returns true if the record may be the outcome of a claim that this life has sent.
-    fn may_have_claimed(&self, item: ShardingItem, shown: &Ledger, sent: &SentClaims) -> bool {
-        sent.contains(&(item, shown.token)) || self.local.maybe_claimed.contains_key(&item)
-    }
-
-    /// Returns the claims that are under way.
-    fn sent_claims(&self, me: &InstanceId) -> SentClaims {
-        let runs = self.in_flight.values().flat_map(|flight| flight.plan.runs_of(me));
-        runs.map(|(item, ledger)| (item, ledger.token)).collect()
-    }
-
-    /// Notes a run that nobody executes as one that was interrupted here, so that its end is recorded.
-    fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
-        // The view may show the record before the marks that were written with it.
-        let by_config = self.view.config().is_some_and(|c| self.view.has_lasting_marks(c));
-        let lasting = by_config || self.view.item(item).lasting.is_some();
-        self.local.give_up(item, shown, lasting);
-    }
-
-    /// Forgets doubts about claims that the view shows to be in vain, or begun here.
-    fn settle_doubts(&mut self, me: &InstanceId) {
-        let (view, started) = (&self.view, &self.local.started);
-        self.local.maybe_claimed.retain(|item, doubt| {
-            let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
-            let ours = ledger.value.running().is_some_and(|run| run.holder == *me);
-            let waits = ours && started.get(item) < Some(&ledger.value.token);
-            waits || ledger.version <= doubt.before
-        });
-    }
-
-    /// Returns the configuration that a claim has checked: its record names the version, and whoever claimed knew it.
-    fn config_of_claim(
-        &self,
-        item: ShardingItem,
-        claimed: &Ledger,
-    ) -> Option<&Versioned<Arc<JobConfig>>> {
-        let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
-        let doubt = self.local.maybe_claimed.get(&item);
-        let doubted = doubt.into_iter().flat_map(|doubt| &doubt.configs);
-        let mut known = flights.chain(doubted).chain(self.view.config_in_force());
-        known.find(|config| claimed.config.is_none_or(|version| version == config.version))
-    }
-
-    /// Notes which claims the view has shown: whatever the record says from then on came later.
-    fn note_shown_claims(&mut self) {
-        let is_later = |before: Version, item| {
-            self.view.item(item).ledger.as_ref().is_some_and(|ledger| ledger.version > before)
-        };
-        for &item in &self.stirred {
-            let before = self.local.runs.get(item).and_then(|run| run.unseen_after);
-            if before.is_some_and(|before| is_later(before, item)) {
-                self.local.runs.change(item, |run| run.unseen_after = None);
-            }
-        }
-    }
-
-    fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
-        for &item in &self.stirred {
-            let Some(run) = self.local.runs.get(item) else { continue };
-            let Some(outcome) = run.outcome else { continue };
-            let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
-            let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
-            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
-            let marks = OwnMarks::of(run, self.view.item(item), self.session);
-            if run.token == FencingToken(0) || !caught_up || held || marks.any() {
-                continue;
-            }
-            out.push(Command::Emit(ending(item, run, outcome, ledger)));
-            self.local.runs.remove(item);
-        }
-    }
-
     /// A request that was seen at this life's node and is no longer there was accepted: nobody else takes it away. One
     /// that this process has left has arrived once it is there.
     fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -414,31 +272,6 @@ impl Coordinator {
         items.is_some_and(|items| !parameter.can_be_told_to(items))
     }
 
-    /// With monitoring, what was accepted is a request in the registry; without, only this instance knows.
-    fn accept_unmonitored(&mut self, at: FireTime) {
-        let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
-        let active = unmonitored && self.local.is_active();
-        let Some(me) = self.me.as_ref().filter(|_| active) else { return };
-        let view = &self.view;
-        let mine = view.items().map(|(item, _)| item).filter(|item| view.is_meant_for(*item, me));
-        self.local.unmonitored_request = Some(UnmonitoredRequest { at, items: mine.collect() });
-    }
-
-    /// A request is over for items that are disabled or somebody else's by now, and as soon as runs are monitored.
-    fn observe_request(&mut self) {
-        let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
-        let (Some(me), Some(request)) = (&self.me, &mut self.local.unmonitored_request) else {
-            return;
-        };
-        let view = &self.view;
-        let wanted =
-            |item: &ShardingItem| view.is_meant_for(*item, me) && !view.item(*item).is_disabled();
-        request.items.retain(wanted);
-        if monitored || request.items.is_empty() {
-            self.local.unmonitored_request = None;
-        }
-    }
-
     fn observe_orphans(&mut self, now: Now) {
         let any = self.view.any_with(Attention::Orphaned);
         let since = self.local.orphans_since.unwrap_or(now.mono);
@@ -465,124 +298,5 @@ impl Coordinator {
                 self.local.calls.remove(&stage);
             }
         }
-    }
-
-    /// Without monitoring, a fire that came while a Java leader assigned items anew is run once it has.
-    fn run_unmonitored_fire(&mut self, out: &mut Vec<Command>) {
-        if let Some(fire) = self.local.unmonitored_fire
-            && !self.view.is_java_assigning()
-        {
-            self.local.unmonitored_fire = None;
-            self.run_unmonitored(fire, out);
-        }
-    }
-
-    /// Without monitoring, a request is run as soon as an item does not run here.
-    fn run_unmonitored_request(&mut self, out: &mut Vec<Command>) {
-        let (Some(me), Some(request)) = (&self.me, &self.local.unmonitored_request) else { return };
-        if !self.may_start_unclaimed() {
-            return;
-        }
-        let free =
-            |item: &ShardingItem| request.items.contains(item) && !self.local.runs.has(*item);
-        let at = request.at;
-        let mine = self.view.claimable_by(me, self.view.items());
-        let items: Vec<_> = mine.map(|(item, _)| item).filter(free).collect();
-        let mut starts = Vec::new();
-        for item in items {
-            starts.extend(self.start_unclaimed(item, at, RunSource::Manual));
-            if let Some(request) = &mut self.local.unmonitored_request {
-                request.items.remove(&item);
-            }
-        }
-        if !starts.is_empty() {
-            out.push(Command::Start(starts));
-        }
-    }
-
-    /// Starts runs that this instance has claimed, each once; not if it cannot rely on its session, nor once it leaves.
-    pub(super) fn start_runs<'a>(
-        &mut self,
-        claimed: impl Iterator<Item = (ShardingItem, &'a Ledger)>,
-        config: &Versioned<Arc<JobConfig>>,
-        out: &mut Vec<Command>,
-    ) {
-        if !self.connected || !self.local.lease || self.is_leaving() {
-            return;
-        }
-        let lasting = self.view.has_lasting_marks(&config.value);
-        let mut starts = Vec::new();
-        for (item, ledger) in claimed {
-            let Some(start) = start_item(item, ledger, config) else { continue };
-            let unseen_after = self.unseen_claim_of(item);
-            let begun = self.local.begin(item, ledger, lasting, unseen_after);
-            let waits = !begun && self.local.started.get(&item) < Some(&ledger.token);
-            // It begins after the other run of its item, with the configuration that it has checked (simulation seed 14083735).
-            if !waits {
-                self.local.maybe_claimed.remove(&item);
-            }
-            if begun {
-                let StartItem { fire, source, token, .. } = start;
-                out.push(Command::Emit(JobEvent::Claimed { item, fire, source, token }));
-                starts.push(start);
-            }
-        }
-        if !starts.is_empty() {
-            out.push(Command::Start(starts));
-        }
-    }
-
-    /// Returns the version that a claim of this item replaces, if the view does not show a later one.
-    fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
-        let shown = self.view.item(item).ledger.as_ref().map(|ledger| ledger.version);
-        let before = self.local.maybe_claimed.get(&item).map(|doubt| doubt.before);
-        before.filter(|before| shown <= Some(*before))
-    }
-
-    /// The registration is on its way out, or is out.
-    fn is_leaving(&self) -> bool {
-        let leaves = |plan: &Plan| plan.steps.iter().any(Step::deregisters);
-        let under_way = self.in_flight.get(&Duty::Membership);
-        self.local.phase == Phase::Left || under_way.is_some_and(|flight| leaves(&flight.plan))
-    }
-}
-
-/// Returns what the shell shall start for a claim.
-pub(super) fn start_item(
-    item: ShardingItem,
-    claimed: &Ledger,
-    config: &Versioned<Arc<JobConfig>>,
-) -> Option<StartItem> {
-    let run = claimed.running()?;
-    Some(StartItem {
-        item,
-        token: claimed.token,
-        fire: run.fire,
-        source: run.source,
-        merged: run.merged,
-        request_parameter: run.parameter.clone(),
-        holder: run.holder.clone(),
-        config: Arc::clone(&config.value),
-        config_version: config.version,
-    })
-}
-
-/// Tells how a run ended, by what the registry shows: recorded as ours, or taken away from us before.
-fn ending(
-    item: ShardingItem,
-    run: &LocalRun,
-    outcome: Outcome,
-    ledger: Option<&Ledger>,
-) -> JobEvent {
-    let LocalRun { token, fire, source, .. } = *run;
-    let recorded = ledger.is_some_and(|ledger| {
-        ledger.token == token && ledger.outcome == Some(outcome) && !ledger.is_busy()
-    });
-    let handed_over =
-        outcome == Outcome::Interrupted && ledger.is_some_and(|ledger| ledger.token == token);
-    if recorded || handed_over {
-        JobEvent::Settled { item, fire, source, token, outcome }
-    } else {
-        JobEvent::Fenced { item, token }
     }
 }

@@ -1,19 +1,16 @@
 //! Recording: one line per event, changing only what this instance knows.
 
-use std::sync::Arc;
-
 use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::duty::Duty;
 use crate::local::{Due, Phase, RequestWay, WantedTrigger};
 use crate::runs::LocalRun;
 use crate::shortened;
 use crate::wire::NodeKind;
 use crate::{
     Command, DropReason, Event, FailureReason, FencingToken, FireTime, InterruptReason, JobEvent,
-    MissReason, Now, OnceStage, Outage, Outcome, RequestParameter, RunSource, StartItem,
+    MissReason, Now, OnceStage, Outage, Outcome, RequestParameter,
 };
 
 /// Tolerance for a fire ahead of the instance's clock, in milliseconds.
@@ -214,7 +211,7 @@ impl Coordinator {
             Phase::Active if self.is_disabled() => MissReason::ServerDisabled,
             Phase::Active => {
                 self.local.due = Some(due);
-                self.run_unmonitored(at, out);
+                self.run_unmonitored(now, at, out);
                 return;
             }
             Phase::Draining | Phase::Left => MissReason::Leaving,
@@ -222,116 +219,10 @@ impl Coordinator {
         out.push(Command::Emit(JobEvent::Missed { item: None, fire: at, reason }));
     }
 
-    /// Reports a fire that this instance misses because its clock is wrong. Nothing remembers the fire.
-    pub(super) fn miss_by_clock(&mut self, fire: FireTime, out: &mut Vec<Command>) {
-        let reason = MissReason::ClockDiffers;
-        out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
-    }
-
     /// An operator has disabled this instance's server.
-    fn is_disabled(&self) -> bool {
+    pub(super) fn is_disabled(&self) -> bool {
         let server = &self.identity.server;
         self.view.server_version(server).is_some() && !self.view.is_enabled(server)
-    }
-
-    /// Returns why a fire is not run although the reason is only that the next one came first.
-    fn with_outage(&self, reason: MissReason, fire: FireTime) -> MissReason {
-        let outage = self.outage.filter(|outage| outage.reaches(fire));
-        match (reason, outage) {
-            (MissReason::Superseded, Some(outage)) => MissReason::RegistryUnreachable(outage),
-            _ => reason,
-        }
-    }
-
-    /// Reports the items of the fire that was due until now and that no instance has claimed.
-    fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
-        let (Some(due), Some(me)) = (self.local.due.take(), &self.me) else { return };
-        // A job that catches up runs it yet.
-        if self.view.config().is_some_and(|config| config.catch_up.is_some()) {
-            return;
-        }
-        let fire = due.at;
-        let claiming = self.in_flight.contains_key(&Duty::Claim);
-        let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
-        if !monitored || claiming {
-            return;
-        }
-        let makes_up = self.view.config().is_some_and(|config| config.misfire);
-        let reason = self.with_outage(reason, fire);
-        let unsettled = self.view.accounted_by(me, self.view.unsettled_items(fire));
-        for (item, view) in unsettled.filter(|(_, view)| view.ledger.is_some()) {
-            // The end of a run here may not have reached the registry.
-            let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
-            let still_runs = view.is_busy() && !makes_up && !has_ended;
-            let reason = if still_runs { MissReason::StillRunning } else { reason };
-            out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
-        }
-    }
-
-    /// Reports the fire of a job that is not monitored for which nobody knew in time whose the items are.
-    fn report_unstarted(&mut self, reason: MissReason, out: &mut Vec<Command>) {
-        if let Some(fire) = self.local.unmonitored_fire.take() {
-            let reason = self.with_outage(reason, fire);
-            out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
-        }
-    }
-
-    /// Without monitoring nothing is claimed: the owner runs what does not run here already. While a Java leader is about to
-    /// assign items anew nobody knows whose they are: the fire waits, as it does at Java instances.
-    pub(super) fn run_unmonitored(&mut self, fire: FireTime, out: &mut Vec<Command>) {
-        let waits = self.view.is_java_assigning();
-        if self.may_start_unclaimed() && waits {
-            self.local.unmonitored_fire = Some(fire);
-            return;
-        }
-        let Some(me) = self.me.as_ref().filter(|_| self.may_start_unclaimed()) else { return };
-        let mine = self.view.claimable_by(me, self.view.items());
-        let items: Vec<_> = mine.map(|(item, view)| (item, view.is_disabled())).collect();
-        let mut starts = Vec::new();
-        for (item, disabled) in items {
-            let reason = if disabled {
-                MissReason::ItemDisabled
-            } else if self.local.runs.has(item) {
-                MissReason::StillRunning
-            } else {
-                starts.extend(self.start_unclaimed(item, fire, RunSource::Normal));
-                continue;
-            };
-            out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
-        }
-        if !starts.is_empty() {
-            out.push(Command::Start(starts));
-        }
-    }
-
-    /// Runs may start here, and they are not claimed.
-    pub(super) fn may_start_unclaimed(&self) -> bool {
-        let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
-        let may = self.connected && self.local.may_start() && self.is_available();
-        may && unmonitored
-    }
-
-    pub(super) fn start_unclaimed(
-        &mut self,
-        item: ShardingItem,
-        fire: FireTime,
-        source: RunSource,
-    ) -> Option<StartItem> {
-        let config = self.view.config_in_force()?;
-        let start = StartItem {
-            item,
-            token: FencingToken(0),
-            fire,
-            source,
-            merged: None,
-            request_parameter: None,
-            holder: self.me.clone()?,
-            config: Arc::clone(&config.value),
-            config_version: config.version,
-        };
-        let run = LocalRun::unmarked(start.holder.clone(), start.token, fire, source);
-        self.local.runs.insert(item, run);
-        Some(start)
     }
 
     fn finish(

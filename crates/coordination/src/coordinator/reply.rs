@@ -10,22 +10,12 @@ use sharding::{InstanceId, ShardingItem};
 use super::{
     ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage, UnsureAssignment,
 };
-use crate::gap::MAX_GAPS;
 use crate::local::Doubt;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::view::Versioned;
 use crate::wire::NodeKind;
-use crate::{
-    Command, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, LedgerState, ManualRequest,
-    MissReason, Now, Outcome, Reply, RunSource, Ticket,
-};
-
-/// How many noted fires of an item are reported one by one after another process was lost. A longer range is reported by one
-/// event, so that a step of the coordinator stays bounded.
-const MAX_NOTED_REPORTED: u32 = 100;
-/// How many gaps of an item a process remembers to have reported: those of the record before its last write and after it.
-const MAX_GAPS_REPORTED: usize = 2 * MAX_GAPS;
+use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket};
 
 impl Coordinator {
     pub(super) fn replied(
@@ -153,113 +143,6 @@ impl Coordinator {
         }
     }
 
-    /// Tells of the record that this instance has just written for an item, in place of the one before.
-    fn tell_of(
-        &mut self,
-        item: ShardingItem,
-        before: Option<&Ledger>,
-        written: &Ledger,
-        out: &mut Vec<Command>,
-    ) {
-        let lost =
-            before.and_then(Ledger::running).filter(|run| Some(&run.holder) != self.me.as_ref());
-        let next = written.running().map(|run| &run.holder);
-        // Its run here may have begun already.
-        let is_begun = next.is_some() && next == self.me.as_ref();
-        if let Some(run) = lost
-            && next != Some(&run.holder)
-            && (is_begun || !self.local.runs.has(item))
-        {
-            out.push(Command::Emit(JobEvent::Orphaned {
-                item,
-                fire: run.fire,
-                holder: run.holder.clone(),
-                failover: written.is_busy(),
-            }));
-        }
-        let noted = before.and_then(|ledger| ledger.misfire);
-        self.report_noted_before(item, noted, out);
-        if let Some(waiting) = written.misfire.filter(|waiting| Some(*waiting) != noted) {
-            self.told.noted.insert(item, waiting.last);
-            out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
-        }
-        self.report_gaps(item, before, written, out);
-        let Some(before) = before else { return };
-        let mut missed = |fire, reason| {
-            out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
-        };
-        // The former record may be of an instance that was lost before it reported what it had skipped.
-        for fire in [before, written].into_iter().filter_map(skipped) {
-            // Not by order: an operator may have set the record back since.
-            if self.told.skipped.get(&item) != Some(&fire) {
-                self.told.skipped.insert(item, fire);
-                missed(fire, MissReason::ItemDisabled);
-            }
-        }
-        let retired = written.state == LedgerState::Retired && before.state != written.state;
-        if let Some(range) = before.misfire.filter(|_| retired) {
-            missed(range.last, MissReason::ItemRetired);
-        }
-        let answered = written.running().is_some_and(|run| run.source == RunSource::Manual);
-        let unanswered = before.request.as_ref().filter(|_| written.request.is_none() && !answered);
-        if let Some(request) = unanswered
-            && let Some(reason) = why_unanswered(before, request, retired)
-        {
-            missed(request.at, reason);
-        }
-    }
-
-    /// Reports the gaps of both records that this process has not reported yet. Who found them may have been lost before it
-    /// reported them, or does not know that its write was committed.
-    fn report_gaps(
-        &mut self,
-        item: ShardingItem,
-        before: Option<&Ledger>,
-        written: &Ledger,
-        out: &mut Vec<Command>,
-    ) {
-        let known = before.into_iter().flat_map(|ledger| &ledger.gaps);
-        let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
-        gaps.sort_by_key(|gap| gap.until);
-        for gap in gaps {
-            let reported = self.local.gaps_reported.entry(item).or_default();
-            if !gap.is_among(reported) {
-                reported.push(gap);
-                out.push(Command::Emit(JobEvent::Gap { item, gap }));
-            }
-            let surplus = reported.len().saturating_sub(MAX_GAPS_REPORTED);
-            reported.drain(..surplus);
-        }
-    }
-
-    /// Reports the noted fires of the record that is replaced, if another process noted the last of them: it may have been lost
-    /// before it reported that.
-    fn report_noted_before(
-        &mut self,
-        item: ShardingItem,
-        noted: Option<FireRange>,
-        out: &mut Vec<Command>,
-    ) {
-        // Not by order: an operator may have set the record back since.
-        let unreported = |range: &FireRange| self.told.noted.get(&item) != Some(&range.last);
-        let Some(range) = noted.filter(unreported) else { return };
-        self.told.noted.insert(item, range.last);
-        let config = self.view.config().filter(|_| range.count <= MAX_NOTED_REPORTED);
-        let each = config.and_then(|config| {
-            let lookup = &self.settings.lookup;
-            lookup.exactly(config, (range.first, range.last), range.count)
-        });
-        let Some(each) = each else {
-            out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting: range }));
-            return;
-        };
-        let mut waiting = FireRange { count: 0, ..range };
-        for last in each {
-            waiting = FireRange { last, count: waiting.count + 1, ..waiting };
-            out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
-        }
-    }
-
     /// Notes what a conflict proves: a node that the plan deletes is gone already, or one that it creates exists.
     fn conflicted(&mut self, plan: &Plan, conflict: Conflict) {
         let Some(step) = plan.steps.get(conflict.index) else { return };
@@ -310,23 +193,6 @@ impl Coordinator {
         if self.local.runs.get(item).is_some_and(is_it) {
             self.local.runs.change(item, note);
         }
-    }
-}
-
-/// Returns the last fire of a record if it was skipped because the item was disabled.
-fn skipped(ledger: &Ledger) -> Option<FireTime> {
-    let is_skipped = ledger.is_idle() && ledger.outcome == Some(Outcome::Disabled);
-    ledger.last_fire.filter(|_| is_skipped)
-}
-
-/// Returns why a request that was taken out of this record without being answered is not run; `None` if it was handed on to a
-/// Java instance, which runs it.
-fn why_unanswered(before: &Ledger, request: &ManualRequest, retired: bool) -> Option<MissReason> {
-    match request.parameter {
-        _ if retired => Some(MissReason::ItemRetired),
-        _ if before.disabled => Some(MissReason::ItemDisabled),
-        Some(_) => Some(MissReason::ParameterNotCarried),
-        None => None,
     }
 }
 

@@ -34,6 +34,7 @@ mod static_sharding;
 pub(crate) mod sweep;
 pub(crate) mod takeover;
 pub(crate) mod trigger;
+pub(crate) mod unmonitored;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -46,9 +47,10 @@ use crate::gap::{Gap, Judgement};
 use crate::java;
 use crate::local::{Due, Local};
 use crate::plan::{Plan, Step};
+use crate::start_gate::StartGate;
 use crate::view::JobView;
 use crate::view::items::{Attention, ItemView};
-use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp, ServerState};
+use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp};
 
 /// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
 /// nothing.
@@ -201,12 +203,15 @@ pub(crate) struct OwnItem<'a> {
 }
 
 impl<'a> Context<'a> {
-    /// Returns the configuration if runs may start here now.
+    /// Returns whether runs may start in this process now.
+    pub(crate) fn start_gate(&self) -> StartGate {
+        StartGate::of(self.view, self.local, self.me, self.server)
+    }
+
+    /// Returns the configuration if runs may start in this process now.
     pub(crate) fn startable(&self) -> Option<&'a JobConfig> {
-        let paused = self.view.server_state(self.server) == Some(ServerState::Paused);
-        let available = self.view.is_available(self.me);
-        let may_start = available && self.local.may_start() && !paused && !self.local.awaits_time;
-        self.view.config().filter(|_| may_start).map(|config| &**config)
+        let config = self.view.config()?;
+        (self.start_gate() == StartGate::Open).then_some(&**config)
     }
 
     /// Returns true if the view shows all items: whoever leads decides by nothing less.

@@ -343,7 +343,12 @@ impl Scene {
 
     /// Asks a duty of instance 1.
     pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
-        duty.plan(&Context {
+        self.with_context(|cx| duty.plan(cx))
+    }
+
+    /// Asks a question in the context of instance 1.
+    pub(crate) fn with_context<T>(&self, ask: impl FnOnce(&Context<'_>) -> T) -> T {
+        ask(&Context {
             now: Now { wall_ms: 1_000, registry_ms: None, mono: Duration::from_secs(1) },
             me: &id(1),
             session: Some(self.session),

@@ -4,14 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        if !self.connected || !self.view.is_synced() || self.local.phase == Phase::Left {
-"#,
-        to: r#"        let synced = self.view.is_synced() || mutant::is(Mutant::DecidedUnsynced);
-        let connected = self.connected || mutant::is(Mutant::DecidedDisconnected);
-        if !connected || !synced || self.local.phase == Phase::Left {
-"#,
-    },
-    Site {
         from: r#"        let shows_enough = self.shows_enough();
 "#,
         to: r#"        let shows_enough = self.shows_enough() || mutant::is(Mutant::NamedByAPart);
@@ -24,6 +16,14 @@ pub(super) const SITES: &[Site] = &[
                 refused.is_some_and(|flight| repeats(flight, plan))
                     && !mutant::is(Mutant::RefusalRepeated)
             };
+"#,
+    },
+    Site {
+        from: r#"        self.connected && self.view.is_synced() && !left && !self.has_namesake()
+"#,
+        to: r#"        let synced = self.view.is_synced() || mutant::is(Mutant::DecidedUnsynced);
+        let connected = self.connected || mutant::is(Mutant::DecidedDisconnected);
+        connected && synced && !left && !self.has_namesake()
 "#,
     },
     Site {

@@ -43,48 +43,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
-"#,
-        to: r#"            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
-            .filter(|_| !mutant::is(Mutant::DoubtsForgotten))
-"#,
-    },
-    Site {
-        from: r#"            let ours = self.may_have_claimed(*item, ledger, &sent);
-"#,
-        to: r#"            let ours = self.may_have_claimed(*item, ledger, &sent)
-                || mutant::is(Mutant::ForeignRunStarted);
-"#,
-    },
-    Site {
-        from: r#"        ours && !self.has_started(item, shown.token)
-"#,
-        to: r#"        ours && (!self.has_started(item, shown.token) || mutant::is(Mutant::StartedAgain))
-"#,
-    },
-    Site {
-        from: r#"        ours && ended
-"#,
-        to: r#"        ours && ended && !mutant::is(Mutant::PutBackRunStays)
-"#,
-    },
-    Site {
-        from: r#"        known.find(|config| claimed.config.is_none_or(|version| version == config.version))
-"#,
-        to: r#"        known.find(|config| {
-            mutant::is(Mutant::ConfigUnpinned)
-                || claimed.config.is_none_or(|version| version == config.version)
-        })
-"#,
-    },
-    Site {
-        from: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
-"#,
-        to: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
-            let held = held && !mutant::is(Mutant::RunForgottenEarly);
-"#,
-    },
-    Site {
         from: r#"    fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
 "#,
         to: r#"    fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -108,21 +66,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
         to: r#"        let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
         let mine = mine.filter(|_| !mutant::is(Mutant::DropsUntold));
-"#,
-    },
-    Site {
-        from: r#"        if !self.connected || !self.local.lease || self.is_leaving() {
-"#,
-        to: r#"        let lease = self.local.lease || mutant::is(Mutant::StartedWithoutLease);
-        let leaving = self.is_leaving() && !mutant::is(Mutant::StartedLeaving);
-        let connected = self.connected || mutant::is(Mutant::StartedDisconnected);
-        if !connected || !lease || leaving {
-"#,
-    },
-    Site {
-        from: r#"            if !waits {
-"#,
-        to: r#"            if !waits || mutant::is(Mutant::WaitingClaimForgotten) {
 "#,
     },
 ];

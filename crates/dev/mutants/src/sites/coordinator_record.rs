@@ -50,38 +50,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            (MissReason::Superseded, Some(outage)) => MissReason::RegistryUnreachable(outage),
-"#,
-        to: r#"            (MissReason::Superseded, Some(outage)) if !mutant::is(Mutant::OutageUnnamed) => {
-                MissReason::RegistryUnreachable(outage)
-            }
-"#,
-    },
-    Site {
-        from: r#"        let waits = self.view.is_java_assigning();
-"#,
-        to: r#"        let waits = self.view.is_java_assigning() && !mutant::is(Mutant::UnclaimedBesideFlags);
-"#,
-    },
-    Site {
-        from: r#"            let reason = if disabled {
-"#,
-        to: r#"            let reason = if disabled && !mutant::is(Mutant::UnclaimedDisabled) {
-"#,
-    },
-    Site {
-        from: r#"            } else if self.local.runs.has(item) {
-"#,
-        to: r#"            } else if self.local.runs.has(item) && !mutant::is(Mutant::UnclaimedBesideRun) {
-"#,
-    },
-    Site {
-        from: r#"        may && unmonitored
-"#,
-        to: r#"        (may || mutant::is(Mutant::UnclaimedUnavailable)) && unmonitored
-"#,
-    },
-    Site {
         from: r#"        let run = self.local.runs.get(item).filter(|run| run.token == token);
 "#,
         to: r#"        let any = mutant::is(Mutant::FormerEndTaken);

@@ -24,15 +24,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
-"#,
-        to: r#"        let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
-        if mutant::is(Mutant::OthersGapsUnreported) {
-            gaps.retain(|gap| before.is_none_or(|ledger| !ledger.gaps.contains(gap)));
-        }
-"#,
-    },
-    Site {
         from: r#"        let Some(step) = plan.steps.get(conflict.index) else { return };
 "#,
         to: r#"        let noticed = !mutant::is(Mutant::AbsentMarksUnnoticed);
@@ -43,13 +34,6 @@ pub(super) const SITES: &[Site] = &[
         from: r#"        if self.local.runs.get(item).is_some_and(is_it) {
 "#,
         to: r#"        if self.local.runs.get(item).is_some_and(is_it) || mutant::is(Mutant::LaterRunUnmarked) {
-"#,
-    },
-    Site {
-        from: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
-"#,
-        to: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
-        None if mutant::is(Mutant::HandedOnToldAsMissed) => Some(MissReason::ItemDisabled),
 "#,
     },
 ];

@@ -13,18 +13,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let paused = self.view.server_state(self.server) == Some(ServerState::Paused);
-        let available = self.view.is_available(self.me);
-        let may_start = available && self.local.may_start() && !paused && !self.local.awaits_time;
-"#,
-        to: r#"        let paused = self.view.server_state(self.server) == Some(ServerState::Paused)
-            && !mutant::is(Mutant::PausedServerIgnored);
-        let available = self.view.is_available(self.me) || mutant::is(Mutant::UnavailableClaim);
-        let awaits_time = self.local.awaits_time && !mutant::is(Mutant::TimeUnawaited);
-        let may_start = available && self.local.may_start() && !paused && !awaits_time;
-"#,
-    },
-    Site {
         from: r#"        self.view.followed().is_all()
 "#,
         to: r#"        self.view.followed().is_all() || mutant::is(Mutant::DecidedByAPart)

@@ -34,14 +34,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        self.is_active() && !self.paused && self.lease
-"#,
-        to: r#"        (self.is_active() || mutant::is(Mutant::DrainingClaim))
-            && (!self.paused || mutant::is(Mutant::PauseIgnored))
-            && (self.lease || mutant::is(Mutant::ClaimedWithoutLease))
-"#,
-    },
-    Site {
         from: r#"        let again = self.started.get(&item) >= Some(&ledger.token);
 "#,
         to: r#"        let again = self.started.get(&item) >= Some(&ledger.token);

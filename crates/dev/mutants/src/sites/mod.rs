@@ -6,6 +6,8 @@ mod coordinator_follow;
 mod coordinator_observe;
 mod coordinator_record;
 mod coordinator_reply;
+mod coordinator_reporting;
+mod coordinator_starting;
 mod duty;
 mod duty_claim;
 mod duty_cleanup;
@@ -21,6 +23,7 @@ mod duty_resharding_target;
 mod duty_sweep;
 mod duty_takeover;
 mod duty_trigger;
+mod duty_unmonitored;
 mod exhaustive;
 mod exhaustive_moves;
 mod exhaustive_walk;
@@ -47,6 +50,7 @@ mod protocol_ledger;
 mod protocol_request_parameter;
 mod root;
 mod runs;
+mod start_gate;
 mod tests_script;
 mod view_apply;
 mod view_config;
@@ -73,6 +77,8 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/coordinator/observe.rs", coordinator_observe::SITES),
     ("crates/coordination/src/coordinator/record.rs", coordinator_record::SITES),
     ("crates/coordination/src/coordinator/reply.rs", coordinator_reply::SITES),
+    ("crates/coordination/src/coordinator/reporting.rs", coordinator_reporting::SITES),
+    ("crates/coordination/src/coordinator/starting.rs", coordinator_starting::SITES),
     ("crates/coordination/src/duty/claim.rs", duty_claim::SITES),
     ("crates/coordination/src/duty/cleanup.rs", duty_cleanup::SITES),
     ("crates/coordination/src/duty/election.rs", duty_election::SITES),
@@ -88,6 +94,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/duty/sweep.rs", duty_sweep::SITES),
     ("crates/coordination/src/duty/takeover.rs", duty_takeover::SITES),
     ("crates/coordination/src/duty/trigger.rs", duty_trigger::SITES),
+    ("crates/coordination/src/duty/unmonitored.rs", duty_unmonitored::SITES),
     ("crates/coordination/src/exhaustive/mod.rs", exhaustive::SITES),
     ("crates/coordination/src/exhaustive/moves.rs", exhaustive_moves::SITES),
     ("crates/coordination/src/exhaustive/walk.rs", exhaustive_walk::SITES),
@@ -114,6 +121,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/protocol/ledger.rs", protocol_ledger::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
     ("crates/coordination/src/runs.rs", runs::SITES),
+    ("crates/coordination/src/start_gate.rs", start_gate::SITES),
     ("crates/coordination/src/view/apply.rs", view_apply::SITES),
     ("crates/coordination/src/view/config.rs", view_config::SITES),
     ("crates/coordination/src/view/holder.rs", view_holder::SITES),

@@ -1,0 +1,103 @@
+//! Runs of jobs without monitoring: no record, no claim, and no takeover.
+
+use std::sync::Arc;
+
+use sharding::ShardingItem;
+
+use super::Coordinator;
+use crate::duty::unmonitored::{self, FireDecision};
+use crate::local::UnmonitoredRequest;
+use crate::runs::LocalRun;
+use crate::{Command, FencingToken, FireTime, JobEvent, Now, RunSource, StartItem};
+
+impl Coordinator {
+    /// With monitoring, what was accepted is a request in the registry; without, only this instance knows.
+    pub(super) fn accept_unmonitored(&mut self, at: FireTime) {
+        let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
+        let active = unmonitored && self.local.is_active();
+        let Some(me) = self.me.as_ref().filter(|_| active) else { return };
+        let view = &self.view;
+        let mine = view.items().map(|(item, _)| item).filter(|item| view.is_meant_for(*item, me));
+        self.local.unmonitored_request = Some(UnmonitoredRequest { at, items: mine.collect() });
+    }
+
+    /// A request is over for items that are disabled or somebody else's by now, and as soon as runs are monitored.
+    pub(super) fn observe_request(&mut self) {
+        let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
+        let (Some(me), Some(request)) = (&self.me, &mut self.local.unmonitored_request) else {
+            return;
+        };
+        let view = &self.view;
+        let wanted =
+            |item: &ShardingItem| view.is_meant_for(*item, me) && !view.item(*item).is_disabled();
+        request.items.retain(wanted);
+        if monitored || request.items.is_empty() {
+            self.local.unmonitored_request = None;
+        }
+    }
+
+    /// Decides a fire that has to wait until its owner or the time is known.
+    pub(super) fn run_unmonitored_fire(&mut self, now: Now, out: &mut Vec<Command>) {
+        if let Some(fire) = self.local.unmonitored_fire.take() {
+            self.run_unmonitored(now, fire, out);
+        }
+    }
+
+    /// Starts the items of a request that do not run in this process.
+    pub(super) fn run_unmonitored_request(&mut self, now: Now, out: &mut Vec<Command>) {
+        let Some(at) = self.local.unmonitored_request.as_ref().map(|request| request.at) else {
+            return;
+        };
+        let Some(items) = self.deciding_context(now).map(|cx| unmonitored::requested(&cx)) else {
+            return;
+        };
+        if let Some(request) = &mut self.local.unmonitored_request {
+            request.items.retain(|item| !items.contains(item));
+        }
+        self.start_unclaimed(items, at, RunSource::Manual, out);
+    }
+
+    /// Starts the items of a fire that do not run in this process.
+    pub(super) fn run_unmonitored(&mut self, now: Now, fire: FireTime, out: &mut Vec<Command>) {
+        match self.deciding_context(now).and_then(|cx| unmonitored::fire(&cx)) {
+            Some(FireDecision::Run { starts, missed }) => {
+                for (item, reason) in missed {
+                    let item = Some(item);
+                    out.push(Command::Emit(JobEvent::Missed { item, fire, reason }));
+                }
+                self.start_unclaimed(starts, fire, RunSource::Normal, out);
+            }
+            Some(FireDecision::Wait) => self.local.unmonitored_fire = Some(fire),
+            None => {}
+        }
+    }
+
+    fn start_unclaimed(
+        &mut self,
+        items: Vec<ShardingItem>,
+        fire: FireTime,
+        source: RunSource,
+        out: &mut Vec<Command>,
+    ) {
+        let (Some(config), Some(holder)) = (self.view.config_in_force(), &self.me) else { return };
+        let start = |item| StartItem {
+            item,
+            token: FencingToken(0),
+            fire,
+            source,
+            merged: None,
+            request_parameter: None,
+            holder: holder.clone(),
+            config: Arc::clone(&config.value),
+            config_version: config.version,
+        };
+        let starts: Vec<_> = items.into_iter().map(start).collect();
+        for start in &starts {
+            let run = LocalRun::unmarked(start.holder.clone(), start.token, fire, source);
+            self.local.runs.insert(start.item, run);
+        }
+        if !starts.is_empty() {
+            out.push(Command::Start(starts));
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Whether runs may start in this process: decided here, and nowhere else. The guards of a claim prove it again.
+
+use sharding::InstanceId;
+
+use crate::local::Local;
+use crate::view::JobView;
+use crate::{ServerIp, ServerState};
+
+/// Why no run may start now, if none may.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StartGate {
+    Open,
+    /// The instance leaves, or has left.
+    Leaving,
+    /// This process is paused, or an operator has paused its server.
+    Paused,
+    /// The session's lease has ended: another instance may take the runs over.
+    NoLease,
+    /// The instance is not registered, or its server is disabled.
+    Unavailable,
+    /// The registry's time is unknown, so that it is unknown whether this clock is right.
+    UnknownTime,
+}
+
+impl StartGate {
+    pub(crate) fn of(view: &JobView, local: &Local, me: &InstanceId, server: &ServerIp) -> Self {
+        if !local.is_active() {
+            Self::Leaving
+        } else if local.paused || view.server_state(server) == Some(ServerState::Paused) {
+            Self::Paused
+        } else if !local.lease {
+            Self::NoLease
+        } else if !view.is_available(me) {
+            Self::Unavailable
+        } else if local.awaits_time {
+            Self::UnknownTime
+        } else {
+            Self::Open
+        }
+    }
+}

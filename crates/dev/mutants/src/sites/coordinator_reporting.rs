@@ -1,0 +1,30 @@
+//! Sites of `crates/coordination/src/coordinator/reporting.rs`.
+
+use super::Site;
+
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"        let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
+"#,
+        to: r#"        let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
+        if mutant::is(Mutant::OthersGapsUnreported) {
+            gaps.retain(|gap| before.is_none_or(|ledger| !ledger.gaps.contains(gap)));
+        }
+"#,
+    },
+    Site {
+        from: r#"            (MissReason::Superseded, Some(outage)) => MissReason::RegistryUnreachable(outage),
+"#,
+        to: r#"            (MissReason::Superseded, Some(outage)) if !mutant::is(Mutant::OutageUnnamed) => {
+                MissReason::RegistryUnreachable(outage)
+            }
+"#,
+    },
+    Site {
+        from: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
+"#,
+        to: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
+        None if mutant::is(Mutant::HandedOnToldAsMissed) => Some(MissReason::ItemDisabled),
+"#,
+    },
+];
