@@ -5,6 +5,7 @@ mod duty;
 #[cfg(test)]
 mod exhaustive;
 mod gap;
+mod invariant;
 mod java;
 mod local;
 mod operator;

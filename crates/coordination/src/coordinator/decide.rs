@@ -8,6 +8,7 @@ use sharding::InstanceId;
 
 use super::{Coordinator, InFlight, Stage};
 use crate::duty::{Context, Duty, resharding};
+use crate::invariant::{self, Decision};
 use crate::java;
 use crate::local::{Phase, RequestWay};
 use crate::plan::Plan;
@@ -72,6 +73,11 @@ impl Coordinator {
     }
 
     fn send(&mut self, session: SessionId, plan: Plan, out: &mut Vec<Command>) {
+        if let Some(me) = &self.me {
+            let (view, local) = (&self.view, &self.local);
+            let decision = Decision { plan: &plan, view, local, me };
+            debug_assert_eq!(invariant::broken(&decision), None, "{plan}");
+        }
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         let nodes = plan.nodes_to_confirm();

@@ -1,0 +1,148 @@
+//! Invariants of a transaction, judged by the view that it was decided from: one function per promise that a single view can
+//! judge. The coordinator asserts them in debug builds before it sends a plan; every simulation runs with these assertions.
+//!
+//! `docs/guarantees.md` states the promises. They are restated here independently of the duties, so that a duty with a wrong
+//! guard fails here first, with the promise's name.
+
+use sharding::{InstanceId, ShardingItem};
+
+use crate::local::Local;
+use crate::plan::{Authority, Plan, Step};
+use crate::view::JobView;
+use crate::view::holder::HolderState;
+use crate::wire::NodeKind;
+use crate::{Ledger, Run, RunSource};
+
+/// A decision and what it was decided from.
+pub(crate) struct Decision<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) view: &'a JobView,
+    pub(crate) local: &'a Local,
+    pub(crate) me: &'a InstanceId,
+}
+
+/// A record that a plan replaces.
+struct Change<'a> {
+    item: ShardingItem,
+    before: &'a Ledger,
+    after: &'a Ledger,
+}
+
+impl Change<'_> {
+    /// Returns the run that begins with this change.
+    fn started(&self) -> Option<&Run> {
+        self.after.running().filter(|run| self.before.running() != Some(run))
+    }
+
+    /// Returns the run in progress that ends with this change.
+    fn ended(&self) -> Option<&Run> {
+        self.before.running().filter(|_| self.after.running() != self.before.running())
+    }
+}
+
+type Invariant = fn(&Decision<'_>, &Change<'_>) -> bool;
+
+/// Invariants of each record that a plan changes.
+const OF_RECORDS: [(&str, Invariant); 7] = [
+    ("S1: the token of an item never decreases, and a claim raises it", token_rises),
+    ("S1a: the last fire of an item never decreases", last_fire_rises),
+    ("S2: an instance claims items that it owns", claims_own_items),
+    ("S6: a run is taken over only if its holder is gone", takes_over_lost_runs),
+    ("S7: only the holder ends a run whose session may live", ends_own_or_lost_runs),
+    ("S10: a claim checks that no operator has disabled the server", checks_server),
+    ("S11: a claim checks the configuration that its record names", checks_configuration),
+];
+
+/// Returns the first promise that a decision breaks.
+pub(crate) fn broken(decision: &Decision<'_>) -> Option<&'static str> {
+    let plan = decision.plan;
+    if !leader_checks_term(plan) {
+        return Some("S8: a leader's write checks the term");
+    }
+    if !moves_idle_items(decision) {
+        return Some("S5: no item moves during a run");
+    }
+    let changes = plan.steps.iter().filter_map(|step| change(decision.view, step));
+    changes.into_iter().find_map(|change| {
+        let broken = OF_RECORDS.iter().find(|(_, holds)| !holds(decision, &change));
+        broken.map(|(promise, _)| *promise)
+    })
+}
+
+/// Returns the change of a record, if the view shows the record that it replaces.
+fn change<'a>(view: &'a JobView, step: &'a Step) -> Option<Change<'a>> {
+    let (item, after) = step.ledger()?;
+    let before = view.item(item).ledger.as_ref()?;
+    let replaces = step.expected() == Some(before.version);
+    replaces.then_some(Change { item, before: &before.value, after })
+}
+
+fn token_rises(_: &Decision<'_>, change: &Change<'_>) -> bool {
+    let (before, after) = (change.before.token, change.after.token);
+    if change.started().is_some() { after > before } else { after >= before }
+}
+
+fn last_fire_rises(_: &Decision<'_>, change: &Change<'_>) -> bool {
+    change.after.last_fire >= change.before.last_fire
+}
+
+fn claims_own_items(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let Some(run) = change.started().filter(|run| run.source != RunSource::Failover) else {
+        return true;
+    };
+    let guarded = decision.plan.steps.iter().any(|step| step.node == NodeKind::Owner(change.item));
+    run.holder == *decision.me && decision.view.item(change.item).is_of(decision.me) && guarded
+}
+
+fn takes_over_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let taken_over = change.started().filter(|run| run.source == RunSource::Failover);
+    if taken_over.is_none() {
+        return true;
+    }
+    change.ended().is_none_or(|run| is_gone(decision, change.item, run))
+}
+
+fn ends_own_or_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let Some(run) = change.ended() else { return true };
+    let here = decision.local.runs.get(change.item);
+    let own =
+        here.is_some_and(|here| here.holder == run.holder && here.token == change.before.token);
+    own || is_gone(decision, change.item, run)
+}
+
+fn is_gone(decision: &Decision<'_>, item: ShardingItem, run: &Run) -> bool {
+    decision.view.holder_state(decision.view.item(item), &run.holder) == HolderState::Gone
+}
+
+fn checks_configuration(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    if change.started().is_none() {
+        return true;
+    }
+    let mut checks = decision.plan.steps.iter().filter(|step| step.is_check());
+    let checked = checks.find(|step| step.node == NodeKind::Config);
+    checked.is_some_and(|step| step.expected() == change.after.config)
+}
+
+fn leader_checks_term(plan: &Plan) -> bool {
+    plan.authority != Authority::Leader || has_check(plan, |node| *node == NodeKind::Term)
+}
+
+fn checks_server(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let is_server = |node: &NodeKind| matches!(node, NodeKind::Server(_));
+    change.started().is_none() || has_check(decision.plan, is_server)
+}
+
+fn has_check(plan: &Plan, is_checked: impl Fn(&NodeKind) -> bool) -> bool {
+    plan.steps.iter().any(|step| step.is_check() && is_checked(&step.node))
+}
+
+/// Every item that gets another owner is idle in the view, and the write checks or replaces its record.
+fn moves_idle_items(decision: &Decision<'_>) -> bool {
+    let plan = decision.plan;
+    plan.steps.iter().filter(|step| step.sets_owner()).all(|step| {
+        let NodeKind::Owner(item) = step.node else { return false };
+        let shown = decision.view.item(item).ledger.as_ref();
+        let busy = shown.is_some_and(|ledger| ledger.value.is_busy());
+        !busy && plan.steps.iter().any(|guard| guard.node == NodeKind::Ledger(item))
+    })
+}
