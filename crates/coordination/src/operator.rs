@@ -222,6 +222,7 @@ impl Layout {
             OperatorStep::SetAudit { log, expect } => {
                 let path = self.path(&NodeKind::Audit);
                 let data = wire::encode_audit(log).into();
+                // The guard keeps concurrent actions from overwriting each other's entries.
                 match expect {
                     None => Op::Create { path, data, lifetime: persistent },
                     Some(version) => Op::Put { path, data, expect: Expect::Version(*version) },

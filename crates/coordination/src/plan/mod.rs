@@ -93,6 +93,7 @@ impl Plan {
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
+        // Behind a narrow watch the view lacks items that the leader must decide about.
         if !cx.shows_all() {
             return None;
         }
@@ -169,6 +170,7 @@ impl Plan {
 
     /// Returns true if the plans differ only in the time at which they were made.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
+        // A record contains the time of its decision, which differs at each attempt.
         let same = |(one, other): (&Step, &Step)| match (one.ledger(), other.ledger()) {
             (Some((item, ledger)), Some((other_item, other_ledger))) => {
                 item == other_item

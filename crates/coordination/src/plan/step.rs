@@ -139,7 +139,7 @@ impl Step {
         Self { node, op: StepOp::Create(Lifetime::Persistent, data) }
     }
 
-    /// Creates an ephemeral node: it goes with the session.
+    /// Creates an ephemeral node, which ends with the session.
     pub(crate) fn mark(node: NodeKind, data: Data) -> Self {
         Self { node, op: StepOp::Create(Lifetime::Ephemeral, data) }
     }
@@ -165,6 +165,7 @@ impl Step {
         if first {
             return Self::create(node, Data::Empty);
         }
+        // Without a guard, so that increments by several instances do not conflict.
         Self { node, op: StepOp::Put(None, Data::Empty) }
     }
 
@@ -391,6 +392,7 @@ impl Step {
             // The leader may have passed the request on, and its author may have cleared it since.
             StepOp::Create(..) if self.request_left().is_some() => true,
             StepOp::Create(..) => view.shows_node(&self.node) != Some(false),
+            // Another instance may have written the node since, so any later version will do.
             StepOp::Put(expect, _) => {
                 view.shown_version(&self.node).is_none_or(|shown| shown > *expect)
             }

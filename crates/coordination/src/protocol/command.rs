@@ -23,7 +23,7 @@ pub struct StartItem {
     pub token: FencingToken,
     /// Scheduled fire time, or the time of the request.
     pub fire: FireTime,
-    /// Why the item runs.
+    /// Source of the run.
     pub source: RunSource,
     /// Fires that the run stands for, if more than its own.
     pub merged: Option<FireRange>,
@@ -37,7 +37,7 @@ pub struct StartItem {
     pub config_version: Version,
 }
 
-/// Why runs are cancelled.
+/// Reason why runs are cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterruptReason {
     /// The lease ended: the session may be over.

@@ -42,6 +42,7 @@ impl FailureReason {
                 reason.push(' ');
             }
             word.chars().for_each(|c| push_escaped(&mut reason, c));
+            // The text of an error can be megabytes long: the rest would be cut.
             if reason.len() > MAX_FAILURE_REASON_BYTES {
                 break;
             }

@@ -140,6 +140,7 @@ pub fn instance_id(server: &ServerIp, incarnation: &str) -> Result<InstanceId, I
 #[must_use]
 pub fn server_of(instance: &InstanceId) -> Option<ServerIp> {
     let (ip, incarnation) = instance.as_str().split_once(ID_DELIMITER)?;
+    // `instance_id` makes no such ids: they come from damaged or unrelated nodes.
     if incarnation.is_empty() || incarnation.contains(ID_DELIMITER) {
         return None;
     }

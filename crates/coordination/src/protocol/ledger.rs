@@ -14,7 +14,7 @@ use crate::gap::MAX_GAPS;
 use crate::runs::LocalRun;
 use crate::{FailureReason, FencingToken, FireTime, Gap, RequestParameter};
 
-/// Why an item runs.
+/// Source of a run: the reason why an item runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunSource {
     /// A scheduled fire.
@@ -98,6 +98,7 @@ pub struct FireRange {
 impl FireRange {
     fn extended_by(range: Option<Self>, fire: FireTime) -> Self {
         match range {
+            // A fire that comes late, or twice, must not lower the end.
             Some(range) if range.last >= fire => range,
             Some(range) => Self { last: fire, count: range.count.saturating_add(1), ..range },
             None => Self { first: fire, last: fire, count: 1 },
@@ -144,7 +145,7 @@ pub struct Run {
     pub holder: InstanceId,
     /// Scheduled fire time, or the time of the request.
     pub fire: FireTime,
-    /// Why the item runs.
+    /// Source of the run.
     pub source: RunSource,
     /// Fires that the run stands for, if more than its own.
     pub merged: Option<FireRange>,
@@ -366,6 +367,7 @@ impl Ledger {
     /// and the registry version of the configuration with that schedule.
     #[must_use]
     pub fn next_owed(&self) -> (Option<FireTime>, Option<Version>) {
+        // A misfire that was noted later may lie beyond the stored next fire.
         let next = self.next_fire.filter(|next| Some(*next) > self.settled_until());
         (next, self.next_config.or(self.config))
     }
@@ -407,6 +409,7 @@ impl Ledger {
         if !self.is_claimable() || already_claimed {
             return None;
         }
+        // The run stands for the noted misfires, too: they need no run of their own.
         let merged = self.misfire.map(|range| FireRange::extended_by(Some(range), fire));
         let (holder, source) = (by.holder.clone(), RunSource::Normal);
         let run = Run { holder, fire, source, merged, parameter: None };
@@ -546,6 +549,7 @@ impl Ledger {
     #[must_use]
     pub fn take_over(&self, by: &Claimant) -> Option<Self> {
         let LedgerState::Orphan(run) = &self.state else { return None };
+        // The next fencing token makes the effects of the former holder stale.
         let (holder, source) = (by.holder.clone(), RunSource::Failover);
         Some(self.with_run(by, Run { holder, source, ..run.clone() }))
     }
@@ -588,6 +592,7 @@ impl Ledger {
     #[must_use]
     pub fn with_request(&self, request: ManualRequest) -> Option<Self> {
         let free = self.request.is_none();
+        // A retired item never runs, so that the request would wait for ever.
         let takes = free && self.state != LedgerState::Retired;
         takes.then(|| Self { request: Some(request), ..self.clone() })
     }
@@ -625,6 +630,7 @@ impl Ledger {
         }
         let (holder, source) = (holder.clone(), RunSource::Normal);
         let run = Run { holder, fire, source, merged: None, parameter: None };
+        // The fire is settled as well, so that it is taken over but never claimed again.
         Some(Self { state: LedgerState::Orphan(run), ..self.clone().with_last_fire(fire, None) })
     }
 
@@ -638,6 +644,7 @@ impl Ledger {
         if self.is_busy() || self.settled_until() <= Some(present) {
             return None;
         }
+        // Later misfires come from the wrong clock, too: they are dropped or cut.
         let noted = self.misfire.filter(|range| range.first <= present);
         let is_lowered = self.last_fire > Some(present);
         let gaps = self.gaps.iter().filter_map(|gap| gap.ended_by(present));

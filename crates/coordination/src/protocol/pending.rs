@@ -113,6 +113,7 @@ impl Pending {
     /// Inserts a range that overlaps no other, and merges it with adjacent ranges of the same next
     /// owner.
     fn insert_range(&mut self, first: u32, last: u32, next: &InstanceId) {
+        // Merging keeps the form canonical: equal contents are equal maps.
         let before = first.checked_sub(1).and_then(|item| self.range_of(item));
         let before = before.filter(|(_, range)| range.next == *next).map(|(first, _)| first);
         let after = last.checked_add(1).and_then(|item| self.range_of(item));

@@ -100,6 +100,7 @@ impl RequestParameter {
 fn is_valid(c: char) -> bool {
     match c {
         '\t' | '\n' | '\r' => true,
+        // XML excludes both.
         '\u{FFFE}' | '\u{FFFF}' => false,
         c => !c.is_control(),
     }

@@ -2,7 +2,9 @@
 
 /// Maximum length of a text that [`shortened`] returns, in bytes.
 pub const MAX_SHOWN_BYTES: usize = 1_024;
+/// Length of the beginning. Together with the length and the end it fits `MAX_SHOWN_BYTES`.
 const HEAD_BYTES: usize = 640;
+/// Length of the end.
 const TAIL_BYTES: usize = 320;
 
 /// Bounds a text for a log line, an event or an error.
