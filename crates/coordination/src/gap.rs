@@ -83,7 +83,8 @@ impl fmt::Display for Gap {
         match (self.config, self.changed_to) {
             (Some(config), Some(now)) => write!(
                 f,
-                " (by the schedule of configuration {config}; configuration {now} has replaced it meanwhile)"
+                " (by the schedule of configuration {config}; \
+                 configuration {now} has replaced it meanwhile)"
             ),
             (None, Some(now)) => write!(f, " (configuration {now} came into force meanwhile)"),
             (_, None) => Ok(()),

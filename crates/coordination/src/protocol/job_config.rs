@@ -286,21 +286,25 @@ impl JobConfig {
             return Err(InvalidConfig::new("failover", true, valid));
         }
         if self.catch_up.is_some() && !(self.misfire && self.monitor_execution) {
-            let valid = "none, or misfire = true and monitor_execution = true: without claims no record \
-                         shows which fires were missed";
+            let valid = "none, or misfire = true and monitor_execution = true: without claims no \
+                         record shows which fires were missed";
             return Err(InvalidConfig::new("catch_up", "set", valid));
         }
         if self.max_time_diff == MaxTimeDiff::Seconds(0) {
-            let valid = "1 to 4294967295 seconds, the default, or off: the clocks of two machines always \
-                         differ";
+            let valid = "1 to 4294967295 seconds, the default, or off: the clocks of two machines \
+                         always differ";
             return Err(InvalidConfig::new("max_time_diff", "0s", valid));
         }
-        if let Some(days) = self.excluded_days.as_ref().filter(|_| self.cron.is_none()) {
+        if self.cron.is_none()
+            && let Some(days) = &self.excluded_days
+        {
             let valid =
                 "none, or a cron expression: a job that runs on request only has no schedule";
             return Err(InvalidConfig::new("excluded_days", format!("{days:?}"), valid));
         }
-        if let Some(bound) = self.jitter_ms.filter(|_| self.cron.is_none()) {
+        if self.cron.is_none()
+            && let Some(bound) = self.jitter_ms
+        {
             let valid =
                 "none, or a cron expression: a job that runs on request only starts at once";
             return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
@@ -352,8 +356,8 @@ impl JobConfig {
         let zone = self.time_zone.as_deref()?;
         match self.java.dialect() {
             Dialect::V2 if self.java.given_class().is_some() => Some(
-                "Java instances of 2.1.5 do not read time_zone and fire in the zone of their virtual \
-                 machine",
+                "Java instances of 2.1.5 do not read time_zone and fire in the zone of their \
+                 virtual machine",
             ),
             Dialect::V3 if !is_zone_of_java_3(zone) => Some(
                 "Java instances of 3.x fail at a time_zone that does not begin with GMT; without \

@@ -510,8 +510,8 @@ mod tests {
             ),
             (
                 orphaned(true),
-                "the run of item 3 for the fire of 2024-02-29T12:00:00Z is orphaned and waits for a \
-                 takeover: its holder 10.0.0.1@-@7 is gone",
+                "the run of item 3 for the fire of 2024-02-29T12:00:00Z is orphaned and waits for \
+                 a takeover: its holder 10.0.0.1@-@7 is gone",
             ),
             (
                 orphaned(false),

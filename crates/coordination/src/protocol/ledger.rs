@@ -372,8 +372,8 @@ impl Ledger {
         (next, self.next_config.or(self.config))
     }
 
-    /// Returns the first fire of the gap that ends with `fire`, if `fire` is the next one to be
-    /// claimed, noted or skipped.
+    /// Returns the first fire of the gap before `fire`, if `fire` is the next one to be claimed,
+    /// noted or skipped.
     #[must_use]
     pub fn gap_before(&self, fire: FireTime) -> Option<FireTime> {
         self.next_owed().0.filter(|next| *next < fire)
@@ -393,6 +393,7 @@ impl Ledger {
     ) -> Self {
         self.gaps.retain(|known| !known.is_among(reported));
         self.gaps.extend(gaps);
+        // A dropped gap would never be reported. A merged one is, although without a count.
         while self.gaps.len() > MAX_GAPS
             && let [oldest, next, ..] = *self.gaps
         {
@@ -502,10 +503,10 @@ impl Ledger {
     }
 
     fn with_ended_run(&self, outcome: Outcome, now_ms: i64) -> Self {
-        let (outcome, ended_ms) = (Some(outcome), Some(now_ms));
         // An interrupted run does not show that the cause of an earlier failure is gone.
-        let interrupted = outcome == Some(Outcome::Interrupted);
-        let failure = self.failure.clone().filter(|_| interrupted);
+        let keeps_failure = outcome == Outcome::Interrupted;
+        let failure = if keeps_failure { self.failure.clone() } else { None };
+        let (outcome, ended_ms) = (Some(outcome), Some(now_ms));
         Self { state: LedgerState::Idle, outcome, failure, ended_ms, ..self.clone() }
     }
 
@@ -521,13 +522,16 @@ impl Ledger {
     /// Its token and its fire are not used again. Other runs in the record stay.
     #[must_use]
     pub(crate) fn with_lost_run(&self, run: &LocalRun, outcome: Outcome, now_ms: i64) -> Self {
-        let is_same_holder = |run: &Run, lost: &LocalRun| run.holder == lost.holder;
-        let over = self.is_idle() || self.run().is_some_and(|shown| is_same_holder(shown, run));
-        let ended_now = || self.with_ended_run(outcome, now_ms).because(run.failure.clone());
-        let next = if over { ended_now() } else { self.clone() };
-        let later = run.is_scheduled() && self.last_fire < Some(run.fire);
-        let next = if later { next.with_last_fire(run.fire, None) } else { next };
-        next.with_token_at_least(Some(run.token))
+        // A run of this holder in the record is over as well: its holder runs the item no more.
+        let is_same_holder = self.run().is_some_and(|shown| shown.holder == run.holder);
+        let ended = if self.is_idle() || is_same_holder {
+            self.with_ended_run(outcome, now_ms).because(run.failure.clone())
+        } else {
+            self.clone()
+        };
+        let is_later = run.is_scheduled() && self.last_fire < Some(run.fire);
+        let settled = if is_later { ended.with_last_fire(run.fire, None) } else { ended };
+        settled.with_token_at_least(Some(run.token))
     }
 
     /// Raises the fencing token to `token` if it is lower.

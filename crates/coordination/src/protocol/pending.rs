@@ -163,7 +163,8 @@ mod tests {
                 }
                 let all: Vec<_> = pending.iter().map(|(item, next)| (item, next.clone())).collect();
                 prop_assert!(all.iter().map(|(item, next)| (item, next)).eq(&plain));
-                prop_assert_eq!((pending.len(), pending.is_empty()), (plain.len(), plain.is_empty()));
+                prop_assert_eq!(pending.len(), plain.len());
+                prop_assert_eq!(pending.is_empty(), plain.is_empty());
                 prop_assert_eq!(pending.get(item), plain.get(&item));
                 let going = plain.iter().filter(|(_, next)| **next == instance(1));
                 prop_assert!(pending.going_to(&instance(1)).eq(going.map(|(item, _)| *item)));

@@ -58,8 +58,8 @@ impl RequestParameter {
             _ if !text.chars().all(is_valid) => format!("{text:?}"),
             _ => return Ok(Self(text.into())),
         };
-        let valid = "1 to 4096 bytes of text, without control characters other than tabs and line breaks; \
-                     omit the parameter if the runs need none";
+        let valid = "1 to 4096 bytes of text, without control characters other than tabs and line \
+                     breaks; omit the parameter if the runs need none";
         Err(InvalidParameter { field: "parameter", value, valid })
     }
 

@@ -64,8 +64,8 @@ impl ServerState {
             data => {
                 let found = shortened(&String::from_utf8_lossy(data));
                 let reason = format!(
-                    "the server holds {found:?}; valid is ENABLED, DISABLED or PAUSED: it counts as \
-                     disabled, as for Java instances"
+                    "the node of the server has {found:?}, neither ENABLED, DISABLED nor PAUSED: \
+                     the server counts as disabled, as for Java instances"
                 );
                 Err((Self::Disabled, reason))
             }

@@ -177,7 +177,7 @@ impl JobView {
             true => !self.is_java_assigning(),
             false => self.fits_config(),
         };
-        let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
+        let total = if fits { self.config().map(|c| c.sharding_total_count) } else { None };
         let mine = items.filter(|(_, view)| view.is_of(me));
         mine.filter(move |(item, _)| {
             // A run by the former owner would delay the move of a pending item.
