@@ -1,4 +1,6 @@
-//! Gaps: scheduled fires that no instance ran, noted or skipped. The item's record proves them when its next fire is accounted for.
+//! Gaps: scheduled fires that no instance ran, noted or skipped.
+//!
+//! The record of an item proves its gap as soon as the next fire is accounted for.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,56 +9,63 @@ use reg_center::Version;
 
 use crate::{FireTime, JobConfig};
 
-/// How many gaps a ledger record keeps at most; beyond that the two oldest are merged.
+/// Maximum number of gaps in a ledger record. Beyond it the two oldest are merged.
 pub(crate) const MAX_GAPS: usize = 4;
-/// How many fires of a gap are counted at most. A gap of more has no count.
-const MOST_COUNTED: usize = 10_000;
+/// Maximum number of fires that are counted. A longer gap has no count.
+const MAX_COUNTED: usize = 10_000;
 
 /// Scheduled fires of an item that no instance ran, noted or skipped.
 ///
-/// A fire in it may have been reported with a reason before ([`JobEvent::Missed`](crate::JobEvent::Missed)); then that reason
-/// explains it. A record with more than 4 unreported gaps merges the two oldest: fires between them may have been run.
+/// An earlier [`JobEvent::Missed`](crate::JobEvent::Missed) may have reported such a fire with its
+/// reason. A record with more than 4 unreported gaps merges the two oldest. Fires between merged
+/// gaps may have been run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Gap {
-    /// The first of these fires.
+    /// First fire of the gap.
     pub first: FireTime,
-    /// The exclusive end: the fire that was claimed, noted or skipped next, the moment at which the item was retired, or the
-    /// date on which monitoring was switched off.
+    /// Exclusive end: the fire that was claimed, noted or skipped next, the retirement of the item,
+    /// or the date on which monitoring was switched off.
     pub until: FireTime,
-    /// How many fires, at least 1. `None` if another schedule may have come into force in between, if fires between merged gaps
-    /// may have been run, or if there are more than 10 000.
+    /// Number of fires, 1 to 10 000. `None` if there are more, if the schedule may have changed in
+    /// between, or if fires between merged gaps may have been run.
     pub count: Option<u32>,
-    /// The registry version of the configuration whose schedule has the first fire; `None` if the record does not say.
+    /// Registry version of the configuration whose schedule has the first fire. `None` if the
+    /// record does not contain it.
     pub config: Option<Version>,
-    /// The registry version of the configuration in force at the end, if its schedule may differ from that of `config`. The
-    /// fires up to the change are judged by the former schedule; the record does not say when the change came.
+    /// Registry version of the configuration in force at the end, if its schedule may differ from
+    /// that of `config`. The fires up to the change follow the former schedule; the record does not
+    /// contain the time of the change.
     pub changed_to: Option<Version>,
 }
 
 impl Gap {
-    /// Returns true if both ends of the gap are ends of these gaps: it is one of them, or several of them merged.
+    /// Returns true if this is one of `gaps`, or several of them merged: both of its ends are ends
+    /// of gaps.
     pub(crate) fn is_among(&self, gaps: &[Self]) -> bool {
         let has_first = gaps.iter().any(|gap| gap.first == self.first);
         has_first && gaps.iter().any(|gap| gap.until == self.until)
     }
 
-    /// Returns one gap from the beginning of this one to the end of a later one.
+    /// Merges this gap with a later one. The result spans the time between them, too.
     pub(crate) fn merged_with(self, later: Self) -> Self {
-        let counts = self.count.zip(later.count).filter(|_| self.until == later.first);
-        let count = counts.and_then(|(one, other)| one.checked_add(other));
         let newer = later.config.filter(|config| Some(*config) != self.config);
         let changed_to = later.changed_to.or(newer).or(self.changed_to);
-        let count = count.filter(|_| changed_to.is_none());
+        // Fires between gaps that do not touch may have been run, and a count needs one schedule.
+        let is_countable = self.until == later.first && changed_to.is_none();
+        let count = match (self.count, later.count) {
+            (Some(one), Some(other)) if is_countable => one.checked_add(other),
+            _ => None,
+        };
         Self { until: later.until, count, changed_to, ..self }
     }
 
-    /// Returns the part of the gap up to `present`, the last scheduled fire until now; `None` if it begins later.
+    /// Cuts the gap after `present`, the last scheduled fire until now. `None` if it begins later.
     pub(crate) fn ended_by(&self, present: FireTime) -> Option<Self> {
         if self.until <= present {
             return Some(*self);
         }
         let until = FireTime(present.0.saturating_add(1));
-        let count = self.count.filter(|_| self.until == until);
+        let count = if self.until == until { self.count } else { None };
         (self.first <= present).then_some(Self { until, count, ..*self })
     }
 }
@@ -74,7 +83,8 @@ impl fmt::Display for Gap {
         match (self.config, self.changed_to) {
             (Some(config), Some(now)) => write!(
                 f,
-                " (by the schedule of configuration {config}; configuration {now} has replaced it meanwhile)"
+                " (by the schedule of configuration {config}; \
+                 configuration {now} has replaced it meanwhile)"
             ),
             (None, Some(now)) => write!(f, " (configuration {now} came into force meanwhile)"),
             (_, None) => Ok(()),
@@ -82,23 +92,26 @@ impl fmt::Display for Gap {
     }
 }
 
-/// Looks fires up in the schedule of a configuration: the first ones after one time and before another, ascending, at most
-/// as many as the last argument says. Empty for a job without a schedule.
+/// Looks up fires in the schedule of a configuration.
+///
+/// The arguments are the configuration, the exclusive bounds of the fire times, and the maximum
+/// number of fires. The fires are ascending. A job without a schedule has none.
 pub type ScheduleLookup =
     Arc<dyn Fn(&JobConfig, FireTime, FireTime, usize) -> Vec<FireTime> + Send + Sync>;
 
-/// A lookup, which makes no difference between two sets of settings.
+/// Lookup as a part of settings. Functions cannot be compared, so that all lookups count as equal.
 #[derive(Clone, Default)]
 pub(crate) struct Lookup(pub(crate) Option<ScheduleLookup>);
 
 impl Lookup {
-    /// Returns the first fire after a time; `None` if there is none, or nothing to look it up in.
+    /// Returns the first fire after a time. `None` if there is none, or no lookup.
     pub(crate) fn next_after(&self, config: &JobConfig, after: FireTime) -> Option<FireTime> {
         let lookup = self.0.as_ref()?;
         lookup(config, after, FireTime(i64::MAX), 1).first().copied()
     }
 
-    /// Returns how many fires there are from the first to before the last; `None` if they are too many to count.
+    /// Counts the fires from `first` to before `until`. `None` if there are none, or more than
+    /// `MAX_COUNTED`.
     pub(crate) fn count(
         &self,
         config: &JobConfig,
@@ -106,12 +119,12 @@ impl Lookup {
         until: FireTime,
     ) -> Option<u32> {
         let lookup = self.0.as_ref()?;
-        let fires = lookup(config, FireTime(first.0.saturating_sub(1)), until, MOST_COUNTED + 1);
-        let count = Some(fires.len()).filter(|count| (1..=MOST_COUNTED).contains(count))?;
+        let fires = lookup(config, FireTime(first.0.saturating_sub(1)), until, MAX_COUNTED + 1);
+        let count = Some(fires.len()).filter(|count| (1..=MAX_COUNTED).contains(count))?;
         u32::try_from(count).ok()
     }
 
-    /// Returns the fires from the first to the last, both included, if there are exactly so many.
+    /// Returns the fires from `first` to `last`, both included, if there are exactly `count`.
     pub(crate) fn exactly(
         &self,
         config: &JobConfig,
@@ -139,28 +152,30 @@ impl fmt::Debug for Lookup {
     }
 }
 
-/// Greatest number of schedules that a process remembers.
+/// Maximum number of schedules that a process remembers.
 const MAX_SCHEDULES: usize = 8;
 
-/// Time that instances have to hear of a new schedule, in milliseconds: its fires within that are not owed.
-const HEARING_MS: i64 = 1_000;
+/// Time that instances have to learn of a new schedule, in milliseconds. Its fires within that time
+/// are not owed.
+const PROPAGATION_MS: i64 = 1_000;
 
 /// A schedule and the time from which it was in force.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct SchedulePeriod {
-    /// The first configuration with this schedule.
+    /// First configuration with this schedule.
     config: Arc<JobConfig>,
-    /// The first and the last version with this schedule. This process has seen all in between.
+    /// First version with this schedule.
     from: Version,
+    /// Last version with this schedule. This process has seen all versions in between.
     to: Version,
     /// Latest possible beginning: the date of `from`.
     latest: FireTime,
-    /// Earliest possible beginning; `None` if this process has seen no configuration before. It differs from `latest` only if this
-    /// process has not seen a version in between.
+    /// Earliest possible beginning, before `latest` only if this process missed versions in
+    /// between. `None` if it has seen no configuration before.
     earliest: Option<FireTime>,
-    /// The date is that of the registry, not the time at which this process saw the version.
+    /// `latest` is by the registry's clock, not the time at which this process saw the version.
     is_dated: bool,
-    /// This process has seen the version before `from`, which has another schedule.
+    /// This process has seen the version before `from`, and its schedule differs.
     is_change: bool,
 }
 
@@ -169,34 +184,35 @@ struct SchedulePeriod {
 pub(crate) struct Schedules {
     /// Oldest first. The last one is in force.
     periods: Vec<SchedulePeriod>,
-    /// The date of the last configuration that this process has seen.
+    /// Date of the last configuration that this process has seen.
     last_date: Option<FireTime>,
     /// Last time, by the clock of this process, at which fires of a former schedule may have come.
     seen_at: Option<FireTime>,
 }
 
-/// A configuration that a process sees, and since when it counts.
+/// Configuration that this process has seen, with the date of its version.
 pub(crate) struct Seen<'a> {
     pub(crate) config: &'a Arc<JobConfig>,
     pub(crate) version: Version,
-    /// Time of the registry's clock at the write; the present if it has none or clocks are not compared.
+    /// Registry time of the write. The present time if the registry has no clock or clocks are not
+    /// compared.
     pub(crate) date: FireTime,
-    /// The date is the registry's.
+    /// `date` is by the registry's clock.
     pub(crate) is_dated: bool,
 }
 
 impl Schedules {
-    /// Returns true if this configuration was noted last, or one with the same version and schedule.
+    /// Returns true if this version was noted last, with the same schedule.
     pub(crate) fn has_noted(&self, config: &JobConfig, version: Version) -> bool {
-        let is_it =
+        let is_noted =
             |last: &SchedulePeriod| last.to == version && is_same_schedule(&last.config, config);
-        self.periods.last().is_some_and(is_it)
+        self.periods.last().is_some_and(is_noted)
     }
 
-    /// Notes a configuration; fires up to `seen_at` may be those of a former schedule.
+    /// Notes a configuration. Until `seen_at`, fires may be those of a former schedule.
     pub(crate) fn note(&mut self, seen: &Seen<'_>, seen_at: Option<FireTime>) {
         let Seen { config, version, date, is_dated } = *seen;
-        // The configuration was deleted and created again: its versions say nothing about those before.
+        // The configuration was deleted and created again, so that its versions started anew.
         if self.periods.last().is_some_and(|last| version <= last.to) {
             self.periods.clear();
             self.last_date = None;
@@ -223,6 +239,7 @@ impl Schedules {
             is_change: is_next,
         });
         self.seen_at = seen_at;
+        // After a dropped period, the oldest kept one may have begun as early as that one did.
         let surplus = self.periods.len().saturating_sub(MAX_SCHEDULES);
         let dropped = self.periods.drain(..surplus).next_back();
         if let (Some(dropped), Some(first)) = (dropped, self.periods.first_mut()) {
@@ -230,7 +247,8 @@ impl Schedules {
         }
     }
 
-    /// Returns the place of the schedule of a version, or of the first one after it if this process has not seen the version.
+    /// Returns the index of the period with a version. If this process has not seen the version,
+    /// the error is the index of the first period after it.
     fn place_of(&self, version: Version) -> Result<usize, usize> {
         let after = self.periods.partition_point(|period| period.from <= version);
         let place = after.checked_sub(1).filter(|place| version <= self.periods[*place].to);
@@ -239,7 +257,7 @@ impl Schedules {
     }
 }
 
-/// Returns true if two configurations have the same fires and both, or neither, have records of their runs.
+/// Returns true if both configurations have the same fires, and both or neither are monitored.
 fn is_same_schedule(one: &JobConfig, other: &JobConfig) -> bool {
     one.cron == other.cron
         && one.time_zone == other.time_zone
@@ -255,17 +273,19 @@ pub(crate) struct Judgement<'a> {
     pub(crate) config: &'a JobConfig,
     pub(crate) version: Version,
     pub(crate) schedules: &'a Schedules,
-    /// No date is later: the registry's clock may have been ahead when it gave one.
+    /// Present time. Later dates count as this one, because the registry's clock may have been
+    /// ahead.
     pub(crate) present: FireTime,
-    /// Java instances run items without a record: what the record does not say is not looked up.
+    /// Java instances run items without records. Fires that no record names are not looked up.
     pub(crate) mixed: bool,
 }
 
 impl Judgement<'_> {
-    /// Returns the next fire after one that is accounted for now, and the version of the configuration whose schedule has it.
+    /// Returns the next fire to account for after `fire`, and the version of the configuration that
+    /// has it.
     ///
-    /// A fire of a former schedule is followed by those of the same one up to the change. `known` is what the fire's own
-    /// schedule has next.
+    /// Up to a change of schedule, the fires of the former schedule count. `known` is the next fire
+    /// in the schedule of `fire`.
     pub(crate) fn next_after(
         &self,
         fire: FireTime,
@@ -274,7 +294,9 @@ impl Judgement<'_> {
         let Schedules { periods, seen_at, .. } = self.schedules;
         let is_former = |last: &SchedulePeriod| fire < last.latest.min(self.present);
         let is_present = Some(fire) > *seen_at && !periods.last().is_some_and(is_former);
-        if let Some(known) = known.filter(|_| is_present || self.lookup.0.is_none()) {
+        if (is_present || self.lookup.0.is_none())
+            && let Some(known) = known
+        {
             return (Some(known), self.version);
         }
         let next_in = |period: &SchedulePeriod| {
@@ -284,6 +306,7 @@ impl Judgement<'_> {
         if !is_present {
             for (period, following) in periods.iter().zip(periods.iter().skip(1)) {
                 let end = following.latest.min(self.present);
+                // Without monitoring no record is written, so that no fire is accounted for.
                 if period.config.monitor_execution
                     && fire < end
                     && let Some(next) = next_in(period).filter(|next| *next < end)
@@ -299,10 +322,10 @@ impl Judgement<'_> {
         (next, self.version)
     }
 
-    /// Returns the gaps after a fire that was accounted for and before the next one that is, in their order.
+    /// Returns the gaps after the fire `settled` and before the fire `until`, ascending.
     ///
-    /// There is one at most, unless the job was not monitored in between. What the schedule had after the former fire is `next`,
-    /// by the schedule of version `by`.
+    /// There is at most one, unless the job was not monitored in between. `next` is the fire after
+    /// `settled` in the schedule of version `by`.
     pub(crate) fn gaps(
         &self,
         settled: Option<FireTime>,
@@ -311,7 +334,7 @@ impl Judgement<'_> {
     ) -> Vec<Gap> {
         let Schedules { periods, .. } = self.schedules;
         let looked_up = |config: &JobConfig, after: FireTime| {
-            self.lookup.next_after(config, after).filter(|_| !self.mixed)
+            if self.mixed { None } else { self.lookup.next_after(config, after) }
         };
         let end_before = |place: usize| {
             let following = periods.get(place).map(|period| period.latest.min(self.present));
@@ -321,6 +344,7 @@ impl Judgement<'_> {
         let of_record = by.map_or(Ok(last), |by| self.schedules.place_of(by));
         let mut gaps = GapsUntil { until, found: Vec::new(), open: None };
         if let Err(after) = of_record {
+            // This process has not seen that schedule: of its fires only `next` is known.
             gaps.add(next, end_before(after), by, None);
         }
         let mut former = by;
@@ -329,20 +353,23 @@ impl Judgement<'_> {
             let version = Some(if place == last { self.version } else { period.from });
             let end = end_before(place + 1);
             if !period.config.monitor_execution {
+                // Nothing proves a missed fire while no record is written.
                 gaps.close();
             } else if of_record == Ok(place) {
                 let first = next.or_else(|| looked_up(&period.config, settled?));
                 gaps.add(first, end, by.or(version), None);
             } else {
-                // The registry's date is exact if the record's configuration was followed by this one.
-                let follows = period.is_dated && former.map(Version::next) == Some(period.from);
-                let earliest = if follows { Some(period.latest) } else { period.earliest };
+                // The date is exact if no version came between that of the record and this one.
+                let is_successor =
+                    period.is_dated && former.map(Version::next) == Some(period.from);
+                let earliest = if is_successor { Some(period.latest) } else { period.earliest };
                 let begin = earliest.map(|earliest| self.before(period, earliest));
                 let after = settled.max(begin).unwrap_or(self.before(period, period.latest));
                 let first = looked_up(&period.config, after);
                 if earliest == Some(period.latest) {
                     gaps.add(first, end, version, None);
                 } else {
+                    // The former schedule may have been in force for a part of the time.
                     gaps.add(first, end, former.or(version), version);
                 }
             }
@@ -352,14 +379,15 @@ impl Judgement<'_> {
         gaps.found
     }
 
-    /// Returns the time after which fires of a schedule are owed that came into force on a date. If nothing is known of the
-    /// schedule before, it may have been the same one.
+    /// Returns the exclusive lower bound of the fires that a schedule owes if it came into force on
+    /// `date`.
     fn before(&self, period: &SchedulePeriod, date: FireTime) -> FireTime {
-        let hearing = if period.is_change { HEARING_MS } else { 0 };
-        FireTime(date.min(self.present).0.saturating_add(hearing - 1))
+        // Without a known predecessor the schedule may have been in force before that date.
+        let propagation = if period.is_change { PROPAGATION_MS } else { 0 };
+        FireTime(date.min(self.present).0.saturating_add(propagation - 1))
     }
 
-    /// Counts the fires of a gap if a single schedule has them.
+    /// Counts the fires of a gap if all of them belong to one schedule.
     pub(crate) fn counted(&self, gap: Gap) -> Gap {
         if gap.changed_to.is_some() || self.mixed {
             return gap;
@@ -374,7 +402,7 @@ impl Judgement<'_> {
     }
 }
 
-/// Collects the gaps before a fire, from one schedule after the other.
+/// Collects the gaps before a fire, schedule by schedule.
 struct GapsUntil {
     until: FireTime,
     found: Vec<Gap>,
@@ -383,7 +411,7 @@ struct GapsUntil {
 }
 
 impl GapsUntil {
-    /// Adds the fires of a schedule, from the first one to its end.
+    /// Adds the fires of a schedule from `first` to `end`, or to the fire if it comes earlier.
     fn add(
         &mut self,
         first: Option<FireTime>,

@@ -1,4 +1,4 @@
-//! What operators do to a job, as transactions for a registry.
+//! Operator actions as transactions for a registry.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,95 +13,101 @@ use crate::{
     AuditLog, Dialect, FireTime, JobConfig, Ledger, RequestParameter, ServerIp, ServerState,
 };
 
-/// One check or write of a change that an operator makes. Each becomes one operation of a transaction, in the dialect of
-/// the job; nothing happens unless every one of them can go on.
+/// One check or write of an operator action. Each becomes one operation of a transaction, in the
+/// dialect of the job.
+///
+/// The transaction conflicts, and nothing happens, unless the node of every step is as the step
+/// expects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OperatorStep {
-    /// The node has this version.
+    /// Checks that the node has this version.
     Is(NodeKind, Version),
-    /// The node is absent.
+    /// Checks that the node is absent.
     IsAbsent(NodeKind),
-    /// Makes an empty, persistent node that must not exist.
+    /// Creates an empty, persistent node that must not exist.
     Mark(NodeKind),
-    /// Takes a node of this version away. An instance whose node goes leaves the job.
+    /// Deletes the node at this version. An instance whose node is deleted leaves the job.
     Remove(NodeKind, Version),
-    /// Gives the node of an instance of 2.1.5 that no session owns a version that a new one has not. A living instance
-    /// makes nothing of it.
+    /// Raises the version of a 2.1.5 instance node that no session owns, so that a new node of this
+    /// id has another version. A living instance ignores the change.
     Seal(InstanceId),
     /// Enables, pauses or disables a server whose node has this version.
     SetServer {
-        /// Which server.
+        /// The server.
         ip: ServerIp,
-        /// What it shall be.
+        /// Its new state.
         state: ServerState,
-        /// The version of its node.
+        /// Version of its node.
         version: Version,
     },
-    /// Asks an instance to run its items now, as ElasticJob's own API does. The instance must be registered by the node
-    /// of this version, so that no request is left at one that is gone.
+    /// Requests that an instance runs its items now, by ElasticJob's own API.
+    ///
+    /// The instance must be registered by the node of this version, so that no request is left
+    /// behind for a lost instance.
     Trigger {
-        /// Which instance.
+        /// The instance.
         instance: InstanceId,
-        /// The version of its node.
+        /// Version of its node.
         version: Version,
     },
-    /// Leaves a request for a run of some items, or of all; see [`Layout::request_run`].
+    /// Leaves a request to run some items, or all. See [`Layout::request_run`].
     RequestRun {
-        /// A node name that no other request of the job has.
+        /// Node name that no other request of the job has.
         id: String,
-        /// Who asks.
+        /// Author of the request.
         by: String,
-        /// When, in milliseconds since 1970 UTC.
+        /// Time of the request, in milliseconds since 1970 UTC.
         at_ms: i64,
-        /// Which items; `None` for all.
+        /// Items to run. `None` for all.
         items: Option<BTreeSet<ShardingItem>>,
-        /// What the runs are told, if anything.
+        /// Parameter of the runs, if there is one.
         parameter: Option<RequestParameter>,
     },
-    /// Replaces the configuration of this version.
+    /// Replaces the configuration at this version.
     SetConfig {
-        /// By what.
+        /// The new configuration.
         config: Box<JobConfig>,
-        /// The version of its node.
+        /// Version of its node.
         version: Version,
     },
     /// Stores the configuration of a job that has none.
     AddConfig(Box<JobConfig>),
-    /// Names the class of Java's job in the root node of a job of 3.x.
+    /// Stores the class of the Java job in the root node of a 3.x job.
     SetClass {
-        /// Which class.
+        /// The class.
         class: String,
-        /// The version of the root node; `None` if there is none yet.
+        /// Version of the root node. `None` if it does not exist yet.
         version: Option<Version>,
     },
-    /// Replaces the record of an item by one that has settled fewer fires; see [`Ledger::settle_back`].
+    /// Replaces the record of an item by one with an earlier last fire. See
+    /// [`Ledger::settle_back`].
     SettleBack {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// By what.
+        /// The new record.
         ledger: Box<Ledger>,
-        /// The version of its node.
+        /// Version of its node.
         version: Version,
     },
-    /// Replaces the record of the last changes.
+    /// Replaces the log of audited changes.
     SetAudit {
-        /// By what.
+        /// The new log.
         log: AuditLog,
-        /// The version of its node; `None` if there is none yet.
+        /// Version of its node. `None` if it does not exist yet.
         expect: Option<Version>,
     },
 }
 
 impl fmt::Display for OperatorStep {
-    /// Says in a few words what the step does.
+    /// Describes the step in a few words.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Is(node, version) => write!(f, "go on only if {node} is {version}"),
             Self::IsAbsent(node) => write!(f, "go on only if {node} is absent"),
-            Self::Mark(node) => write!(f, "make {node}"),
+            Self::Mark(node) => write!(f, "create {node}"),
             Self::Remove(node, version) => write!(f, "remove {node} ({version})"),
-            Self::Seal(id) => write!(f, "seal the node of {id}, to remove it next"),
+            Self::Seal(id) => write!(f, "seal the node of {id} for its removal"),
             Self::SetServer { ip, state, .. } => write!(f, "make server {ip} {state}"),
             Self::Trigger { instance, .. } => write!(f, "ask {instance} to run now"),
             Self::RequestRun { id, items: None, .. } => {
@@ -112,18 +118,18 @@ impl fmt::Display for OperatorStep {
             }
             Self::SetConfig { version, .. } => write!(f, "replace the configuration {version}"),
             Self::AddConfig(_) => f.write_str("store the configuration"),
-            Self::SetClass { class, .. } => write!(f, "name the class {class} in the root"),
+            Self::SetClass { class, .. } => write!(f, "store the class {class} in the root node"),
             Self::SettleBack { item, ledger, .. } => match ledger.last_fire {
                 Some(last) => write!(f, "set the last fire of item {item} back to {last}"),
-                None => write!(f, "take the last fire of item {item} back"),
+                None => write!(f, "clear the last fire of item {item}"),
             },
-            Self::SetAudit { .. } => f.write_str("record who and why"),
+            Self::SetAudit { .. } => f.write_str("record author and reason"),
         }
     }
 }
 
 impl Layout {
-    /// Encodes the steps of a change as one transaction, in order.
+    /// Encodes the steps of an operator action as one transaction, in order.
     ///
     /// # Examples
     /// ```
@@ -132,7 +138,8 @@ impl Layout {
     ///
     /// let layout = Layout::new(&JobName::new("report")?);
     /// let (ip, version) = (ServerIp::new("10.0.0.7")?, Version(3));
-    /// let txn = layout.change(&[OperatorStep::SetServer { ip, state: ServerState::Disabled, version }]);
+    /// let disable = OperatorStep::SetServer { ip, state: ServerState::Disabled, version };
+    /// let txn = layout.change(&[disable]);
     /// assert_eq!(txn.ops()[0].to_string(), "put /report/servers/10.0.0.7");
     /// # Ok::<(), coordination::InvalidName>(())
     /// ```
@@ -154,6 +161,8 @@ impl Layout {
             OperatorStep::Remove(node, version) => {
                 Op::Delete { path: self.path(node), expect: Expect::Version(*version) }
             }
+            // A new registration of this id has version 0, a sealed node version 1. The removal at
+            // version 1 cannot hit the new node.
             OperatorStep::Seal(instance) => Op::Put {
                 path: self.path(&NodeKind::Instance(instance.clone())),
                 data: Bytes::new(),
@@ -164,6 +173,7 @@ impl Layout {
                 data: self.server_data(*state).into(),
                 expect: Expect::Version(*version),
             },
+            // 2.1.5 has no node for the request: it overwrites the data of the instance node.
             OperatorStep::Trigger { instance, version } => match self.dialect() {
                 Dialect::V2 => Op::Put {
                     path: self.path(&NodeKind::Instance(instance.clone())),
@@ -212,6 +222,7 @@ impl Layout {
             OperatorStep::SetAudit { log, expect } => {
                 let path = self.path(&NodeKind::Audit);
                 let data = wire::encode_audit(log).into();
+                // The guard keeps concurrent actions from overwriting each other's entries.
                 match expect {
                     None => Op::Create { path, data, lifetime: persistent },
                     Some(version) => Op::Put { path, data, expect: Expect::Version(*version) },
@@ -220,7 +231,8 @@ impl Layout {
         }
     }
 
-    /// Enables, pauses or disables a server that has run the job. The transaction conflicts if it never has.
+    /// Enables, pauses or disables a server that has run the job. The transaction conflicts if the
+    /// job does not know the server.
     ///
     /// # Examples
     /// ```
@@ -236,23 +248,26 @@ impl Layout {
         Txn::new().put(self.path(&NodeKind::Server(ip.clone())), self.server_data(state))
     }
 
-    /// Disables an item, or enables it again. The transaction conflicts if that is the case already.
+    /// Disables or enables an item. The transaction conflicts if the item already is so.
     #[must_use]
     pub fn set_item_disabled(&self, item: ShardingItem, disabled: bool) -> Txn {
         let path = self.path(&NodeKind::ItemDisabled(item));
-        match disabled {
-            true => Txn::new().create(path, "", Lifetime::Persistent),
-            false => Txn::new().delete(path),
+        if disabled {
+            Txn::new().create(path, "", Lifetime::Persistent)
+        } else {
+            Txn::new().delete(path)
         }
     }
 
-    /// Asks for a run of some items now, or of all. `id` must be a node name that no other request of the job has, so
-    /// that whoever does not know whether the request arrived can look; `by` says who asks; of `at_ms`, milliseconds
-    /// since 1970 UTC, the odd one from it on identifies the runs.
+    /// Requests a run of some items, or of all, now.
     ///
-    /// The request waits while items still have an earlier one, is passed on to the items' records by the leader, and
-    /// is then taken away. What waits in the record of an item of a Java instance is handed on to that one, which then runs
-    /// all items that it has.
+    /// `id` must be a node name that no other request of the job has. If the outcome of the commit
+    /// is unknown, the author can look for this node. `by` names the author. The first odd number
+    /// from `at_ms` on, in milliseconds since 1970 UTC, identifies the runs.
+    ///
+    /// The request waits while its items have an earlier one. The leader then writes it into the
+    /// items' records and clears the node. If a Java instance owns an item, the request is passed
+    /// on to that instance, which runs all of its items.
     #[must_use]
     pub fn request_run(
         &self,

@@ -1,4 +1,6 @@
-//! Plans: what a duty wants to happen, in domain terms, with the checks that make it harmless if the view was stale.
+//! Plans: transactions that duties want, in domain terms.
+//!
+//! The guards of a plan make it harmless if the view was stale.
 
 mod step;
 
@@ -14,21 +16,22 @@ use crate::view::JobView;
 use crate::wire::NodeKind;
 use crate::{Ledger, server_of};
 
-/// A transaction that a duty wants: everything happens, or nothing.
+/// Transaction of a duty: either all of its steps happen or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Plan {
-    /// The duty that decided it.
+    /// Duty that decided it.
     pub(crate) duty: Duty,
     pub(crate) authority: Authority,
-    /// Why, for people.
+    /// Reason, for logs and operators.
     pub(crate) reason: String,
     /// Checks and writes, in order.
     pub(crate) steps: Vec<Step>,
-    /// Nodes that must be seen absent before the transaction is sent: of holders that must be gone.
+    /// Nodes of lost holders. The driver reads that they are absent before it sends the
+    /// transaction.
     pub(crate) confirm_gone: Vec<NodeKind>,
 }
 
-/// What gives an instance the right to write, and fences its writes once it is lost.
+/// Right by which an instance writes. Once it is lost, the guards of the plan conflict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Authority {
     /// Its session.
@@ -47,7 +50,7 @@ impl Plan {
         Self { duty, authority, reason: reason.into(), steps, confirm_gone }
     }
 
-    /// Begins a plan of an instance that need not be registered: only the session fences it.
+    /// Begins a plan of an instance that need not be registered. Only the session fences it.
     pub(crate) fn as_session(duty: Duty, reason: impl Into<String>) -> Self {
         Self::new(duty, Authority::Session, reason)
     }
@@ -58,7 +61,8 @@ impl Plan {
         plan.step(Step::instance_registered(cx.me.clone()))
     }
 
-    /// Begins a plan that starts runs: see [`Self::starting`]. `None` while the server or the configuration is unknown.
+    /// Begins a plan that starts runs; see [`Self::starting`]. `None` while the server or the
+    /// configuration is unknown.
     pub(crate) fn as_starter(
         duty: Duty,
         cx: &Context<'_>,
@@ -67,11 +71,11 @@ impl Plan {
         Self::as_instance(duty, cx, reason).starting(cx)
     }
 
-    /// Makes it a plan that starts runs: it conflicts if an operator disabled the server or the configuration changed. `None`
-    /// while either is unknown.
+    /// Adds the guards of a plan that starts runs. It conflicts if an operator disabled the server
+    /// or the configuration changed. `None` while either is unknown.
     ///
-    /// The node of a server that is removed and added again has its first version again, so that its version alone proves
-    /// nothing. Every addition also raises a counter, which never goes back.
+    /// A server that is removed and added again has its first version again, so its version alone
+    /// proves nothing. Each addition also raises a counter that never decreases.
     pub(crate) fn starting(self, cx: &Context<'_>) -> Option<Self> {
         let server = cx.view.server_version(cx.server)?;
         let config = cx.view.config_version()?;
@@ -82,19 +86,24 @@ impl Plan {
         )
     }
 
-    /// Begins a plan of the leader; `None` unless this instance leads and sees all items. It conflicts once another leader was
-    /// elected.
+    /// Begins a plan of the leader. It conflicts once another leader was elected. `None` unless
+    /// this instance leads and sees all items.
     pub(crate) fn as_leader(
         duty: Duty,
         cx: &Context<'_>,
         reason: impl Into<String>,
     ) -> Option<Self> {
-        let term = cx.view.term_of(cx.me).filter(|_| cx.shows_all())?;
+        // Behind a narrow watch the view lacks items that the leader must decide about.
+        if !cx.shows_all() {
+            return None;
+        }
+        let term = cx.view.term_of(cx.me)?;
         let plan = Self::as_instance(duty, cx, reason).step(Step::term_unchanged(term));
         Some(Self { authority: Authority::Leader, ..plan })
     }
 
-    /// Begins a plan about items that this instance owns. It also conflicts if the items were resharded.
+    /// Begins a plan about items that this instance owns. It also conflicts if items were
+    /// resharded.
     pub(crate) fn as_owner(
         duty: Duty,
         cx: &Context<'_>,
@@ -119,12 +128,13 @@ impl Plan {
         self
     }
 
-    /// Neither the holder's instance nor the mark that goes with its session may be there. What a damaged mark names may
-    /// be nobody's id.
+    /// Requires that neither the instance of `holder` nor `mark`, which is bound to its session,
+    /// exists.
     pub(crate) fn confirm_gone(mut self, holder: &InstanceId, mark: NodeKind) -> Self {
-        let could_be =
+        // A damaged mark can hold a text that is no instance id, and so no node name.
+        let is_instance_id =
             server_of(holder).is_some() && NodePath::root().join(holder.as_str()).is_ok();
-        let instance = could_be.then(|| NodeKind::Instance(holder.clone()));
+        let instance = is_instance_id.then(|| NodeKind::Instance(holder.clone()));
         self.confirm_gone.extend(instance.into_iter().chain([mark]));
         self
     }
@@ -134,22 +144,23 @@ impl Plan {
         self.confirm_gone.clone()
     }
 
-    /// Returns the plan, or `None` if it would change nothing.
+    /// Returns the plan if it writes anything.
     pub(crate) fn if_any(self) -> Option<Self> {
         self.steps.iter().any(|step| !step.is_check()).then_some(self)
     }
 
-    /// Returns the ids of requests to run that this leaves in the registry.
+    /// Returns the ids of the manual requests that the plan leaves in the registry.
     pub(crate) fn requests_left(&self) -> impl Iterator<Item = &String> {
         self.steps.iter().filter_map(Step::request_left)
     }
 
-    /// Returns true if the view shows every write that a duty waits for, so that it does not decide the same again.
+    /// Returns true if the view shows every write that the duty waits for, so that it does not
+    /// decide the same again.
     pub(crate) fn is_visible_in(&self, view: &JobView) -> bool {
         self.steps.iter().all(|step| step.is_visible_in(view))
     }
 
-    /// Returns the items whose mark of a run it removes.
+    /// Returns the items whose mark of a run the plan deletes.
     pub(crate) fn unmarked_items(&self) -> impl Iterator<Item = ShardingItem> {
         self.steps.iter().filter_map(|step| match step.deleted() {
             Some(NodeKind::Running(item)) => Some(*item),
@@ -157,8 +168,9 @@ impl Plan {
         })
     }
 
-    /// Returns true if the plans differ in nothing but the time at which they were made.
+    /// Returns true if the plans differ only in the time at which they were made.
     pub(crate) fn repeats(&self, other: &Self) -> bool {
+        // A record contains the time of its decision, which differs at each attempt.
         let same = |(one, other): (&Step, &Step)| match (one.ledger(), other.ledger()) {
             (Some((item, ledger)), Some((other_item, other_ledger))) => {
                 item == other_item
@@ -170,24 +182,25 @@ impl Plan {
         self.steps.len() == other.steps.len() && self.steps.iter().zip(&other.steps).all(same)
     }
 
-    /// Returns the assignment that it writes, and the version that this replaces; `None` if it assigns nothing.
+    /// Returns the assignment that the plan writes, and the version that it replaces. `None` if the
+    /// plan assigns nothing.
     pub(crate) fn assignment(&self) -> Option<(Option<Version>, &AssignmentRecord)> {
         self.steps.iter().find_map(|step| Some((step.expected(), step.assignment()?)))
     }
 
-    /// Returns true if runs begin with it that others have left unfinished.
+    /// Returns true if the plan takes over orphaned runs.
     pub(crate) fn takes_over(&self) -> bool {
-        let begins =
+        let starts_run =
             |step: &Step| step.ledger().is_some_and(|(_, ledger)| ledger.running().is_some());
-        matches!(self.duty, Duty::Sweep | Duty::Takeover) && self.steps.iter().any(begins)
+        matches!(self.duty, Duty::Sweep | Duty::Takeover) && self.steps.iter().any(starts_run)
     }
 
-    /// Returns true if runs can begin with it, or with the next one that its duty wants.
+    /// Returns true if this plan, or the next one of its duty, can start runs.
     pub(crate) fn may_begin_runs(&self) -> bool {
         matches!(self.duty, Duty::Claim | Duty::Misfire | Duty::Takeover) || self.takes_over()
     }
 
-    /// Returns the runs that begin with this plan if `me` commits it.
+    /// Returns the runs that `me` starts by committing this plan.
     pub(crate) fn runs_of<'a>(
         &'a self,
         me: &'a InstanceId,

@@ -1,4 +1,6 @@
-//! One check or write of a plan, as data: a node and what happens to it. The constructor's name says what it means.
+//! One check or write of a plan, as data: a node and the operation on it.
+//!
+//! The name of the constructor says the meaning of the step.
 
 use std::fmt;
 
@@ -20,22 +22,22 @@ pub(crate) struct Step {
     pub(crate) op: StepOp,
 }
 
-/// The operation of a step on its node. It conflicts unless the node is as the operation expects.
+/// Operation of a step on its node. It conflicts unless the node is as the operation expects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum StepOp {
-    /// The node exists, at this version if there is one.
+    /// The node exists, at this version if one is given.
     Check(Option<Version>),
     /// The node does not exist.
     Absent,
     /// Creates the node, which must not exist.
     Create(Lifetime, Data),
-    /// Replaces the data of the node, at this version if there is one.
+    /// Replaces the data of the node, at this version if one is given.
     Put(Option<Version>, Data),
-    /// Deletes the node, at this version if there is one.
+    /// Deletes the node, at this version if one is given.
     Delete(Option<Version>),
 }
 
-/// The data of a node, as a value. The wire format encodes it, in the dialect of the job.
+/// Data of a node, as a value. The wire format encodes it, in the dialect of the job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Data {
     Empty,
@@ -50,7 +52,7 @@ pub(crate) enum Data {
     Ledger(Ledger),
     Request(TriggerRecord),
     Once(OnceRecord),
-    /// ElasticJob 2.1.5: the instance is asked to run now.
+    /// ElasticJob 2.1.5: a request that the instance runs now.
     RunRequest,
     /// ElasticJob 2.1.5: the instance has accepted the request to run.
     RunRequestAccepted,
@@ -66,22 +68,23 @@ impl Step {
         Self { node, op: StepOp::Check(None) }
     }
 
-    /// The node does not exist.
+    /// Checks that the node does not exist.
     pub(crate) fn absent(node: NodeKind) -> Self {
         Self { node, op: StepOp::Absent }
     }
 
-    /// The instance is registered. Its id is never used again, so this fences a former incarnation.
+    /// Checks that the instance is registered. Its id is never used again, so this fences a former
+    /// incarnation.
     pub(crate) fn instance_registered(id: InstanceId) -> Self {
         Self::exists(NodeKind::Instance(id))
     }
 
-    /// No operator has changed the server.
+    /// Checks that no operator has changed the server.
     pub(crate) fn server_unchanged(ip: ServerIp, version: Version) -> Self {
         Self::check(NodeKind::Server(ip), version)
     }
 
-    /// No server was added; `None` if none ever was.
+    /// Checks that no server was added. `version` is `None` if none ever was.
     pub(crate) fn no_server_added(version: Option<Version>) -> Self {
         match version {
             Some(version) => Self::check(NodeKind::Servers, version),
@@ -89,7 +92,7 @@ impl Step {
         }
     }
 
-    /// No leader was elected since.
+    /// Checks that no leader was elected since.
     pub(crate) fn term_unchanged(version: Version) -> Self {
         Self::check(NodeKind::Term, version)
     }
@@ -98,7 +101,7 @@ impl Step {
         Self::check(NodeKind::Config, version)
     }
 
-    /// No instance has requested resharding since.
+    /// Checks that no instance has requested resharding since.
     pub(crate) fn no_new_request(version: Version) -> Self {
         Self::check(NodeKind::Request, version)
     }
@@ -115,7 +118,7 @@ impl Step {
         Self::check(NodeKind::Ledger(item), version)
     }
 
-    /// The item's record is as the view shows it, or the item has none.
+    /// Checks that the item's record is as the view shows it, or that the item has none.
     pub(crate) fn ledger_as_shown(item: ShardingItem, view: &ItemView) -> Self {
         match &view.ledger {
             Some(ledger) => Self::ledger_unchanged(item, ledger.version),
@@ -123,7 +126,7 @@ impl Step {
         }
     }
 
-    /// An operator has disabled the item, or has not.
+    /// Checks that an operator has disabled the item, or has not.
     pub(crate) fn item_disabled(item: ShardingItem, disabled: bool) -> Self {
         let node = NodeKind::ItemDisabled(item);
         if disabled { Self::exists(node) } else { Self::absent(node) }
@@ -136,7 +139,7 @@ impl Step {
         Self { node, op: StepOp::Create(Lifetime::Persistent, data) }
     }
 
-    /// Creates a node that goes with the session.
+    /// Creates an ephemeral node, which ends with the session.
     pub(crate) fn mark(node: NodeKind, data: Data) -> Self {
         Self { node, op: StepOp::Create(Lifetime::Ephemeral, data) }
     }
@@ -149,7 +152,7 @@ impl Step {
         Self { node, op: StepOp::Delete(Some(version)) }
     }
 
-    /// Replaces the node at this version; creates it if no version is expected.
+    /// Replaces the node at this version, or creates it if no version is expected.
     pub(crate) fn set(node: NodeKind, expect: Option<Version>, data: Data) -> Self {
         match expect {
             None => Self::create(node, data),
@@ -157,11 +160,12 @@ impl Step {
         }
     }
 
-    /// Raises the version of a counter; `first` creates it.
+    /// Raises the version of a counter. `first` creates the counter.
     fn count(node: NodeKind, first: bool) -> Self {
         if first {
             return Self::create(node, Data::Empty);
         }
+        // Without a guard, so that increments by several instances do not conflict.
         Self { node, op: StepOp::Put(None, Data::Empty) }
     }
 
@@ -170,7 +174,7 @@ impl Step {
         Self::create(NodeKind::Server(ip), Data::Server(state))
     }
 
-    /// Counts that a server was added.
+    /// Raises the counter of servers that were added.
     pub(crate) fn count_server(first: bool) -> Self {
         Self::count(NodeKind::Servers, first)
     }
@@ -183,7 +187,7 @@ impl Step {
         Self::delete(NodeKind::Instance(id))
     }
 
-    /// The instance takes no more items.
+    /// Marks the instance as draining: it takes no more items.
     pub(crate) fn mark_draining(id: InstanceId) -> Self {
         Self::mark(NodeKind::Draining(id), Data::Empty)
     }
@@ -192,7 +196,7 @@ impl Step {
         Self::delete(NodeKind::Draining(id))
     }
 
-    /// Gives the instance its stable name.
+    /// Stores the stable name of the instance.
     pub(crate) fn set_name(id: InstanceId, name: String) -> Self {
         Self::mark(NodeKind::Name(id), Data::Text(name))
     }
@@ -201,7 +205,7 @@ impl Step {
         Self::delete(NodeKind::Name(id))
     }
 
-    /// Requests resharding; `first` creates the counter of requests.
+    /// Requests resharding. `first` creates the counter of requests.
     pub(crate) fn request_resharding(first: bool) -> Self {
         Self::count(NodeKind::Request, first)
     }
@@ -237,7 +241,7 @@ impl Step {
         Self::delete_at(NodeKind::Owner(item), version)
     }
 
-    /// Replaces the item's record; `expect` is `None` for a new item.
+    /// Replaces the item's record. `expect` is `None` for a new item.
     pub(crate) fn set_ledger(item: ShardingItem, expect: Option<Version>, ledger: Ledger) -> Self {
         Self::set(NodeKind::Ledger(item), expect, Data::Ledger(ledger))
     }
@@ -278,7 +282,7 @@ impl Step {
         Self::delete(NodeKind::QueuedItem(item))
     }
 
-    /// Leaves an operator's request in the registry, or notes which items have yet to get it.
+    /// Leaves a manual request in the registry, or stores which items do not have it yet.
     pub(crate) fn set_request(id: String, expect: Option<Version>, record: TriggerRecord) -> Self {
         Self::set(NodeKind::TriggerRequest(id), expect, Data::Request(record))
     }
@@ -292,7 +296,7 @@ impl Step {
         Self::set(NodeKind::Once, expect, Data::Once(record))
     }
 
-    /// Asks an instance, whose node has this version, to run its items now.
+    /// Requests that the instance, whose node has this version, runs its items now.
     pub(crate) fn ask_to_run(dialect: Dialect, id: InstanceId, version: Version) -> Self {
         match dialect {
             Dialect::V2 => Self::set(NodeKind::Instance(id), Some(version), Data::RunRequest),
@@ -300,7 +304,7 @@ impl Step {
         }
     }
 
-    /// Accepts a request to run; `version` is that of the node that holds the request.
+    /// Accepts a request to run. `version` is that of the node that holds the request.
     pub(crate) fn accept_run_request(dialect: Dialect, id: InstanceId, version: Version) -> Self {
         match dialect {
             Dialect::V2 => {
@@ -311,7 +315,7 @@ impl Step {
     }
 }
 
-/// Questions about a step.
+/// Queries.
 impl Step {
     pub(crate) fn is_check(&self) -> bool {
         matches!(self.op, StepOp::Check(_) | StepOp::Absent)
@@ -333,7 +337,7 @@ impl Step {
         }
     }
 
-    /// Returns the version that the step replaces or removes, if it expects one.
+    /// Returns the version that the step checks, replaces or deletes, if it expects one.
     pub(crate) fn expected(&self) -> Option<Version> {
         match &self.op {
             StepOp::Check(version) | StepOp::Put(version, _) | StepOp::Delete(version) => *version,
@@ -341,7 +345,7 @@ impl Step {
         }
     }
 
-    /// Returns the record that the step writes, and its item.
+    /// Returns the item and the record that the step writes.
     pub(crate) fn ledger(&self) -> Option<(ShardingItem, &Ledger)> {
         match (&self.node, self.data()) {
             (NodeKind::Ledger(item), Some(Data::Ledger(ledger))) => Some((*item, ledger)),
@@ -357,7 +361,7 @@ impl Step {
         }
     }
 
-    /// Returns true if the step gives an item to an owner.
+    /// Returns true if the step assigns an item to an owner.
     pub(crate) fn sets_owner(&self) -> bool {
         matches!(self.node, NodeKind::Owner(_)) && self.data().is_some()
     }
@@ -370,7 +374,7 @@ impl Step {
         matches!(self.node, NodeKind::Instance(_)) && self.is_delete()
     }
 
-    /// Returns the id of the request to run that the step leaves in the registry.
+    /// Returns the id of the manual request that the step leaves in the registry.
     pub(crate) fn request_left(&self) -> Option<&String> {
         let NodeKind::TriggerRequest(id) = &self.node else { return None };
         self.is_create().then_some(id)
@@ -385,13 +389,14 @@ impl Step {
     pub(crate) fn is_visible_in(&self, view: &JobView) -> bool {
         match &self.op {
             StepOp::Check(_) | StepOp::Absent => true,
-            // The leader may have passed the request on, and the instance that left it may have cleared it since.
+            // The leader may have passed the request on, and its author may have cleared it since.
             StepOp::Create(..) if self.request_left().is_some() => true,
             StepOp::Create(..) => view.shows_node(&self.node) != Some(false),
+            // Another instance may have written the node since, so any later version will do.
             StepOp::Put(expect, _) => {
                 view.shown_version(&self.node).is_none_or(|shown| shown > *expect)
             }
-            // Each of these is deleted together with a write that is waited for.
+            // Each of these is deleted together with another write, which the duty waits for.
             StepOp::Delete(_)
                 if matches!(
                     self.node,
@@ -420,7 +425,8 @@ impl fmt::Display for Step {
 }
 
 impl fmt::Display for Data {
-    /// Writes what matters of the data to an operator, after a colon; nothing if the node's path says it all.
+    /// Writes a colon and the part of the data that matters to operators. Writes nothing if the
+    /// path of the node says enough.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty | Self::Registration(_) | Self::RunRequestAccepted => Ok(()),

@@ -1,4 +1,4 @@
-//! What an assignment was made for, and which items have yet to follow.
+//! Stored inputs of an assignment, and the items that are still pending.
 
 use std::collections::BTreeMap;
 
@@ -9,32 +9,34 @@ use crate::protocol::pending::Pending;
 
 /// The inputs of the current assignment, stored beside it.
 ///
-/// Resharding is needed as long as they differ from what is the case: no request can be lost, because nobody has to
-/// remember one. Items that should move but are busy, or did not fit the transaction, are `pending`: their old owner
-/// claims nothing for them any more, and the leader moves each as soon as it is idle.
+/// Items are resharded as long as these inputs differ from the present state, so that no need for
+/// resharding can be lost. The former owner of a pending item claims nothing for it any more. The
+/// leader moves the item as soon as it is idle.
 ///
-/// The default was made for nobody and nothing: it fits no configuration.
+/// The default has no instances and no items: it fits no configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct AssignmentRecord {
-    /// The available instances, in the order in which the strategy saw them.
+    /// Available instances, in the order in which the strategy saw them.
     pub(crate) members: Vec<InstanceId>,
-    /// The stable names of those members that have one; static sharding gives a name its items back.
+    /// Stable names of the members that have one. Static sharding finds the items of a name by
+    /// them.
     pub(crate) names: BTreeMap<InstanceId, String>,
-    /// The number of items.
+    /// Number of items.
     pub(crate) total_count: u32,
-    /// The name of the strategy.
+    /// Name of the strategy.
     pub(crate) strategy: String,
-    /// The request for resharding that was the last one handled.
+    /// Version of the counter of resharding requests that this assignment answers.
     pub(crate) handled: u32,
-    /// The fire that was due when it was made. A member that came after it runs it for the items that it is given and
-    /// that nobody has claimed for it yet.
+    /// Fire that was due at the resharding. A member that joined after that fire runs it for the
+    /// items that it gets, unless another instance has claimed them for it.
     pub(crate) due: Option<FireTime>,
-    /// Items that have yet to move, with their next owner.
+    /// Pending items with their next owners.
     pub(crate) pending: Pending,
-    /// The term in which Java instances were told that items will be assigned anew, while something of that is still left
-    /// to write. As long as that term lasts, `necessary` is this announcement and no request of somebody else's.
+    /// Term in which the leader announced to Java instances that items will be resharded, while
+    /// writes of that resharding are pending. During that term, `necessary` is this announcement,
+    /// not a request of another instance.
     pub(crate) announced: Option<u32>,
-    /// How many items each member has or shall have; nothing for a job of few items. Whoever follows a few items only knows by it that
-    /// these are all of its own.
+    /// Number of items that each member has or will have; empty for jobs of few items. An instance
+    /// with a narrow watch knows by it that it sees all of its items.
     pub(crate) counts: BTreeMap<InstanceId, u32>,
 }

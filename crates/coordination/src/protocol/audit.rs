@@ -1,32 +1,34 @@
-//! What operators did to a job, as it is kept in the registry: the last changes, each with who and why.
+//! Audited changes: the last operator actions of a job, each with its author and its reason.
 
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-/// A change that an operator made.
+/// An audited change.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct AuditRecord {
-    /// Tells this change from all others of the job.
+    /// Identity of the change, unique within the job.
     pub id: String,
-    /// When, by the operator's clock, in milliseconds since 1970 UTC.
+    /// Time of the change by the operator's clock, in milliseconds since 1970 UTC.
     pub at_ms: i64,
-    /// Who made it.
+    /// Author.
     pub who: String,
-    /// Why.
+    /// Reason.
     pub why: String,
-    /// What was done, in a word such as `disable`.
+    /// Operator action as a word, such as `disable`.
     pub act: String,
-    /// To what, for people: servers, instances or items.
+    /// Servers, instances or items that were changed, as text.
     pub target: String,
 }
 
 impl AuditRecord {
-    /// The longest that any of its texts may be, in bytes.
+    /// Maximum length of each text of a record, in bytes.
     pub const MAX_TEXT_BYTES: usize = 512;
 }
 
-/// The last changes of a job, oldest first. Bounded, so that a node holds it: older ones are dropped.
+/// The last changes of a job, oldest first.
+///
+/// The number of changes is bounded, so that the log fits one node.
 ///
 /// # Examples
 /// ```
@@ -51,10 +53,10 @@ impl AuditRecord {
 pub struct AuditLog(VecDeque<AuditRecord>);
 
 impl AuditLog {
-    /// How many changes are kept.
+    /// Maximum number of changes. The oldest ones are dropped.
     pub const MAX_RECORDS: usize = 32;
 
-    /// Adds a change, and drops the oldest ones beyond the bound.
+    /// Adds a change and drops the oldest ones beyond [`MAX_RECORDS`](Self::MAX_RECORDS).
     pub fn push(&mut self, record: AuditRecord) {
         self.0.push_back(record);
         while self.0.len() > Self::MAX_RECORDS {
@@ -67,7 +69,7 @@ impl AuditLog {
         self.0.iter()
     }
 
-    /// Returns true if a change is among them.
+    /// Returns true if the log has a change with this id.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
         self.0.iter().any(|record| record.id == id)

@@ -1,4 +1,6 @@
-//! Everything that a coordinator can ask its shell to do: a closed set, in the order of the answers.
+//! Commands: everything that a coordinator can ask of its driver. The set is closed.
+//!
+//! The driver executes commands in the order in which it gets them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,33 +14,33 @@ use crate::{
     Ticket,
 };
 
-/// A run that the shell shall start.
+/// A run that the driver shall start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StartItem {
-    /// Which item.
+    /// The item.
     pub item: ShardingItem,
-    /// The token to fence its effects with; 0 if the job is not monitored.
+    /// Token that fences the effects of the run. 0 if the job is not monitored.
     pub token: FencingToken,
-    /// The fire that it is for.
+    /// Scheduled fire time, or the time of the request.
     pub fire: FireTime,
-    /// Why it runs.
+    /// Source of the run.
     pub source: RunSource,
-    /// Which fires it stands for, if more than its own.
+    /// Fires that the run stands for, if more than its own.
     pub merged: Option<FireRange>,
-    /// What the request that it answers tells it.
+    /// Parameter of the manual request that started the run.
     pub request_parameter: Option<RequestParameter>,
-    /// Who claimed it.
+    /// Instance that claimed the run.
     pub holder: InstanceId,
-    /// The configuration that the run sees, from its start to its end.
+    /// Configuration of the run, the same from its start to its end.
     pub config: Arc<JobConfig>,
-    /// The registry version of that configuration.
+    /// Registry version of that configuration.
     pub config_version: Version,
 }
 
-/// Why runs are cancelled.
+/// Reason why runs are cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum InterruptReason {
-    /// The session cannot be relied upon any more.
+    /// The lease ended: the session may be over.
     LeaseExpired,
     /// The session is over.
     SessionLost,
@@ -53,61 +55,62 @@ impl fmt::Display for InterruptReason {
     }
 }
 
-/// Something that the shell shall do.
+/// An action that the driver shall execute.
 ///
-/// | command | what the shell does |
+/// | command | action of the driver |
 /// |---|---|
-/// | `Commit` | reads the nodes of `confirm_absent`; if all are absent commits `txn`; answers with `Replied` |
+/// | `Commit` | reads `confirm_absent`, commits `txn` if all are absent, answers with `Replied` |
 /// | `Start` | runs the items, each answered with `ItemFinished` |
 /// | `Interrupt` | cancels the runs of all items; each is still answered with `ItemFinished` |
 /// | `CallOnce` | calls the once-per-cluster callback, answered with `OnceReturned` |
 /// | `Schedule` | fires by this configuration from now on |
-/// | `Emit` | tells the subscribers of job events |
-/// | `Follow` | begins the feed of the registry anew, with this scope, and drops what is left of the one before |
-/// | `LeaveRequested` | an operator wants this instance to go: begins a graceful shutdown of the job |
-/// | `Left` | the instance has left: ends the driver |
+/// | `Emit` | passes the event to the subscribers of job events |
+/// | `Follow` | opens a new feed with this scope and drops the former one |
+/// | `LeaveRequested` | begins a graceful shutdown of the job: an operator removed the instance |
+/// | `Left` | ends: the instance has left |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Commit a transaction.
+    /// Commits a transaction.
     Commit {
-        /// To be given back with the reply.
+        /// Number that the reply repeats.
         ticket: Ticket,
-        /// Which duty wants it.
+        /// Duty that decided the transaction.
         duty: Duty,
-        /// Why, for people.
+        /// Reason, for logs.
         reason: String,
-        /// What to commit, bound to the session.
+        /// The transaction, bound to the session.
         txn: Txn,
-        /// Nodes that must be seen absent before, in this order, by plain reads: they are never created again.
+        /// Nodes that must be absent, read one by one in this order before the commit. They are
+        /// never created again, so that one read each suffices.
         confirm_absent: Vec<NodePath>,
     },
-    /// Run items.
+    /// Runs items.
     Start(Vec<StartItem>),
-    /// Call a once-per-cluster callback.
+    /// Calls a once-per-cluster callback.
     CallOnce {
-        /// Which one.
+        /// Stage of the callback.
         stage: OnceStage,
-        /// For which fire.
+        /// Fire that the call is for.
         fire: FireTime,
-        /// The token to fence its effects with.
+        /// Token that fences the effects of the call.
         token: FencingToken,
     },
-    /// Cancel everything that runs.
+    /// Cancels all runs of the job.
     Interrupt(InterruptReason),
-    /// Fire by this configuration from now on.
+    /// Fires by this configuration from now on.
     Schedule(Arc<JobConfig>),
-    /// Tell the subscribers.
+    /// Passes an event to the subscribers.
     Emit(JobEvent),
-    /// Begin the feed anew.
+    /// Opens a new feed.
     Follow(Scope),
-    /// Begin a graceful shutdown.
+    /// Begins a graceful shutdown.
     LeaveRequested,
-    /// Nothing is left to do here.
+    /// Ends the driver.
     Left,
 }
 
 impl Command {
-    /// Returns a word for logs.
+    /// Returns the name of the command for logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {

@@ -1,4 +1,4 @@
-//! Everything that can happen to a coordinator: a closed set.
+//! Events: everything that can happen to a coordinator. The set is closed.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,124 +8,127 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::{FailureReason, FencingToken, FireTime, OnceStage, Outcome, RequestParameter};
 
-/// Now, by both clocks. The shell reads them once per event.
+/// Present time by all clocks. The driver reads them once for each event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Now {
-    /// What people wrote down: milliseconds since 1970 UTC, as this process believes.
+    /// Wall clock of this process, in milliseconds since 1970 UTC.
     pub wall_ms: i64,
-    /// The registry's time, as near to `wall_ms` as it can be; `None` if the registry has no clock, or it is not known yet.
+    /// Estimate of the registry's clock at `wall_ms`, in milliseconds since 1970 UTC. `None` if the
+    /// registry has no clock, or its time is not known yet.
     pub registry_ms: Option<i64>,
-    /// For how long: time since an arbitrary start, never going back.
+    /// Monotonic clock: time since an arbitrary start, for durations.
     pub mono: Duration,
 }
 
-/// Numbers the commits of a coordinator, so that a reply finds its plan.
+/// Number of a commit of a coordinator. The reply repeats it, so that the reply finds its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Ticket(pub u64);
 
-/// What became of a commit.
+/// Outcome of a commit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reply {
-    /// It happened, at this revision if the registry tells.
+    /// It happened, at this revision if the registry reports one.
     Committed(Option<Revision>),
-    /// It did not happen: an expectation did not hold.
+    /// It did not happen: a guard did not hold.
     Conflict(Conflict),
-    /// It did not happen, because the holder that had to be gone is there. The view was behind.
+    /// It did not happen: the view was stale, and the holder that had to be gone exists.
     HolderAlive,
-    /// It may have happened; the view will show.
+    /// Unknown outcome: it may have happened. The view will show.
     Unknown,
-    /// It did not happen and can be tried again: no connection, or the registry refused.
+    /// It did not happen and can be retried: no connection, or the registry rejected it.
     NotExecuted,
-    /// It did not happen and never will: it is over the registry's limit.
+    /// It did not happen and never will: it exceeds the registry's limit.
     TooLarge,
 }
 
-/// Something that happened.
+/// An event of a coordinator.
 ///
 /// | event | meaning |
 /// |---|---|
-/// | `Connected` | the session lives; with a new session comes a new incarnation |
-/// | `Suspended` | the connection is gone, the session perhaps not |
-/// | `LeaseExpired` | the session may be over: stop what runs, without waiting for `Lost` |
+/// | `Connected` | the registry answers; a new session comes with a new incarnation |
+/// | `Suspended` | the connection is lost; the session may live on |
+/// | `LeaseExpired` | the session may be over: runs are cancelled, without waiting for `Lost` |
 /// | `Lost` | the session is over |
 /// | `Registry` | the feed of the job's subtree has changes |
-/// | `Fire` | a scheduled time has come |
+/// | `Fire` | a scheduled fire time has come |
 /// | `OnceReturned` | a once-per-cluster callback has returned |
-/// | `TriggerRequested` | an operator wants all items of the job to run now |
+/// | `TriggerRequested` | an operator requests a run of all items of the job now |
 /// | `Replied` | a commit has an outcome |
 /// | `ItemFinished` | the code of an item has ended |
-/// | `Paused`, `Resumed` | this process shall not start, or start again, runs of the job |
-/// | `Drain` | leave: start nothing, hand over, go when nothing runs |
-/// | `Wake` | nothing happened for as long as [`next_wake`](crate::Coordinator::next_wake) said |
+/// | `Paused`, `Resumed` | this process must start no runs of the job, or may start them again |
+/// | `Drain` | the instance leaves: it starts nothing and goes when nothing runs |
+/// | `Wake` | no event came until [`next_wake`](crate::Coordinator::next_wake) |
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The registry answers in this session; `incarnation` must be new if the session is.
+    /// The registry answers in this session. `incarnation` must be new if the session is new.
     Connected {
-        /// Which session.
+        /// The session.
         session: SessionId,
-        /// The id of this life, used if the session is a new one.
+        /// Instance id for the session, used if the session is new.
         incarnation: InstanceId,
     },
-    /// The connection is gone; what the session owns may still be there.
+    /// The connection is lost. The ephemeral nodes of the session may still exist.
     Suspended,
     /// The session can no longer be relied upon.
     LeaseExpired,
-    /// The session is over and everything that it owned is gone.
+    /// The session is over, and all of its ephemeral nodes are gone.
     Lost,
-    /// The feed has changes; everything that is there goes into one event, so that one decision sees whole transactions.
+    /// The feed has changes. All changes that are available go into one event, so that one decision
+    /// sees whole transactions.
     Registry(Vec<Change>),
-    /// A scheduled time has come.
+    /// A scheduled fire time has come.
     Fire {
-        /// The scheduled time, which identifies the fire.
+        /// The scheduled fire time, which identifies the fire.
         at: FireTime,
-        /// What the schedule has after it, if that is known: gaps are found by it.
+        /// Next fire in the schedule, if it is known. Gaps are found by it.
         next: Option<FireTime>,
-        /// For a job that catches up: the fires before it, since
-        /// [`catch_up_since`](crate::Coordinator::catch_up_since), as many as its policy allows, in ascending order.
+        /// Earlier fires for the catch-up, since
+        /// [`catch_up_since`](crate::Coordinator::catch_up_since), ascending, as many as the job's
+        /// policy allows.
         missed: Vec<FireTime>,
     },
-    /// The job shall run now, all its items.
+    /// An operator requests a run of all items now.
     TriggerRequested {
-        /// What the runs are told, if anything.
+        /// Parameter of the runs, if there is one.
         parameter: Option<RequestParameter>,
     },
-    /// A once-per-cluster callback has returned, whatever it returned.
+    /// A once-per-cluster callback has returned, with or without an error.
     OnceReturned {
-        /// Which callback.
+        /// Stage of the callback.
         stage: OnceStage,
-        /// Which call of it.
+        /// Token of the call.
         token: FencingToken,
     },
     /// A commit has an outcome.
     Replied {
-        /// Which commit.
+        /// Number of the commit.
         ticket: Ticket,
-        /// What became of it.
+        /// Outcome of the commit.
         reply: Reply,
     },
     /// The code of an item has ended.
     ItemFinished {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// Which run of it.
+        /// Token of the run.
         token: FencingToken,
-        /// How; [`Outcome::Interrupted`] if it was cancelled.
+        /// Outcome of the run; [`Outcome::Interrupted`] if it was cancelled.
         outcome: Outcome,
-        /// Why it did not succeed, for the item's record.
+        /// Reason of a failure, for the item's record.
         reason: Option<FailureReason>,
     },
-    /// No runs shall start here.
+    /// This process must start no runs of the job.
     Paused,
-    /// Runs may start here again.
+    /// This process may start runs of the job again.
     Resumed,
-    /// The instance shall leave.
+    /// The instance leaves.
     Drain,
-    /// Time has passed.
+    /// The time of the next wake has come.
     Wake,
 }
 
 impl Event {
-    /// Returns a word for logs.
+    /// Returns the name of the event for logs.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -147,16 +150,17 @@ impl Event {
     }
 }
 
-/// The name of the node that holds the configuration of a job.
+/// Name of the node that holds the configuration of a job.
 const CONFIG: &str = "config";
 
-/// A change on one line, for logs.
+/// Displays a change on one line, for logs.
 struct Sketch<'a>(&'a Change);
 
 impl fmt::Display for Sketch<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            // Whoever has written the configuration may have written passwords into it, as users of Java do.
+            // Java users store passwords in the configuration, so that its data must not reach the
+            // log.
             Change::Entry(node) | Change::Put(node) if node.path.name() == CONFIG => {
                 write!(f, "{} {} has {} bytes", node.path, node.stat.version, node.data.len())
             }
@@ -209,7 +213,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_configuration_holds_is_not_in_the_log() {
+    fn the_data_of_a_configuration_is_not_logged() {
         let put = |path, data: &'static str| {
             let path = NodePath::parse(path).unwrap();
             let (created, modified) = (Revision(1), Revision(1));

@@ -1,23 +1,25 @@
-//! The reason of an item's last failure, as its record keeps it.
+//! Reason of an item's last failure, as stored in its record.
 
 use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
-/// The longest failure reason that a record keeps, in bytes of UTF-8.
+/// Maximum length of a failure reason, in bytes of UTF-8.
 pub const MAX_FAILURE_REASON_BYTES: usize = 256;
 
-/// What stands at the end of a reason that was cut.
+/// Last character of a reason that was cut.
 const CUT: char = '…';
 
-/// The reason of a failure: one line of 1 to 256 bytes of UTF-8 that moves no cursor.
+/// The reason of a failure: one line of 1 to 256 bytes of UTF-8, without control characters.
 ///
-/// It is written into the item's record, which operators can read: it is as public as the run's line in the log.
+/// It is stored in the item's record, which operators can read. It is as public as the run's line
+/// in the log.
 ///
 /// # Examples
 /// ```
 /// use coordination::{FailureReason, MAX_FAILURE_REASON_BYTES};
 ///
-/// let reason = FailureReason::new("exit code 3:\n  \u{1b}[31mno such table").expect("it is not blank");
+/// let text = "exit code 3:\n  \u{1b}[31mno such table";
+/// let reason = FailureReason::new(text).expect("it is not blank");
 /// assert_eq!(reason.as_str(), r"exit code 3: \u{1b}[31mno such table");
 /// let long = FailureReason::new(&"é".repeat(1_000)).expect("it is not blank");
 /// assert!(long.as_str().len() <= MAX_FAILURE_REASON_BYTES && long.as_str().ends_with('…'));
@@ -27,9 +29,11 @@ const CUT: char = '…';
 pub struct FailureReason(Arc<str>);
 
 impl FailureReason {
-    /// Makes a reason of any text: white space becomes single spaces, control characters and those that change the writing
-    /// direction become escapes, and what is longer than [`MAX_FAILURE_REASON_BYTES`] is cut and ends with `…`. `None` if
-    /// the text is blank.
+    /// Makes a reason of any text. `None` if the text is blank.
+    ///
+    /// White space becomes single spaces. Control characters and marks that change the writing
+    /// direction become escapes. A text beyond [`MAX_FAILURE_REASON_BYTES`] is cut and ends with
+    /// `…`.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         let mut reason = String::new();
@@ -37,7 +41,8 @@ impl FailureReason {
             if !reason.is_empty() {
                 reason.push(' ');
             }
-            word.chars().for_each(|c| push_shown(&mut reason, c));
+            word.chars().for_each(|c| push_escaped(&mut reason, c));
+            // The text of an error can be megabytes long: the rest would be cut.
             if reason.len() > MAX_FAILURE_REASON_BYTES {
                 break;
             }
@@ -56,20 +61,23 @@ impl FailureReason {
         &self.0
     }
 
-    /// Returns how many bytes it takes in JSON at most: only quotes and backslashes are escaped, each by one more.
+    /// Returns the maximum length in JSON, in bytes: only quotes and backslashes are escaped, each
+    /// by one more byte.
     pub(crate) fn json_bytes(&self) -> usize {
         2 * self.0.len()
     }
 }
 
-fn push_shown(text: &mut String, c: char) {
-    let turns = matches!(
+fn push_escaped(text: &mut String, c: char) {
+    // Such a mark could show the rest of a log line backwards.
+    let changes_direction = matches!(
         c,
         '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
     );
-    match c.is_control() || turns {
-        true => write!(text, "{}", c.escape_unicode()).expect("a string takes every text"),
-        false => text.push(c),
+    if c.is_control() || changes_direction {
+        write!(text, "{}", c.escape_unicode()).expect("writing to a string cannot fail");
+    } else {
+        text.push(c);
     }
 }
 
@@ -86,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reason_is_one_line_that_moves_no_cursor() {
+    fn a_reason_is_one_line_without_control_characters() {
         let rows = [
             ("plain", Some("plain")),
             ("  two\r\n\tlines \n", Some("two lines")),
@@ -103,7 +111,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_reason_is_bounded_and_the_reason_of_a_reason_is_the_same(text in "\\PC{0,300}|.{0,300}") {
+        fn a_reason_is_bounded_and_idempotent(text in "\\PC{0,300}|.{0,300}") {
             if let Some(reason) = FailureReason::new(&text) {
                 let shown = reason.as_str();
                 prop_assert!(!shown.is_empty() && shown.len() <= MAX_FAILURE_REASON_BYTES);

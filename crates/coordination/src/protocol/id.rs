@@ -10,16 +10,17 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::shortened;
 
-/// What stands between the two parts of an instance id on the wire.
+/// Delimiter of the two parts of an instance id on the wire.
 pub const ID_DELIMITER: &str = "@-@";
 
-/// The longest job name, in bytes.
+/// Maximum length of a job name, in bytes.
 pub const MAX_JOB_NAME_BYTES: usize = 128;
 
 /// The name of a job, usable as a node name and in task ids.
 ///
-/// At most 128 bytes, without `@-@`, and what [`NodePath`] takes as one name: not empty, without `/`, control, private
-/// and special characters and characters beyond U+FFFF (such as emoji), and not `.` or `..`.
+/// At most 128 bytes, without `@-@`, and valid as one name of a [`NodePath`]: not empty, not `.` or
+/// `..`, and without `/`, control, private and special characters and characters beyond U+FFFF
+/// (such as emoji).
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct JobName(Arc<str>);
 
@@ -70,7 +71,9 @@ impl fmt::Debug for JobName {
     }
 }
 
-/// A host, by its IP literal. The only form that Java peers react to is IPv4; ours treat all alike.
+/// A host, by its IP literal.
+///
+/// Java instances react to IPv4 addresses only. Rust instances accept IPv6, too.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ServerIp(Arc<str>);
 
@@ -78,12 +81,12 @@ impl ServerIp {
     /// Checks an IP literal.
     ///
     /// # Errors
-    /// [`InvalidName`] if the text is no IPv4 or IPv6 address.
+    /// [`InvalidName`] if the text is not an IPv4 or IPv6 address.
     pub fn new(ip: &str) -> Result<Self, InvalidName> {
         match ip.parse::<std::net::IpAddr>() {
             Ok(_) => Ok(Self(Arc::from(ip))),
             Err(_) => {
-                Err(InvalidName::new("server ip", ip, "it is no IP address such as 10.0.0.7"))
+                Err(InvalidName::new("server ip", ip, "it is not an IP address such as 10.0.0.7"))
             }
         }
     }
@@ -107,52 +110,59 @@ impl fmt::Debug for ServerIp {
     }
 }
 
-/// Returns the id of one life of a process: `{ip}@-@{life}`.
+/// Returns the id of one incarnation of a process: `{ip}@-@{incarnation}`.
 ///
-/// `life` must be unique per life, for example the process id and a random suffix, `4123-k3f9`: process id 1 and a
-/// reused pod address make two lives look like one.
+/// `incarnation` must be unique for each session, for example the process id and a random suffix,
+/// `4123-k3f9`. A process id alone repeats: it is often 1 in a container, and pod addresses are
+/// reused.
 ///
 /// # Errors
-/// [`InvalidName`] if `life` is empty, contains `@-@`, or makes an id that [`NodePath`] does not take as one name.
-pub fn instance_id(server: &ServerIp, life: &str) -> Result<InstanceId, InvalidName> {
-    let id = format!("{server}{ID_DELIMITER}{life}");
-    let fault = if life.is_empty() {
+/// [`InvalidName`] if `incarnation` is empty, contains `@-@`, or is not valid in a node name.
+pub fn instance_id(server: &ServerIp, incarnation: &str) -> Result<InstanceId, InvalidName> {
+    let id = format!("{server}{ID_DELIMITER}{incarnation}");
+    let fault = if incarnation.is_empty() {
         Some("it is empty")
-    } else if life.contains(ID_DELIMITER) {
+    } else if incarnation.contains(ID_DELIMITER) {
         Some("it contains \"@-@\"")
     } else {
         NodePath::root().join(&id).err().map(|error| error.reason())
     };
     match fault {
-        Some(reason) => Err(InvalidName { what: "instance id", value: life.to_owned(), reason }),
+        Some(reason) => {
+            Err(InvalidName { kind: "instance id", value: incarnation.to_owned(), reason })
+        }
         None => Ok(InstanceId::new(id)),
     }
 }
 
-/// Returns the server part of an instance id, or `None` if the id has not the form `{ip}@-@{life}`.
+/// Returns the server part of an instance id. `None` if the id does not have the form
+/// `{ip}@-@{incarnation}`.
 #[must_use]
 pub fn server_of(instance: &InstanceId) -> Option<ServerIp> {
-    let (ip, life) = instance.as_str().split_once(ID_DELIMITER)?;
-    if life.is_empty() || life.contains(ID_DELIMITER) {
+    let (ip, incarnation) = instance.as_str().split_once(ID_DELIMITER)?;
+    // `instance_id` makes no such ids: they come from damaged or unrelated nodes.
+    if incarnation.is_empty() || incarnation.contains(ID_DELIMITER) {
         return None;
     }
     ServerIp::new(ip).ok()
 }
 
-/// Scheduled time of a fire, in milliseconds since 1970 UTC. It identifies the fire, and is not the
-/// time at which a run of it begins.
+/// Scheduled fire time, in milliseconds since 1970 UTC. It identifies the fire and is not the time
+/// at which a run starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FireTime(pub i64);
 
 impl FireTime {
-    /// Returns what identifies a request to run that was made at a time, in milliseconds since 1970 UTC: the odd one
-    /// from it on. It is never what identifies a scheduled fire, which comes on a whole second (simulation seed 263).
+    /// Returns the identity of a manual request of this time: the first odd number from `ms` on, in
+    /// milliseconds since 1970 UTC.
+    ///
+    /// Scheduled fires come on whole seconds, so that no request has the identity of a fire.
     #[must_use]
     pub fn of_request(ms: i64) -> Self {
         Self(ms | 1)
     }
 
-    /// Returns a time in whole milliseconds, rounded towards 1970.
+    /// Converts a time to whole milliseconds, rounded towards 1970.
     pub(crate) fn of(time: SystemTime) -> Self {
         let ms = |since: Duration| i64::try_from(since.as_millis()).unwrap_or(i64::MAX);
         Self(match time.duration_since(SystemTime::UNIX_EPOCH) {
@@ -162,9 +172,10 @@ impl FireTime {
     }
 }
 
-/// As an RFC 3339 time in UTC: `2024-02-29T12:00:00Z`, or `2024-02-29T12:00:00.001Z` for a request.
-/// Times that no calendar reaches come from damaged records; they are shown as milliseconds since
-/// 1970 UTC.
+/// RFC 3339 time in UTC: `2024-02-29T12:00:00Z`, or `2024-02-29T12:00:00.001Z` for a request.
+///
+/// Damaged records can hold times beyond the calendar. They are shown as milliseconds since 1970
+/// UTC.
 impl fmt::Display for FireTime {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match Timestamp::from_millisecond(self.0) {
@@ -174,16 +185,18 @@ impl fmt::Display for FireTime {
     }
 }
 
-/// The fencing token of a run: greater than that of every earlier run of the same item. 0 means that the job is not
-/// monitored and nothing is fenced.
+/// The fencing token of a run: greater than that of every earlier run of the same item.
+///
+/// 0 means that the job is not monitored and its runs are not fenced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(pub u64);
 
 impl FencingToken {
-    /// The greatest token that a record may hold: the greatest integer that stores of all kinds have a type for.
+    /// Greatest token in a record: the greatest signed 64-bit integer, which every store can hold.
     pub const MAX: Self = Self(i64::MAX.unsigned_abs());
 
-    /// Returns the token of the next run. Records end at [`MAX`](Self::MAX): 292 years of a run a nanosecond.
+    /// Returns the token of the next run. At one run per nanosecond [`MAX`](Self::MAX) is reached
+    /// after 292 years.
     #[must_use]
     pub fn next(self) -> Self {
         Self(self.0.saturating_add(1))
@@ -196,24 +209,25 @@ impl fmt::Display for FencingToken {
     }
 }
 
-/// Returns the task id of a run as ElasticJob writes it: `{job}@-@{item}@-@READY@-@{ip}@-@{life}`.
+/// Returns the task id of a run in ElasticJob's form:
+/// `{job}@-@{item}@-@READY@-@{ip}@-@{incarnation}`.
 #[must_use]
 pub fn task_id(job: &JobName, item: ShardingItem, instance: &InstanceId) -> String {
     format!("{job}{ID_DELIMITER}{item}{ID_DELIMITER}READY{ID_DELIMITER}{instance}")
 }
 
-/// A name that cannot be used.
+/// A name, id or label that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{what} {value:?} is not valid: {reason}")]
+#[error("{kind} {value:?} is not valid: {reason}")]
 pub struct InvalidName {
-    what: &'static str,
+    kind: &'static str,
     value: String,
     reason: &'static str,
 }
 
 impl InvalidName {
-    pub(crate) fn new(what: &'static str, value: &str, reason: &'static str) -> Self {
-        Self { what, value: shortened(value), reason }
+    pub(crate) fn new(kind: &'static str, value: &str, reason: &'static str) -> Self {
+        Self { kind, value: shortened(value), reason }
     }
 }
 
@@ -222,7 +236,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn job_names_that_cannot_be_node_names_are_refused() {
+    fn job_names_that_are_no_node_names_are_rejected() {
         let rows = [
             ("plain", "report", true),
             ("Unicode", "作业", true),
@@ -257,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn lives_that_cannot_be_part_of_a_node_name_are_refused() {
+    fn incarnations_that_are_not_valid_in_node_names_are_rejected() {
         let server = ServerIp::new("10.0.0.1").unwrap();
         let rows = [
             ("process and suffix", "4123-k3f9", true),
@@ -267,21 +281,21 @@ mod tests {
             ("line break", "7\n", false),
             ("private character", "7-\u{E000}", false),
         ];
-        for (case, life, valid) in rows {
-            assert_eq!(instance_id(&server, life).is_ok(), valid, "{case}");
+        for (case, incarnation, valid) in rows {
+            assert_eq!(instance_id(&server, incarnation).is_ok(), valid, "{case}");
         }
     }
 
     #[test]
-    fn the_server_of_an_instance_is_compared_as_a_whole() {
+    fn the_server_part_of_an_instance_id_is_parsed_as_a_whole() {
         let server = |id: &str| server_of(&InstanceId::new(id)).map(|s| s.to_string());
         let rows = [
             ("Java form", "10.0.0.1@-@4123", Some("10.0.0.1")),
-            ("ours", "10.0.0.10@-@4123-k3f9", Some("10.0.0.10")),
+            ("form of this project", "10.0.0.10@-@4123-k3f9", Some("10.0.0.10")),
             ("no delimiter", "10.0.0.1", None),
             ("two delimiters", "10.0.0.1@-@1@-@2", None),
             ("no ip", "host@-@1", None),
-            ("no life", "10.0.0.1@-@", None),
+            ("no incarnation", "10.0.0.1@-@", None),
         ];
         for (case, id, expected) in rows {
             assert_eq!(server(id).as_deref(), expected, "{case}");

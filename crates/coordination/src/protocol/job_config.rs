@@ -1,105 +1,114 @@
-//! What a job is: the configuration that the registry holds, checked.
+//! The configuration of a job, as stored in the registry.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::{JobName, Now, shortened};
 
-/// The most items that a job can have.
+/// Maximum number of items of a job.
 pub const MAX_SHARDING_TOTAL_COUNT: u32 = 100_000;
 
-/// The longest bound of the delay of fires, in milliseconds: a day.
+/// Maximum of [`JobConfig::jitter_ms`], in milliseconds: a day.
 pub const MAX_JITTER_MS: u32 = 86_400_000;
 
-/// The configuration of a job, as all instances share it through the registry.
+/// The configuration of a job, which all of its instances share through the registry.
 ///
-/// The fields are those of ElasticJob 2.1.5 and 3.x that mean something here, and some of our own; what only Java reads is
-/// in [`JavaSettings`]. This crate checks what coordination relies on; the cron expression, the
-/// time zone and the strategy name are checked by whoever knows their grammar, before anything is written.
+/// The fields are those of ElasticJob 2.1.5 and 3.x that Rust instances use, and some of this
+/// project. Fields that only Java instances use are in [`JavaSettings`]. This crate checks the
+/// values that coordination relies on. Its caller checks the cron expression, the time zone and the
+/// strategy name before it stores a configuration.
 ///
 /// | field | default | meaning |
 /// |---|---|---|
 /// | `cron` | `None` | Quartz expression; `None` runs on request only |
-/// | `time_zone` | `None` | zone of the expression; `None` is the default of whoever schedules, UTC unless it says otherwise |
-/// | `excluded_days` | `None` | days on which the expression does not fire: `SAT..SUN,12-25` |
-/// | `jitter_ms` | `None` | each fire begins later than its time, by less than so many milliseconds, 1 to 86 400 000 |
+/// | `time_zone` | `None` | zone of the expression; `None` is the default of the scheduler |
+/// | `excluded_days` | `None` | days without fires: `SAT..SUN,12-25` |
+/// | `jitter_ms` | `None` | bound of the start delay of each fire |
 /// | `sharding_total_count` | required | items `0..n`, 1 to 100 000 |
 /// | `sharding_item_parameters` | empty | `0=Beijing,1=Shanghai` |
-/// | `job_parameter` | empty | handed to every run |
-/// | `failover` | false | what a lost instance left unfinished is run again elsewhere; needs `monitor_execution` |
-/// | `misfire` | true | fires that met the running item are run once afterwards |
-/// | `monitor_execution` | true | runs are claimed in the registry; without it there is no fencing, failover or accounting |
-/// | `max_time_diff` | default, 60 s | a bound in seconds, from 1: a fire is missed if the clock of its instance differs more from the registry's |
-/// | `reconcile_interval_minutes` | 10 | how often everything is looked at again without an event; 0 is never |
-/// | `catch_up` | `None` | fires that nobody ran in their time are each run afterwards, within bounds; `misfire` then only merges nothing |
-/// | `static_sharding` | false | items stay with their instances, whoever comes and goes |
+/// | `job_parameter` | empty | parameter of every run |
+/// | `failover` | false | orphaned runs are taken over; needs `monitor_execution` |
+/// | `misfire` | true | fires that met the busy item are run once afterwards |
+/// | `monitor_execution` | true | runs are claimed and recorded in the registry |
+/// | `max_time_diff` | default, 60 s | clock difference beyond which fires are missed |
+/// | `reconcile_interval_minutes` | 10 | interval of decisions without an event; 0 is never |
+/// | `catch_up` | `None` | missed fires are each run afterwards, within bounds |
+/// | `static_sharding` | false | items stay with their owners |
 /// | `strategy` | empty | name of the sharding strategy; empty is average allocation |
-/// | `disabled` | false | instances come up with their server disabled |
+/// | `disabled` | false | servers are disabled when they join |
 /// | `overwrite` | false | the local configuration replaces the stored one at start |
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JobConfig {
-    /// The job's name; also its node in the registry.
+    /// Name of the job, and of its root node in the registry.
     pub job_name: JobName,
-    /// When it fires; `None` for a job that runs on request only.
+    /// Quartz expression of the fires. `None` for a job that runs on request only.
     pub cron: Option<String>,
-    /// The zone that the expression is meant in; `None` is the default of whoever schedules.
+    /// Time zone of the expression. `None` is the default of the scheduler: UTC unless set
+    /// otherwise.
     pub time_zone: Option<String>,
-    /// The days on which it does not fire, in that zone, in the words of the `trigger` crate; needs `cron`.
+    /// Days without fires, in that zone, in the syntax of the `trigger` crate. Needs `cron`.
     pub excluded_days: Option<String>,
-    /// What the delay is less than by which each fire begins later than its time, in milliseconds; needs `cron`. Whoever
-    /// schedules works it out, for all instances alike.
+    /// Exclusive upper bound of the start delay (jitter) of each fire, in milliseconds: 1 to
+    /// [`MAX_JITTER_MS`]. Needs `cron`. The scheduler computes the same delay on all instances.
     pub jitter_ms: Option<u32>,
-    /// How many items there are.
+    /// Number of items, 1 to 100 000.
     pub sharding_total_count: u32,
-    /// What each item is for.
+    /// Parameters of the items, such as `0=Beijing,1=Shanghai`.
     pub sharding_item_parameters: String,
-    /// What every run is told.
+    /// Parameter of every run.
     pub job_parameter: String,
-    /// Whether runs of lost instances are taken over.
+    /// True if orphaned runs are taken over. Needs `monitor_execution`.
     pub failover: bool,
-    /// Whether fires that met the running item are run once afterwards.
+    /// True if fires that met the busy item are run once afterwards.
     pub misfire: bool,
-    /// Whether runs are claimed in the registry.
+    /// True if runs are claimed and recorded in the registry. Without this there is no fencing, no
+    /// failover and no accounting of fires.
     pub monitor_execution: bool,
-    /// By how much the clock of an instance may differ from the registry's, 1 to 4 294 967 295 seconds; default 60 s. An
-    /// instance whose clock differs by more misses its fires.
+    /// Bound of the difference between the clocks of an instance and the registry; default 60 s. An
+    /// instance beyond the bound misses its fires.
     pub max_time_diff: MaxTimeDiff,
-    /// How often everything is looked at again without an event, in minutes.
+    /// Interval at which each instance decides again without an event, in minutes. 0 is never.
     pub reconcile_interval_minutes: u32,
-    /// Which fires that nobody ran in their time are each run afterwards; needs `misfire` and `monitor_execution`.
+    /// Bounds of the catch-up, in which each missed fire gets a run of its own. Needs `misfire` and
+    /// `monitor_execution`.
     pub catch_up: Option<CatchUp>,
-    /// Whether items stay with their instances, whoever comes and goes. An instance with a stable name finds its items
-    /// again when it comes back.
+    /// True if items stay with their owners when instances join or leave. An instance with a stable
+    /// name gets its items back when it returns.
     pub static_sharding: bool,
-    /// Which strategy assigns the items.
+    /// Name of the sharding strategy. Empty is average allocation.
     pub strategy: String,
-    /// What the job is for.
+    /// Description of the job.
     pub description: String,
-    /// Whether servers start disabled.
+    /// True if servers are disabled when they join.
     pub disabled: bool,
-    /// Whether the local configuration wins at start.
+    /// True if the local configuration replaces the stored one at start.
     pub overwrite: bool,
-    /// What only Java peers read.
+    /// Settings that only Java instances use.
     pub java: JavaSettings,
-    /// Top-level fields of the stored document that nobody here knows, kept as they were: name and JSON text, or, in
-    /// YAML, the lines with their key.
+    /// Top-level fields of the stored document that this version does not know, unchanged: name and
+    /// JSON text, or, in YAML, the lines with their key.
     pub unknown: Vec<(String, String)>,
 }
 
-/// The bound of [`MaxTimeDiff::Default`], in seconds. It is far above what synchronised clocks differ by, and far below the
-/// time for which items may stay without a run because a fast clock has run them ahead.
+/// The bound of [`MaxTimeDiff::Default`], in seconds.
+///
+/// Synchronized clocks differ by much less. A fast clock settles fires early, and items then have
+/// no run until their time has passed: the bound keeps that time short.
 pub const DEFAULT_MAX_TIME_DIFF_SECONDS: u32 = 60;
 
-/// By how much the clock of an instance may differ from the registry's when a fire is due.
+/// Bound of the difference between the clocks of an instance and the registry when a fire is due.
 ///
-/// Beyond the bound the instance misses the fire. If the registry's clock is not known, no bound stops a fire.
+/// An instance beyond the bound misses the fire. If the registry's time is not known, no fire is
+/// missed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum MaxTimeDiff {
     /// [`DEFAULT_MAX_TIME_DIFF_SECONDS`]. The stored document has ElasticJob's `-1`.
     #[default]
     Default,
-    /// A bound in seconds, 1 to 4 294 967 295. [`JobConfig::check`] refuses 0: the clocks of two machines always differ. A
-    /// stored document may have it.
+    /// A bound in seconds, 1 to 4 294 967 295.
+    ///
+    /// [`JobConfig::check`] rejects 0, because the clocks of two machines always differ. A stored
+    /// document may have it.
     Seconds(u32),
     /// The clocks are not compared.
     Off,
@@ -116,7 +125,7 @@ impl MaxTimeDiff {
         }
     }
 
-    /// Returns the value of ElasticJob's `maxTimeDiffSeconds`; -1 if no bound is given.
+    /// Returns the value of ElasticJob's `maxTimeDiffSeconds`; -1 without a bound of its own.
     #[must_use]
     pub fn java_seconds(self) -> i64 {
         match self {
@@ -125,9 +134,11 @@ impl MaxTimeDiff {
         }
     }
 
-    /// Returns the meaning of ElasticJob's `maxTimeDiffSeconds`, which wins over `off`.
+    /// Returns the bound for ElasticJob's `maxTimeDiffSeconds`. A valid number takes precedence
+    /// over `off`.
     #[must_use]
     pub fn of_java(seconds: i64, off: bool) -> Self {
+        // ElasticJob takes each negative number for "no bound".
         match u32::try_from(seconds) {
             Ok(seconds) => Self::Seconds(seconds),
             Err(_) if off => Self::Off,
@@ -135,16 +146,21 @@ impl MaxTimeDiff {
         }
     }
 
-    /// Returns the time after which a fire can come from a wrong clock only, if it is `present_ms`; both in milliseconds since
-    /// 1970 UTC. The tolerance is the bound, and at least the default one.
+    /// Returns the time beyond which a stored fire can only come from a wrong clock. Both times are
+    /// in milliseconds since 1970 UTC.
+    ///
+    /// The tolerance is the bound, and at least the default bound.
     #[must_use]
     pub fn horizon_ms(self, present_ms: i64) -> i64 {
+        // Differences within the default bound are normal, whatever the bound of the job is.
         let tolerance = self.seconds().unwrap_or(0).max(DEFAULT_MAX_TIME_DIFF_SECONDS);
         present_ms.saturating_add(i64::from(tolerance) * 1_000)
     }
 
-    /// Returns how far the instance's clock is ahead of the registry's, in milliseconds, if that is beyond the bound; negative
-    /// if it is behind. `None` within the bound, and if the registry's time is not known.
+    /// Returns the clock difference in milliseconds if it exceeds the bound: positive if the
+    /// instance's clock is ahead of the registry's.
+    ///
+    /// `None` within the bound, and if the registry's time is not known.
     #[must_use]
     pub fn exceeded_by(self, now: Now) -> Option<i64> {
         let bound_ms = i64::from(self.seconds()?) * 1_000;
@@ -152,9 +168,13 @@ impl MaxTimeDiff {
         (ahead_ms.saturating_abs() > bound_ms).then_some(ahead_ms)
     }
 
-    /// Returns the present time by the registry's clock if it is known and compared, or else by the instance's.
+    /// Returns the present time by the registry's clock, or by the instance's clock if the former
+    /// is unknown or not compared.
     pub(crate) fn present_ms(self, now: Now) -> i64 {
-        now.registry_ms.filter(|_| self != Self::Off).unwrap_or(now.wall_ms)
+        if self == Self::Off {
+            return now.wall_ms;
+        }
+        now.registry_ms.unwrap_or(now.wall_ms)
     }
 }
 
@@ -197,14 +217,14 @@ impl JobConfig {
         }
     }
 
-    /// Returns true if what a lost instance left unfinished is run again elsewhere.
+    /// Returns true if orphaned runs are taken over.
     #[must_use]
     pub fn fails_over(&self) -> bool {
         self.failover && self.monitor_execution
     }
 
-    /// Returns the fields that people set, with their values as people would read them. Those that only Java reads are
-    /// not among them.
+    /// Returns the names and the readable values of the fields that users set, except those of
+    /// Java.
     #[must_use]
     pub fn fields(&self) -> [(&'static str, String); 18] {
         [
@@ -229,8 +249,10 @@ impl JobConfig {
         ]
     }
 
-    /// Returns the items that have a parameter and that the job does not have, ascending; none if the parameters cannot be
-    /// read. They have no effect: ElasticJob accepts them, and a job may have had more items once.
+    /// Returns the items that have a parameter but do not exist, ascending.
+    ///
+    /// ElasticJob accepts such parameters, which have no effect: a job may have had more items
+    /// before. Invalid parameters have no items.
     #[must_use]
     pub fn parameters_without_item(&self) -> Vec<i32> {
         let parameters = sharding::ShardingItemParameters::parse(&self.sharding_item_parameters);
@@ -243,10 +265,10 @@ impl JobConfig {
         parameters.map(items).unwrap_or_default()
     }
 
-    /// Checks what coordination relies on, before a configuration is written.
+    /// Checks the values that coordination relies on, before a configuration is stored.
     ///
     /// # Errors
-    /// [`InvalidConfig`] names the field, its value and what would be valid.
+    /// [`InvalidConfig`] names the field, its value and the valid values.
     ///
     /// # Examples
     /// ```
@@ -264,32 +286,39 @@ impl JobConfig {
             return Err(InvalidConfig::new("failover", true, valid));
         }
         if self.catch_up.is_some() && !(self.misfire && self.monitor_execution) {
-            let valid = "none, or misfire = true and monitor_execution = true: without claims nobody knows what was missed";
+            let valid = "none, or misfire = true and monitor_execution = true: without claims no \
+                         record shows which fires were missed";
             return Err(InvalidConfig::new("catch_up", "set", valid));
         }
         if self.max_time_diff == MaxTimeDiff::Seconds(0) {
-            let valid = "1 to 4294967295 seconds, the default, or off: the clocks of two machines always differ";
+            let valid = "1 to 4294967295 seconds, the default, or off: the clocks of two machines \
+                         always differ";
             return Err(InvalidConfig::new("max_time_diff", "0s", valid));
         }
-        if let Some(days) = self.excluded_days.as_ref().filter(|_| self.cron.is_none()) {
+        if self.cron.is_none()
+            && let Some(days) = &self.excluded_days
+        {
             let valid =
-                "none, or a cron expression beside it: a job that runs on request only has no days";
+                "none, or a cron expression: a job that runs on request only has no schedule";
             return Err(InvalidConfig::new("excluded_days", format!("{days:?}"), valid));
         }
-        if let Some(bound) = self.jitter_ms.filter(|_| self.cron.is_none()) {
+        if self.cron.is_none()
+            && let Some(bound) = self.jitter_ms
+        {
             let valid =
-                "none, or a cron expression beside it: a job that runs on request begins at once";
+                "none, or a cron expression: a job that runs on request only starts at once";
             return Err(InvalidConfig::new("jitter", format!("{bound} ms"), valid));
         }
         self.check_stored()
     }
 
-    /// Checks that Java instances can read the configuration, if it has the class of a Java job. They fail at each reading of
-    /// one that they cannot use, until somebody repairs it: those of 2.1.5 at one without a cron expression, those of 3.x
-    /// at a time zone that does not begin with `GMT`.
+    /// Checks that Java instances can read the configuration, if it has the class of a Java job.
+    ///
+    /// Java instances of 2.1.5 fail without a cron expression, those of 3.x at a time zone that
+    /// does not begin with `GMT`. They fail at each reading until the configuration is repaired.
     ///
     /// # Errors
-    /// [`InvalidConfig`] names the field, its value and what would be valid.
+    /// [`InvalidConfig`] names the field, its value and the valid values.
     ///
     /// # Examples
     /// ```
@@ -312,7 +341,8 @@ impl JobConfig {
             }
             (Dialect::V3, _, Some(zone)) if !is_zone_of_java_3(zone) => {
                 let valid = format!(
-                    "GMT, or an offset such as GMT+08:00: Java instances of 3.x ({class}) can read nothing else"
+                    "GMT, or an offset such as GMT+08:00: Java instances of 3.x ({class}) can read \
+                     nothing else"
                 );
                 Err(InvalidConfig::new("time_zone", format!("{zone:?}"), valid))
             }
@@ -320,23 +350,27 @@ impl JobConfig {
         }
     }
 
-    /// Returns what its author should know about what Java instances make of the configuration.
+    /// Returns a warning for the author if Java instances handle the configuration in another way.
     #[must_use]
     pub fn java_caveat(&self) -> Option<&'static str> {
         let zone = self.time_zone.as_deref()?;
         match self.java.dialect() {
             Dialect::V2 if self.java.given_class().is_some() => Some(
-                "Java instances of 2.1.5 do not read time_zone and fire in the zone of their virtual machine",
+                "Java instances of 2.1.5 do not read time_zone and fire in the zone of their \
+                 virtual machine",
             ),
             Dialect::V3 if !is_zone_of_java_3(zone) => Some(
-                "Java instances of 3.x fail at a time_zone that does not begin with GMT; without java_class none is expected",
+                "Java instances of 3.x fail at a time_zone that does not begin with GMT; without \
+                 java_class none is expected",
             ),
             Dialect::V2 | Dialect::V3 => None,
         }
     }
 
-    /// Checks what must hold of a stored configuration. Java's own jobs may combine what [`check`](Self::check)
-    /// refuses; [`fails_over`](Self::fails_over) tells what then happens.
+    /// Checks the rules of stored configurations.
+    ///
+    /// Java jobs may combine values that [`check`](Self::check) rejects.
+    /// [`fails_over`](Self::fails_over) resolves such a combination.
     pub(crate) fn check_stored(&self) -> Result<(), InvalidConfig> {
         let total = self.sharding_total_count;
         if total == 0 || total > MAX_SHARDING_TOTAL_COUNT {
@@ -345,6 +379,7 @@ impl JobConfig {
         if let Err(error) = sharding::ShardingItemParameters::parse(&self.sharding_item_parameters)
         {
             let value = format!("{:?}", self.sharding_item_parameters);
+            // The parser's error points at the position, on lines of its own.
             let valid = format!("pairs such as 0=Beijing,1=Shanghai\n{error}");
             return Err(InvalidConfig::new("sharding_item_parameters", value, valid));
         }
@@ -366,17 +401,20 @@ impl JobConfig {
     }
 }
 
-/// Java takes what it does not know of such a name for GMT; of those that the `trigger` crate reads it knows all.
+/// Returns true if Java 3.x accepts the time zone.
+///
+/// Java takes an unknown name with this prefix for GMT. It knows all of those that the `trigger`
+/// crate accepts.
 fn is_zone_of_java_3(zone: &str) -> bool {
     zone.starts_with("GMT")
 }
 
-/// Which fires a job runs afterwards that nobody ran in their time, each by itself, oldest first.
+/// Bounds of the catch-up: missed fires each get a run of their own, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CatchUp {
-    /// How old a fire may be, in seconds before the next one, from 1.
+    /// Maximum age of a fire, in seconds before the next one, from 1.
     pub window_seconds: u32,
-    /// How many fires of an item at most, from 1: the latest ones.
+    /// Maximum number of fires of an item, from 1. The latest ones are run.
     pub max: u32,
 }
 
@@ -386,7 +424,9 @@ impl fmt::Display for CatchUp {
     }
 }
 
-/// How the nodes of a job are written. ElasticJob changed it between 2.x and 3.x, and neither reads the other's.
+/// Form of a job's nodes and of its stored configuration.
+///
+/// ElasticJob 2.x and 3.x have different forms, and neither reads the other one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Dialect {
     /// ElasticJob-Lite 2.1.5: JSON.
@@ -397,7 +437,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    /// Returns the version whose nodes these are: `2.1.5` or `3.x`.
+    /// Returns the ElasticJob release with this form: `2.1.5` or `3.x`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -413,56 +453,61 @@ impl fmt::Display for Dialect {
     }
 }
 
-/// What only Java peers read of a stored configuration. Ours keep it as it is.
+/// Settings of a stored configuration that only Java instances use. Rust instances keep them
+/// unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JavaSettings {
-    /// The class that Java instances of the job have; they refuse to start if it differs from theirs. In 3.x it stands
-    /// in the job's root node, and not in the document.
+    /// Class of the Java job. A Java instance with another class refuses to start.
+    ///
+    /// In 3.x it is stored in the job's root node and not in the document.
     pub job_class: String,
-    /// What only one of the dialects has; it also says in which one the document is.
+    /// Fields of one dialect. They also determine the dialect of the document.
     pub fields: JavaFields,
 }
 
 /// The fields of a stored configuration that only one dialect has.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JavaFields {
-    /// Those of ElasticJob 2.1.5.
+    /// Fields of ElasticJob 2.1.5.
     V2(JavaFields2),
-    /// Those of ElasticJob 3.x.
+    /// Fields of ElasticJob 3.x.
     V3(JavaFields3),
 }
 
 /// The fields that only documents of ElasticJob 2.1.5 have.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct JavaFields2 {
-    /// The kind of job.
+    /// Type of the job.
     pub job_type: JavaJobType,
-    /// The class of the exception handler.
+    /// Class of the exception handler.
     pub exception_handler: String,
-    /// The class of the thread pool provider.
+    /// Class of the thread pool provider.
     pub executor_handler: String,
-    /// The port for dumps; −1 is none.
+    /// Port for dumps. −1 is none.
     pub monitor_port: i32,
-    /// Keys of `jobProperties` that nobody here knows, kept as they were: name and JSON text. Java instances fail at them.
+    /// Keys of `jobProperties` that this version does not know, unchanged: name and JSON text. Java
+    /// instances fail at them.
     pub other_properties: Vec<(String, String)>,
 }
 
-/// The fields that only documents of ElasticJob 3.x have. `Debug` does not show what properties and extra configurations hold: Java
-/// has passwords there.
+/// The fields that only documents of ElasticJob 3.x have.
+///
+/// `Debug` omits the values of properties and extra configurations, because Java users store
+/// passwords there.
 #[derive(Clone, Default, PartialEq, Eq, Hash)]
 pub struct JavaFields3 {
-    /// The type of the error handler, for example `LOG`.
+    /// Type of the error handler, for example `LOG`.
     pub error_handler: Option<String>,
-    /// What gives the job its threads.
+    /// Provider of the job's threads.
     pub executor: Option<JavaExecutor>,
-    /// The types of the job listeners.
+    /// Types of the job listeners.
     pub listeners: Vec<String>,
-    /// The label that instances must have to get items.
+    /// Label that instances must have to get items.
     pub label: Option<String>,
-    /// Free properties, those of this project left out.
+    /// Free properties, without those of this project.
     pub props: BTreeMap<String, String>,
-    /// The lines of `jobExtraConfigurations` as they were, with their key and the last line break; empty if there are
-    /// none.
+    /// The lines of `jobExtraConfigurations`, unchanged, with their key and the last line break.
+    /// Empty if there are none.
     pub extra_configurations: String,
 }
 
@@ -480,7 +525,9 @@ impl fmt::Debug for JavaFields3 {
     }
 }
 
-/// What gives a job of ElasticJob 3.x its threads. The key changed in 3.0.5, and each reader refuses the other's.
+/// Provider of the threads of a 3.x job.
+///
+/// The key changed in 3.0.5, and each release rejects the other one's key.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JavaExecutor {
     /// `jobExecutorServiceHandlerType`, up to 3.0.4.
@@ -489,19 +536,19 @@ pub enum JavaExecutor {
     ThreadPoolSizeProvider(String),
 }
 
-/// The kinds of job of ElasticJob 2.1.5, with what only they have.
+/// The job types of ElasticJob 2.1.5, with their own fields.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum JavaJobType {
     /// Code that is called once per item.
     Simple,
-    /// Code that fetches and processes in turn.
+    /// Code that fetches and processes data in turn.
     Dataflow {
-        /// Whether it goes on while there is data.
+        /// True if a run continues while there is data.
         streaming: bool,
     },
     /// A command line.
     Script {
-        /// The command line, if there is one.
+        /// Command line, if there is one.
         command_line: Option<String>,
     },
 }
@@ -523,22 +570,22 @@ impl JavaSettings {
         Self { job_class: Self::NO_CLASS.to_owned(), fields }
     }
 
-    /// What stands in the place of the class of a Java job that there is not.
+    /// Placeholder class of a job without a Java class.
     pub const NO_CLASS: &'static str = "ejob.RustJob";
 
-    /// Returns the class of the Java job, if one was given.
+    /// Returns the class of the Java job, unless it is the placeholder.
     #[must_use]
     pub fn given_class(&self) -> Option<&str> {
         Some(self.job_class.as_str()).filter(|class| *class != Self::NO_CLASS)
     }
 
-    /// Returns true if nothing but the class was given.
+    /// Returns true if all fields but the class have their defaults.
     #[must_use]
     pub fn has_default_fields(&self) -> bool {
         self.fields == Self::of(self.dialect()).fields
     }
 
-    /// Returns the dialect that the fields belong to.
+    /// Returns the dialect of the fields.
     #[must_use]
     pub fn dialect(&self) -> Dialect {
         match self.fields {
@@ -561,20 +608,20 @@ impl Default for JavaFields2 {
     }
 }
 
-/// A configuration that cannot be used.
+/// A field of a configuration that is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}; valid is {valid}")]
 pub struct InvalidConfig {
-    /// Which field.
+    /// Name of the field.
     pub field: &'static str,
-    /// Its value, [`shortened`].
+    /// Value of the field, [`shortened`].
     pub value: String,
-    /// What would be valid.
+    /// Description of valid values.
     pub valid: String,
 }
 
 impl InvalidConfig {
-    /// Names a field, its value and what would be valid.
+    /// Creates the error of a field.
     #[must_use]
     pub fn new(field: &'static str, value: impl ToString, valid: impl Into<String>) -> Self {
         Self { field, value: shortened(&value.to_string()), valid: valid.into() }
@@ -590,7 +637,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_names_properties_and_does_not_show_them() {
+    fn debug_shows_names_of_properties_and_no_values() {
         let text = |text: &str| text.to_owned();
         let fields = JavaFields::V3(JavaFields3 {
             props: BTreeMap::from([(text("email.password"), text("t0ps3cret"))]),
@@ -604,7 +651,7 @@ mod tests {
     }
 
     #[test]
-    fn what_coordination_relies_on_is_checked_field_by_field() {
+    fn invalid_fields_are_rejected_by_name() {
         type Change = fn(&mut JobConfig);
         let rows: [(&str, Change, Option<&str>); 15] = [
             ("a bound of 0", |c| c.max_time_diff = MaxTimeDiff::Seconds(0), Some("max_time_diff")),
@@ -613,7 +660,7 @@ mod tests {
             ("no items", |c| c.sharding_total_count = 0, Some("sharding_total_count")),
             ("too many items", |c| c.sharding_total_count = 100_001, Some("sharding_total_count")),
             (
-                "failover of what nobody sees",
+                "failover without monitoring",
                 |c| (c.failover, c.monitor_execution) = (true, false),
                 Some("failover"),
             ),
@@ -625,11 +672,11 @@ mod tests {
             ),
             ("empty cron", |c| c.cron = Some(" ".into()), Some("cron")),
             (
-                "days of no schedule",
+                "excluded days without a schedule",
                 |c| c.excluded_days = Some("SAT".into()),
                 Some("excluded_days"),
             ),
-            ("jitter of no schedule", |c| c.jitter_ms = Some(1), Some("jitter")),
+            ("jitter without a schedule", |c| c.jitter_ms = Some(1), Some("jitter")),
             ("no jitter", |c| (c.cron, c.jitter_ms) = (cron(), Some(0)), Some("jitter")),
             (
                 "more than a day",
@@ -638,7 +685,7 @@ mod tests {
             ),
             ("a day", |c| (c.cron, c.jitter_ms) = (cron(), Some(MAX_JITTER_MS)), None),
             (
-                "days of a schedule",
+                "excluded days with a schedule",
                 |c| (c.cron, c.excluded_days) = (Some("0 0 12 * * ?".into()), Some("SAT".into())),
                 None,
             ),
@@ -651,7 +698,7 @@ mod tests {
     }
 
     #[test]
-    fn what_java_instances_fail_at_is_refused_where_there_may_be_some() {
+    fn values_that_java_rejects_are_invalid_with_a_java_class() {
         let (v2, v3) = (Dialect::V2, Dialect::V3);
         let (cron, shanghai) = (Some("* * * * * ?"), Some("Asia/Shanghai"));
         let (class, none) = (Some("a.b.C"), None);

@@ -1,4 +1,4 @@
-//! The record: everything of note that happened to a job here, for logs, metrics and histories.
+//! Job events: what happened to a job on this instance, for logs, metrics and histories.
 
 use std::fmt;
 
@@ -6,198 +6,205 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::{FencingToken, FireRange, FireTime, Gap, Now, Outcome, RunSource};
 
-/// Something of note.
+/// An event of a job, as its subscribers get it.
 ///
 /// | event | when |
 /// |---|---|
 /// | `Joined` | this instance is registered |
 /// | `Left` | this instance has left in an orderly way |
-/// | `Suspended` | the connection to the registry is gone; the session may live on |
+/// | `Suspended` | the connection to the registry is lost; the session may live on |
 /// | `Reconnected` | the connection is back, in the same session |
 /// | `SessionLost` | the session is over, and with it the incarnation |
-/// | `SessionStarted` | a new session has taken the place of a lost one, with a new incarnation |
-/// | `BecameLeader`, `LostLeadership` | this instance decides on assignments, or no longer |
+/// | `SessionStarted` | a new session has replaced a lost one, with a new incarnation |
+/// | `BecameLeader`, `LostLeadership` | this instance became the leader, or no longer is |
 /// | `Resharded` | this instance, as leader, has assigned items anew |
-/// | `Claimed` | this instance runs an item from now on |
-/// | `Settled` | a run of this instance has ended and that is recorded |
-/// | `Fenced` | a run of this instance ended after somebody else had taken it over; its result does not count |
-/// | `MisfireNoted` | a fire met the running item and will be run afterwards |
+/// | `Claimed` | this instance has claimed an item for a run |
+/// | `Settled` | a run of this instance has ended and its end is recorded |
+/// | `Fenced` | a run of this instance ended after a takeover; its result does not count |
+/// | `MisfireNoted` | a fire met the busy item and is noted for a later run |
 /// | `Missed` | a fire of an item is not run, with the reason |
-/// | `Gap` | scheduled fires were not run, as the item's next claim, noted misfire or retirement shows |
+/// | `Gap` | scheduled fires were not run, as the next change of the record shows |
 /// | `Orphaned` | this instance, as leader, has found a run whose holder is gone |
-/// | `StrategyFailed` | the sharding strategy gave no usable assignment; the old one stays |
-/// | `ConfigRejected` | the stored configuration cannot be used; the last good one stays in force |
-/// | `Anomaly` | a node holds what it should not; it is ignored |
-/// | `RequestDropped` | a request to run that this process was asked for, or that it takes away as nobody's, is not pursued any more, with the reason |
-/// | `CommitRefused` | a transaction is over the registry's limit |
-/// | `ClockDiffers`, `ClockAgrees` | the clock of this instance differs from the registry's by more than the bound, or no longer |
-/// | `Stopped` | an error handler has stopped the job here, until somebody resumes the server |
+/// | `StrategyFailed` | the strategy gave no usable assignment; the former one stays |
+/// | `ConfigRejected` | the stored configuration is invalid; the last valid one stays in force |
+/// | `Anomaly` | a node has invalid data, which is ignored |
+/// | `RequestDropped` | a manual request is dropped, with the reason |
+/// | `CommitRefused` | a transaction exceeds the registry's limit |
+/// | `ClockDiffers`, `ClockAgrees` | the clock differs from the registry's, or agrees again |
+/// | `Stopped` | an error handler has stopped the job on this server |
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JobEvent {
     /// This instance is registered.
     Joined {
-        /// Under which id.
+        /// Id of the instance.
         instance: InstanceId,
     },
     /// This instance has left in an orderly way.
     Left {
-        /// Under which id it was registered.
+        /// Id of the instance.
         instance: InstanceId,
     },
-    /// The connection to the registry is gone. The session may live on.
+    /// The connection to the registry is lost. The session may live on.
     Suspended,
     /// The connection is back, in the same session.
     Reconnected {
-        /// How long it was gone.
+        /// Time without a connection.
         outage: Outage,
     },
     /// The session is over, and with it the incarnation.
     SessionLost {
-        /// The incarnation that ended.
+        /// Incarnation that ended.
         instance: InstanceId,
     },
-    /// A new session has taken the place of a lost one.
+    /// A new session has replaced a lost one.
     SessionStarted {
-        /// The incarnation of the new session.
+        /// Incarnation of the new session.
         instance: InstanceId,
-        /// How long the registry could not be reached.
+        /// Time without a connection.
         outage: Outage,
     },
-    /// This instance leads.
+    /// This instance is the leader now.
     BecameLeader {
-        /// In which term.
+        /// Term of the leader.
         term: u64,
     },
-    /// This instance leads no longer.
+    /// This instance is no longer the leader.
     LostLeadership,
-    /// Items were assigned anew.
+    /// Items were resharded.
     Resharded {
-        /// How many items changed their owner.
+        /// Number of items that changed their owner.
         moved: usize,
-        /// How many items will follow as soon as their run ends.
+        /// Number of pending items, which move once their runs end.
         deferred: usize,
-        /// For how many instances.
+        /// Number of instances that items were assigned to.
         instances: usize,
-        /// Why.
+        /// Reason of the resharding.
         reason: String,
     },
     /// An item was claimed.
     Claimed {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// For which fire.
+        /// Scheduled fire time, or the time of the request.
         fire: FireTime,
-        /// Why.
+        /// Source of the run.
         source: RunSource,
-        /// Under which token.
+        /// Fencing token of the run.
         token: FencingToken,
     },
-    /// A run has ended and that is recorded.
+    /// A run has ended and its end is recorded.
     Settled {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// For which fire.
+        /// Scheduled fire time, or the time of the request.
         fire: FireTime,
-        /// Why it ran.
+        /// Source of the run.
         source: RunSource,
-        /// Under which token.
+        /// Fencing token of the run.
         token: FencingToken,
-        /// How it ended.
+        /// Outcome of the run.
         outcome: Outcome,
     },
-    /// A run ended that had been taken over.
+    /// A run ended after another instance had taken it over.
     Fenced {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// Under which token it ran here.
+        /// Fencing token of the run.
         token: FencingToken,
     },
-    /// A fire met the running item.
+    /// A fire met the busy item.
     MisfireNoted {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// Which fires wait now.
+        /// All fires that wait for a run now.
         waiting: FireRange,
     },
     /// A fire is not run.
     Missed {
-        /// Which item; `None` for all items of this instance.
+        /// The item. `None` for all items of this instance.
         item: Option<ShardingItem>,
-        /// Which fire.
+        /// Scheduled fire time, or the time of the request.
         fire: FireTime,
-        /// Why.
+        /// Reason why the fire is not run.
         reason: MissReason,
     },
-    /// Scheduled fires of an item were not run: the item's record proves it. If the instance that found the gap may have been
-    /// lost before it reported it, another one reports it again: item, `first` and `until` identify it.
+    /// Scheduled fires of an item were not run, as the item's record proves.
+    ///
+    /// If the instance that found the gap may have been lost before it reported it, another
+    /// instance reports it again. Item, `first` and `until` identify a gap.
     Gap {
         /// The item.
         item: ShardingItem,
-        /// Its fires.
+        /// The fires.
         gap: Gap,
     },
-    /// A run without a holder was found.
+    /// An orphaned run was found: its holder is gone.
     Orphaned {
-        /// Which item.
+        /// The item.
         item: ShardingItem,
-        /// Which fire it was for.
+        /// Scheduled fire time, or the time of the request.
         fire: FireTime,
-        /// Who held it.
+        /// Instance that held the run.
         holder: InstanceId,
-        /// Whether somebody shall take it over.
+        /// True if another instance takes the run over.
         failover: bool,
     },
     /// The strategy gave no usable assignment.
     StrategyFailed {
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
-    /// The stored configuration cannot be used.
+    /// The stored configuration is invalid.
     ConfigRejected {
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
-    /// A node holds what it should not.
+    /// A node has invalid data.
     Anomaly {
-        /// Which node.
+        /// Path of the node.
         path: String,
-        /// What is wrong.
+        /// Description of the fault.
         reason: String,
     },
-    /// A request to run is not pursued any more. It is told where the process was asked for it; of what others left that are no
-    /// instances, or no longer, by the leader.
+    /// A manual request is dropped.
+    ///
+    /// The process that received the request reports it. If no instance is its author, the leader
+    /// reports it.
     RequestDropped {
-        /// The id that it has, or would have had, in the registry.
+        /// Id that the request has, or would have had, in the registry.
         id: String,
-        /// Why.
+        /// Reason of the drop.
         reason: DropReason,
     },
-    /// A transaction is over the registry's limit.
+    /// A transaction exceeds the registry's limit.
     CommitRefused {
-        /// What it was for.
+        /// Reason of the transaction.
         reason: String,
     },
-    /// The clock of this instance differs from the registry's by more than the bound: it misses its fires until they agree.
+    /// This instance's clock differs from the registry's by more than the bound. It misses its
+    /// fires until the clocks agree.
     ClockDiffers {
-        /// How far this instance's clock is ahead of the registry's, in milliseconds; negative if it is behind.
+        /// Difference in milliseconds: positive if this instance's clock is ahead of the
+        /// registry's.
         ahead_ms: i64,
     },
     /// The clocks agree again.
     ClockAgrees,
-    /// An error handler has stopped the job here: the server is paused for it, until somebody resumes it.
+    /// An error handler has stopped the job on this server. The server is paused for the job until
+    /// an operator resumes it.
     Stopped {
-        /// Which handler, and what it was told.
+        /// Name of the handler, and the error that it got.
         reason: String,
     },
 }
 
-/// A time in which this instance could not reach the registry, by its wall clock.
+/// A time without a connection to the registry, by the wall clock of this instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Outage {
-    /// When the connection was lost, in milliseconds since 1970 UTC.
+    /// Loss of the connection, in milliseconds since 1970 UTC.
     pub from_ms: i64,
-    /// When it was back, in milliseconds since 1970 UTC; `None` while it is gone.
+    /// Return of the connection, in milliseconds since 1970 UTC. `None` while it is lost.
     pub until_ms: Option<i64>,
 }
 
@@ -210,7 +217,7 @@ impl Outage {
         Self { until_ms: Some(now.wall_ms), ..self }
     }
 
-    /// Returns true if the outage lasts, or had not ended at a time.
+    /// Returns true if the outage had not ended at a time.
     pub(crate) fn reaches(&self, time: FireTime) -> bool {
         self.until_ms.is_none_or(|until| until > time.0)
     }
@@ -227,27 +234,28 @@ impl fmt::Display for Outage {
     }
 }
 
-/// Why a fire is not run.
+/// Reason why a fire is not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MissReason {
-    /// The next fire came before this one could be claimed: no assignment, or another owner.
+    /// The next fire came before this one could be claimed, because the item had no assignment or
+    /// another owner.
     Superseded,
-    /// The next fire came first, and the registry could not be reached in between.
+    /// The next fire came before the registry could be reached again.
     RegistryUnreachable(Outage),
-    /// The item still ran, and the job does not make up for such fires.
+    /// The item was busy, and the job does not replay misfires.
     StillRunning,
     /// The item is disabled.
     ItemDisabled,
     /// The job has fewer items now.
     ItemRetired,
-    /// It is a request with a parameter, and a Java instance has the item, which cannot be told.
+    /// The request has a parameter, and a Java instance owns the item: it cannot take one.
     ParameterNotCarried,
-    /// This instance, or its server, is paused.
+    /// This instance or its server is paused.
     Paused,
     /// The server of this instance is disabled.
     ServerDisabled,
-    /// The clock differs too much from the registry's.
+    /// This instance's clock differs too much from the registry's.
     ClockDiffers,
     /// This instance is leaving.
     Leaving,
@@ -274,20 +282,20 @@ impl fmt::Display for MissReason {
     }
 }
 
-/// Why a request to run is not pursued any more.
+/// Reason why a manual request is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// This instance is leaving, and had not sent it: the items do not run for it.
+    /// This instance is leaving and had not sent the request. No item runs for it.
     Leaving,
-    /// It was on its way when the session ended or this instance began to leave. Nobody can tell whether it arrived:
-    /// ask again if the items do not run for it, and know that they may.
+    /// The session ended, or this instance began to leave, while the request was being sent. Its
+    /// outcome is unknown, and items may run for it. The author repeats it if no item does.
     InDoubt,
-    /// It has a parameter, and there is no place in which it could reach the runs: the job is not monitored, or a Java instance
-    /// leads. No item runs for it.
+    /// The request has a parameter that cannot reach the runs: the job is not monitored, or a Java
+    /// instance leads. No item runs for it.
     ParameterNotCarried,
-    /// It has a parameter that is too long for so many items: all records together would hold more than
-    /// [`MAX_TOLD_BYTES`](crate::MAX_TOLD_BYTES). No item runs for it.
+    /// The parameter is too long for this number of items: all records together would hold more
+    /// than [`MAX_TOLD_BYTES`](crate::MAX_TOLD_BYTES). No item runs for it.
     TooMuchToTell,
 }
 
@@ -295,23 +303,25 @@ impl fmt::Display for DropReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Leaving => "the instance is leaving",
-            Self::InDoubt => "whether it reached the registry is not known",
+            Self::InDoubt => "its outcome is unknown: it may have reached the registry",
             Self::ParameterNotCarried => {
-                "its parameter cannot reach the runs: the job is not monitored, or a Java instance leads"
+                "its parameter cannot reach the runs: the job is not monitored, or a Java instance \
+                 leads"
             }
             Self::TooMuchToTell => {
-                "its parameter is too long for so many items: all of them together hold 16 MiB at most"
+                "its parameter is too long for this number of items: together they hold at most \
+                 16 MiB of parameters"
             }
         })
     }
 }
 
-/// By how far the clock of an instance is ahead of the registry's, in milliseconds; negative if it is behind.
+/// Difference between the clocks of an instance and the registry, in milliseconds: positive if the
+/// instance's clock is ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClockDifference(pub i64);
 
 impl fmt::Display for ClockDifference {
-    /// One sentence for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (ms, way) = (self.0.unsigned_abs(), if self.0 < 0 { "behind" } else { "ahead of" });
         let (seconds, rest) = (ms / 1_000, ms % 1_000);
@@ -320,7 +330,7 @@ impl fmt::Display for ClockDifference {
 }
 
 impl JobEvent {
-    /// Returns the kind of event as a word for histories and metrics: `became_leader`, `misfire_noted`.
+    /// Returns the kind of event as a word for histories and metrics, such as `became_leader`.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -357,7 +367,7 @@ impl fmt::Display for JobEvent {
         match self {
             Self::Joined { instance } => write!(f, "joined as {instance}"),
             Self::Left { instance } => write!(f, "{instance} left"),
-            Self::Suspended => f.write_str("the connection to the registry is gone"),
+            Self::Suspended => f.write_str("the connection to the registry is lost"),
             Self::Reconnected { outage } => {
                 write!(f, "reconnected in the same session: no connection {outage}")
             }
@@ -378,7 +388,11 @@ impl fmt::Display for JobEvent {
                 write!(f, "item {item} {outcome} for the fire of {fire}: {source}, token {token}")
             }
             Self::Fenced { item, token } => {
-                write!(f, "item {item} under token {token} had been taken over")
+                write!(
+                    f,
+                    "the result of item {item} under token {token} does not count: \
+                     another instance had taken the run over"
+                )
             }
             Self::MisfireNoted { item, waiting } => {
                 write!(f, "item {item} was still running at {waiting}")
@@ -391,11 +405,11 @@ impl fmt::Display for JobEvent {
             }
             Self::Gap { item, gap } => write!(f, "item {item}: {gap}"),
             Self::Orphaned { item, fire, holder, failover } => {
-                let next = if *failover { "" } else { "not " };
+                let next = if *failover { "waits for a takeover" } else { "ends as interrupted" };
                 write!(
                     f,
-                    "{holder} left item {item} unfinished for the fire of {fire}: \
-                     it is {next}to be taken over"
+                    "the run of item {item} for the fire of {fire} is orphaned and {next}: \
+                     its holder {holder} is gone"
                 )
             }
             Self::StrategyFailed { reason } => write!(f, "sharding strategy failed: {reason}"),
@@ -407,7 +421,9 @@ impl fmt::Display for JobEvent {
             Self::ClockAgrees => {
                 f.write_str("this instance's clock agrees with the registry's again")
             }
-            Self::Stopped { reason } => write!(f, "stopped here: {reason}"),
+            Self::Stopped { reason } => {
+                write!(f, "an error handler stopped the job on this server: {reason}")
+            }
         }
     }
 }
@@ -424,7 +440,7 @@ mod tests {
     const NOON: FireTime = FireTime(1_709_208_000_000);
 
     #[test]
-    fn sentences_have_utc_times_and_grammatical_number() {
+    fn texts_have_utc_times_and_grammatical_number() {
         let item = ShardingItem::new(3);
         let instance = || InstanceId::new("10.0.0.1@-@7");
         let (source, token) = (RunSource::Normal, FencingToken(4));
@@ -458,7 +474,7 @@ mod tests {
                 "resharded for 3 instances: 2 items moved, 1 pending (an instance joined)",
             ),
             (JobEvent::LostLeadership, "is no longer the leader"),
-            (JobEvent::Suspended, "the connection to the registry is gone"),
+            (JobEvent::Suspended, "the connection to the registry is lost"),
             (
                 JobEvent::Reconnected { outage: ended },
                 "reconnected in the same session: no connection from 2024-02-29T12:00:00Z to \
@@ -494,13 +510,13 @@ mod tests {
             ),
             (
                 orphaned(true),
-                "10.0.0.1@-@7 left item 3 unfinished for the fire of 2024-02-29T12:00:00Z: \
-                 it is to be taken over",
+                "the run of item 3 for the fire of 2024-02-29T12:00:00Z is orphaned and waits for \
+                 a takeover: its holder 10.0.0.1@-@7 is gone",
             ),
             (
                 orphaned(false),
-                "10.0.0.1@-@7 left item 3 unfinished for the fire of 2024-02-29T12:00:00Z: \
-                 it is not to be taken over",
+                "the run of item 3 for the fire of 2024-02-29T12:00:00Z is orphaned and ends as \
+                 interrupted: its holder 10.0.0.1@-@7 is gone",
             ),
         ];
         for (event, sentence) in rows {

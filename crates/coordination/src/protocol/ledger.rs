@@ -1,7 +1,8 @@
-//! The item ledger: one record per sharding item, changed only by compare-and-set.
+//! The item ledger: one record for each sharding item, changed only by compare-and-set.
 //!
-//! Everything that matters about the runs of an item is in its record, so that whoever wins the write has won the
-//! item, and what happened can be read off the sequence of records. The record is never deleted while the job exists.
+//! The record contains everything that decides about runs of the item. The instance whose write
+//! succeeds has won the claim, and the sequence of records is the history of the item. A record is
+//! never deleted while the job exists.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,21 +14,21 @@ use crate::gap::MAX_GAPS;
 use crate::runs::LocalRun;
 use crate::{FailureReason, FencingToken, FireTime, Gap, RequestParameter};
 
-/// Why an item runs.
+/// Source of a run: the reason why an item runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum RunSource {
     /// A scheduled fire.
     Normal,
-    /// Fires that met the item running, run once afterwards.
+    /// Misfires: fires that met the busy item, run once afterwards.
     Misfire,
-    /// A run that its holder left unfinished.
+    /// A takeover of an orphaned run.
     Failover,
-    /// An operator's request.
+    /// A manual request of an operator.
     Manual,
 }
 
 impl RunSource {
-    /// Returns the word on the wire: `NORMAL`, `MISFIRE`, `FAILOVER`, `MANUAL`.
+    /// Returns the word on the wire: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -45,7 +46,7 @@ impl fmt::Display for RunSource {
     }
 }
 
-/// How a fire of an item ended.
+/// Outcome of a fire of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
     /// The job's code returned without an error.
@@ -54,9 +55,9 @@ pub enum Outcome {
     Failed,
     /// The job's code panicked.
     Panicked,
-    /// The job's code did not end within the time that it is given.
+    /// The job's code did not end within its time limit.
     TimedOut,
-    /// The run was cancelled before it finished, or its holder died, and nobody takes it over.
+    /// The run was cancelled, or its holder was lost, and no instance takes it over.
     Interrupted,
     /// The item was disabled when the fire was due.
     Disabled,
@@ -83,20 +84,21 @@ impl fmt::Display for Outcome {
     }
 }
 
-/// Scheduled fires that were merged into one: the first, the last, and how many.
+/// Scheduled fires that were merged into one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct FireRange {
-    /// The first fire.
+    /// First fire.
     pub first: FireTime,
-    /// The last fire; its time identifies the run that stands for all.
+    /// Last fire. Its time identifies the run that stands for all of them.
     pub last: FireTime,
-    /// How many fires were noted, at least 1. Fires in between that no instance noted are gaps of their own.
+    /// Number of noted fires, at least 1. Fires in between that no instance noted are gaps.
     pub count: u32,
 }
 
 impl FireRange {
     fn extended_by(range: Option<Self>, fire: FireTime) -> Self {
         match range {
+            // A fire that comes late, or twice, must not lower the end.
             Some(range) if range.last >= fire => range,
             Some(range) => Self { last: fire, count: range.count.saturating_add(1), ..range },
             None => Self { first: fire, last: fire, count: 1 },
@@ -113,46 +115,46 @@ impl fmt::Display for FireRange {
     }
 }
 
-/// An operator's request to run an item now, from the moment at which it is passed on to the item until its claim.
+/// A manual request in the record of an item, until an instance claims the item for it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ManualRequest {
-    /// What the request is known by.
+    /// Id of the request.
     pub id: Arc<str>,
-    /// When it was made, an odd number of milliseconds: it identifies the run, and scheduled fires come on whole
-    /// seconds.
+    /// Time of the request, an odd number of milliseconds since 1970 UTC. It identifies the run:
+    /// scheduled fires come on whole seconds.
     pub at: FireTime,
-    /// What the run is told.
+    /// Parameter of the run.
     pub parameter: Option<RequestParameter>,
 }
 
-/// Who claims an item, when, and under which configuration.
+/// The instance that claims an item, with the time and the configuration of the claim.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Claimant {
-    /// Who, in which life.
+    /// Id of the instance, for this incarnation.
     pub holder: InstanceId,
-    /// The registry version of the configuration that the run will see.
+    /// Registry version of the configuration that the run will use.
     pub config: Version,
-    /// When, by the clock of the claimant, in milliseconds since 1970 UTC.
+    /// Time of the claim by the clock of the claimant, in milliseconds since 1970 UTC.
     pub now_ms: i64,
 }
 
-/// A run in progress, or left unfinished.
+/// A run in progress, or an orphaned one.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Run {
-    /// Who claimed it, in which life.
+    /// Instance that claimed the run.
     pub holder: InstanceId,
-    /// The fire that it is for.
+    /// Scheduled fire time, or the time of the request.
     pub fire: FireTime,
-    /// Why it runs.
+    /// Source of the run.
     pub source: RunSource,
-    /// Which fires it stands for, if more than its own.
+    /// Fires that the run stands for, if more than its own.
     pub merged: Option<FireRange>,
-    /// What the request that it answers tells it, whoever takes it over.
+    /// Parameter of the manual request. A takeover keeps it.
     pub parameter: Option<RequestParameter>,
 }
 
 impl Run {
-    /// Returns true if it is for a scheduled fire, taken over or not: those come on whole seconds.
+    /// Returns true if the run, or the run that it took over, is for a scheduled fire.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
         is_scheduled(self.source, self.fire)
@@ -160,26 +162,28 @@ impl Run {
 }
 
 pub(crate) fn is_scheduled(source: RunSource, fire: FireTime) -> bool {
+    // A takeover has the source `Failover`. Then the odd time shows that the run is a manual one.
     source != RunSource::Manual && fire.0 % 2 == 0
 }
 
-/// Where an item stands.
+/// State of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum LedgerState {
-    /// Nobody runs it.
+    /// No instance runs the item.
     Idle,
-    /// Its holder runs it.
+    /// The holder runs the item.
     Running(Run),
-    /// Its holder is gone and somebody shall run it again.
+    /// The holder is gone or gave the run up. The run waits for a takeover.
     Orphan(Run),
-    /// The job has fewer items now. The record stays, so that tokens go on when the item comes back.
+    /// The job has fewer items now. The record stays, so that fencing tokens continue if the item
+    /// comes back.
     Retired,
 }
 
-/// The record of one item.
+/// The ledger record of one item.
 ///
-/// The methods are all the transitions there are; each returns the next record, and `None` where the protocol does
-/// not allow the step.
+/// Each transition of the protocol is a method. It returns the next record, or `None` if the
+/// protocol does not allow the transition.
 ///
 /// # Examples
 /// ```
@@ -193,47 +197,50 @@ pub enum LedgerState {
 ///     .expect("an idle item can be claimed");
 /// assert_eq!(claimed.token.0, 1);
 /// assert_eq!(claimed.claim(&by("10.0.0.2@-@9"), FireTime(2_000), None), None);
-/// let done = claimed.complete(Outcome::Succeeded, 1_250).expect("a running item can be completed");
+/// let done = claimed.complete(Outcome::Succeeded, 1_250).expect("the item is running");
 /// assert_eq!(done.last_fire, Some(FireTime(1_000)));
-/// assert_eq!(done.gap_before(FireTime(3_000)), Some(FireTime(2_000)), "2 000 was missed");
+/// assert_eq!(done.gap_before(FireTime(3_000)), Some(FireTime(2_000)), "a gap");
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
-    /// Where the item stands.
+    /// State of the item.
     pub state: LedgerState,
-    /// The last scheduled fire that was claimed or accounted for. Never decreases.
+    /// Last scheduled fire that was claimed or accounted for. Only an operator can lower it.
     pub last_fire: Option<FireTime>,
-    /// The scheduled fire before `last_fire`: what the schedule has in between was missed.
+    /// Scheduled fire before `last_fire`. The schedule's fires in between were missed.
     pub previous_fire: Option<FireTime>,
-    /// What the schedule had after the last fire that was claimed, skipped or noted, when it was.
+    /// Next fire in the schedule after the last fire that was claimed, skipped or noted, by the
+    /// schedule at that time.
     pub next_fire: Option<FireTime>,
-    /// The registry version of the configuration whose schedule has `next_fire`, if that is not `config`.
+    /// Registry version of the configuration whose schedule has `next_fire`, if it is not `config`.
     pub next_config: Option<Version>,
-    /// The last gaps, oldest first, as long as the instance that found them may have been lost before it reported them.
+    /// Last gaps, oldest first. A gap stays until its event is surely reported: the instance that
+    /// found it may be lost before that.
     pub gaps: Vec<Gap>,
-    /// The token of the last claim.
+    /// Fencing token of the last claim.
     pub token: FencingToken,
-    /// The registry version of the configuration that the last claim checked.
+    /// Registry version of the configuration that the last claim checked.
     pub config: Option<Version>,
-    /// Fires that met the running item and wait to be run once.
+    /// Fires that met the busy item and wait for one run.
     pub misfire: Option<FireRange>,
-    /// An operator's request that waits to be run.
+    /// Manual request that waits for a run.
     pub request: Option<ManualRequest>,
-    /// An operator wants the item not to run. The leader keeps this equal to the item's `disabled` node, so that a
-    /// claim that has not seen it fails.
+    /// An operator has disabled the item. The leader keeps this equal to the item's `disabled`
+    /// node, so that a claim by a stale view conflicts.
     pub disabled: bool,
-    /// How the last run ended.
+    /// Outcome of the last run.
     pub outcome: Option<Outcome>,
-    /// Why the last run that did not succeed failed; `None` once a run has succeeded.
+    /// Reason of the last failure. `None` once a run has succeeded.
     pub failure: Option<FailureReason>,
-    /// When the last run was claimed, by its holder's clock, in milliseconds since 1970 UTC.
+    /// Time of the last claim by its holder's clock, in milliseconds since 1970 UTC.
     pub began_ms: Option<i64>,
-    /// When the last run ended, by the clock of whoever recorded it.
+    /// End of the last run by the clock of the instance that recorded it, in milliseconds since
+    /// 1970 UTC.
     pub ended_ms: Option<i64>,
 }
 
 impl Ledger {
-    /// Returns the record of a new item, which has nothing to do with fires up to `born`.
+    /// Returns the record of a new item, which does not owe fires up to `born`.
     #[must_use]
     pub fn new(born: Option<FireTime>) -> Self {
         Self {
@@ -255,24 +262,24 @@ impl Ledger {
         }
     }
 
-    /// Returns true if nobody runs the item and nobody has to.
+    /// Returns true if no instance runs the item and no run waits for a takeover.
     #[must_use]
     pub fn is_idle(&self) -> bool {
         self.state == LedgerState::Idle
     }
 
-    /// Returns true if the record asks for nothing: idle, and nothing noted, asked for or disabled.
+    /// Returns true if the item is idle and enabled, without misfires and requests.
     pub(crate) fn is_at_rest(&self) -> bool {
         self.is_idle() && self.misfire.is_none() && self.request.is_none() && !self.disabled
     }
 
-    /// Returns true while a run blocks the item from being moved: running, or left unfinished.
+    /// Returns true while a run is in progress or orphaned. Such an item keeps its owner.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         self.run().is_some()
     }
 
-    /// Returns the run in progress or left unfinished.
+    /// Returns the run in progress, or the orphaned one.
     #[must_use]
     pub fn run(&self) -> Option<&Run> {
         match &self.state {
@@ -281,13 +288,14 @@ impl Ledger {
         }
     }
 
-    /// Returns how many bytes of its document are texts of others, at most: what operators tell runs, and why one failed.
+    /// Returns the maximum size of parameters and failure reasons in the record's document, in
+    /// bytes.
     pub(crate) fn parameter_bytes(&self) -> usize {
         let of_run = self.run().and_then(|run| run.parameter.as_ref());
         let of_request = self.request.as_ref().and_then(|request| request.parameter.as_ref());
         let failure = self.failure.as_ref().map_or(0, FailureReason::json_bytes);
-        let told = of_run.into_iter().chain(of_request).map(RequestParameter::json_bytes);
-        told.sum::<usize>() + failure
+        let parameters = of_run.into_iter().chain(of_request).map(RequestParameter::json_bytes);
+        parameters.sum::<usize>() + failure
     }
 
     /// Returns the record without the times at which its run began and ended.
@@ -295,8 +303,8 @@ impl Ledger {
         Self { began_ms: None, ended_ms: None, ..self.clone() }
     }
 
-    /// Returns where the item stands in a few words, for plans and dumps, with times as the record
-    /// has them.
+    /// Describes the state of the item in a few words, for plans and dumps. Times are in
+    /// milliseconds.
     #[must_use]
     pub fn summary(&self) -> String {
         let run = |word: &str, run: &Run| {
@@ -326,7 +334,7 @@ impl Ledger {
         text
     }
 
-    /// Returns the run if it is in progress.
+    /// Returns the run in progress.
     #[must_use]
     pub fn running(&self) -> Option<&Run> {
         match &self.state {
@@ -341,41 +349,43 @@ impl Ledger {
         self.token == token && self.running().is_some_and(|run| run.holder == *holder)
     }
 
-    /// Returns true if a scheduled fire needs nothing more: it was claimed, accounted for, or noted as a misfire.
+    /// Returns true if a scheduled fire is settled: claimed, accounted for without a run, or noted
+    /// as a misfire.
     #[must_use]
     pub fn has_settled(&self, fire: FireTime) -> bool {
         self.settled_until() >= Some(fire)
     }
 
-    /// Returns the last scheduled fire that needs nothing more.
+    /// Returns the last settled fire.
     #[must_use]
     pub fn settled_until(&self) -> Option<FireTime> {
         let noted = self.misfire.map(|range| range.last);
         self.last_fire.max(noted)
     }
 
-    /// Returns what the schedule had after the last fire that needs nothing more, if the record says so, and the registry
-    /// version of the configuration with that schedule.
+    /// Returns the next fire in the schedule after the last settled one, if the record contains it,
+    /// and the registry version of the configuration with that schedule.
     #[must_use]
     pub fn next_owed(&self) -> (Option<FireTime>, Option<Version>) {
+        // A misfire that was noted later may lie beyond the stored next fire.
         let next = self.next_fire.filter(|next| Some(*next) > self.settled_until());
         (next, self.next_config.or(self.config))
     }
 
-    /// Returns the first scheduled fire that nothing accounts for if `fire` is the next one that is claimed, noted or skipped:
-    /// what the schedule had after the last one.
+    /// Returns the first fire of the gap before `fire`, if `fire` is the next one to be claimed,
+    /// noted or skipped.
     #[must_use]
     pub fn gap_before(&self, fire: FireTime) -> Option<FireTime> {
         self.next_owed().0.filter(|next| *next < fire)
     }
 
-    /// Notes what the schedule of a configuration has next, after the last fire that needs nothing more.
+    /// Sets the next fire after the last settled one, by the schedule of a configuration.
     pub(crate) fn followed_by(self, next: Option<FireTime>, config: Version) -> Self {
-        let next_config = next.map(|_| config).filter(|config| Some(*config) != self.config);
-        Self { next_fire: next, next_config, ..self }
+        let is_other = next.is_some() && self.config != Some(config);
+        Self { next_fire: next, next_config: is_other.then_some(config), ..self }
     }
 
-    /// Notes gaps. The gaps that this process has reported leave.
+    /// Adds gaps, and removes those that this process has reported.
     pub(crate) fn with_gaps(
         mut self,
         gaps: impl IntoIterator<Item = Gap>,
@@ -383,6 +393,7 @@ impl Ledger {
     ) -> Self {
         self.gaps.retain(|known| !known.is_among(reported));
         self.gaps.extend(gaps);
+        // A dropped gap would never be reported. A merged one is, although without a count.
         while self.gaps.len() > MAX_GAPS
             && let [oldest, next, ..] = *self.gaps
         {
@@ -391,22 +402,23 @@ impl Ledger {
         self
     }
 
-    /// Idle → running for a scheduled fire. The fires that were noted before are run together with this one, which
-    /// comes later. `next` is what the schedule has after it.
+    /// Idle → running for a scheduled fire, together with earlier noted misfires. `next` is the
+    /// next fire in the schedule.
     #[must_use]
     pub fn claim(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
-        let again = self.last_fire >= Some(fire);
-        if !self.may_begin() || again {
+        let already_claimed = self.last_fire >= Some(fire);
+        if !self.is_claimable() || already_claimed {
             return None;
         }
+        // The run stands for the noted misfires, too: they need no run of their own.
         let merged = self.misfire.map(|range| FireRange::extended_by(Some(range), fire));
         let (holder, source) = (by.holder.clone(), RunSource::Normal);
         let run = Run { holder, fire, source, merged, parameter: None };
-        Some(Self { misfire: None, ..self.begun(by, run).advanced(fire, next) })
+        Some(Self { misfire: None, ..self.with_run(by, run).with_last_fire(fire, next) })
     }
 
-    /// Idle → running for a scheduled fire that nobody ran in its time, alone: its later ones get runs of their own. Not
-    /// while noted fires wait: a run that stands for them comes first.
+    /// Idle → running for one scheduled fire that no instance ran in its time. Later fires get runs
+    /// of their own. Not while misfires wait: their run comes first.
     #[must_use]
     pub fn catch_up(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
         let claimed = self.claim(by, fire, next)?;
@@ -418,29 +430,36 @@ impl Ledger {
         Some(Self { state: LedgerState::Running(run), ..claimed })
     }
 
-    /// Idle → running for the noted fires, once for all of them. `next` is what the schedule has after the last.
+    /// Idle → running for the noted misfires, once for all of them. `next` is the next fire in the
+    /// schedule after the last one.
     #[must_use]
     pub fn replay(&self, by: &Claimant, next: Option<FireTime>) -> Option<Self> {
-        let range = self.misfire.filter(|_| self.may_begin())?;
+        let range = self.misfire?;
+        if !self.is_claimable() {
+            return None;
+        }
         let (holder, source) = (by.holder.clone(), RunSource::Misfire);
         let run = Run { holder, fire: range.last, source, merged: Some(range), parameter: None };
-        let begun = Self { misfire: None, ..self.begun(by, run) };
+        let claimed = Self { misfire: None, ..self.with_run(by, run) };
         if self.last_fire >= Some(range.last) {
-            return Some(begun);
+            return Some(claimed);
         }
-        // Noting the last of them has noted what follows.
-        let Self { next_fire, next_config, .. } = begun.clone();
-        let advanced = begun.advanced(range.last, next);
+        // The record that noted the last misfire already contains the fire after it.
+        let Self { next_fire, next_config, .. } = claimed.clone();
+        let settled = claimed.with_last_fire(range.last, next);
         Some(match self.next_owed().0 {
-            Some(_) => Self { next_fire, next_config, ..advanced },
-            None => advanced,
+            Some(_) => Self { next_fire, next_config, ..settled },
+            None => settled,
         })
     }
 
-    /// Idle → running for an operator's request. The schedule is left alone.
+    /// Idle → running for a manual request. The last fire of the schedule does not change.
     #[must_use]
     pub fn answer(&self, by: &Claimant) -> Option<Self> {
-        let request = self.request.as_ref().filter(|_| self.may_begin())?;
+        let request = self.request.as_ref()?;
+        if !self.is_claimable() {
+            return None;
+        }
         let run = Run {
             holder: by.holder.clone(),
             fire: request.at,
@@ -448,14 +467,16 @@ impl Ledger {
             merged: None,
             parameter: request.parameter.clone(),
         };
-        Some(Self { request: None, ..self.begun(by, run) })
+        Some(Self { request: None, ..self.with_run(by, run) })
     }
 
-    fn may_begin(&self) -> bool {
+    fn is_claimable(&self) -> bool {
         self.is_idle() && !self.disabled
     }
 
-    fn begun(&self, by: &Claimant, run: Run) -> Self {
+    /// Running with the next fencing token.
+    fn with_run(&self, by: &Claimant, run: Run) -> Self {
+        // `config` changes here: the version of `next_fire` is stored on its own if it differs.
         let next_config = self.next_config.or(self.config);
         let next_config = next_config.filter(|it| self.next_fire.is_some() && *it != by.config);
         Self {
@@ -469,46 +490,51 @@ impl Ledger {
         }
     }
 
-    fn advanced(self, fire: FireTime, next: Option<FireTime>) -> Self {
+    fn with_last_fire(self, fire: FireTime, next: Option<FireTime>) -> Self {
         let previous_fire = self.last_fire;
         Self { last_fire: Some(fire), previous_fire, next_fire: next, next_config: None, ..self }
     }
 
-    /// Running → idle: the holder finished.
+    /// Running → idle: the run ended.
     #[must_use]
     pub fn complete(&self, outcome: Outcome, now_ms: i64) -> Option<Self> {
         self.running()?;
-        Some(self.ended(outcome, now_ms))
+        Some(self.with_ended_run(outcome, now_ms))
     }
 
-    fn ended(&self, outcome: Outcome, now_ms: i64) -> Self {
+    fn with_ended_run(&self, outcome: Outcome, now_ms: i64) -> Self {
+        // An interrupted run does not show that the cause of an earlier failure is gone.
+        let keeps_failure = outcome == Outcome::Interrupted;
+        let failure = if keeps_failure { self.failure.clone() } else { None };
         let (outcome, ended_ms) = (Some(outcome), Some(now_ms));
-        // What interrupts a run says nothing about the failure before it.
-        let interrupted = outcome == Some(Outcome::Interrupted);
-        let failure = self.failure.clone().filter(|_| interrupted);
         Self { state: LedgerState::Idle, outcome, failure, ended_ms, ..self.clone() }
     }
 
-    /// Returns the record with the reason why its run did not succeed, if there is one.
+    /// Sets the reason of the failure, if there is one.
     #[must_use]
     pub fn because(self, failure: Option<FailureReason>) -> Self {
         Self { failure: failure.or(self.failure), ..self }
     }
 
-    /// Any → the same, brought up to date by a run that has ended and that this record, put back from outside, does not
-    /// show: its token and its fire are not used again, and what the record shows of other runs stays.
+    /// Any → the same, with a run that has ended but that this record lacks, because a backup was
+    /// put back.
+    ///
+    /// Its token and its fire are not used again. Other runs in the record stay.
     #[must_use]
     pub(crate) fn with_lost_run(&self, run: &LocalRun, outcome: Outcome, now_ms: i64) -> Self {
-        let ended = |run: &Run, lost: &LocalRun| run.holder == lost.holder;
-        let over = self.is_idle() || self.run().is_some_and(|shown| ended(shown, run));
-        let ended_now = || self.ended(outcome, now_ms).because(run.failure.clone());
-        let next = if over { ended_now() } else { self.clone() };
-        let later = run.is_scheduled() && self.last_fire < Some(run.fire);
-        let next = if later { next.advanced(run.fire, None) } else { next };
-        next.with_token_at_least(Some(run.token))
+        // A run of this holder in the record is over as well: its holder runs the item no more.
+        let is_same_holder = self.run().is_some_and(|shown| shown.holder == run.holder);
+        let ended = if self.is_idle() || is_same_holder {
+            self.with_ended_run(outcome, now_ms).because(run.failure.clone())
+        } else {
+            self.clone()
+        };
+        let is_later = run.is_scheduled() && self.last_fire < Some(run.fire);
+        let settled = if is_later { ended.with_last_fire(run.fire, None) } else { ended };
+        settled.with_token_at_least(Some(run.token))
     }
 
-    /// Returns the record with a token that is not below this one.
+    /// Raises the fencing token to `token` if it is lower.
     #[must_use]
     pub(crate) fn with_token_at_least(self, token: Option<FencingToken>) -> Self {
         Self { token: token.map_or(self.token, |token| self.token.max(token)), ..self }
@@ -521,23 +547,26 @@ impl Ledger {
         Some(Self { state: LedgerState::Orphan(run), ..self.clone() })
     }
 
-    /// Orphan → running: somebody else takes the same fire over, even if the item was disabled meanwhile: it finishes
-    /// what began before.
+    /// Orphan → running: another instance continues the same fire.
+    ///
+    /// A disabled item is taken over, too: the run began before the item was disabled.
     #[must_use]
     pub fn take_over(&self, by: &Claimant) -> Option<Self> {
         let LedgerState::Orphan(run) = &self.state else { return None };
+        // The next fencing token makes the effects of the former holder stale.
         let (holder, source) = (by.holder.clone(), RunSource::Failover);
-        Some(self.begun(by, Run { holder, source, ..run.clone() }))
+        Some(self.with_run(by, Run { holder, source, ..run.clone() }))
     }
 
-    /// Running or orphan → idle: nobody finishes the run.
+    /// Running or orphan → idle: no instance completes the run.
     #[must_use]
     pub fn abandon(&self, now_ms: i64) -> Option<Self> {
         self.run()?;
-        Some(self.ended(Outcome::Interrupted, now_ms))
+        Some(self.with_ended_run(Outcome::Interrupted, now_ms))
     }
 
-    /// Busy → busy: a scheduled fire met the run and waits. `next` is what the schedule has after it.
+    /// Busy → busy: a scheduled fire met the run and waits. `next` is the next fire in the
+    /// schedule.
     #[must_use]
     pub fn note_misfire(&self, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
         if !self.is_busy() || self.has_settled(fire) {
@@ -547,45 +576,48 @@ impl Ledger {
         Some(Self { misfire, next_fire: next, next_config: None, ..self.clone() })
     }
 
-    /// Idle → idle: a scheduled fire of a disabled item is accounted for without a run.
+    /// Idle → idle: a scheduled fire of a disabled item is settled without a run.
     #[must_use]
     pub fn skip_disabled(&self, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
         if !self.is_idle() || self.has_settled(fire) {
             return None;
         }
         let outcome = Some(Outcome::Disabled);
-        Some(Self { outcome, ..self.clone().advanced(fire, next) })
+        Some(Self { outcome, ..self.clone().with_last_fire(fire, next) })
     }
 
-    /// Any → the same, with an operator's wish noted or taken back. `None` if it is as wished.
+    /// Any → the same, disabled or enabled by an operator. `None` if nothing changes.
     #[must_use]
     pub fn with_disabled(&self, disabled: bool) -> Option<Self> {
         (self.disabled != disabled).then(|| Self { disabled, ..self.clone() })
     }
 
-    /// Any but retired → the same, with an operator's request. `None` while an earlier one waits.
+    /// Any but retired → the same, with a manual request. `None` while an earlier one waits.
     #[must_use]
     pub fn with_request(&self, request: ManualRequest) -> Option<Self> {
         let free = self.request.is_none();
+        // A retired item never runs, so that the request would wait for ever.
         let takes = free && self.state != LedgerState::Retired;
         takes.then(|| Self { request: Some(request), ..self.clone() })
     }
 
-    /// Idle → idle: an operator's request to run a disabled item is dropped.
+    /// Idle → idle: a manual request to run a disabled item is dropped.
     #[must_use]
     pub fn drop_request(&self) -> Option<Self> {
         self.request.as_ref()?;
         Some(Self { request: None, ..self.clone() })
     }
 
-    /// Idle → idle: instances that write no records have had the item, and have accounted for this fire and all before.
+    /// Idle → idle: a Java instance, which writes no records, owned the item and settled this fire
+    /// and all earlier ones.
     #[must_use]
     pub(crate) fn handed_back(&self, fire: FireTime) -> Option<Self> {
         let new = self.is_idle() && self.last_fire < Some(fire);
-        new.then(|| Self { misfire: None, ..self.clone().advanced(fire, None) })
+        new.then(|| Self { misfire: None, ..self.clone().with_last_fire(fire, None) })
     }
 
-    /// Idle → idle: a mark says that fires were missed, up to this one, by instances that write no records.
+    /// Idle → idle: by the mark of a Java instance, which writes no records, fires up to this one
+    /// misfired.
     #[must_use]
     pub(crate) fn noted_by_mark(&self, fire: FireTime) -> Option<Self> {
         let new = self.is_idle() && self.misfire.is_none();
@@ -593,7 +625,8 @@ impl Ledger {
         new.then(|| Self { misfire, ..self.clone() })
     }
 
-    /// Idle → orphan: a holder that writes no records is gone, and has not finished what it ran for this fire.
+    /// Idle → orphan: a Java instance, which writes no records, is gone and has not completed this
+    /// fire.
     #[must_use]
     pub(crate) fn orphan_of(&self, holder: &InstanceId, fire: FireTime) -> Option<Self> {
         if !self.is_idle() || self.last_fire >= Some(fire) {
@@ -601,17 +634,21 @@ impl Ledger {
         }
         let (holder, source) = (holder.clone(), RunSource::Normal);
         let run = Run { holder, fire, source, merged: None, parameter: None };
-        Some(Self { state: LedgerState::Orphan(run), ..self.clone().advanced(fire, None) })
+        // The fire is settled as well, so that it is taken over but never claimed again.
+        Some(Self { state: LedgerState::Orphan(run), ..self.clone().with_last_fire(fire, None) })
     }
 
-    /// Idle or retired → the same, with nothing settled after `present`, the last scheduled fire until now: an operator repairs
-    /// what a wrong clock has left. The only step that lowers the last fire. Gaps end with `present` at the latest. `None` while
-    /// a run is unfinished, and if nothing after `present` is settled.
+    /// Idle or retired → the same, with nothing settled after `present`, the last scheduled fire
+    /// until now. An operator repairs the effects of a wrong clock by it.
+    ///
+    /// This is the only transition that lowers the last fire. Gaps end at `present` at the latest.
+    /// `None` while a run is unfinished, and if nothing after `present` is settled.
     #[must_use]
     pub fn settle_back(&self, present: FireTime) -> Option<Self> {
         if self.is_busy() || self.settled_until() <= Some(present) {
             return None;
         }
+        // Later misfires come from the wrong clock, too: they are dropped or cut.
         let noted = self.misfire.filter(|range| range.first <= present);
         let is_lowered = self.last_fire > Some(present);
         let gaps = self.gaps.iter().filter_map(|gap| gap.ended_by(present));
@@ -622,26 +659,27 @@ impl Ledger {
             next_config: None,
             misfire: noted.map(|range| FireRange { last: range.last.min(present), ..range }),
             gaps: gaps.collect(),
-            // The item was disabled at the later fire, perhaps not at `present`.
+            // The item was disabled at the later fire, but perhaps not at `present`.
             outcome: self.outcome.filter(|of| *of != Outcome::Disabled || !is_lowered),
             ..self.clone()
         })
     }
 
-    /// Idle → retired: the job has fewer items. What waited to be run is dropped.
+    /// Idle → retired: the job has fewer items. Misfires and the request are dropped.
     #[must_use]
     pub fn retire(&self) -> Option<Self> {
         let state = LedgerState::Retired;
         self.is_idle().then(|| Self { state, misfire: None, request: None, ..self.clone() })
     }
 
-    /// Returns the last fire that can be in a gap of this record: scheduled fires come on whole seconds.
+    /// Returns the last fire that can be in a gap of this record.
     pub(crate) fn last_in_gap(&self) -> Option<FireTime> {
         let last = self.gaps.iter().map(|gap| gap.until.0.saturating_sub(1)).max()?;
+        // Scheduled fires come on whole seconds, but a gap can end at the time of a retirement.
         Some(FireTime(last - last.rem_euclid(1_000)))
     }
 
-    /// Retired → idle: the job has more items again; it has nothing to do with fires up to `born`.
+    /// Retired → idle: the job has more items again. The item does not owe fires up to `born`.
     #[must_use]
     pub fn revive(&self, born: Option<FireTime>) -> Option<Self> {
         (self.state == LedgerState::Retired).then(|| Self {
@@ -649,7 +687,7 @@ impl Ledger {
             last_fire: self.last_fire.max(born),
             next_fire: None,
             next_config: None,
-            // It was not disabled for a fire that came before it was there again.
+            // While it was retired, no fire was skipped because it was disabled.
             outcome: self.outcome.filter(|outcome| *outcome != Outcome::Disabled),
             ..self.clone()
         })
@@ -672,7 +710,7 @@ mod tests {
         by("10.0.0.2@-@2")
     }
 
-    fn asked() -> ManualRequest {
+    fn request() -> ManualRequest {
         ManualRequest { id: "r".into(), at: FireTime(9_999), parameter: None }
     }
 
@@ -693,12 +731,16 @@ mod tests {
     }
 
     #[test]
-    fn each_step_is_allowed_from_the_states_that_it_is_for_and_no_others() {
+    fn each_transition_is_allowed_in_its_states_only() {
         type Step = fn(&Ledger) -> Option<Ledger>;
         let steps: [(&str, Step, [bool; 4]); 12] = [
             ("claim", |l| l.claim(&other(), FireTime(300), None), [true, false, false, false]),
-            ("ask", |l| l.with_request(asked()), [true, true, true, false]),
-            ("answer", |l| l.with_request(asked())?.answer(&other()), [true, false, false, false]),
+            ("request", |l| l.with_request(request()), [true, true, true, false]),
+            (
+                "claim for a request",
+                |l| l.with_request(request())?.answer(&other()),
+                [true, false, false, false],
+            ),
             ("disable", |l| l.with_disabled(true), [true; 4]),
             ("complete", |l| l.complete(Outcome::Succeeded, 0), [false, true, false, false]),
             ("orphan", Ledger::orphan, [false, true, false, false]),
@@ -723,7 +765,7 @@ mod tests {
     }
 
     #[test]
-    fn an_operator_settles_an_item_back_that_has_no_run() {
+    fn settle_back_needs_an_item_without_a_run() {
         let ahead = |ledger: &Ledger| {
             let run = ledger.claim(&me(), FireTime(9_000), Some(FireTime(9_100))).unwrap();
             run.complete(Outcome::Succeeded, 0).unwrap()
@@ -732,7 +774,7 @@ mod tests {
         let once = ahead(&idle()).settle_back(present).unwrap();
         assert_eq!((once.last_fire, once.previous_fire), (Some(present), Some(FireTime(100))));
         assert_eq!((once.next_fire, once.token), (None, ahead(&idle()).token));
-        assert_eq!(once.settle_back(present), None, "nothing is later");
+        assert_eq!(once.settle_back(present), None, "no settled fire is later");
         assert!(once.claim(&other(), FireTime(600), None).is_some());
         assert_eq!(once.claim(&other(), present, None), None, "it may have been run before");
         let noted = |fires: &[i64]| {
@@ -749,7 +791,11 @@ mod tests {
         }
         assert!(ahead(&idle()).retire().unwrap().settle_back(present).is_some());
         let skipped = idle().skip_disabled(FireTime(9_000), None).unwrap();
-        assert_eq!(skipped.settle_back(present).unwrap().outcome, None, "that fire is not settled");
+        assert_eq!(
+            skipped.settle_back(present).unwrap().outcome,
+            None,
+            "that fire is no longer settled"
+        );
     }
 
     fn gap(first: i64, until: i64, count: Option<u32>) -> Gap {
@@ -772,7 +818,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_is_set_back_has_no_gaps_of_the_future() {
+    fn settle_back_cuts_gaps_at_the_present() {
         let present = FireTime(500);
         let mut ahead = idle().skip_disabled(FireTime(9_000), None).unwrap();
         ahead.gaps =
@@ -790,10 +836,10 @@ mod tests {
     }
 
     #[test]
-    fn no_step_lowers_the_token_or_the_last_fire() {
+    fn no_transition_lowers_the_token_or_the_last_fire() {
         let steps: [fn(&Ledger) -> Option<Ledger>; 10] = [
             |l| l.claim(&other(), FireTime(300), None),
-            |l| l.with_request(asked())?.answer(&other()),
+            |l| l.with_request(request())?.answer(&other()),
             |l| l.complete(Outcome::Failed, 0),
             Ledger::orphan,
             |l| l.take_over(&other()),
@@ -820,11 +866,11 @@ mod tests {
         assert_eq!(done.claim(&other(), FireTime(200), None), None);
         assert_eq!(done.claim(&other(), FireTime(150), None), None, "nor an older one");
         let next = done.claim(&other(), FireTime(400), None).unwrap();
-        assert_eq!(next.previous_fire, Some(FireTime(200)), "the gap names what was missed");
+        assert_eq!(next.previous_fire, Some(FireTime(200)), "the fires in between were missed");
     }
 
     #[test]
-    fn misfires_are_merged_and_run_once_as_a_named_range() {
+    fn misfires_are_merged_and_replayed_once_as_a_range() {
         let noted = running()
             .note_misfire(FireTime(300), None)
             .unwrap()
@@ -839,9 +885,9 @@ mod tests {
         assert_eq!((replay.last_fire, replay.misfire), (Some(FireTime(400)), None));
     }
 
-    /// Simulation seed 26: a disabled item accounted for a later fire while noted fires still waited.
+    /// A disabled item can skip a later fire while noted misfires still wait.
     #[test]
-    fn noted_fires_that_run_late_do_not_turn_the_last_fire_back() {
+    fn a_late_replay_does_not_lower_the_last_fire() {
         let late = running()
             .note_misfire(FireTime(300), None)
             .and_then(|l| l.complete(Outcome::Succeeded, 0))
@@ -853,8 +899,8 @@ mod tests {
     }
 
     #[test]
-    fn a_request_leaves_the_schedule_alone() {
-        let manual = idle().with_request(asked()).and_then(|l| l.answer(&me())).unwrap();
+    fn a_manual_request_does_not_change_the_last_fire() {
+        let manual = idle().with_request(request()).and_then(|l| l.answer(&me())).unwrap();
         assert_eq!(manual.run().unwrap().fire, FireTime(9_999));
         let done = manual.complete(Outcome::Succeeded, 0).unwrap();
         assert_eq!(done.last_fire, Some(FireTime(100)));
@@ -872,9 +918,9 @@ mod tests {
     }
 
     #[test]
-    fn one_request_waits_at_a_time_and_is_answered_once() {
-        let waiting = running().with_request(asked()).unwrap();
-        assert_eq!(waiting.with_request(asked()), None);
+    fn an_item_has_one_request_at_a_time_and_claims_it_once() {
+        let waiting = running().with_request(request()).unwrap();
+        assert_eq!(waiting.with_request(request()), None);
         let answered =
             waiting.complete(Outcome::Succeeded, 0).and_then(|l| l.answer(&me())).unwrap();
         assert_eq!(answered.request, None);
@@ -882,28 +928,29 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_tells_its_run_goes_with_the_run() {
+    fn the_parameter_of_a_request_stays_with_its_run() {
         let parameter = RequestParameter::new("february").ok();
-        let asked = idle().with_request(ManualRequest { parameter: parameter.clone(), ..asked() });
-        let told = |ledger: &Ledger| ledger.run().and_then(|run| run.parameter.clone());
-        let answered = asked.and_then(|l| l.answer(&me())).unwrap();
+        let requested =
+            idle().with_request(ManualRequest { parameter: parameter.clone(), ..request() });
+        let parameter_of = |ledger: &Ledger| ledger.run().and_then(|run| run.parameter.clone());
+        let answered = requested.and_then(|l| l.answer(&me())).unwrap();
         let noted = answered.note_misfire(FireTime(300), None).unwrap();
         let left = noted.orphan().unwrap();
         let taken = left.take_over(&other()).unwrap();
         for ledger in [&answered, &noted, &left, &taken] {
-            assert_eq!(told(ledger), parameter, "{ledger:?}");
+            assert_eq!(parameter_of(ledger), parameter, "{ledger:?}");
         }
         let done = taken.complete(Outcome::Succeeded, 0).unwrap();
         let next = [done.replay(&me(), None), done.claim(&me(), FireTime(400), None)];
-        assert!(next.iter().flatten().all(|ledger| told(ledger).is_none()), "{next:?}");
+        assert!(next.iter().flatten().all(|ledger| parameter_of(ledger).is_none()), "{next:?}");
         assert_eq!(done.parameter_bytes(), 0);
         assert_eq!(taken.parameter_bytes(), 2 * "february".len());
     }
 
     #[test]
-    fn a_disabled_item_begins_nothing_and_finishes_what_it_began() {
+    fn a_disabled_item_claims_nothing_and_completes_its_run() {
         let noted = running().note_misfire(FireTime(300), None).unwrap();
-        let disabled = noted.with_disabled(true).and_then(|l| l.with_request(asked())).unwrap();
+        let disabled = noted.with_disabled(true).and_then(|l| l.with_request(request())).unwrap();
         assert!(disabled.orphan().and_then(|l| l.take_over(&other())).is_some());
         let ended = disabled.complete(Outcome::Succeeded, 0).unwrap();
         assert_eq!(ended.claim(&me(), FireTime(400), None), None);
@@ -931,12 +978,12 @@ mod tests {
                 Some(400),
             ),
             (
-                "the record does not say what came after a noted one",
+                "the record lacks the fire after a noted one",
                 &claimed.note_misfire(FireTime(400), None).unwrap(),
                 500,
                 None,
             ),
-            ("the record does not say what the schedule has", &idle(), 400, None),
+            ("the record lacks the next fire", &idle(), 400, None),
         ];
         for (case, ledger, fire, expected) in rows {
             assert_eq!(ledger.gap_before(FireTime(fire)), expected.map(FireTime), "{case}");

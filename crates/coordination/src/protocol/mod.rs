@@ -1,4 +1,6 @@
-//! The protocol's values: identifiers, configuration, stored records, events and commands. No module here looks at a view.
+//! Values of the protocol: identifiers, configuration, stored records, events and commands.
+//!
+//! No module here uses the view.
 
 pub(crate) mod assignment;
 pub(crate) mod audit;

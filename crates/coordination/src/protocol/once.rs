@@ -1,4 +1,5 @@
-//! Callbacks that happen once per cluster and fire: when all items have begun it, and when all have ended it.
+//! Once-per-cluster callbacks: one instance calls them when all items have begun a fire, and when
+//! all have ended it.
 
 use std::fmt;
 
@@ -6,17 +7,17 @@ use sharding::InstanceId;
 
 use crate::{FencingToken, FireTime};
 
-/// When a once-per-cluster callback is called.
+/// Stage of a fire at which a once-per-cluster callback is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum OnceStage {
-    /// Every item has begun the fire, or accounted for it otherwise.
+    /// Every item has begun the fire, or accounted for it without a run.
     Started,
     /// Every item has ended the fire.
     Completed,
 }
 
 impl OnceStage {
-    /// Both, in the order in which they are reached.
+    /// Both stages, in the order in which a fire reaches them.
     pub const ALL: [Self; 2] = [Self::Started, Self::Completed];
 
     /// Returns `started` or `completed`.
@@ -38,17 +39,19 @@ impl fmt::Display for OnceStage {
 /// One call of a callback.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OnceCall {
-    /// The last fire that it stands for; those since the call before were merged into it.
+    /// Last fire that the call stands for. It also stands for all fires since the former call.
     pub fire: FireTime,
-    /// Greater than that of any earlier call.
+    /// Fencing token, greater than that of any earlier call.
     pub token: FencingToken,
-    /// Who calls.
+    /// Instance that calls the callback.
     pub holder: InstanceId,
-    /// Whether the callback has returned.
+    /// True once the callback has returned.
     pub done: bool,
 }
 
-/// The last call of each callback: who has won the write has won the call.
+/// The last call of each callback.
+///
+/// An instance may call the callback only after its write of this record has succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct OnceRecord {
     pub(crate) started: Option<OnceCall>,
@@ -70,7 +73,7 @@ impl OnceRecord {
         }
     }
 
-    /// Returns the token of the next call, of either callback.
+    /// Returns the token of the next call. Both callbacks share one sequence of tokens.
     pub(crate) fn next_token(&self) -> FencingToken {
         let tokens = [&self.started, &self.completed].into_iter().flatten().map(|call| call.token);
         tokens.max().unwrap_or(FencingToken(0)).next()

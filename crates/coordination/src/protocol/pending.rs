@@ -1,19 +1,21 @@
-//! Items that have yet to move, kept by neighbours that go to the same instance: most of the time these are many.
+//! Pending items, stored as ranges of neighbours with the same next owner.
+//!
+//! In most cases many neighbours move to the same instance.
 
 use std::collections::BTreeMap;
 
 use sharding::{InstanceId, ShardingItem};
 
-/// Items that have yet to move, with their next owners.
+/// Pending items with their next owners.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Pending {
-    /// By the first item of each range. Two that follow one another without a gap go to different instances, so that equal
-    /// contents are equal.
-    ranges: BTreeMap<u32, Neighbours>,
+    /// Ranges by their first item. Adjacent ranges have different next owners, so that equal
+    /// contents have one form and compare as equal.
+    ranges: BTreeMap<u32, PendingRange>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Neighbours {
+struct PendingRange {
     last: u32,
     next: InstanceId,
 }
@@ -27,7 +29,7 @@ impl Pending {
         self.ranges.iter().map(|(first, range)| (*first..=range.last).count()).sum()
     }
 
-    /// Returns the next owner of an item, if it has yet to move.
+    /// Returns the next owner of an item, if the item is pending.
     pub(crate) fn get(&self, item: ShardingItem) -> Option<&InstanceId> {
         self.range_of(item.index()).map(|(_, range)| &range.next)
     }
@@ -43,24 +45,24 @@ impl Pending {
         })
     }
 
-    /// Returns the items that go to an instance, in ascending order.
+    /// Returns the pending items of a next owner, in ascending order.
     pub(crate) fn going_to(&self, next: &InstanceId) -> impl Iterator<Item = ShardingItem> {
         let ranges = self.ranges.iter().filter(move |(_, range)| range.next == *next);
         ranges.flat_map(|(first, range)| *first..=range.last).map(ShardingItem::new)
     }
 
-    /// Returns the first and the last items of all ranges with their next owners, in ascending order.
+    /// Returns the first item, the last item and the next owner of each range, in ascending order.
     pub(crate) fn ranges(&self) -> impl Iterator<Item = (ShardingItem, ShardingItem, &InstanceId)> {
         let item = ShardingItem::new;
         self.ranges.iter().map(move |(first, range)| (item(*first), item(range.last), &range.next))
     }
 
-    /// Returns the next owners, some of them more than once.
+    /// Returns the next owners. An instance can occur more than once.
     pub(crate) fn next_owners(&self) -> impl Iterator<Item = &InstanceId> {
         self.ranges.values().map(|range| &range.next)
     }
 
-    /// Notes where an item goes, instead of what was noted before.
+    /// Sets the next owner of an item.
     pub(crate) fn insert(&mut self, item: ShardingItem, next: &InstanceId) {
         if self.get(item) != Some(next) {
             self.remove(item);
@@ -68,17 +70,19 @@ impl Pending {
         }
     }
 
-    /// Notes where the items of a range go, of which nothing is noted; otherwise returns the first that goes elsewhere, with its
-    /// next owner, and notes nothing.
+    /// Sets the next owner of a range.
+    ///
+    /// If an item of the range is pending already, nothing changes. The error is then the first
+    /// such item with its next owner.
     pub(crate) fn try_insert_range(
         &mut self,
         first: u32,
         last: u32,
         next: &InstanceId,
     ) -> Result<(), (u32, InstanceId)> {
-        let noted = self.range_of(first).map(|(_, range)| (first, range));
-        let noted = noted.or_else(|| self.ranges.range(first..=last).next().map(|(i, r)| (*i, r)));
-        match noted {
+        let known = self.range_of(first).map(|(_, range)| (first, range));
+        let known = known.or_else(|| self.ranges.range(first..=last).next().map(|(i, r)| (*i, r)));
+        match known {
             Some((item, range)) => Err((item, range.next.clone())),
             None => {
                 self.insert_range(first, last, next);
@@ -87,27 +91,29 @@ impl Pending {
         }
     }
 
-    /// Forgets an item.
+    /// Removes an item, which splits its range.
     pub(crate) fn remove(&mut self, item: ShardingItem) {
         let item = item.index();
-        let Some((first, Neighbours { last, next })) = self.range_of(item) else { return };
+        let Some((first, PendingRange { last, next })) = self.range_of(item) else { return };
         let (last, next) = (*last, next.clone());
         self.ranges.remove(&first);
         if first < item {
-            self.ranges.insert(first, Neighbours { last: item - 1, next: next.clone() });
+            self.ranges.insert(first, PendingRange { last: item - 1, next: next.clone() });
         }
         if item < last {
-            self.ranges.insert(item + 1, Neighbours { last, next });
+            self.ranges.insert(item + 1, PendingRange { last, next });
         }
     }
 
-    fn range_of(&self, item: u32) -> Option<(u32, &Neighbours)> {
+    fn range_of(&self, item: u32) -> Option<(u32, &PendingRange)> {
         let (first, range) = self.ranges.range(..=item).next_back()?;
         (item <= range.last).then_some((*first, range))
     }
 
-    /// Notes a range that overlaps no other, together with what is beside it and goes to the same instance.
+    /// Inserts a range that overlaps no other, and merges it with adjacent ranges of the same next
+    /// owner.
     fn insert_range(&mut self, first: u32, last: u32, next: &InstanceId) {
+        // Merging keeps the form canonical: equal contents are equal maps.
         let before = first.checked_sub(1).and_then(|item| self.range_of(item));
         let before = before.filter(|(_, range)| range.next == *next).map(|(first, _)| first);
         let after = last.checked_add(1).and_then(|item| self.range_of(item));
@@ -116,7 +122,7 @@ impl Pending {
         if let Some(after) = after.map(|(first, _)| first) {
             self.ranges.remove(&after);
         }
-        self.ranges.insert(before.unwrap_or(first), Neighbours { last, next: next.clone() });
+        self.ranges.insert(before.unwrap_or(first), PendingRange { last, next: next.clone() });
     }
 }
 
@@ -141,9 +147,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn it_is_a_map_of_items_kept_by_ranges(acts in vec((0..8_u32, 0..3_u8), 0..60)) {
+        fn ranges_behave_like_a_map_of_items(changes in vec((0..8_u32, 0..3_u8), 0..60)) {
             let (mut pending, mut plain) = (Pending::default(), BTreeMap::new());
-            for (item, next) in acts {
+            for (item, next) in changes {
                 let item = ShardingItem::new(item);
                 match next {
                     0 => {
@@ -157,23 +163,27 @@ mod tests {
                 }
                 let all: Vec<_> = pending.iter().map(|(item, next)| (item, next.clone())).collect();
                 prop_assert!(all.iter().map(|(item, next)| (item, next)).eq(&plain));
-                prop_assert_eq!((pending.len(), pending.is_empty()), (plain.len(), plain.is_empty()));
+                prop_assert_eq!(pending.len(), plain.len());
+                prop_assert_eq!(pending.is_empty(), plain.is_empty());
                 prop_assert_eq!(pending.get(item), plain.get(&item));
                 let going = plain.iter().filter(|(_, next)| **next == instance(1));
                 prop_assert!(pending.going_to(&instance(1)).eq(going.map(|(item, _)| *item)));
-                prop_assert_eq!(&Pending::from_iter(all.into_iter().rev()), &pending, "its only form");
+                let again = Pending::from_iter(all.into_iter().rev());
+                prop_assert_eq!(&again, &pending, "equal contents have one form");
             }
         }
 
         #[test]
-        fn a_range_goes_where_nothing_is_noted(ranges in vec((0..8_u32, 0..4_u32, 0..2_u8), 0..8)) {
+        fn a_range_is_inserted_only_if_none_of_its_items_is_pending(
+            ranges in vec((0..8_u32, 0..4_u32, 0..2_u8), 0..8),
+        ) {
             let (mut pending, mut plain) = (Pending::default(), BTreeMap::new());
             for (first, more, n) in ranges {
                 let items = (first..=first + more).map(ShardingItem::new);
-                let noted = items.clone().find_map(|i| Some((i.index(), plain.get(&i).cloned()?)));
+                let known = items.clone().find_map(|i| Some((i.index(), plain.get(&i).cloned()?)));
                 let outcome = pending.try_insert_range(first, first + more, &instance(n));
-                prop_assert_eq!(outcome.err(), noted.clone());
-                if noted.is_none() {
+                prop_assert_eq!(outcome.err(), known.clone());
+                if known.is_none() {
                     plain.extend(items.map(|item| (item, instance(n))));
                 }
                 prop_assert!(pending.iter().eq(plain.iter().map(|(item, next)| (*item, next))));

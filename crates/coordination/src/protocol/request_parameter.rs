@@ -1,20 +1,25 @@
-//! What an operator tells the runs of one request.
+//! Parameter of a manual request, which its runs get.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The longest parameter of a request, in bytes.
+/// Maximum length of the parameter of a request, in bytes.
 pub const MAX_REQUEST_PARAMETER_BYTES: usize = 4_096;
 
-/// How many bytes one request may tell all its runs together, at most: 16 MiB. Each item's record holds the parameter until its
-/// run has ended, so that it takes as much in the registry as all items together.
+/// Maximum size of the parameter of one request in the records of all of its items together: 16
+/// MiB.
+///
+/// Each record holds the parameter until its run has ended, so that the registry stores it once for
+/// each item.
 pub const MAX_TOLD_BYTES: usize = 16 * 1024 * 1024;
 
-/// What the runs of one request are told beside what the configuration tells every run.
+/// The parameter that the runs of one request get, in addition to the job's configured parameter.
 ///
-/// 1 to 4096 bytes of UTF-8, without control characters other than tabs and line breaks, and without U+FFFE and U+FFFF: so that
-/// it fits JSON, XML, the environment of a script and a header alike. It stands in the registry as it is, in the request
-/// and then in the record of each item until its run has ended: it is no place for secrets.
+/// 1 to 4096 bytes of UTF-8, without U+FFFE, U+FFFF and control characters other than tabs and line
+/// breaks. So it is valid in JSON, XML, environment variables and headers.
+///
+/// It is stored in plain text, in the request and in the record of each item until its run has
+/// ended. Do not put secrets into it.
 ///
 /// # Examples
 /// ```
@@ -33,11 +38,11 @@ pub struct RequestParameter(Arc<str>);
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{field} is {value}; valid is {valid}")]
 pub struct InvalidParameter {
-    /// Which field: `parameter`.
+    /// Name of the field: `parameter`.
     pub field: &'static str,
-    /// What it is; of a long text how long it is.
+    /// The value, or the length of a long one.
     pub value: String,
-    /// What would be valid.
+    /// Description of valid values.
     pub valid: &'static str,
 }
 
@@ -45,7 +50,7 @@ impl RequestParameter {
     /// Checks a text.
     ///
     /// # Errors
-    /// [`InvalidParameter`] names the field, its value and what would be valid.
+    /// [`InvalidParameter`] names the field, its value and the valid values.
     pub fn new(text: &str) -> Result<Self, InvalidParameter> {
         let value = match text.len() {
             0 => "empty".to_owned(),
@@ -53,8 +58,8 @@ impl RequestParameter {
             _ if !text.chars().all(is_valid) => format!("{text:?}"),
             _ => return Ok(Self(text.into())),
         };
-        let valid = "1 to 4096 bytes of text, without control characters other than tabs and line breaks; \
-                     leave it out if there is nothing to tell";
+        let valid = "1 to 4096 bytes of text, without control characters other than tabs and line \
+                     breaks; omit the parameter if the runs need none";
         Err(InvalidParameter { field: "parameter", value, valid })
     }
 
@@ -64,7 +69,8 @@ impl RequestParameter {
         &self.0
     }
 
-    /// Returns true if the runs of so many items can be told it by one request: together it takes [`MAX_TOLD_BYTES`] at most.
+    /// Returns true if one request can pass the parameter to this number of items: together it
+    /// takes at most [`MAX_TOLD_BYTES`].
     ///
     /// # Examples
     /// ```
@@ -82,8 +88,10 @@ impl RequestParameter {
         self.0.len().saturating_mul(items) <= MAX_TOLD_BYTES
     }
 
-    /// Returns how many bytes it takes in JSON at most: beside quotes, only backslashes and the three control characters
-    /// that are valid are escaped, each by one more.
+    /// Returns the maximum length in JSON, in bytes.
+    ///
+    /// Beside quotes, only backslashes and the three valid control characters are escaped, each by
+    /// one more byte.
     pub(crate) fn json_bytes(&self) -> usize {
         2 * self.0.len()
     }
@@ -92,6 +100,7 @@ impl RequestParameter {
 fn is_valid(c: char) -> bool {
     match c {
         '\t' | '\n' | '\r' => true,
+        // XML excludes both.
         '\u{FFFE}' | '\u{FFFF}' => false,
         c => !c.is_control(),
     }
@@ -108,21 +117,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_json_or_xml_cannot_hold_is_refused_and_named() {
+    fn characters_that_json_or_xml_cannot_hold_are_rejected_with_the_value() {
         let longest = "é".repeat(MAX_REQUEST_PARAMETER_BYTES / 2);
         let too_long = format!("{longest}x");
         let rows = [
             ("plain", "2024-02", None),
-            ("Unicode, and what JSON and HTML take amiss", "<'\"\\>&=\u{2028}作业🚀", None),
+            ("Unicode and characters that JSON and HTML escape", "<'\"\\>&=\u{2028}作业🚀", None),
             ("lines", "a\tb\r\nc", None),
             ("one space", " ", None),
-            ("as long as can be", longest.as_str(), None),
+            ("longest", longest.as_str(), None),
             ("empty", "", Some("empty")),
             ("too long", too_long.as_str(), Some("a text of 4097 bytes")),
             ("null", "a\0b", Some(r#""a\0b""#)),
             ("escape", "\u{1b}[1m", Some(r#""\u{1b}[1m""#)),
             ("delete", "\u{7f}", Some(r#""\u{7f}""#)),
-            ("of the second block", "\u{85}", Some(r#""\u{85}""#)),
+            ("control character of the second block", "\u{85}", Some(r#""\u{85}""#)),
             ("no character", "\u{FFFE}", Some(r#""\u{fffe}""#)),
         ];
         for (case, text, value) in rows {
@@ -137,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn no_text_takes_more_bytes_in_json_than_is_reckoned_with() {
+    fn no_text_exceeds_its_maximum_length_in_json() {
         for text in ["\"", "\\\\", "\t\n\r", "ab", "作\u{2028}", "/<>&"] {
             let json = serde_json::to_string(text).unwrap();
-            let reckoned = RequestParameter::new(text).unwrap().json_bytes();
-            assert!(json.len() - "\"\"".len() <= reckoned, "{json}");
+            let max = RequestParameter::new(text).unwrap().json_bytes();
+            assert!(json.len() - "\"\"".len() <= max, "{json}");
         }
     }
 }

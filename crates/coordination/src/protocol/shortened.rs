@@ -1,11 +1,15 @@
-//! Values from the registry and from users in sentences: bounded.
+//! Bounded texts: values from the registry and from users, for messages.
 
-/// Length of the longest text that [`shortened`] returns, in bytes.
+/// Maximum length of a text that [`shortened`] returns, in bytes.
 pub const MAX_SHOWN_BYTES: usize = 1_024;
+/// Length of the beginning. Together with the length and the end it fits `MAX_SHOWN_BYTES`.
 const HEAD_BYTES: usize = 640;
+/// Length of the end.
 const TAIL_BYTES: usize = 320;
 
-/// Bounds a text for a log line, an event or an error: the beginning and the end of a long one, and its length.
+/// Bounds a text for a log line, an event or an error.
+///
+/// A longer text is replaced by its beginning, its length and its end.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! Jobs that are made at run time: which code they run, by the name of a template, and who may take them.
+//! Runtime jobs: a template provides their code, and labels select the processes that run them.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::InvalidName;
 
-/// The longest name of a template, and the longest label, in bytes.
+/// Maximum length of a template name or a label, in bytes.
 pub const MAX_TEMPLATE_NAME_BYTES: usize = 128;
 
 macro_rules! checked_text {
     ($name:ident) => {
         impl $name {
-            /// Returns it as text.
+            /// Returns the text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -35,9 +35,9 @@ macro_rules! checked_text {
     };
 }
 
-/// The name of a template: of code that processes offer, for jobs that are made at run time.
+/// The name of a template: code that processes offer for runtime jobs.
 ///
-/// 1 to 128 bytes, without control characters, and without blanks at its ends.
+/// 1 to 128 bytes, without control characters, and without leading or trailing blanks.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TemplateName(Arc<str>);
 
@@ -65,9 +65,9 @@ impl TemplateName {
     }
 }
 
-/// A word by which processes choose among the jobs that are made at run time, as ElasticJob 3.x does.
+/// A label, by which processes select runtime jobs, as in ElasticJob 3.x.
 ///
-/// 1 to 128 bytes, without commas and control characters, and without blanks at its ends.
+/// 1 to 128 bytes, without commas and control characters, and without leading or trailing blanks.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Label(Arc<str>);
 
@@ -106,27 +106,30 @@ fn fault(text: &str) -> Option<&'static str> {
     }
 }
 
-/// What makes a stored job one that was made at run time.
+/// Record that makes a stored job a runtime job.
 ///
-/// It stands with the job, and does not change as long as the job exists.
+/// It is stored with the job and never changes while the job exists.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct TemplateRecord {
-    /// The template that the job's code comes from.
+    /// Template that provides the code of the job.
     pub template: TemplateName,
-    /// The word by which processes choose; `None` for a job that those take which do not choose.
+    /// Label of the job. `None` if only processes without a selection run it.
     pub label: Option<Label>,
 }
 
 impl TemplateRecord {
-    /// Returns true if a process that takes jobs with these labels takes this one. `None` is a process that does not choose:
-    /// it takes all. One that chooses takes no job without a label.
+    /// Returns true if a process with these labels runs the job.
+    ///
+    /// A process without a selection (`None`) runs every job. A process with one runs no job
+    /// without a label.
     ///
     /// # Examples
     /// ```
     /// use coordination::{Label, TemplateName, TemplateRecord};
     ///
     /// let (eu, us) = (Label::new("eu")?, Label::new("us")?);
-    /// let record = TemplateRecord { template: TemplateName::new("report")?, label: Some(eu.clone()) };
+    /// let template = TemplateName::new("report")?;
+    /// let record = TemplateRecord { template, label: Some(eu.clone()) };
     /// assert!(record.is_for(None));
     /// assert!(record.is_for(Some(&[eu, us.clone()].into())));
     /// assert!(!record.is_for(Some(&[us].into())));
@@ -145,19 +148,19 @@ struct TemplateDoc {
     label: Option<String>,
 }
 
-/// Writes the record of a job that was made at run time.
+/// Encodes the record of a runtime job.
 pub(crate) fn encode_template(record: &TemplateRecord) -> String {
     let doc = TemplateDoc {
         template: record.template.to_string(),
         label: record.label.as_ref().map(ToString::to_string),
     };
-    serde_json::to_string(&doc).expect("two texts make an object")
+    serde_json::to_string(&doc).expect("an object of texts is valid JSON")
 }
 
-/// Reads the record of a job that was made at run time.
+/// Decodes the record of a runtime job.
 ///
 /// # Errors
-/// What is wrong with the node.
+/// The text says why the node cannot be decoded.
 ///
 /// # Examples
 /// ```
@@ -182,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_labels_that_cannot_be_used_are_refused() {
+    fn invalid_names_and_labels_are_rejected() {
         let rows = [
             ("plain", "report", true, true),
             ("blank inside", "daily report", true, true),
@@ -203,17 +206,17 @@ mod tests {
     }
 
     #[test]
-    fn a_process_that_chooses_takes_what_has_one_of_its_labels() {
-        let chosen = |labels: &[&str]| -> BTreeSet<Label> {
+    fn a_process_with_labels_runs_jobs_with_one_of_them() {
+        let selected = |labels: &[&str]| -> BTreeSet<Label> {
             labels.iter().map(|label| Label::new(label).unwrap()).collect()
         };
         let rows = [
-            ("nobody chooses", None, None, true),
-            ("all take it", None, Some("eu"), true),
-            ("chosen", Some(chosen(&["eu", "us"])), Some("eu"), true),
-            ("another one", Some(chosen(&["us"])), Some("eu"), false),
-            ("no label", Some(chosen(&["us"])), None, false),
-            ("nothing chosen", Some(chosen(&[])), Some("eu"), false),
+            ("no label on either side", None, None, true),
+            ("process without a selection", None, Some("eu"), true),
+            ("selected", Some(selected(&["eu", "us"])), Some("eu"), true),
+            ("another label", Some(selected(&["us"])), Some("eu"), false),
+            ("job without a label", Some(selected(&["us"])), None, false),
+            ("process with an empty selection", Some(selected(&[])), Some("eu"), false),
         ];
         for (case, labels, label, expected) in rows {
             assert_eq!(record(label).is_for(labels.as_ref()), expected, "{case}");
@@ -221,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_is_read_and_anything_else_is_told() {
+    fn an_encoded_record_is_decoded_and_an_invalid_one_is_rejected() {
         for label in [None, Some("eu")] {
             let text = encode_template(&record(label));
             assert_eq!(decode_template(text.as_bytes()), Ok(record(label)), "{text}");

@@ -1,4 +1,4 @@
-//! An operator's request to run items now, as it waits in the registry.
+//! An operator's request to run items now, as stored in the registry.
 
 use std::collections::BTreeSet;
 
@@ -6,29 +6,30 @@ use sharding::ShardingItem;
 
 use crate::{FireTime, RequestParameter};
 
-/// A request, from the moment at which somebody leaves it until all items have it.
+/// A manual request, from its creation until all items have it.
 ///
-/// It stays, without items, until whoever left it has seen that; so whoever does not know whether it arrived can look.
+/// It then stays without items until its author clears it: if the outcome of the author's commit is
+/// unknown, the author can look for the node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct TriggerRecord {
-    /// Who left it: an instance, or anybody else by a name of their own.
+    /// Author: an instance id, or a name that an operator chose.
     pub(crate) by: String,
-    /// When, an odd number of milliseconds: it identifies the runs.
+    /// Time of the request, an odd number of milliseconds since 1970 UTC. It identifies the runs.
     pub(crate) at: FireTime,
-    /// The items that have yet to get it; `None` for all.
+    /// Items that do not have the request yet. `None` for all.
     pub(crate) items: Option<BTreeSet<ShardingItem>>,
-    /// What the runs are told. Once all items have it, it is in their records and no longer here; a request without items that
-    /// still has one was dropped, as nobody could be told.
+    /// Parameter of the runs. Once all items have it, it is in their records and not here. A
+    /// request without items that still has a parameter was dropped, because no item could get it.
     pub(crate) parameter: Option<RequestParameter>,
 }
 
 impl TriggerRecord {
-    /// Returns true if no item has yet to get it.
+    /// Returns true if every item has the request.
     pub(crate) fn is_handled(&self) -> bool {
         self.items.as_ref().is_some_and(BTreeSet::is_empty)
     }
 
-    /// Returns true if no item will get it, because of what it was to tell them.
+    /// Returns true if no item gets the request, because of its parameter.
     pub(crate) fn was_dropped(&self) -> bool {
         self.is_handled() && self.parameter.is_some()
     }

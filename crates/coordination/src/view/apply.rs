@@ -1,4 +1,4 @@
-//! Changes of the feed, applied to the view.
+//! Application of the feed's changes to the view.
 
 use std::sync::Arc;
 
@@ -14,20 +14,22 @@ use crate::wire::{self, NodeKind};
 use crate::{ConfigError, Dialect, FireTime, JobConfig};
 
 impl JobView {
-    /// Takes a change of the feed. A node that cannot be read is skipped and reported.
+    /// Applies a change of the feed. A node with invalid data is skipped and reported.
     ///
     /// # Errors
-    /// [`Anomaly`]: the node holds what it should not. The view goes on without what it holds.
+    /// [`Anomaly`]: the node has invalid data. The view stays usable without the data.
     pub fn apply(&mut self, change: Change) -> Result<(), Anomaly> {
         match change {
             Change::Init => {
-                let incoming = self.anew();
+                let incoming = self.empty_snapshot();
                 self.incoming = Some(Box::new(incoming));
                 Ok(())
             }
             Change::Ready => {
                 if let Some(incoming) = self.incoming.take() {
                     let revision = self.revision.max(incoming.revision);
+                    // The last valid configuration stays in force if the snapshot has an invalid
+                    // one.
                     let config = self.config.replaced_by(incoming.config.clone());
                     let follows_next = std::mem::take(&mut self.follows_next);
                     *self = Self { synced: true, revision, config, follows_next, ..*incoming };
@@ -48,13 +50,13 @@ impl JobView {
         }
     }
 
-    /// Returns a view that shows nothing yet of what is followed from now on.
-    fn anew(&self) -> Self {
+    /// Returns an empty view with the items that are followed from now on.
+    fn empty_snapshot(&self) -> Self {
         let (followed, follows_next) = (self.follows_next.clone(), self.follows_next.clone());
         Self { followed, follows_next, ..Self::new(self.layout.clone()).checked_by(self.check.0) }
     }
 
-    /// Returns the view that changes go to: the incomplete snapshot, if there is one.
+    /// Returns the view that changes apply to: the incomplete snapshot, if there is one.
     fn newest(&mut self) -> &mut Self {
         if self.incoming.is_none() {
             return self;
@@ -62,48 +64,49 @@ impl JobView {
         self.incoming.as_mut().expect("it was found present in the line above")
     }
 
-    /// From the next snapshot on only these items are followed: whoever asks for that begins a feed anew.
+    /// Follows only these items from the next snapshot on. The caller opens a new feed.
     pub(crate) fn follow(&mut self, followed: Followed) {
         self.follows_next = followed;
     }
 
-    /// Returns the items that were asked for: those that it shows, or will show from the next snapshot on.
+    /// Returns the requested items, which the view shows from the next snapshot on.
     pub(crate) fn follows_next(&self) -> &Followed {
         &self.follows_next
     }
 
-    /// Returns the items that it shows.
+    /// Returns the items that the view shows.
     pub(crate) fn followed(&self) -> &Followed {
         &self.followed
     }
 
-    /// Returns what a node is for, unless it is of an item that is not followed: a feed may tell of more than was asked for.
+    /// Returns the kind of a node, unless the node belongs to an item that is not followed. A feed
+    /// may report more nodes than its scope has.
     fn parse(&self, path: &NodePath) -> Option<NodeKind> {
         let kind = self.layout.parse(path)?;
         kind.followed_item().is_none_or(|item| self.followed.has(item)).then_some(kind)
     }
 
-    /// Takes what a node holds now. What cannot be read replaces what was known before all the same: by nothing, or by
-    /// what makes whoever is responsible write the node again.
+    /// Applies the data of a node. Invalid data replaces the former value, too: by nothing, or by a
+    /// value that makes the responsible instance write the node again.
     fn put(&mut self, node: &Node) -> Result<(), String> {
         let Some(kind) = self.parse(&node.path) else { return Ok(()) };
         let version = node.stat.version;
         match kind {
             NodeKind::Config => self.put_config(node),
             NodeKind::Instance(id) => {
-                let known = self.instances.get(&id).map(|known| known.foreign);
+                let was_java = self.instances.get(&id).map(|known| known.foreign);
                 self.remove(&node.path);
                 if self.layout.is_left_behind(node) {
                     self.java.put_leftover_instance(id, version);
                     return Ok(());
                 }
                 let mut instance = InstanceView::read(&self.layout, &id, node)?;
-                // An operator's wish hides whose the node is.
-                let asked = node.data == wire::TRIGGER.as_bytes();
-                if asked {
-                    instance.foreign = known.unwrap_or(false);
+                // The request has overwritten the data that shows whether it is a Java instance.
+                let is_triggered = node.data == wire::TRIGGER.as_bytes();
+                if is_triggered {
+                    instance.foreign = was_java.unwrap_or(false);
                 }
-                if self.layout.dialect() == Dialect::V2 && asked {
+                if self.layout.dialect() == Dialect::V2 && is_triggered {
                     let number = u64::from(version.0);
                     self.triggered.insert(id.clone(), Triggered { version, number });
                 }
@@ -120,6 +123,7 @@ impl JobView {
             }
             NodeKind::Server(ip) => {
                 let read = ServerState::read(self.layout.dialect(), &node.data);
+                // An unknown text still has a state: the one that Java instances read.
                 let (state, fault) = match read {
                     Ok(state) => (state, Ok(())),
                     Err((state, reason)) => (state, Err(reason)),
@@ -128,6 +132,7 @@ impl JobView {
                 return fault;
             }
             NodeKind::Name(id) => {
+                // If the text is invalid, the former name must not stay.
                 self.names.remove(&id);
                 self.names.insert(id, text_of(node)?.to_owned());
             }
@@ -138,6 +143,7 @@ impl JobView {
             }
             NodeKind::Once => {
                 let (value, fault) = readable(wire::decode_once(&node.data));
+                // Without the former calls, a callback could be called again under a used token.
                 let known = || self.once.take().map_or_else(OnceRecord::default, |o| o.value);
                 let value = value.unwrap_or_else(known);
                 self.once = Some(Versioned { value, version });
@@ -150,6 +156,7 @@ impl JobView {
             }
             NodeKind::Term => {
                 let (value, fault) = readable(wire::decode_term(&node.data));
+                // No instance has this id, so that no leader can write by the term.
                 let value = value.unwrap_or_else(|| InstanceId::new(""));
                 self.term = Some(Versioned { value, version });
                 return fault;
@@ -175,6 +182,7 @@ impl JobView {
                 return fault;
             }
             NodeKind::Running(item) => {
+                // A persistent mark survives its session: only its data shows the holder.
                 let lasting = node.stat.owner.is_none().then(|| instance_in(node).0);
                 self.items.change(item, |view| {
                     (view.running, view.lasting) = (true, lasting);
@@ -301,13 +309,13 @@ fn text_of(node: &Node) -> Result<&str, String> {
     std::str::from_utf8(&node.data).map_err(|error| error.to_string())
 }
 
-/// Returns the instance that a node names; what cannot be read names an instance that nobody is.
+/// Returns the instance that a node names. Invalid data gives an empty id, which no instance has.
 fn instance_in(node: &Node) -> (InstanceId, Result<(), String>) {
     let text = text_of(node);
     (InstanceId::new(text.as_ref().map_or("", |text| text)), text.map(drop))
 }
 
-/// Takes a value apart from what is wrong with it.
+/// Separates a decoded value from the fault of an invalid one.
 fn readable<T>(decoded: Result<T, String>) -> (Option<T>, Result<(), String>) {
     match decoded {
         Ok(value) => (Some(value), Ok(())),

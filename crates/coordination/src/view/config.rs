@@ -8,26 +8,28 @@ use reg_center::Version;
 use super::{JobView, Versioned};
 use crate::{FireTime, InvalidConfig, JobConfig};
 
-/// The stored configuration.
+/// State of the stored configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ConfigState {
-    /// There is none (any more).
+    /// No configuration is stored.
     Absent,
-    /// It can be used.
+    /// The configuration is valid and in force.
     Valid(Versioned<Arc<JobConfig>>),
-    /// It cannot be used.
+    /// The configuration is invalid.
     Invalid {
-        /// What is wrong with it.
+        /// Description of the fault.
         reason: String,
-        /// Which document it is.
+        /// Version of the invalid document.
         version: Version,
-        /// What stays in force until it is repaired, with the version of the document that cannot be used.
+        /// Last valid configuration, which stays in force, with the version of the invalid
+        /// document.
         last_good: Option<Versioned<Arc<JobConfig>>>,
     },
 }
 
 impl ConfigState {
-    /// Returns the state after `next` was read: if it cannot be used, what was in force stays in force.
+    /// Returns the state after `next` was read. If `next` is invalid, the last valid configuration
+    /// stays in force.
     pub(super) fn replaced_by(&self, next: Self) -> Self {
         let Self::Invalid { reason, version, last_good: None } = next else { return next };
         let good = match self {
@@ -35,15 +37,16 @@ impl ConfigState {
             Self::Valid(config) => Some(&config.value),
             Self::Invalid { last_good, .. } => last_good.as_ref().map(|config| &config.value),
         };
+        // Guards check the version of the stored document: they conflict once it is repaired.
         let last_good = good.map(|good| Versioned { value: Arc::clone(good), version });
         Self::Invalid { reason, version, last_good }
     }
 }
 
-/// What only the shell can check of a configuration: the grammar of its schedule.
+/// Check of a configuration by the caller of this crate, which knows the grammar of schedules.
 pub type ConfigCheck = fn(&JobConfig) -> Result<(), InvalidConfig>;
 
-/// A check, which makes no difference between views.
+/// Check as a part of the view. Functions cannot be compared, so that all checks count as equal.
 #[derive(Clone, Copy)]
 pub(super) struct Check(pub(super) ConfigCheck);
 
@@ -62,24 +65,25 @@ impl fmt::Debug for Check {
 }
 
 impl JobView {
-    /// Returns the stored configuration.
+    /// Returns the state of the stored configuration.
     #[must_use]
     pub fn config_state(&self) -> &ConfigState {
         &self.config
     }
 
-    /// Returns the configuration in force: the stored one, or the last one that could be used.
+    /// Returns the configuration in force: the stored one, or the last valid one.
     #[must_use]
     pub fn config(&self) -> Option<&Arc<JobConfig>> {
         self.config_in_force().map(|config| &config.value)
     }
 
-    /// Returns when the stored configuration was written, by the registry's clock if it has one.
+    /// Returns the write time of the stored configuration by the registry's clock, if it has one.
     pub(crate) fn config_written_at(&self) -> Option<FireTime> {
         self.config_written_at
     }
 
-    /// Returns the configuration in force, with the version of the stored document, to guard against its next change.
+    /// Returns the configuration in force, with the version of the stored document, by which guards
+    /// notice its next change.
     pub(crate) fn config_in_force(&self) -> Option<&Versioned<Arc<JobConfig>>> {
         match &self.config {
             ConfigState::Absent => None,
@@ -92,14 +96,16 @@ impl JobView {
         self.config_in_force().map(|config| config.version)
     }
 
-    /// Returns true if the stored configuration can be used, and so is the one in force.
+    /// Returns true if the stored configuration is valid.
     pub(crate) fn has_usable_config(&self) -> bool {
         matches!(self.config, ConfigState::Valid(_))
     }
 
-    /// Returns the configuration that a leader may decide by. While the stored one cannot be used, instances fall back to
-    /// the last good one that each of them has seen, and that may have been replaced since: it does if items were assigned
-    /// by it, because then all have seen it.
+    /// Returns the configuration that a leader may decide by.
+    ///
+    /// While the stored one is invalid, each instance falls back to the last valid one that it has
+    /// seen, which may be outdated. It is current if items were assigned by it, because then all
+    /// instances have seen it.
     pub(crate) fn config_to_lead_by(&self) -> Option<&Arc<JobConfig>> {
         let config = self.config()?;
         let assigned_by_it = || {
@@ -111,7 +117,7 @@ impl JobView {
         Some(config).filter(|_| sure)
     }
 
-    /// Returns true if there is an assignment, made for as many items as the configuration in force has.
+    /// Returns true if the assignment has as many items as the configuration in force.
     pub(crate) fn fits_config(&self) -> bool {
         let total = self.config().map(|config| config.sharding_total_count);
         let assigned = self.assignment.as_ref().map(|assignment| assignment.value.total_count);

@@ -1,15 +1,18 @@
-//! Which items of a job an instance follows: all, or those that concern it.
+//! Followed items of a job: all of them, or those of a narrow watch.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sharding::ShardingItem;
 
-/// When an instance follows its own items only: it is told of these, and of what concerns all, and not of each run of the others.
+/// Rule by which an instance switches to a narrow watch.
 ///
-/// It does so if it has few of many items, a hundred at most and no more than half, and nothing else to see to. The leader
-/// follows all items, and so does everybody while something is out of the ordinary: somebody leads anew, something waits to be taken over,
-/// a Java instance is there.
+/// A narrow watch has the nodes that concern all instances and the nodes of the instance's own
+/// items. An instance uses it if it owns few of many items: at most a hundred and at most half of
+/// them.
+///
+/// The leader follows all items. So does every instance in exceptional times: after an election,
+/// while an orphaned run waits for a takeover, or while a Java instance takes part.
 ///
 /// # Examples
 /// ```
@@ -22,11 +25,12 @@ use sharding::ShardingItem;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Following {
-    /// Of jobs with so many items, or more; 64 by default: with fewer there is little to save. What the leader is told here holds for all: it
-    /// records what the others need for it.
+    /// Minimum number of items of a job for narrow watches; 64 by default, because small jobs save
+    /// little. The value of the leader applies to all instances: it stores the counts that they
+    /// need.
     pub own_from: u32,
-    /// When nothing was out of the ordinary for so long; 5 s by default: one thing that is leads to another, and each change costs a
-    /// snapshot.
+    /// Time without an exception before the watch is narrowed; 5 s by default. Exceptions often
+    /// follow one another, and each switch costs a snapshot.
     pub after: Duration,
 }
 
@@ -54,7 +58,7 @@ impl Followed {
         *self == Self::All
     }
 
-    /// Returns how many items these are; `None` if it is all of them.
+    /// Returns the number of items. `None` for all.
     pub(crate) fn n_items(&self) -> Option<usize> {
         match self {
             Self::All => None,

@@ -1,4 +1,6 @@
-//! Whether the holder of a run is gone: decided here, and nowhere else.
+//! State of the holder of a run.
+//!
+//! No other module decides that a holder is gone.
 
 use sharding::InstanceId;
 
@@ -10,10 +12,11 @@ use super::items::ItemView;
 pub(crate) enum HolderState {
     /// The instance is registered.
     Alive,
-    /// Neither the instance nor the mark of its session exists. A write that relies on this proves it again.
+    /// Neither the instance nor the mark of its session exists. A write that relies on this reads
+    /// both again.
     Gone,
-    /// The instance is not registered, but its mark exists: an operator can remove the instance while its session lives and its
-    /// code runs.
+    /// The instance is not registered, but its mark exists. An operator can remove an instance
+    /// while its session lives and its code runs.
     Unknown,
 }
 

@@ -1,5 +1,6 @@
-//! What is known of a job's items, kept so that whoever looks for something to do looks at those items alone that have it: not at those
-//! at rest, nor at all that run.
+//! Views of a job's items, with indexes by which duties find the items that need an action.
+//!
+//! A job can have 100 000 items, most of them at rest or running, which no duty has to scan.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
@@ -11,34 +12,34 @@ use sharding::{InstanceId, ShardingItem};
 use crate::view::Versioned;
 use crate::{FireTime, Ledger, LedgerState};
 
-/// What is known of one sharding item.
+/// The view of one sharding item. Marks are nodes that show runs to Java instances and operators.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemView {
-    /// Who owns it.
+    /// Owner.
     pub owner: Option<Versioned<InstanceId>>,
-    /// Its record.
+    /// Ledger record.
     pub ledger: Option<Versioned<Ledger>>,
-    /// Its record cannot be read; nothing is done with the item until it is repaired.
+    /// The record is unreadable. No instance changes the item until the record is repaired.
     pub unreadable: bool,
-    /// It is shown as running.
+    /// The mark `running` exists.
     pub running: bool,
-    /// Who that mark names, if it does not go with a session.
+    /// Holder by a persistent mark `running`, which does not end with a session.
     pub lasting: Option<InstanceId>,
-    /// The session of who runs it lives, where the other mark does not tell.
+    /// The ephemeral mark beside a persistent mark `running` exists: the holder's session lives.
     pub alive: bool,
-    /// When the mark of its run was made.
+    /// Revision at which the mark `running` was created.
     pub marked_at: Option<Revision>,
-    /// The session that the mark of its run goes with, if it does.
+    /// Session of an ephemeral mark `running`.
     pub marked_by: Option<SessionId>,
-    /// Who it is shown as taken over by, by a mark that does not go with a session.
+    /// Instance that took the item over, by the persistent mark `failovering` of 3.x.
     pub failovering: Option<InstanceId>,
-    /// It is shown as having misfired.
+    /// The mark `misfire` exists.
     pub misfire: bool,
-    /// Who it is shown as taken over by, by a mark that goes with that one's session.
+    /// Instance that took the item over, by the ephemeral mark `failover`.
     pub failover: Option<InstanceId>,
-    /// It is shown as waiting for somebody to take it over.
+    /// The item is in the failover queue.
     pub queued: bool,
-    /// An operator wants it not to run.
+    /// An operator has disabled the item.
     pub disabled: bool,
 }
 
@@ -59,13 +60,14 @@ impl ItemView {
         disabled: false,
     };
 
-    /// Returns true if an operator wants the item not to run, whether or not its record says so yet.
+    /// Returns true if an operator has disabled the item, even if the record does not show it yet.
     #[must_use]
     pub fn is_disabled(&self) -> bool {
         self.disabled || self.ledger.as_ref().is_some_and(|ledger| ledger.value.disabled)
     }
 
-    /// Returns true if something is left of it that a job without this item does not need: an owner, or a record that is not retired.
+    /// Returns true if the item has an owner or a record that is not retired. A job without this
+    /// item needs neither.
     #[must_use]
     pub fn is_surplus(&self) -> bool {
         let retired = |ledger: &Ledger| ledger.state == LedgerState::Retired;
@@ -76,8 +78,8 @@ impl ItemView {
         self.owner.as_ref().is_some_and(|owner| owner.value == *instance)
     }
 
-    /// Returns true if nobody has anything to do at the item before the next fire, or before it moves: it has an owner and an idle
-    /// record, and nothing is shown, noted, asked for or disabled.
+    /// Returns true if no duty has an action for the item before the next fire or its next owner:
+    /// it has an owner and an idle record, and no marks, misfires or requests, and is not disabled.
     fn is_at_rest(&self) -> bool {
         let Self { owner, ledger, unreadable, running, lasting, alive, marked_at, .. } = self;
         let Self { marked_by, failovering, misfire, failover, queued, disabled, .. } = self;
@@ -88,11 +90,12 @@ impl ItemView {
         owner.is_some() && at_rest && !(*unreadable || shown || named || marked)
     }
 
-    /// Returns true if a run holds the item, or waits to be taken over, or somebody unknown shows it as running, or
-    /// nobody can tell.
+    /// Returns true if a run holds the item or waits for a takeover, if an unknown run has a mark,
+    /// or if the record is unreadable.
     #[must_use]
     pub fn is_busy(&self) -> bool {
         match &self.ledger {
+            // An unreadable record may show a run.
             _ if self.unreadable => true,
             Some(ledger) => ledger.value.is_busy() || (self.running && ledger.value.is_idle()),
             None => self.running,
@@ -103,10 +106,10 @@ impl ItemView {
         self.ledger.as_ref()?.value.settled_until()
     }
 
-    /// Returns true if it has a sign; then it is not at rest.
-    fn has(&self, sign: Attention) -> bool {
+    /// Returns true if the item needs this attention. Such an item is not at rest.
+    fn has(&self, reason: Attention) -> bool {
         let ledger = self.ledger.as_ref().map(|ledger| &ledger.value);
-        match sign {
+        match reason {
             Attention::Unowned => self.owner.is_none(),
             Attention::Unrecorded => ledger.is_none() && !self.unreadable,
             Attention::Orphaned => {
@@ -125,24 +128,24 @@ impl ItemView {
     }
 }
 
-/// Something by which an item may need somebody.
+/// Reason why an item needs attention.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Attention {
     /// It has no owner.
     Unowned,
-    /// It has no record, not even one that cannot be read.
+    /// It has no record, not even an unreadable one.
     Unrecorded,
-    /// Its run was left unfinished.
+    /// Its run is orphaned.
     Orphaned,
-    /// An operator wants a run.
+    /// A manual request waits for it.
     Requested,
-    /// Fires were noted for it, or it is shown as having misfired.
+    /// Its record or a mark shows a misfire.
     Misfired,
-    /// It is shown as waiting to be taken over.
+    /// It is in the failover queue.
     Queued,
-    /// Its record does not say what its node says about being disabled.
+    /// Its record and its `disabled` node differ.
     DisablingChanged,
-    /// A mark that goes with no session names who runs it, or has taken it over.
+    /// A persistent mark names its holder, or the instance that took it over.
     LastingMark,
 }
 
@@ -159,45 +162,47 @@ impl Attention {
     ];
 }
 
-/// Where an item is kept.
+/// Partition of the items that an item belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum PartitionKind {
     Resting,
     Restless,
 }
 
-/// What an item is found by.
-struct Marks {
-    /// Nothing is kept of an item of which nothing is known.
-    place: Option<Place>,
+/// Keys by which the indexes find an item.
+struct IndexKeys {
+    /// `None` for an item of which nothing is known.
+    partition: Option<PartitionKind>,
     owner: Option<InstanceId>,
-    /// Who runs it, by its record.
+    /// Holder of the run by the record.
     holder: Option<InstanceId>,
     settled_until: Option<FireTime>,
-    signs: [bool; Attention::ALL.len()],
+    attention: [bool; Attention::ALL.len()],
 }
 
-impl Marks {
+impl IndexKeys {
     fn of(view: &ItemView) -> Self {
         let is_known = view != ItemView::NOTHING;
-        let place = if view.is_at_rest() { Place::Resting } else { Place::Restless };
+        let partition =
+            if view.is_at_rest() { PartitionKind::Resting } else { PartitionKind::Restless };
         let holder = view.ledger.as_ref().and_then(|ledger| ledger.value.running());
         Self {
-            place: is_known.then_some(place),
+            partition: is_known.then_some(partition),
             owner: view.owner.as_ref().map(|owner| owner.value.clone()),
             holder: holder.map(|run| run.holder.clone()),
             settled_until: view.settled_until(),
-            signs: Attention::ALL.map(|sign| is_known && view.has(sign)),
+            attention: Attention::ALL.map(|reason| is_known && view.has(reason)),
         }
     }
 }
 
-/// Items by an instance; instances without any are left out.
+/// Items by an instance. Instances without items have no entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ByInstance(BTreeMap<InstanceId, BTreeSet<ShardingItem>>);
 
 impl ByInstance {
-    /// Lets an id use the memory of the one that is known, if there is one: many items name few instances.
+    /// Replaces the id by the known equal one, whose memory it shares: many items name few
+    /// instances.
     fn share(&self, id: &mut InstanceId) {
         if let Some((known, _)) = self.0.get_key_value(id) {
             *id = known.clone();
@@ -220,21 +225,21 @@ impl ByInstance {
             self.0.entry(to).or_default().insert(item);
         }
         if self.0.is_empty() {
-            // Emptied, it would keep room for some.
+            // An emptied set would keep its memory.
             self.0 = BTreeMap::new();
         }
     }
 }
 
-/// Some of the items, and the last fire that each has settled.
+/// A partition of the items, with an index by the last fire that each item has settled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Part {
-    /// Boxed, because most jobs have a few items, and a map makes room for eleven at once.
+struct Partition {
+    /// Boxed to keep small jobs small: a map allocates room for eleven values at once.
     views: BTreeMap<ShardingItem, Box<ItemView>>,
     by_fire: BTreeSet<(Option<FireTime>, ShardingItem)>,
 }
 
-impl Part {
+impl Partition {
     fn get(&self, item: ShardingItem) -> Option<&ItemView> {
         self.views.get(&item).map(|view| &**view)
     }
@@ -247,12 +252,12 @@ impl Part {
         self.views.range(first..).map(|(item, view)| (*item, &**view))
     }
 
-    /// Returns those that have not settled a fire, in ascending order.
+    /// Returns the items that have not settled a fire, in ascending order.
     fn unsettled(&self, fire: FireTime) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         let earlier = || self.by_fire.range(..(Some(fire), ShardingItem::new(0)));
         let items = || earlier().map(|(_, item)| *item);
         let (first, last) = (earlier().next(), earlier().next_back());
-        // Mostly all have settled the same fire as their last.
+        // In most cases all items have the same last settled fire, so that no sort is needed.
         let in_order = first.map(|(fire, _)| fire) == last.map(|(fire, _)| fire);
         let sorted = || {
             let mut items: Vec<_> = items().collect();
@@ -265,14 +270,14 @@ impl Part {
     }
 }
 
-/// The items of which anything is known.
+/// The known items of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Items {
-    resting: Part,
-    /// Those that are not at rest.
-    restless: Part,
+    resting: Partition,
+    /// Items that are not at rest.
+    restless: Partition,
     by_owner: ByInstance,
-    /// By who runs them.
+    /// By the holder of the run.
     by_holder: ByInstance,
     by_attention: BTreeSet<(Attention, ShardingItem)>,
 }
@@ -287,19 +292,19 @@ impl Items {
     }
 
     pub(crate) fn last(&self) -> Option<ShardingItem> {
-        let last = |part: &Part| part.views.last_key_value().map(|(item, _)| *item);
+        let last = |part: &Partition| part.views.last_key_value().map(|(item, _)| *item);
         last(&self.resting).max(last(&self.restless))
     }
 
-    /// Returns how many items of a range something is known of.
+    /// Counts the known items of a range.
     pub(crate) fn n_within(&self, items: RangeInclusive<ShardingItem>) -> usize {
-        let count = |part: &Part| part.views.range(items.clone()).count();
+        let count = |part: &Partition| part.views.range(items.clone()).count();
         count(&self.resting) + count(&self.restless)
     }
 
-    /// Returns the first and the last of the last fires of all items. An item at rest has settled no fire beyond its last one,
-    /// because none is noted for it.
+    /// Returns the earliest and the latest last fire of all items.
     pub(crate) fn last_fires(&self) -> Option<(FireTime, FireTime)> {
+        // An item at rest has no misfire, so that its last settled fire is its last fire.
         let ever = (Some(FireTime(i64::MIN)), ShardingItem::new(0));
         let mut resting = self.resting.by_fire.range(ever..).filter_map(|(fire, _)| *fire);
         let resting = resting.next().into_iter().chain(resting.next_back());
@@ -309,7 +314,7 @@ impl Items {
         fires.reduce(|(first, last), (fire, _)| (first.min(fire), last.max(fire)))
     }
 
-    /// Returns the items from this one on, in ascending order.
+    /// Returns the known items from this one on, in ascending order.
     pub(crate) fn from(
         &self,
         first: ShardingItem,
@@ -330,7 +335,7 @@ impl Items {
         merged(self.resting.unsettled(fire), self.restless.unsettled(fire))
     }
 
-    /// Returns those of them that are not at rest.
+    /// Returns the items that have not settled a fire and are not at rest, in ascending order.
     pub(crate) fn restless_unsettled(
         &self,
         fire: FireTime,
@@ -338,16 +343,19 @@ impl Items {
         self.restless.unsettled(fire)
     }
 
-    /// Returns the items that have a sign, in ascending order.
-    pub(crate) fn with(&self, sign: Attention) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
+    /// Returns the items that need this attention, in ascending order.
+    pub(crate) fn with(
+        &self,
+        reason: Attention,
+    ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         let (first, last) = (ShardingItem::new(0), ShardingItem::new(u32::MAX));
-        let items = self.by_attention.range((sign, first)..=(sign, last));
+        let items = self.by_attention.range((reason, first)..=(reason, last));
         items.filter_map(|(_, item)| Some((*item, self.get(*item)?)))
     }
 
-    /// Returns true if an item has a sign.
-    pub(crate) fn any_with(&self, sign: Attention) -> bool {
-        self.with(sign).next().is_some()
+    /// Returns true if an item needs this attention.
+    pub(crate) fn any_with(&self, reason: Attention) -> bool {
+        self.with(reason).next().is_some()
     }
 
     /// Returns the items of an owner, in ascending order.
@@ -356,65 +364,66 @@ impl Items {
         items.filter_map(|item| Some((*item, self.get(*item)?)))
     }
 
-    /// Returns how many items an instance owns.
+    /// Returns the number of items that an instance owns.
     pub(crate) fn n_of(&self, owner: &InstanceId) -> usize {
         self.by_owner.0.get(owner).map_or(0, BTreeSet::len)
     }
 
-    /// Returns those who own items.
+    /// Returns the instances that own items.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &InstanceId> {
         self.by_owner.0.keys()
     }
 
-    /// Returns those who run items, by the items' records, with what they run.
+    /// Returns the holders of runs by the records, with the items that they run.
     pub(crate) fn holders(&self) -> impl Iterator<Item = (&InstanceId, &BTreeSet<ShardingItem>)> {
         self.by_holder.0.iter()
     }
 
-    /// Changes an item, and forgets it once nothing is known of it any more.
+    /// Changes an item and its index entries. An item of which nothing is known any more is
+    /// removed.
     pub(crate) fn change(&mut self, item: ShardingItem, change: impl FnOnce(&mut ItemView)) {
         let known = self.restless.views.remove(&item).or_else(|| self.resting.views.remove(&item));
         let mut view = known.unwrap_or_default();
-        let before = Marks::of(&view);
+        let before = IndexKeys::of(&view);
         change(&mut view);
         if let Some(owner) = &mut view.owner {
             self.by_owner.share(&mut owner.value);
         }
-        let after = Marks::of(&view);
-        if let Some(place) = after.place {
-            self.part(place).views.insert(item, view);
+        let after = IndexKeys::of(&view);
+        if let Some(partition) = after.partition {
+            self.partition(partition).views.insert(item, view);
         }
-        self.note(item, before, after);
+        self.update_indexes(item, before, after);
     }
 
-    fn part(&mut self, place: Place) -> &mut Part {
-        match place {
-            Place::Resting => &mut self.resting,
-            Place::Restless => &mut self.restless,
+    fn partition(&mut self, partition: PartitionKind) -> &mut Partition {
+        match partition {
+            PartitionKind::Resting => &mut self.resting,
+            PartitionKind::Restless => &mut self.restless,
         }
     }
 
-    /// Notes by what an item is found from now on.
-    fn note(&mut self, item: ShardingItem, before: Marks, after: Marks) {
-        if (before.place, before.settled_until) != (after.place, after.settled_until) {
-            if let Some(place) = before.place {
-                let part = self.part(place);
-                part.by_fire.remove(&(before.settled_until, item));
-                if part.views.is_empty() {
-                    // Emptied, it would keep room for some.
-                    *part = Part::default();
+    /// Updates the indexes after the change of an item.
+    fn update_indexes(&mut self, item: ShardingItem, before: IndexKeys, after: IndexKeys) {
+        if (before.partition, before.settled_until) != (after.partition, after.settled_until) {
+            if let Some(partition) = before.partition {
+                let entries = self.partition(partition);
+                entries.by_fire.remove(&(before.settled_until, item));
+                if entries.views.is_empty() {
+                    // An emptied set would keep its memory.
+                    *entries = Partition::default();
                 }
             }
-            if let Some(place) = after.place {
-                self.part(place).by_fire.insert((after.settled_until, item));
+            if let Some(partition) = after.partition {
+                self.partition(partition).by_fire.insert((after.settled_until, item));
             }
         }
-        let signs = before.signs.into_iter().zip(after.signs);
-        for (sign, (had, has)) in Attention::ALL.into_iter().zip(signs) {
+        let attention = before.attention.into_iter().zip(after.attention);
+        for (reason, (had, has)) in Attention::ALL.into_iter().zip(attention) {
             if has && !had {
-                self.by_attention.insert((sign, item));
+                self.by_attention.insert((reason, item));
             } else if had && !has {
-                self.by_attention.remove(&(sign, item));
+                self.by_attention.remove(&(reason, item));
             }
         }
         if self.by_attention.is_empty() {
@@ -425,7 +434,7 @@ impl Items {
     }
 }
 
-/// Makes one of two ascending sequences of different items.
+/// Merges two ascending sequences of different items.
 pub(crate) fn merged<T>(
     one: impl Iterator<Item = (ShardingItem, T)>,
     other: impl Iterator<Item = (ShardingItem, T)>,
@@ -447,9 +456,9 @@ mod tests {
     use super::*;
     use crate::{Claimant, ManualRequest};
 
-    /// What happens to an item.
+    /// Change of an item.
     #[derive(Clone, Copy, Debug)]
-    enum Act {
+    enum TestChange {
         Own(u8),
         Leave,
         Settle(i64),
@@ -467,25 +476,25 @@ mod tests {
         Retire,
     }
 
-    fn acts() -> impl Strategy<Value = Vec<(u32, Act)>> {
-        let act = prop_oneof![
-            (0..3_u8).prop_map(Act::Own),
-            Just(Act::Leave),
-            (1..4_i64).prop_map(Act::Settle),
-            Just(Act::NoRecord),
-            (0..3_u8).prop_map(Act::Begin),
-            Just(Act::Orphan),
-            Just(Act::Ask),
-            any::<bool>().prop_map(Act::Disable),
-            any::<bool>().prop_map(Act::Mark),
-            any::<bool>().prop_map(Act::Queue),
-            any::<bool>().prop_map(Act::Misfire),
-            any::<bool>().prop_map(Act::Name),
-            any::<bool>().prop_map(Act::FailOver),
-            Just(Act::Damage),
-            Just(Act::Retire),
+    fn changes() -> impl Strategy<Value = Vec<(u32, TestChange)>> {
+        let change = prop_oneof![
+            (0..3_u8).prop_map(TestChange::Own),
+            Just(TestChange::Leave),
+            (1..4_i64).prop_map(TestChange::Settle),
+            Just(TestChange::NoRecord),
+            (0..3_u8).prop_map(TestChange::Begin),
+            Just(TestChange::Orphan),
+            Just(TestChange::Ask),
+            any::<bool>().prop_map(TestChange::Disable),
+            any::<bool>().prop_map(TestChange::Mark),
+            any::<bool>().prop_map(TestChange::Queue),
+            any::<bool>().prop_map(TestChange::Misfire),
+            any::<bool>().prop_map(TestChange::Name),
+            any::<bool>().prop_map(TestChange::FailOver),
+            Just(TestChange::Damage),
+            Just(TestChange::Retire),
         ];
-        vec((0..5_u32, act), 0..60)
+        vec((0..5_u32, change), 0..60)
     }
 
     fn instance(n: u8) -> InstanceId {
@@ -500,48 +509,48 @@ mod tests {
         }
     }
 
-    fn apply(view: &mut ItemView, act: Act) {
+    fn apply(view: &mut ItemView, change: TestChange) {
         let version = Version(0);
-        match act {
-            Act::Own(n) => {
+        match change {
+            TestChange::Own(n) => {
                 view.owner = Some(Versioned { value: instance(n), version });
             }
-            Act::Leave => view.owner = None,
-            Act::Settle(fire) => {
+            TestChange::Leave => view.owner = None,
+            TestChange::Settle(fire) => {
                 let value = Ledger::new(Some(FireTime(fire)));
                 (view.ledger, view.unreadable) = (Some(Versioned { value, version }), false);
             }
-            Act::NoRecord => (view.ledger, view.unreadable) = (None, false),
-            Act::Damage => (view.ledger, view.unreadable) = (None, true),
-            Act::Retire => write(view, Ledger::retire),
-            Act::Begin(n) => {
+            TestChange::NoRecord => (view.ledger, view.unreadable) = (None, false),
+            TestChange::Damage => (view.ledger, view.unreadable) = (None, true),
+            TestChange::Retire => write(view, Ledger::retire),
+            TestChange::Begin(n) => {
                 let by = Claimant { holder: instance(n), config: version, now_ms: 0 };
                 write(view, |ledger| ledger.claim(&by, FireTime(3), None));
             }
-            Act::Orphan => write(view, Ledger::orphan),
-            Act::Ask => {
+            TestChange::Orphan => write(view, Ledger::orphan),
+            TestChange::Ask => {
                 let request = ManualRequest { id: "r".into(), at: FireTime(9), parameter: None };
                 write(view, |ledger| ledger.with_request(request));
             }
-            Act::Disable(disabled) => view.disabled = disabled,
-            Act::Mark(running) => view.running = running,
-            Act::Queue(queued) => view.queued = queued,
-            Act::Misfire(misfire) => view.misfire = misfire,
-            Act::Name(named) => view.lasting = named.then(|| instance(0)),
-            Act::FailOver(named) => view.failovering = named.then(|| instance(1)),
+            TestChange::Disable(disabled) => view.disabled = disabled,
+            TestChange::Mark(running) => view.running = running,
+            TestChange::Queue(queued) => view.queued = queued,
+            TestChange::Misfire(misfire) => view.misfire = misfire,
+            TestChange::Name(named) => view.lasting = named.then(|| instance(0)),
+            TestChange::FailOver(named) => view.failovering = named.then(|| instance(1)),
         }
     }
 
     proptest! {
-        /// Whatever happens, all is found that a look at every item would find.
+        /// The indexes find the same items as a scan of all items.
         #[test]
-        fn what_is_kept_apart_is_found_again(acts in acts()) {
+        fn indexes_find_the_same_items_as_a_scan(changes in changes()) {
             let (mut items, mut plain) = (Items::default(), BTreeMap::new());
-            for (index, act) in acts {
+            for (index, change) in changes {
                 let item = ShardingItem::new(index);
-                items.change(item, |view| apply(view, act));
+                items.change(item, |view| apply(view, change));
                 let view: &mut ItemView = plain.entry(item).or_default();
-                apply(view, act);
+                apply(view, change);
                 plain.retain(|_, view| *view != ItemView::default());
                 let all = || plain.iter().map(|(item, view)| (*item, view));
                 prop_assert!(items.from(ShardingItem::new(0)).eq(all()));
@@ -572,12 +581,14 @@ mod tests {
                     }
                 }
                 prop_assert!(items.holders().eq(holders.iter().map(|(id, items)| (*id, items))));
-                for sign in Attention::ALL {
-                    let having = || all().filter(|(_, view)| view.has(sign));
-                    prop_assert!(items.with(sign).eq(having()), "{sign:?}");
-                    prop_assert_eq!(items.any_with(sign), having().next().is_some(), "{:?}", sign);
+                for reason in Attention::ALL {
+                    let having = || all().filter(|(_, view)| view.has(reason));
+                    prop_assert!(items.with(reason).eq(having()), "{reason:?}");
+                    let is_needed = having().next().is_some();
+                    prop_assert_eq!(items.any_with(reason), is_needed, "{:?}", reason);
                 }
-                prop_assert_eq!((items.len(), items.last()), (plain.len(), plain.keys().last().copied()));
+                prop_assert_eq!(items.len(), plain.len());
+                prop_assert_eq!(items.last(), plain.keys().last().copied());
                 let fires = || plain.values().filter_map(|v| v.ledger.as_ref()?.value.last_fire);
                 prop_assert_eq!(items.last_fires(), fires().min().zip(fires().max()));
                 let some = ShardingItem::new(1)..=ShardingItem::new(3);
@@ -588,37 +599,38 @@ mod tests {
     }
 
     #[test]
-    fn signs_say_what_an_item_needs_somebody_for() {
+    fn items_need_attention_by_their_state() {
         let idle = || ItemView {
             owner: Some(Versioned { value: instance(0), version: Version(0) }),
             ledger: Some(Versioned { value: Ledger::new(None), version: Version(0) }),
             ..ItemView::default()
         };
-        let after = |acts: &[Act]| {
+        let after = |changes: &[TestChange]| {
             let mut view = idle();
-            acts.iter().for_each(|act| apply(&mut view, *act));
+            changes.iter().for_each(|change| apply(&mut view, *change));
             view
         };
         let rows = [
             (vec![], vec![]),
-            (vec![Act::Mark(true)], vec![]),
-            (vec![Act::Begin(1)], vec![]),
-            (vec![Act::Leave], vec![Attention::Unowned]),
-            (vec![Act::NoRecord], vec![Attention::Unrecorded]),
-            (vec![Act::Damage], vec![]),
-            (vec![Act::Begin(1), Act::Orphan], vec![Attention::Orphaned]),
-            (vec![Act::Ask], vec![Attention::Requested]),
-            (vec![Act::Misfire(true)], vec![Attention::Misfired]),
-            (vec![Act::Queue(true)], vec![Attention::Queued]),
-            (vec![Act::Disable(true)], vec![Attention::DisablingChanged]),
-            (vec![Act::Name(true)], vec![Attention::LastingMark]),
-            (vec![Act::FailOver(true)], vec![Attention::LastingMark]),
-            (vec![Act::Retire, Act::Leave], vec![Attention::Unowned]),
+            (vec![TestChange::Mark(true)], vec![]),
+            (vec![TestChange::Begin(1)], vec![]),
+            (vec![TestChange::Leave], vec![Attention::Unowned]),
+            (vec![TestChange::NoRecord], vec![Attention::Unrecorded]),
+            (vec![TestChange::Damage], vec![]),
+            (vec![TestChange::Begin(1), TestChange::Orphan], vec![Attention::Orphaned]),
+            (vec![TestChange::Ask], vec![Attention::Requested]),
+            (vec![TestChange::Misfire(true)], vec![Attention::Misfired]),
+            (vec![TestChange::Queue(true)], vec![Attention::Queued]),
+            (vec![TestChange::Disable(true)], vec![Attention::DisablingChanged]),
+            (vec![TestChange::Name(true)], vec![Attention::LastingMark]),
+            (vec![TestChange::FailOver(true)], vec![Attention::LastingMark]),
+            (vec![TestChange::Retire, TestChange::Leave], vec![Attention::Unowned]),
         ];
-        for (acts, expected) in rows {
-            let view = after(&acts);
-            let signs: Vec<_> = Attention::ALL.into_iter().filter(|sign| view.has(*sign)).collect();
-            assert_eq!(signs, expected, "{acts:?}");
+        for (changes, expected) in rows {
+            let view = after(&changes);
+            let attention: Vec<_> =
+                Attention::ALL.into_iter().filter(|reason| view.has(*reason)).collect();
+            assert_eq!(attention, expected, "{changes:?}");
         }
     }
 }

@@ -20,24 +20,23 @@ pub(crate) struct InstanceView {
 impl InstanceView {
     pub(super) fn read(layout: &Layout, id: &InstanceId, node: &Node) -> Result<Self, String> {
         if server_of(id).is_none() {
-            return Err("the name is no instance id such as 10.0.0.7@-@4123".into());
+            return Err("the name is not an instance id such as 10.0.0.7@-@4123".into());
         }
-        let session =
-            node.stat.owner.ok_or("the node outlives any instance: it is not ephemeral")?;
+        let session = node.stat.owner.ok_or("the node is not ephemeral: no session owns it")?;
         let (version, created) = (node.stat.version, node.stat.created);
         Ok(Self { version, created, session, foreign: layout.is_of_java(&node.data) })
     }
 }
 
-/// What operators want of a server.
+/// State of a server, as set by operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ServerState {
-    /// It takes part.
+    /// Its instances get items and run them.
     #[default]
     Enabled,
     /// Its instances keep their items and start no runs.
     Paused,
-    /// Its instances have no items.
+    /// Its instances get no items.
     Disabled,
 }
 
@@ -52,8 +51,10 @@ impl fmt::Display for ServerState {
 }
 
 impl ServerState {
-    /// Reads the data of a server node. What nobody here knows is what it is for Java instances: enabled in 2.1.5, and in 3.x,
-    /// where they run nothing on such a server, disabled.
+    /// Reads the data of a server node.
+    ///
+    /// An unknown text means the same as to Java instances: enabled in 2.1.5. In 3.x it means
+    /// disabled, because they run nothing on such a server.
     pub(crate) fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
         let lenient = dialect == Dialect::V2;
         match data {
@@ -63,7 +64,8 @@ impl ServerState {
             data => {
                 let found = shortened(&String::from_utf8_lossy(data));
                 let reason = format!(
-                    "the server holds {found:?}, neither ENABLED, DISABLED nor PAUSED: it counts as disabled, as for Java"
+                    "the node of the server has {found:?}, neither ENABLED, DISABLED nor PAUSED: \
+                     the server counts as disabled, as for Java instances"
                 );
                 Err((Self::Disabled, reason))
             }
@@ -84,7 +86,7 @@ impl JobView {
         self.instances.contains_key(id)
     }
 
-    /// Returns true if the instance is registered by another session than this one: somebody else has its id.
+    /// Returns true if another session than this one has registered the id.
     pub(crate) fn is_registered_elsewhere(&self, id: &InstanceId, session: SessionId) -> bool {
         self.instances.get(id).is_some_and(|instance| instance.session != session)
     }
@@ -94,7 +96,8 @@ impl JobView {
         self.instances.keys()
     }
 
-    /// Returns true if the instance is registered, its server is enabled, and it is not leaving.
+    /// Returns true if the instance gets items: it is registered, not leaving, and its server is
+    /// not disabled.
     #[must_use]
     pub fn is_available(&self, id: &InstanceId) -> bool {
         self.is_registered(id)
@@ -102,7 +105,7 @@ impl JobView {
             && server_of(id).is_some_and(|ip| self.is_enabled(&ip))
     }
 
-    /// Returns the available instances in the order in which strategies see them: descending.
+    /// Returns the available instances in descending order, as strategies expect them.
     pub(crate) fn available(&self) -> Vec<InstanceId> {
         let mut available: Vec<_> =
             self.instances.keys().filter(|id| self.is_available(id)).cloned().collect();
@@ -122,7 +125,7 @@ impl JobView {
         self.instances.get(id).map(|instance| instance.version)
     }
 
-    /// Returns when the node of a registered instance was made.
+    /// Returns the revision at which the instance was registered.
     #[must_use]
     pub fn registered_at(&self, id: &InstanceId) -> Option<Revision> {
         self.instances.get(id).map(|instance| instance.created)
@@ -134,18 +137,18 @@ impl JobView {
         self.servers.get(ip).is_some_and(|server| server.state != ServerState::Disabled)
     }
 
-    /// Returns the servers that the job knows, in ascending order, and what operators want of each.
+    /// Returns the servers of the job with their states, in ascending order.
     pub fn servers(&self) -> impl Iterator<Item = (&ServerIp, ServerState)> {
         self.servers.iter().map(|(ip, server)| (ip, server.state))
     }
 
-    /// Returns what operators want of a server; `None` if it is unknown.
+    /// Returns the state of a server. `None` if it is unknown.
     #[must_use]
     pub fn server_state(&self, ip: &ServerIp) -> Option<ServerState> {
         self.servers.get(ip).map(|server| server.state)
     }
 
-    /// Returns the version of a server's node, to guard writes of it.
+    /// Returns the version of a server's node, for guards.
     #[must_use]
     pub fn server_version(&self, ip: &ServerIp) -> Option<Version> {
         self.servers.get(ip).map(|server| server.version)
@@ -156,7 +159,7 @@ impl JobView {
         self.names.get(id).map(String::as_str)
     }
 
-    /// Returns true if the instance has a stable name, registered or not.
+    /// Returns true if the id has a stable name, whether or not the instance is registered.
     pub(crate) fn is_named(&self, id: &InstanceId) -> bool {
         self.names.contains_key(id)
     }
@@ -175,13 +178,14 @@ impl JobView {
         self.term.as_ref()
     }
 
-    /// Returns the version of the term if `me` leads it.
+    /// Returns the version of the present term if `me` is its leader.
     pub(crate) fn term_of(&self, me: &InstanceId) -> Option<Version> {
+        // A Java leader writes the leader's node, but no term: both must name this instance.
         let term = self.term.as_ref()?;
         (self.leader() == Some(me) && term.value == *me).then_some(term.version)
     }
 
-    /// Returns the version of the counter of servers that were added; `None` if none was.
+    /// Returns the version of the counter of added servers. `None` if none was added.
     pub(crate) fn servers_added(&self) -> Option<Version> {
         self.servers_added
     }

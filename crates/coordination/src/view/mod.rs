@@ -1,4 +1,6 @@
-//! The view: a typed mirror of one job's subtree of the registry, kept by the feed.
+//! The view: a typed copy of one job's subtree of the registry.
+//!
+//! The feed keeps it up to date.
 
 mod apply;
 pub(crate) mod config;
@@ -27,44 +29,47 @@ use crate::{Dialect, FireTime, ServerIp};
 pub use self::config::{ConfigCheck, ConfigState};
 pub use self::members::ServerState;
 
-/// A value with the version of the node that holds it.
+/// A value with the version of its node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Versioned<T> {
-    /// What the node holds.
+    /// Value of the node.
     pub value: T,
-    /// The node's version, to guard writes that rely on the value.
+    /// Version of the node, for the guards of writes that rely on the value.
     pub version: Version,
 }
 
-/// An operator's wish that an instance runs now.
+/// Request that an instance runs now, by ElasticJob's own API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Triggered {
-    /// The version of the node that says so.
+    /// Version of the node of the request.
     pub(crate) version: Version,
-    /// Tells this wish from all others of the instance.
+    /// Number of the request, unique for the instance.
     pub(crate) number: u64,
 }
 
-/// A node that holds what it should not. It is ignored, and reported once.
+/// A node with invalid data. It is ignored and reported once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anomaly {
-    /// Which node.
+    /// Path of the node.
     pub path: NodePath,
-    /// What is wrong with it.
+    /// Description of the fault.
     pub reason: String,
 }
 
-/// Everything that one instance knows about one job.
+/// The view of one job: all that an instance knows about it.
+///
+/// Queries return typed values. The view may be stale, so every write that relies on it checks the
+/// versions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct JobView {
     layout: Layout,
     check: Check,
-    /// The items that it shows; of the others it knows nothing.
+    /// Items that the view shows. It knows nothing about others.
     followed: Followed,
-    /// Those that the next snapshot will show.
+    /// Items that the next snapshot will show.
     follows_next: Followed,
     config: ConfigState,
-    /// When its document was written, by the registry's clock.
+    /// Write time of the stored configuration, by the registry's clock.
     config_written_at: Option<FireTime>,
     pub(crate) instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
@@ -81,13 +86,13 @@ pub struct JobView {
     items: Items,
     pub(crate) java: JavaNodes,
     revision: Revision,
-    /// A snapshot that is still incomplete; it replaces everything at its end.
+    /// An incomplete snapshot. It replaces the whole view once it is complete.
     incoming: Option<Box<JobView>>,
     synced: bool,
 }
 
 impl JobView {
-    /// Returns the view of somebody who has seen nothing yet.
+    /// Returns an empty view.
     ///
     /// # Examples
     /// ```
@@ -131,7 +136,7 @@ impl JobView {
         }
     }
 
-    /// Makes the shell's check part of reading a configuration.
+    /// Adds the caller's check to the validation of configurations.
     #[must_use]
     pub fn checked_by(self, check: ConfigCheck) -> Self {
         Self { check: Check(check), ..self }
@@ -141,36 +146,36 @@ impl JobView {
         self.layout.dialect()
     }
 
-    /// Reads the nodes in another dialect.
+    /// Sets the dialect in which the view decodes nodes.
     #[must_use]
     pub fn speaking(self, dialect: Dialect) -> Self {
         Self { layout: self.layout.speaking(dialect), ..self }
     }
 
-    /// Returns true once a whole snapshot was seen.
+    /// Returns true once the view has a complete snapshot.
     #[must_use]
     pub fn is_synced(&self) -> bool {
         self.synced
     }
 
-    /// Returns the greatest revision that was seen.
+    /// Returns the greatest revision of the changes so far.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.revision
     }
 
-    /// Returns an operator's wish that the instance runs now, if there is one.
+    /// Returns the request that the instance runs now, by ElasticJob's own API.
     pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Triggered> {
         self.triggered.get(id).copied()
     }
 
-    /// Returns the operators' requests to run now that wait in the registry: their ids, and the items that have yet to
-    /// get them, `None` for all.
+    /// Returns the manual requests in the registry: their ids, and the items that do not have the
+    /// request yet, `None` for all.
     pub fn requests(&self) -> impl Iterator<Item = (&str, Option<&BTreeSet<ShardingItem>>)> {
         self.triggers().map(|(id, record)| (id, record.value.items.as_ref()))
     }
 
-    /// Returns true if an operator's wish that the instance runs now, in ElasticJob's own convention, waits for it.
+    /// Returns true if a request by ElasticJob's own API waits for the instance.
     #[must_use]
     pub fn is_triggered(&self, id: &InstanceId) -> bool {
         self.triggered.contains_key(id)
@@ -182,7 +187,7 @@ impl JobView {
         &self.layout
     }
 
-    /// Returns the operators' requests that are in the registry.
+    /// Returns the manual requests in the registry with their ids.
     pub(crate) fn triggers(&self) -> impl Iterator<Item = (&str, &Versioned<TriggerRecord>)> {
         self.triggers.iter().map(|(id, record)| (id.as_str(), record))
     }

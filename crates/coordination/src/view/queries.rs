@@ -1,4 +1,4 @@
-//! Items and their assignment.
+//! Queries about items and their assignment.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,43 +15,45 @@ use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig};
 
 impl JobView {
-    /// Returns what is known of an item; nothing, if it was never heard of.
+    /// Returns the view of an item. It is empty for an unknown item.
     #[must_use]
     pub fn item(&self, item: ShardingItem) -> &ItemView {
         self.items.get(item).unwrap_or(ItemView::NOTHING)
     }
 
-    /// Returns the items of which anything is known, in ascending order.
+    /// Returns the known items, in ascending order.
     pub fn items(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         self.items.from(ShardingItem::new(0))
     }
 
-    /// Returns the items that are not at rest, in ascending order: all but those that have an owner and an idle record, with
-    /// nothing shown, noted, asked for or disabled.
+    /// Returns the items that are not at rest, in ascending order.
+    ///
+    /// An item at rest has an owner and an idle record, and no marks, misfires or requests, and is
+    /// not disabled.
     pub(crate) fn restless_items(&self) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         self.items.restless()
     }
 
-    /// Returns the items that have a sign, in ascending order: where none has, none is looked at.
+    /// Returns the items that need this attention, in ascending order. An index finds them.
     pub(crate) fn items_with(
         &self,
-        sign: Attention,
+        attention: Attention,
     ) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
-        self.items.with(sign)
+        self.items.with(attention)
     }
 
-    /// Returns true if an item has a sign.
-    pub(crate) fn any_with(&self, sign: Attention) -> bool {
-        self.items.any_with(sign)
+    /// Returns true if an item needs this attention.
+    pub(crate) fn any_with(&self, attention: Attention) -> bool {
+        self.items.any_with(attention)
     }
 
-    /// Returns those who run items, by the items' records, with what they run.
+    /// Returns the holders of runs by the records, with the items that they run.
     pub(crate) fn holders(&self) -> impl Iterator<Item = (&InstanceId, &BTreeSet<ShardingItem>)> {
         self.items.holders()
     }
 
-    /// Returns the items that still need something for this fire, as far as their records tell, in ascending order: whoever asks
-    /// does not look at all the others that have settled it and are at rest.
+    /// Returns the items that have not settled this fire by their records, in ascending order. An
+    /// index finds them, so that settled items cost nothing.
     pub(crate) fn unsettled_items(
         &self,
         fire: FireTime,
@@ -59,7 +61,7 @@ impl JobView {
         self.items.unsettled(fire)
     }
 
-    /// Returns those of them that are not at rest.
+    /// Returns the items that have not settled this fire and are not at rest.
     pub(crate) fn restless_unsettled_items(
         &self,
         fire: FireTime,
@@ -67,35 +69,36 @@ impl JobView {
         self.items.restless_unsettled(fire)
     }
 
-    /// Returns true if something is known of each item of a job with so many, and of no other.
+    /// Returns true if the known items are those of a job with this number of items.
     pub(crate) fn has_exactly(&self, total_count: u32) -> bool {
         usize::try_from(total_count) == Ok(self.items.len())
             && self.items.last().is_none_or(|last| last.index() < total_count)
     }
 
-    /// Returns true if something is known of each item of a job with so many, and of others only that they are retired.
+    /// Returns true if all items of a job with this number of items are known, and all others are
+    /// retired and without an owner.
     pub(crate) fn has_no_other(&self, total_count: u32) -> bool {
         let mut beyond = self.items_from(ShardingItem::new(total_count));
         self.n_unknown(total_count) == 0 && !beyond.any(|(_, view)| view.is_surplus())
     }
 
-    /// Counts the items below `total_count` of which nothing is known.
+    /// Counts the unknown items below `total_count`.
     pub(crate) fn n_unknown(&self, total_count: u32) -> usize {
         let beyond = self.items_from(ShardingItem::new(total_count)).count();
         (0..total_count).count() - (self.items.len() - beyond)
     }
 
-    /// Counts the items from `first` to `last` of which nothing is known.
+    /// Counts the unknown items from `first` to `last`.
     pub(crate) fn n_unknown_within(&self, first: ShardingItem, last: ShardingItem) -> usize {
         (first.index()..=last.index()).count() - self.items.n_within(first..=last)
     }
 
-    /// Returns the first and the last of the last fires of all items.
+    /// Returns the earliest and the latest last fire of all items.
     pub(crate) fn last_fires(&self) -> Option<(FireTime, FireTime)> {
         self.items.last_fires()
     }
 
-    /// Returns the items from this one on of which anything is known, in ascending order.
+    /// Returns the known items from this one on, in ascending order.
     pub(crate) fn items_from(
         &self,
         first: ShardingItem,
@@ -103,22 +106,22 @@ impl JobView {
         self.items.from(first)
     }
 
-    /// Returns true if an item is shown as waiting for somebody to take it over.
+    /// Returns true if the failover queue has an item.
     pub(crate) fn has_queue(&self) -> bool {
         self.any_with(Attention::Queued)
     }
 
-    /// Returns how many items an instance owns.
+    /// Returns the number of items that an instance owns.
     pub(crate) fn count_of(&self, owner: &InstanceId) -> usize {
         self.items.n_of(owner)
     }
 
-    /// Returns those who own items.
+    /// Returns the instances that own items.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &InstanceId> {
         self.items.owners()
     }
 
-    /// Returns the items that belong to `me`, those that are to move to somebody else included.
+    /// Returns the items that `me` owns, pending ones included.
     pub fn items_of<'a>(
         &'a self,
         me: &'a InstanceId,
@@ -126,12 +129,14 @@ impl JobView {
         self.items.of(me)
     }
 
-    /// Returns where the items would be if these instances were the available ones and `config` in force: by the code by
-    /// which a leader of ours decides. `now_ms` is the wall time in milliseconds since 1970 UTC, which one strategy
-    /// looks at. Which of the busy items would wait is not told.
+    /// Computes the assignment to these available instances under `config`, by the code of a Rust
+    /// leader.
+    ///
+    /// `now_ms` is the wall time in milliseconds since 1970 UTC, which one strategy uses. The
+    /// result does not show which busy items would be pending.
     ///
     /// # Errors
-    /// What is wrong with the strategy or its answer.
+    /// The text describes the fault of the strategy or of its result.
     pub fn assignment_for(
         &self,
         members: &[InstanceId],
@@ -139,46 +144,50 @@ impl JobView {
         strategies: &StrategyRegistry,
         now_ms: i64,
     ) -> Result<Assignment, String> {
+        // Strategies expect the instances in the order in which a leader passes them.
         let mut members = members.to_vec();
         sharding::sort_descending(&mut members);
         resharding::preview(self, strategies, config, &members, now_ms)
     }
 
-    /// Returns who an item that has yet to move shall belong to.
+    /// Returns the next owner of a pending item.
     #[must_use]
     pub fn next_owner(&self, item: ShardingItem) -> Option<&InstanceId> {
         self.assignment.as_ref()?.value.pending.get(item)
     }
 
-    /// Returns true if the item belongs to `me`, or will as soon as it can move.
+    /// Returns true if `me` owns the item, or is its next owner.
     pub(crate) fn is_meant_for(&self, item: ShardingItem, me: &InstanceId) -> bool {
         let owner = self.item(item).owner.as_ref().map(|owner| &owner.value);
         self.next_owner(item).or(owner) == Some(me)
     }
 
-    /// Returns those of these items that `me` may claim: its own, except those that are to move to somebody else, and none
-    /// while the assignment is for another number of items. Under a Java leader: its own, unless all are about to be
-    /// assigned anew.
+    /// Returns the items that `me` may claim: those that it owns, without pending ones. None while
+    /// the assignment is for another number of items.
+    ///
+    /// Under a Java leader these are all items that `me` owns, unless the leader is about to
+    /// reshard.
     pub(crate) fn claimable_by<'a>(
         &'a self,
         me: &'a InstanceId,
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        let foreign = self.has_java_leader();
-        let fits = match foreign {
+        let java_leads = self.has_java_leader();
+        let fits = match java_leads {
             true => !self.is_java_assigning(),
             false => self.fits_config(),
         };
-        let total = self.config().filter(|_| fits).map(|c| c.sharding_total_count);
+        let total = if fits { self.config().map(|c| c.sharding_total_count) } else { None };
         let mine = items.filter(|(_, view)| view.is_of(me));
         mine.filter(move |(item, _)| {
-            let moves = !foreign && self.next_owner(*item).is_some();
+            // A run by the former owner would delay the move of a pending item.
+            let moves = !java_leads && self.next_owner(*item).is_some();
             total.is_some_and(|total| item.index() < total) && !moves
         })
     }
 
-    /// Returns those of these items whose fires `me` accounts for: its own, and those of an owner that is gone if they are
-    /// to be its own.
+    /// Returns the items whose fires `me` accounts for: those that it owns, and pending ones that
+    /// it will get from a lost owner.
     pub(crate) fn accounted_by<'a>(
         &'a self,
         me: &'a InstanceId,
@@ -188,16 +197,17 @@ impl JobView {
         items.filter(move |(item, view)| match &view.owner {
             _ if item.index() >= total => false,
             Some(owner) if owner.value == *me => true,
+            // A lost owner reports no fires: the next owner accounts for them.
             Some(owner) => !self.is_registered(&owner.value) && self.next_owner(*item) == Some(me),
             None => false,
         })
     }
 }
 
-/// Questions of the driver, which waits until the view shows a commit.
+/// Queries of the coordinator, which waits until the view shows a commit.
 impl JobView {
-    /// Returns the version that the view shows of a node that has one of these records: below any version if the node is absent.
-    /// `None` if nothing waits for nodes of this kind.
+    /// Returns the version of a node with one of these records: `Some(None)` if the node is absent.
+    /// `None` if no plan waits for nodes of this kind.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other nodes are written with one of these")]
     pub(crate) fn shown_version(&self, node: &NodeKind) -> Option<Option<Version>> {
         match node {
@@ -206,14 +216,14 @@ impl JobView {
             NodeKind::Assignment => Some(self.assignment_version()),
             NodeKind::Term => Some(self.term().map(|term| term.version)),
             NodeKind::Once => Some(self.once().map(|once| once.version)),
-            // The instance that left a handled request may have removed it since.
+            // The author of a handled request may have cleared it since.
             NodeKind::TriggerRequest(id) => self.trigger_request(id).map(|r| Some(r.version)),
             _ => None,
         }
     }
 
-    /// Returns whether the view shows a node. `None` for nodes that nothing waits for: they are written together with one of
-    /// these, whose version says enough.
+    /// Returns true if the view shows a node. `None` for nodes that no plan waits for: the version
+    /// of another node in the same transaction is sufficient.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other nodes are written with one of these")]
     pub(crate) fn shows_node(&self, node: &NodeKind) -> Option<bool> {
         match node {
@@ -230,11 +240,11 @@ impl JobView {
 }
 
 impl fmt::Display for JobView {
-    /// Draws the view, one fact a line.
+    /// Writes the view as text, one fact on each line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.config {
             ConfigState::Absent => writeln!(f, "no configuration")?,
-            ConfigState::Invalid { reason, .. } => writeln!(f, "configuration unusable: {reason}")?,
+            ConfigState::Invalid { reason, .. } => writeln!(f, "configuration invalid: {reason}")?,
             ConfigState::Valid(config) => {
                 let config = &config.value;
                 let cron = config.cron.as_deref().unwrap_or("on request");
@@ -247,10 +257,10 @@ impl fmt::Display for JobView {
             writeln!(f, "instance {id}{leads}{state}")?;
         }
         for (item, view) in self.items() {
-            let owner = view.owner.as_ref().map_or("nobody", |owner| owner.value.as_str());
+            let owner = view.owner.as_ref().map_or("no owner", |owner| owner.value.as_str());
             let ledger = view.ledger.as_ref().map_or("no record".into(), |l| l.value.summary());
             let disabled = if view.disabled { ", disabled" } else { "" };
-            writeln!(f, "item {item} of {owner}: {ledger}{disabled}")?;
+            writeln!(f, "item {item} ({owner}): {ledger}{disabled}")?;
         }
         Ok(())
     }

@@ -19,9 +19,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let again = self.last_fire >= Some(fire);
+        from: r#"        let already_claimed = self.last_fire >= Some(fire);
 "#,
-        to: r#"        let again = self.last_fire >= Some(fire) && !mutant::is(Mutant::FireClaimedAgain);
+        to: r#"        let already_claimed = self.last_fire >= Some(fire) && !mutant::is(Mutant::FireClaimedAgain);
 "#,
     },
     Site {
@@ -64,9 +64,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        Some(self.begun(by, Run { holder, source, ..run.clone() }))
+        from: r#"        Some(self.with_run(by, Run { holder, source, ..run.clone() }))
 "#,
-        to: r#"        Some(self.begun(by, Run { holder, source, parameter, ..run.clone() }))
+        to: r#"        Some(self.with_run(by, Run { holder, source, parameter, ..run.clone() }))
 "#,
     },
     Site {

@@ -22,7 +22,7 @@ pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 "#,
         to: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
 
-// The tests of the files of stories name it so, and one of them is also a test in here.
+// The tests of the story files use this name, and one of them is also compiled as a test here.
 #[cfg(test)]
 extern crate self as coordination;
 "#,

@@ -22,9 +22,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"                if asked {
+        from: r#"                if is_triggered {
 "#,
-        to: r#"                if asked && !mutant::is(Mutant::AskedTakenForOurs) {
+        to: r#"                if is_triggered && !mutant::is(Mutant::AskedTakenForOurs) {
 "#,
     },
 ];

@@ -12,10 +12,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let moves = !foreign && self.next_owner(*item).is_some();
+        from: r#"            let moves = !java_leads && self.next_owner(*item).is_some();
             total.is_some_and(|total| item.index() < total) && !moves
 "#,
-        to: r#"            let bound = !foreign || mutant::is(Mutant::PendingUnderJava);
+        to: r#"            let bound = !java_leads || mutant::is(Mutant::PendingUnderJava);
             let moves = bound && self.next_owner(*item).is_some();
             let stays = !moves || mutant::is(Mutant::PendingClaimable);
             let surplus = mutant::is(Mutant::SurplusClaimed);
