@@ -86,11 +86,15 @@ mod tests {
             let Ok(whole) = fs::read_to_string(package.join("tests/it.rs")) else { continue };
             let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
             for file in fs::read_dir(package.join("tests")).unwrap() {
-                let file = file.unwrap().file_name().into_string().unwrap();
-                let Some(name) = file.strip_suffix(".rs") else { continue };
+                let file = file.unwrap().path();
+                let is_folder = file.join("main.rs").exists() || file.join("mod.rs").exists();
+                if !is_folder && file.extension().is_none_or(|extension| extension != "rs") {
+                    continue;
+                }
+                let name = file.file_stem().unwrap().to_str().unwrap();
                 let is_part = whole.lines().any(|line| line == format!("mod {name};"));
                 let is_program = manifest.contains(&format!("[[test]]\nname = \"{name}\"\n"));
-                assert!(is_part != is_program, "{}: {file}", package.display());
+                assert!(is_part != is_program, "{}", file.display());
             }
             n_programs += 1;
         }

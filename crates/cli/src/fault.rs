@@ -120,8 +120,10 @@ impl From<operations::Error> for Fault {
             }
             Error::NoSuch { .. } => Exit::NotFound,
             Error::Name(_) | Error::NothingNamed | Error::Invalid(_) => Exit::Usage,
-            Error::TooMuchToTell { .. } => return Self::usage(format!("--{error}")),
-            Error::Unsaid { .. } => return Self::usage(format!("--{}", on_the_line(&error))),
+            Error::ParameterTooLarge { .. } => return Self::usage(format!("--{error}")),
+            Error::InvalidAuthorOrReason { .. } => {
+                return Self::usage(format!("--{}", on_the_line(&error)));
+            }
             Error::StaleConfig { .. }
             | Error::AlreadyThere { .. }
             | Error::JobExists { .. }
@@ -130,7 +132,7 @@ impl From<operations::Error> for Fault {
             Error::TooMuch { .. }
             | Error::Unreadable { .. }
             | Error::NotConfirmed { .. }
-            | Error::StillLives { .. }
+            | Error::InstancesAlive { .. }
             | Error::Remains { .. }
             | Error::NotSupported { .. } => Exit::Partly,
             _ => Exit::Partly,
@@ -156,7 +158,7 @@ fn of_registry(source: &reg_center::Error, text: &dyn fmt::Display) -> Fault {
         Error::Unavailable { .. } | Error::SessionLost { .. } | Error::Closed => {
             Fault::new(Exit::Unreachable, format!("{text}; check that the servers run"))
         }
-        Error::TooLarge { .. } | Error::Path(_) | Error::Refused { .. } => Fault::refused(text),
+        Error::TooLarge { .. } | Error::Path(_) | Error::Rejected { .. } => Fault::refused(text),
         _ => Fault::refused(text),
     }
 }
@@ -196,7 +198,7 @@ impl From<job_history::Error> for Fault {
         use job_history::Error;
         let exit = match &error {
             Error::InvalidOption { .. } | Error::Unusable { .. } => Exit::Usage,
-            Error::Away { .. } => Exit::Unreachable,
+            Error::Unreachable { .. } => Exit::Unreachable,
             Error::Newer { .. } | Error::Unwritten { .. } => Exit::Partly,
             _ => Exit::Partly,
         };
@@ -220,12 +222,12 @@ mod tests {
             (Error::NoSuchJob { job: job() }, 4, "the registry has no job report; `ejob jobs`"),
             (Error::NothingNamed, 2, "neither a job nor a server is named"),
             (
-                Error::Unsaid { field: "who", found: "blank".to_owned(), max: 512 },
+                Error::InvalidAuthorOrReason { field: "who", found: "blank".to_owned(), max: 512 },
                 2,
                 "--by is blank; valid is a text",
             ),
             (
-                Error::Unsaid { field: "why", found: "blank".to_owned(), max: 512 },
+                Error::InvalidAuthorOrReason { field: "why", found: "blank".to_owned(), max: 512 },
                 2,
                 "--why is blank; valid is a text",
             ),
@@ -241,7 +243,7 @@ mod tests {
                 "job report is removed, but some of its nodes are left (gone); repeat the removal",
             ),
             (
-                Error::TooMuchToTell { job: job(), bytes: 4096, items: 5000, max: 16_777_216 },
+                Error::ParameterTooLarge { job: job(), bytes: 4096, items: 5000, max: 16_777_216 },
                 2,
                 "--parameter is a text of 4096 bytes for 5000 items of job report; valid are up to 16777216 bytes",
             ),
@@ -253,12 +255,12 @@ mod tests {
                 "not authorized for /report; give the user and password by --digest-file",
             ),
             (
-                registry(reg_center::Error::Unavailable { act: "read" }),
+                registry(reg_center::Error::Unavailable { call: "read" }),
                 3,
                 "no connection to the registry; check that the servers run",
             ),
             (
-                registry(reg_center::Error::Unknown { act: "read", cause: "two\nlines".into() }),
+                registry(reg_center::Error::Unknown { call: "read", cause: "two\nlines".into() }),
                 6,
                 "two; lines",
             ),

@@ -161,6 +161,9 @@ async fn worker_ends_if_the_registry_is_lost_during_registration() {
     let line = ["worker", file.to_str().unwrap(), "--server-ip", "10.0.0.1", "--drain", "1s"];
     let output = world.ejob_with(Then::RequestLostAndAway, 1, &line).await;
     assert_eq!(output.exit, Exit::Unreachable, "{output:?}");
-    assert!(output.err.contains("job b: waited ") && !output.out.contains("ready: "), "{output:?}");
+    assert!(
+        output.err.contains("job b: timed out after ") && !output.out.contains("ready: "),
+        "{output:?}"
+    );
     assert_eq!(world.stored("/b/config"), None, "{output:?}");
 }

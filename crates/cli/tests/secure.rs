@@ -191,7 +191,7 @@ fn registry_with_tls_and_sasl_accepts_known_users_only() {
     assert!(line.starts_with("error: there is no namespace /jobs"), "{line}");
     assert_eq!(absent.status.code(), Some(4), "{line}");
 
-    let refused = "does not accept the user or the password of SASL, or wants them; check --sasl-user \
+    let refused = "rejects the SASL user or password, or requires them; check --sasl-user \
                    and --sasl-password-file (or EJOB_SASL_PASSWORD)";
     let refused = format!("the registry {refused}");
     let no_tls = format!("no TLS connection to {address}:");

@@ -327,7 +327,7 @@ impl MailChannel {
         let text = masked(with_causes(error), secrets);
         let text = cut(&text.replace(char::is_control, " "), 300);
         if error.is_permanent() || error.is_transient() {
-            return AlertError::Refused { channel, host, answer: text };
+            return AlertError::Rejected { channel, host, answer: text };
         }
         AlertError::Unreachable { channel, host, source: text.into() }
     }

@@ -32,7 +32,7 @@ pub enum AlertError {
     },
     /// The server rejected the alert.
     #[error("{channel}: {host} answered {answer}")]
-    Refused {
+    Rejected {
         /// Type of the channel.
         channel: &'static str,
         /// Scheme, host and port.

@@ -7,7 +7,7 @@
 /// |---|---|---|
 /// | wrong option | `InvalidOption` | correct the named option |
 /// | state of the store | `Unusable`, `Newer` | repair the store, or update the program |
-/// | temporary | `Away`, `Unwritten` | retry: see [`is_retryable`](Self::is_retryable) |
+/// | temporary | `Unreachable`, `Unwritten` | retry: see [`is_retryable`](Self::is_retryable) |
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -23,7 +23,7 @@ pub enum Error {
     },
     /// The store could not be reached in time, or is locked.
     #[error("the history store {store} cannot be reached: {reason}")]
-    Away {
+    Unreachable {
         /// Location of the store.
         store: String,
         /// Last error of the store or of the operating system.
@@ -64,7 +64,7 @@ impl Error {
     /// Returns true if a retry of the same call may succeed.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Away { .. } | Self::Unwritten { .. })
+        matches!(self, Self::Unreachable { .. } | Self::Unwritten { .. })
     }
 }
 

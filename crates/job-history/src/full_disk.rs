@@ -84,7 +84,7 @@ async fn queued_records_are_written_once_the_disk_has_room() {
     history.store.limit_pages(NO_LIMIT).await;
     history.flush(DEADLINE).await.unwrap();
     let stats = history.stats();
-    assert_eq!((stats.written, stats.refused, stats.fault), (300, 0, None));
+    assert_eq!((stats.written, stats.rejected, stats.fault), (300, 0, None));
     let counts = history.counts(&FireQuery::default()).await.unwrap();
     assert_eq!(counts[0].fires, 300);
     history.close(DEADLINE).await.unwrap();

@@ -70,7 +70,7 @@ pub struct HistoryStats {
     /// Records that were dropped, because the queue was full or the history closed.
     pub dropped: u64,
     /// Records whose values the store rejected; each is logged with the reason.
-    pub refused: u64,
+    pub rejected: u64,
     /// Failed attempts to write to the store.
     pub retries: u64,
     /// Rows that were deleted because of their age.
@@ -83,7 +83,7 @@ impl HistoryStats {
     /// Returns the number of queued records.
     #[must_use]
     pub fn waiting(&self) -> u64 {
-        self.accepted.saturating_sub(self.written + self.refused)
+        self.accepted.saturating_sub(self.written + self.rejected)
     }
 }
 
@@ -93,8 +93,8 @@ impl History {
     ///
     /// # Errors
     /// [`Error::InvalidOption`] before the first connection; [`Error::Unusable`] or
-    /// [`Error::Newer`] at the first such answer of the store; [`Error::Away`] if the store was not
-    /// reached within the [`connect_deadline`](HistoryOptions::connect_deadline).
+    /// [`Error::Newer`] at the first such answer of the store; [`Error::Unreachable`] if the store
+    /// was not reached within the [`connect_deadline`](HistoryOptions::connect_deadline).
     ///
     /// # Panics
     /// Outside of a tokio runtime.
@@ -112,10 +112,11 @@ impl History {
                 Ok(Err(fault)) => fault,
                 Err(_) => {
                     let text = format!("it did not answer within {deadline:?}");
-                    return Err(store.error(&Fault { class: FaultClass::Away, text }));
+                    return Err(store.error(&Fault { class: FaultClass::Unreachable, text }));
                 }
             };
-            let is_temporary = matches!(fault.class, FaultClass::Away | FaultClass::Conflict);
+            let is_temporary =
+                matches!(fault.class, FaultClass::Unreachable | FaultClass::Conflict);
             if !is_temporary || Instant::now() + OPEN_RETRY_PAUSE >= end {
                 return Err(store.error(&fault));
             }
@@ -182,9 +183,9 @@ impl History {
     /// Returns the present counters and state.
     #[must_use]
     pub fn stats(&self) -> HistoryStats {
-        let Progress { written, refused, retries, pruned, fault } = self.progress.borrow().clone();
+        let Progress { written, rejected, retries, pruned, fault } = self.progress.borrow().clone();
         let (accepted, dropped) = (self.queue.accepted(), self.queue.dropped());
-        HistoryStats { accepted, written, dropped, refused, retries, pruned, fault }
+        HistoryStats { accepted, written, dropped, rejected, retries, pruned, fault }
     }
 
     /// Waits until `wanted` returns true, and returns the counters.
@@ -213,12 +214,12 @@ impl History {
     /// Nothing is lost if the future is dropped.
     pub async fn flush(&self, deadline: Duration) -> Result<()> {
         let target = self.queue.accepted();
-        let done = |stats: &HistoryStats| stats.written + stats.refused >= target;
+        let done = |stats: &HistoryStats| stats.written + stats.rejected >= target;
         match tokio::time::timeout(deadline, self.wait_for(done)).await {
             Ok(stats) if done(&stats) => Ok(()),
             _ => {
                 let stats = self.stats();
-                let records = target.saturating_sub(stats.written + stats.refused);
+                let records = target.saturating_sub(stats.written + stats.rejected);
                 Err(self.unwritten(records, stats.fault))
             }
         }

@@ -14,8 +14,8 @@ impl History {
     /// previous page.
     ///
     /// # Errors
-    /// [`Error::InvalidOption`] for the limit; [`Error::Away`] or [`Error::Unusable`] if the store
-    /// does not answer or rejects the query.
+    /// [`Error::InvalidOption`] for the limit; [`Error::Unreachable`] or [`Error::Unusable`] if the
+    /// store does not answer or rejects the query.
     ///
     /// # Example: all pages
     /// ```
@@ -49,7 +49,8 @@ impl History {
     /// Returns the number of fires by job and outcome.
     ///
     /// # Errors
-    /// [`Error::Away`] or [`Error::Unusable`] if the store does not answer or rejects the query.
+    /// [`Error::Unreachable`] or [`Error::Unusable`] if the store does not answer or rejects the
+    /// query.
     pub async fn counts(&self, query: &FireQuery) -> Result<Vec<OutcomeCount>> {
         self.with_public_error(self.store.counts(query).await)
     }
@@ -73,7 +74,8 @@ impl History {
     /// 1 000 rows. There the history is incomplete.
     ///
     /// # Errors
-    /// [`Error::Away`] or [`Error::Unusable`] if the store does not answer or rejects the query.
+    /// [`Error::Unreachable`] or [`Error::Unusable`] if the store does not answer or rejects the
+    /// query.
     pub async fn drops(
         &self,
         from: Option<Timestamp>,
@@ -88,8 +90,8 @@ impl History {
     /// In the tables of ElasticJob it also deletes the rows of Java instances.
     ///
     /// # Errors
-    /// [`Error::Away`] or [`Error::Unusable`] if the store does not answer or rejects a deletion.
-    /// Earlier transactions stay committed.
+    /// [`Error::Unreachable`] or [`Error::Unusable`] if the store does not answer or rejects a
+    /// deletion. Earlier transactions stay committed.
     ///
     /// # Cancel safety
     /// If the future is dropped, a part of the rows is deleted.

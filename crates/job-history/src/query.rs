@@ -99,7 +99,7 @@ pub struct FireRecord {
     /// End of its last run.
     pub ended: Option<Timestamp>,
     /// Instance that was gone before it completed a run of this fire.
-    pub left_by: Option<InstanceId>,
+    pub former_holder: Option<InstanceId>,
     /// Exclusive end of the gap that begins with this fire. If a fire within the gap has its own
     /// row, that row has the reason.
     pub gap_until: Option<Timestamp>,

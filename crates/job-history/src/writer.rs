@@ -27,7 +27,7 @@ const MAX_REASONS: usize = 8;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Progress {
     pub(crate) written: u64,
-    pub(crate) refused: u64,
+    pub(crate) rejected: u64,
     pub(crate) retries: u64,
     pub(crate) pruned: u64,
     pub(crate) fault: Option<String>,
@@ -150,7 +150,7 @@ impl Writer {
     fn refuse(&self, fault: &Fault) {
         let reason = self.store.reason(fault);
         tracing::error!(store = %self.store.url, reason, "history store rejected a record");
-        self.progress.send_modify(|p| p.refused += 1);
+        self.progress.send_modify(|p| p.rejected += 1);
     }
 
     /// Retries a batch until it is committed. It fails only if the store rejects the values of a
@@ -167,10 +167,10 @@ impl Writer {
                 Err(fault) => fault,
             };
             match fault.class {
-                FaultClass::Refused => return Err(fault),
+                FaultClass::Rejected => return Err(fault),
                 FaultClass::Conflict if conflicts < MAX_IMMEDIATE_RETRIES => conflicts += 1,
                 FaultClass::Conflict
-                | FaultClass::Away
+                | FaultClass::Unreachable
                 | FaultClass::Denied
                 | FaultClass::Newer { .. } => {
                     self.note_fault(&fault);

@@ -142,7 +142,7 @@ async fn unreachable_server_fails_at_the_deadline_without_its_password() {
         let url = format!("postgres://me:hunter2@127.0.0.1:{port}/jobs");
         let options = HistoryOptions::url(&url).unwrap().connect_deadline(SHORT);
         let error = History::open(options).await.unwrap_err();
-        assert!(matches!(error, Error::Away { .. }) && error.is_retryable(), "{error:?}");
+        assert!(matches!(error, Error::Unreachable { .. }) && error.is_retryable(), "{error:?}");
         let text = format!("{error} {error:?}");
         assert!(text.contains(&format!("postgres://127.0.0.1:{port}/jobs")), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
@@ -246,7 +246,7 @@ async fn rejected_record_does_not_block_other_records() {
     execute(&mut other, "COMMIT").await;
     history.flush(DEADLINE).await.unwrap();
     let stats = history.stats();
-    assert_eq!((stats.written, stats.refused, stats.waiting()), (3, 1, 0));
+    assert_eq!((stats.written, stats.rejected, stats.waiting()), (3, 1, 0));
     let fires = history.fires(&FireQuery::default(), 9, None).await.unwrap().fires;
     assert_eq!(fires.len(), 2);
     let events = history.events(&EventQuery::default(), 9, None).await.unwrap().events;

@@ -66,7 +66,7 @@ impl Cluster {
         let scheduler = Scheduler::builder(center.clone())
             .server_ip(&format!("10.0.0.{n}"))
             .unwrap()
-            .life(format!("{n}"))
+            .instance_name(format!("{n}"))
             .clock(self.clock.clone())
             .event_subscriber(history.subscriber())
             .event_subscriber(self.recorded.clone())
@@ -200,7 +200,7 @@ fn rows_match_the_events_of_the_scheduler() {
     );
     let stats = history.stats();
     let all = recorded.records.lock().len() + recorded.reports.lock().len();
-    assert_eq!((stats.written, stats.dropped, stats.refused), (all as u64, 0, 0));
+    assert_eq!((stats.written, stats.dropped, stats.rejected), (all as u64, 0, 0));
     real.block_on(history.close(DEADLINE)).unwrap();
 }
 
@@ -232,7 +232,7 @@ fn check_facts(recorded: &RecordingSubscriber, fires: &[FireRecord]) {
         assert_eq!(fire.reason.as_deref(), Some(reason));
     }
     let taken_over = fires.iter().find(|fire| fire.source == Some(RunSource::Failover)).unwrap();
-    assert_eq!(taken_over.left_by.as_ref().unwrap().as_str(), "10.0.0.1@-@1");
+    assert_eq!(taken_over.former_holder.as_ref().unwrap().as_str(), "10.0.0.1@-@1");
 }
 
 fn check_events(recorded: &RecordingSubscriber, events: &[job_history::EventRecord]) {

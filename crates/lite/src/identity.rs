@@ -63,12 +63,12 @@ impl Incarnations {
     }
 
     fn next(&self, plain: bool, randomness: &dyn Randomness) -> InstanceId {
-        let life = if plain {
+        let name = if plain {
             self.stem.clone()
         } else {
             format!("{}-{}", self.stem, suffix(randomness.next_u64()))
         };
-        instance_id(&self.server, &life)
+        instance_id(&self.server, &name)
             .expect("the stem is validated and the suffix is alphanumeric")
     }
 }

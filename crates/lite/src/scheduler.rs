@@ -315,7 +315,8 @@ impl fmt::Debug for Inner {
 /// |---|---|
 /// | [`server_ip`](Self::server_ip) | the smallest suitable IPv4 address of this host, see below |
 /// | [`network_interface`](Self::network_interface), [`network`](Self::network) | any |
-/// | [`life`](Self::life), [`java_life`](Self::java_life) | process id and suffix, `4123-k3f9a` |
+/// | [`instance_name`](Self::instance_name) | process id and suffix, `4123-k3f9a` |
+/// | [`java_instance_name`](Self::java_instance_name) | off: the name has a suffix |
 /// | [`dialect`](Self::dialect) | that of the job's stored nodes, else ElasticJob 2.1.5 |
 /// | [`following`](Self::following) | narrow watch in jobs with 64 items or more |
 /// | [`default_time_zone`](Self::default_time_zone) | UTC |
@@ -334,7 +335,7 @@ pub struct SchedulerBuilder {
     seams: Seams,
     server: Option<ServerIp>,
     preference: Preference,
-    life: Option<String>,
+    instance_name: Option<String>,
     stable_name: Option<String>,
     dialect: Option<Dialect>,
     following: Following,
@@ -359,7 +360,7 @@ impl SchedulerBuilder {
             seams,
             server: None,
             preference: Preference::default(),
-            life: None,
+            instance_name: None,
             stable_name: None,
             dialect: None,
             following: Following::default(),
@@ -417,8 +418,8 @@ impl SchedulerBuilder {
     /// before, neither by another process of this server nor by an earlier run of this one. The
     /// incarnation after a lost session gets a random suffix.
     #[must_use]
-    pub fn life(mut self, name: impl Into<String>) -> Self {
-        self.life = Some(name.into());
+    pub fn instance_name(mut self, name: impl Into<String>) -> Self {
+        self.instance_name = Some(name.into());
         self
     }
 
@@ -426,8 +427,8 @@ impl SchedulerBuilder {
     /// In containers, where the process id is always 1 and addresses are reused, two incarnations
     /// can then have the same id.
     #[must_use]
-    pub fn java_life(self) -> Self {
-        self.life(std::process::id().to_string())
+    pub fn java_instance_name(self) -> Self {
+        self.instance_name(std::process::id().to_string())
     }
 
     /// Sets a name that this process keeps across sessions and restarts, for jobs with
@@ -572,7 +573,7 @@ impl SchedulerBuilder {
         let abort = CancellationToken::new();
         let job_states = RuntimeJobStates::new(self.subscribers.clone());
         let inner = Inner {
-            incarnations: Arc::new(incarnations(server, self.life)?),
+            incarnations: Arc::new(incarnations(server, self.instance_name)?),
             stable_name: self.stable_name,
             dialect: self.dialect,
             following: self.following,
@@ -592,8 +593,11 @@ impl SchedulerBuilder {
     }
 }
 
-fn incarnations(server: ServerIp, life: Option<String>) -> Result<Incarnations, InvalidName> {
-    match life {
+fn incarnations(
+    server: ServerIp,
+    instance_name: Option<String>,
+) -> Result<Incarnations, InvalidName> {
+    match instance_name {
         Some(name) => Incarnations::named(server, name),
         None => Ok(Incarnations::of_process(server)),
     }

@@ -98,7 +98,7 @@ impl RegistryCenter for WithClock {
         self.asked.fetch_add(1, Ordering::Relaxed);
         self.clock.sleep_until(self.answers_from).await;
         let ahead = *self.ahead.lock();
-        let ahead = ahead.ok_or(Error::Unavailable { act: "ask for the time" })?;
+        let ahead = ahead.ok_or(Error::Unavailable { call: "ask for the time" })?;
         *self.ahead_then.lock() = None;
         Ok(Some(SystemTime::from(self.clock.wall()) + ahead))
     }

@@ -308,7 +308,7 @@ fn an_invalid_identity_is_rejected() {
     let registry = reg_center::MemoryRegistry::new();
     let builder = || lite::Scheduler::builder(std::sync::Arc::new(registry.connect()));
     assert!(matches!(builder().server_ip("localhost"), Err(Error::Name(_))));
-    assert!(matches!(builder().life("a@-@b").build(), Err(Error::Name(_))));
+    assert!(matches!(builder().instance_name("a@-@b").build(), Err(Error::Name(_))));
 }
 
 #[tokio::test(start_paused = true)]

@@ -20,7 +20,7 @@ async fn request(address: SocketAddr, request: &str) -> String {
 async fn scheduler() -> Scheduler {
     let registry = Arc::new(MemoryRegistry::new().connect());
     let builder = Scheduler::builder(registry).server_ip("10.0.0.7").unwrap();
-    let scheduler = builder.life("4123").build().unwrap();
+    let scheduler = builder.instance_name("4123").build().unwrap();
     let config = JobBuilder::new("report", 2).build().unwrap();
     let handle = scheduler.schedule(config, job_fn(|_| async { Ok(()) })).await.unwrap();
     handle.joined().await.unwrap();
@@ -91,7 +91,7 @@ async fn a_silent_client_is_disconnected_at_the_deadline() {
 async fn a_job_that_cannot_be_read_in_time_is_answered_with_an_error() {
     let registry = Arc::new(MemoryRegistry::new().connect());
     let scheduler = Scheduler::builder(registry.clone()).server_ip("10.0.0.7").unwrap();
-    let scheduler = scheduler.life("4123").build().unwrap();
+    let scheduler = scheduler.instance_name("4123").build().unwrap();
     registry.hold_feeds();
     let options = DumpOptions::on_port(0).deadline(Duration::from_millis(400));
     let listener = scheduler.listen_for_dumps(options).await.unwrap();

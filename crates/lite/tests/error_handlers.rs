@@ -373,7 +373,7 @@ async fn a_stopped_job_is_still_stopped_after_a_restart() {
     handle.shutdown(SECOND).await.unwrap();
     member.center.close().await.unwrap();
 
-    let again = cluster.member_with(1, |builder| builder.life("again"));
+    let again = cluster.member_with(1, |builder| builder.instance_name("again"));
     let handle = again.scheduler.schedule(choosing("THROW", &[]), job(&runs)).await.unwrap();
     missed_while_paused(&mut handle.events()).await;
     assert_eq!(runs.all().len(), 1);

@@ -20,5 +20,6 @@ mod schedule;
 mod shutdown;
 mod spans;
 mod support;
+mod templates;
 mod throw;
 mod time_zones;

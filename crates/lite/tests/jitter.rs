@@ -144,7 +144,7 @@ async fn an_instance_that_returns_with_another_configuration_starts_no_fire_from
             cluster.configure(&config).await;
         }
         until(&cluster, seconds(125)).await;
-        let again = cluster.member_with(1, |builder| builder.life("again"));
+        let again = cluster.member_with(1, |builder| builder.instance_name("again"));
         let handle = again.scheduler.schedule(config, runs.job()).await.unwrap();
         within("joining", handle.joined()).await.unwrap();
         until(&cluster, seconds(170)).await;

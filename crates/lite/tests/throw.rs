@@ -113,7 +113,7 @@ async fn a_pause_whose_reply_is_lost_is_not_written_over_a_resumption() {
     assert!(!is_paused(&cluster));
     assert_eq!(handle.status().await.unwrap().stopped, None);
     let audit = cluster.stored("job", &["coordination", "audit"]).unwrap();
-    assert_eq!(audit.matches("stop-").count(), 1, "{audit}");
+    assert_eq!(audit.matches(r#""id":"stop-"#).count(), 1, "{audit}");
     let text = log.text();
     assert_eq!(text.matches("retrying each second").count(), 1, "logged once: {text}");
 }

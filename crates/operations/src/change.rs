@@ -28,8 +28,8 @@ impl By {
     /// Creates the author and the reason of a change.
     ///
     /// # Errors
-    /// [`Error::Unsaid`] if one of them is blank, longer than [`AuditRecord::MAX_TEXT_BYTES`], or
-    /// has control characters.
+    /// [`Error::InvalidAuthorOrReason`] if one of them is blank, longer than
+    /// [`AuditRecord::MAX_TEXT_BYTES`], or has control characters.
     pub fn new(who: impl Into<String>, why: impl Into<String>) -> Result<Self> {
         Ok(Self { who: validated("who", who.into())?, why: validated("why", why.into())? })
     }
@@ -55,7 +55,7 @@ fn validated(field: &'static str, text: String) -> Result<String> {
         () if text.chars().any(char::is_control) => format!("{text:?}"),
         () => return Ok(text),
     };
-    Err(Error::Unsaid { field, found, max })
+    Err(Error::InvalidAuthorOrReason { field, found, max })
 }
 
 impl fmt::Display for By {

@@ -68,7 +68,7 @@ pub enum Error {
     NothingNamed,
     /// The author or the reason of a change is blank or not valid.
     #[error("{field} is {found}; valid is a text of 1 to {max} bytes without control characters")]
-    Unsaid {
+    InvalidAuthorOrReason {
         /// `who` or `why`.
         field: &'static str,
         /// The given text, or its fault.
@@ -120,7 +120,7 @@ pub enum Error {
         "instances of job {job} are alive: {}; shut them down first, or force the removal",
         .instances.join(", ")
     )]
-    StillLives {
+    InstancesAlive {
         /// Job name.
         job: JobName,
         /// The live instances.
@@ -158,7 +158,7 @@ pub enum Error {
     #[error(
         "parameter is a text of {bytes} bytes for {items} items of job {job}; valid are up to {max} bytes for all items together: use a shorter text, or fewer items at a time"
     )]
-    TooMuchToTell {
+    ParameterTooLarge {
         /// Job name.
         job: JobName,
         /// Length of the parameter, in bytes.

@@ -46,7 +46,8 @@ pub struct MovePlan {
     /// Instances that would be available, in the order in which strategies see them.
     pub members: Vec<String>,
     /// True if no instance would be available: items keep their owners, and none of them runs.
-    pub nobody: bool,
+    #[serde(rename = "nobody")]
+    pub no_available_instance: bool,
     /// True if a Java instance leads. It assigns by the same formulas, but moves all items at once.
     pub java_leads: bool,
 }
@@ -90,7 +91,7 @@ pub fn plan_moves(
     Ok(MovePlan {
         moves: moves.collect(),
         members: members.iter().map(ToString::to_string).collect(),
-        nobody: has_no_members,
+        no_available_instance: has_no_members,
         java_leads: job.view().leader().is_some_and(|leader| job.is_java(leader) != Some(false)),
     })
 }

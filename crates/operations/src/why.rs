@@ -29,16 +29,19 @@ pub enum WhyNot {
     /// The schedule has no further fire.
     NeverAgain,
     /// No instance is alive.
-    NobodyLives,
+    #[serde(rename = "nobody_lives")]
+    NoLiveInstance,
     /// The job was created from a template, and no live process offers it and accepts the label.
-    NobodyTakesIt {
+    #[serde(rename = "nobody_takes_it")]
+    NoProcessWithTemplate {
         /// The template, or why its record cannot be read.
         template: String,
         /// The label, if the job has one.
         label: Option<String>,
     },
     /// Instances are alive, but none is available.
-    NobodyAvailable {
+    #[serde(rename = "nobody_available")]
+    NoAvailableInstance {
         /// The servers of the instances: state, and last recorded change.
         servers: Vec<String>,
     },
@@ -50,7 +53,8 @@ pub enum WhyNot {
         all: bool,
     },
     /// No instance leads, so items are not assigned.
-    NobodyLeads,
+    #[serde(rename = "nobody_leads")]
+    NoLeader,
     /// Resharding is requested; Java instances start nothing until it is done.
     Resharding,
     /// The job has no such item.
@@ -103,7 +107,8 @@ pub enum WhyNot {
         fire_ms: i64,
     },
     /// The item is pending: it gets its next owner when the run has ended.
-    Moves {
+    #[serde(rename = "moves")]
+    PendingMove {
         /// Instance id of the next owner.
         to: String,
     },
@@ -140,15 +145,15 @@ impl fmt::Display for WhyNot {
             Self::BadConfig { fault } => write!(f, "the configuration cannot be used: {fault}"),
             Self::OnRequestOnly => f.write_str("the job has no schedule and runs on request only"),
             Self::NeverAgain => f.write_str("the schedule has no further fire"),
-            Self::NobodyLives => f.write_str("no instance is alive"),
-            Self::NobodyTakesIt { template, label: None } => {
+            Self::NoLiveInstance => f.write_str("no instance is alive"),
+            Self::NoProcessWithTemplate { template, label: None } => {
                 write!(f, "no live process offers the job's template, {template}")
             }
-            Self::NobodyTakesIt { template, label: Some(label) } => write!(
+            Self::NoProcessWithTemplate { template, label: Some(label) } => write!(
                 f,
                 "no live process offers the job's template, {template}, and accepts its label, {label}"
             ),
-            Self::NobodyAvailable { servers } => {
+            Self::NoAvailableInstance { servers } => {
                 write!(f, "no instance is available: {}", servers.join("; "))
             }
             Self::Paused { servers, all: true } => write!(
@@ -161,7 +166,7 @@ impl fmt::Display for WhyNot {
                 "some servers are paused, and their items do not start until they are resumed: {}",
                 servers.join("; ")
             ),
-            Self::NobodyLeads => f.write_str("no instance leads, so items are not assigned"),
+            Self::NoLeader => f.write_str("no instance leads, so items are not assigned"),
             Self::Resharding => f.write_str(
                 "resharding is requested, and Java instances start nothing until it is done",
             ),
@@ -201,7 +206,7 @@ impl fmt::Display for WhyNot {
                  repair it with `ejob doctor {job} --fix --apply --why TEXT`",
                 moment(*fire_ms)
             ),
-            Self::Moves { to } => write!(f, "the item moves to {to} as soon as it can"),
+            Self::PendingMove { to } => write!(f, "the item moves to {to} as soon as it can"),
             Self::Failing { items, of, failure } => {
                 let failed = match of {
                     1 => "the last run failed".to_owned(),
@@ -304,10 +309,10 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
             None => format!("{id} is leaving"),
         };
         let servers = view.instances().map(held_back).collect();
-        reasons.push(WhyNot::NobodyAvailable { servers });
+        reasons.push(WhyNot::NoAvailableInstance { servers });
     }
     if view.leader().is_none_or(|leader| !view.is_registered(leader)) {
-        reasons.push(WhyNot::NobodyLeads);
+        reasons.push(WhyNot::NoLeader);
     }
     if view.is_resharding_announced() && job.may_have_java() {
         reasons.push(WhyNot::Resharding);
@@ -318,11 +323,11 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
 /// Returns the reason for a job without instances.
 fn without_instances(job: &JobSnapshot) -> WhyNot {
     match job.template() {
-        None => WhyNot::NobodyLives,
+        None => WhyNot::NoLiveInstance,
         Some(Err(fault)) => {
-            WhyNot::NobodyTakesIt { template: format!("unreadable: {fault}"), label: None }
+            WhyNot::NoProcessWithTemplate { template: format!("unreadable: {fault}"), label: None }
         }
-        Some(Ok(record)) => WhyNot::NobodyTakesIt {
+        Some(Ok(record)) => WhyNot::NoProcessWithTemplate {
             template: record.template.to_string(),
             label: record.label.map(|label| label.to_string()),
         },
@@ -378,7 +383,7 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
         Some(_) | None => {}
     }
     if let Some(to) = job.view().next_owner(item) {
-        reasons.push(WhyNot::Moves { to: to.to_string() });
+        reasons.push(WhyNot::PendingMove { to: to.to_string() });
     }
     reasons
 }

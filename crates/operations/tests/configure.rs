@@ -97,7 +97,7 @@ async fn removal_needs_confirmation_and_no_live_instance_unless_forced() {
     let error = remove("jobs", Removal::EvenIfAlive).await.unwrap_err();
     assert!(matches!(error, Error::NotConfirmed { .. }), "{error}");
     let error = remove("job", Removal::UnlessAlive).await.unwrap_err();
-    assert!(matches!(error, Error::StillLives { .. }), "{error}");
+    assert!(matches!(error, Error::InstancesAlive { .. }), "{error}");
     assert!(shared_by(
         &world.until("the job to be unchanged", |job| shared_by(job, &[1])).await,
         &[1]

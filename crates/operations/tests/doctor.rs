@@ -72,7 +72,7 @@ async fn each_known_leftover_is_found_at_its_node() {
             "a run mark of a lost instance",
             true,
             &[("/job/sharding/0/running", gone)],
-            Code::RunOfNobody,
+            Code::OrphanedRunMark,
             Some("A3"),
             Severity::Error,
             true,
@@ -81,7 +81,7 @@ async fn each_known_leftover_is_found_at_its_node() {
             "a takeover mark of a lost instance",
             true,
             &[("/job/sharding/0/failovering", gone)],
-            Code::TakeoverOfNobody,
+            Code::OrphanedTakeoverMark,
             Some("A6"),
             Severity::Warning,
             true,
@@ -117,7 +117,7 @@ async fn each_known_leftover_is_found_at_its_node() {
             "a manual request of a lost instance",
             false,
             &[("/job/trigger/10.0.0.2@-@9", "")],
-            Code::TriggerOfNobody,
+            Code::OrphanedTrigger,
             None,
             Severity::Info,
             true,
@@ -225,7 +225,7 @@ async fn fix_is_void_when_node_changed_or_instance_returned() {
     let (world, session) = java_3(true, &[("/job/sharding/0/running", "10.0.0.2@-@9")]).await;
     let operations = world.operations();
     let findings = diagnose(&world.now(), None, noon());
-    let run = findings.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
+    let run = findings.iter().find(|finding| finding.code == Code::OrphanedRunMark).unwrap();
     let back = NodePath::parse("/job/instances/10.0.0.2@-@9").unwrap();
     session
         .commit(Txn::new().create(back.clone(), JAVA_INSTANCE, Lifetime::Ephemeral))
@@ -331,7 +331,7 @@ async fn mark_older_than_its_instance_is_reported_without_fix() {
     let marks = [("/job/instances/10.0.0.1@-@1", data), ("/job/leader/election/instance", holder)];
     let _session = world.write(&nodes, &marks).await;
     let findings = diagnose(&world.now(), None, noon());
-    assert_eq!(codes(&findings), [Code::RunOfEarlierLife]);
+    assert_eq!(codes(&findings), [Code::RunOfEarlierIncarnation]);
     assert_eq!((findings[0].fault, findings[0].fix.is_none()), (Some("A4"), true));
 }
 
@@ -347,7 +347,7 @@ async fn leftovers_that_rust_instances_clean_up_have_no_fix() {
     world.until("all assigned", |job| shared_by(job, &[1])).await;
     world.write(&LEFT, &[]).await;
     let found = diagnose(&world.now(), None, noon());
-    let run = found.iter().find(|finding| finding.code == Code::RunOfNobody).unwrap();
+    let run = found.iter().find(|finding| finding.code == Code::OrphanedRunMark).unwrap();
     assert_eq!(run.fix, None);
     world.until("the repair by the instance", |job| diagnose(job, None, noon()).is_empty()).await;
     within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();

@@ -29,7 +29,7 @@ fn config() -> JobConfig {
 async fn offering(world: &World, n: u8) -> (Scheduler, Arc<MemoryCenter>) {
     let center = Arc::new(world.registry.connect());
     let builder = Scheduler::builder(center.clone()).server_ip(&format!("10.0.0.{n}")).unwrap();
-    let scheduler = builder.life(format!("{n}")).build().unwrap();
+    let scheduler = builder.instance_name(format!("{n}")).build().unwrap();
     let template = |new: NewJob| Ok(new.run(job_fn(|_| async { Ok(()) })));
     scheduler.offer(Template::new("report", template).unwrap()).await.unwrap();
     (scheduler, center)
@@ -57,7 +57,7 @@ async fn job_from_a_template_is_created_run_and_removed() {
         assert_eq!(brief.dialect, dialect.as_str());
         let (template, label) = ("report".to_owned(), Some("eu".to_owned()));
         let why = why_not_running(&snapshot, noon());
-        assert_eq!(why[0], WhyNot::NobodyTakesIt { template, label }, "{dialect}");
+        assert_eq!(why[0], WhyNot::NoProcessWithTemplate { template, label }, "{dialect}");
 
         let (_scheduler, _) = offering(&world, 1).await;
         let joined = |job: &operations::JobSnapshot| support::shared_by(job, &[1]);

@@ -45,7 +45,7 @@ async fn plan_matches_the_decision_of_the_leader() {
     let last = world.until("the second to own all items", |job| shared_by(job, &[2])).await;
     assert_eq!(owners(&after, &planned), owners(&last, &plan(&last, &WhatIf::default())));
     let empty = plan(&last, &WhatIf { disable: vec![ip(2)], ..WhatIf::default() });
-    assert!(empty.nobody && empty.moves.is_empty());
+    assert!(empty.no_available_instance && empty.moves.is_empty());
 
     let more = WhatIf { total_count: Some(6), ..WhatIf::default() };
     let added: Vec<_> = plan(&last, &more).moves.iter().map(|planned| planned.item).collect();
@@ -108,11 +108,11 @@ async fn reasons_are_ordered_by_importance() {
     operations.disable(&Scope::of_job(job()), &by()).await.unwrap();
     let now = world.until("no leader", |job| job.view().leader().is_none()).await;
     let servers = vec![format!("server 10.0.0.1 is disabled ({})", said("disable"))];
-    let expected = [WhyNot::NobodyAvailable { servers }, WhyNot::NobodyLeads, next.clone()];
+    let expected = [WhyNot::NoAvailableInstance { servers }, WhyNot::NoLeader, next.clone()];
     assert_eq!(why_not_running(&now, noon()), expected);
 
     within("leaving", member.handle.shutdown(support::DEADLINE)).await.unwrap();
-    assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NobodyLives, next]);
+    assert_eq!(why_not_running(&world.now(), noon()), [WhyNot::NoLiveInstance, next]);
 }
 
 /// Instances of other servers go on.

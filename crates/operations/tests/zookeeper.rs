@@ -107,7 +107,7 @@ async fn fix_leftover(center: &ZookeeperCenter, operations: &Operations, job: &J
     let mark = Txn::new().create(left.clone(), "10.0.0.9@-@9", Lifetime::Persistent);
     assert!(center.commit(mark).await.unwrap().is_committed());
     let found = diagnose(&operations.job(job).await.unwrap(), None, Timestamp::now());
-    let run = found.iter().find(|finding| finding.code == FindingCode::RunOfNobody);
+    let run = found.iter().find(|finding| finding.code == FindingCode::OrphanedRunMark);
     let report = operations.fix(run.unwrap(), by).await.unwrap();
     assert!(report.has_changed(), "{report}");
     assert_eq!(center.read(&left).await.unwrap(), None);

@@ -26,7 +26,7 @@ const MAX_FILE_BYTES: u64 = 64 * 1024;
 /// use outbound::SecretText;
 ///
 /// let header = SecretText::parse("Bearer ${env:PATH}")?;
-/// assert!(header.refers());
+/// assert!(header.has_references());
 /// assert_eq!(format!("{header:?}"), "SecretText(..)");
 ///
 /// let error = SecretText::parse("Bearer ${vault:token}").unwrap_err();
@@ -111,7 +111,7 @@ impl SecretText {
 
     /// Returns true if the text has at least one reference.
     #[must_use]
-    pub fn refers(&self) -> bool {
+    pub fn has_references(&self) -> bool {
         self.0.iter().any(|part| !matches!(part, Part::Plain(_)))
     }
 

@@ -69,7 +69,7 @@ impl ZookeeperCenter {
         let limit = shared.options.wanted_connect_timeout();
         let mut obstacle = None;
         let opened = tokio::time::timeout(limit, first_session(&shared, &mut obstacle)).await;
-        let late = || Err(obstacle.unwrap_or(Error::Unavailable { act: "connect" }.into()));
+        let late = || Err(obstacle.unwrap_or(Error::Unavailable { call: "connect" }.into()));
         let conn = opened.unwrap_or_else(|_| late())?;
         let closing = session::start(Arc::clone(&shared), conn);
         let roots = Arc::new(WatchRoots::in_namespace(&namespace));
@@ -86,11 +86,11 @@ impl ZookeeperCenter {
     /// # Errors
     /// [`Error::Unavailable`] if there is no session or the registry cannot be reached.
     pub async fn expire_through(&self, addresses: &str) -> Result<()> {
-        const ACT: &str = "expire";
-        let session = self.shared.session_info().ok_or(Error::Unavailable { act: ACT })?;
+        const CALL: &str = "expire";
+        let session = self.shared.session_info().ok_or(Error::Unavailable { call: CALL })?;
         match session::end_session(&self.shared.options.at(addresses), session).await {
             Ending::Over => Ok(()),
-            Ending::Unreachable | Ending::Refused => Err(Error::Unavailable { act: ACT }),
+            Ending::Unreachable | Ending::Rejected => Err(Error::Unavailable { call: CALL }),
         }
     }
 
@@ -126,22 +126,22 @@ impl ZookeeperCenter {
     /// request takes its own permits.
     async fn request<T, F>(
         &self,
-        act: &'static str,
+        call: &'static str,
         path: &NodePath,
         send: impl FnOnce(zk::Client) -> F,
     ) -> Result<T>
     where
         F: Future<Output = Result<T, zk::Error>>,
     {
-        let Conn { client, session, .. } = self.shared.conn(act)?;
+        let Conn { client, session, .. } = self.shared.conn(call)?;
         tokio::select! {
             biased;
             answer = send(client) => answer.map_err(|error| {
-                let error = convert::read_error(act, path, &error);
+                let error = convert::read_error(call, path, &error);
                 // While the center closes, pending requests lose their client.
-                if error.is_retryable() { self.shared.not_executed_error(act) } else { error }
+                if error.is_retryable() { self.shared.not_executed_error(call) } else { error }
             }),
-            () = self.shared.down(session) => Err(self.shared.not_executed_error(act)),
+            () = self.shared.down(session) => Err(self.shared.not_executed_error(call)),
         }
     }
 
@@ -161,7 +161,7 @@ impl ZookeeperCenter {
                         | ConflictReason::HasChildren
                         | ConflictReason::EphemeralParent => {
                             let cause = format!("{probe} cannot be written, {conflict}");
-                            return Err(Error::Refused { act: "ask for the time", cause });
+                            return Err(Error::Rejected { call: "ask for the time", cause });
                         }
                     },
                 }
@@ -299,8 +299,8 @@ impl RegistryCenter for ZookeeperCenter {
                 self.shared.server_clock.record(time, sent, Instant::now());
                 Ok(Some(time))
             }
-            None => Err(Error::Refused {
-                act: "ask for the time",
+            None => Err(Error::Rejected {
+                call: "ask for the time",
                 cause: format!("{probe} was deleted by another client at the same time"),
             }),
         }

@@ -111,21 +111,21 @@ fn is_definite(error: &zk::Error) -> bool {
 }
 
 /// Translates the failure of a write.
-pub(crate) fn write_error(act: &'static str, path: &NodePath, error: &zk::Error) -> Error {
+pub(crate) fn write_error(call: &'static str, path: &NodePath, error: &zk::Error) -> Error {
     let cause = error.to_string();
     if matches!(error, zk::Error::NoAuth | zk::Error::InvalidAcl) {
         Error::NotAuthorized { path: path.clone() }
     } else if is_definite(error) {
-        Error::Refused { act, cause }
+        Error::Rejected { call, cause }
     } else {
-        Error::Unknown { act, cause }
+        Error::Unknown { call, cause }
     }
 }
 
 /// Translates the failure of a read, which has no effect and thus no unknown outcome.
-pub(crate) fn read_error(act: &'static str, path: &NodePath, error: &zk::Error) -> Error {
-    let error = write_error(act, path, error);
-    if error.is_unknown() { Error::Unavailable { act } } else { error }
+pub(crate) fn read_error(call: &'static str, path: &NodePath, error: &zk::Error) -> Error {
+    let error = write_error(call, path, error);
+    if error.is_unknown() { Error::Unavailable { call } } else { error }
 }
 
 /// Permissions with their letters, as ZooKeeper's shell shows them.
@@ -172,8 +172,8 @@ mod tests {
 
     #[test]
     fn only_definite_answers_mean_not_executed() {
-        let refused = |cause: &str| Error::Refused { act: "commit", cause: cause.to_owned() };
-        let unknown = |cause: &str| Error::Unknown { act: "commit", cause: cause.to_owned() };
+        let refused = |cause: &str| Error::Rejected { call: "commit", cause: cause.to_owned() };
+        let unknown = |cause: &str| Error::Unknown { call: "commit", cause: cause.to_owned() };
         let rows = [
             (zk::Error::NoAuth, Error::NotAuthorized { path: root() }),
             (zk::Error::QuotaExceeded, refused("exceed path quota")),

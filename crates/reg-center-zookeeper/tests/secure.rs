@@ -188,7 +188,7 @@ async fn tls_on_a_plain_port_and_plain_on_a_tls_port_fail() {
     let plain_client =
         ZookeeperOptions::new(secure(server())).connect_timeout(Duration::from_secs(2));
     let refused = ZookeeperCenter::connect(plain_client).await.err();
-    let unavailable = Error::Unavailable { act: "connect" };
+    let unavailable = Error::Unavailable { call: "connect" };
     assert_eq!(refused, Some(ConnectError::Registry(unavailable)));
 }
 

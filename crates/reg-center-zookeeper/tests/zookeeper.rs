@@ -254,7 +254,7 @@ async fn an_unreachable_registry_is_reported_in_time() {
         let connecting = ZookeeperCenter::connect(options);
         let refused =
             tokio::time::timeout(Duration::from_secs(10), connecting).await.expect("in time");
-        let unavailable = Error::Unavailable { act: "connect" };
+        let unavailable = Error::Unavailable { call: "connect" };
         assert_eq!(refused.unwrap_err(), ConnectError::Registry(unavailable), "{mode:?}");
     }
 }

@@ -12,16 +12,16 @@ use crate::{NodePath, PathError, SessionId};
 #[non_exhaustive]
 pub enum Error {
     /// There is no connection, and the request was not executed.
-    #[error("{act}: no connection to the registry")]
+    #[error("{call}: no connection to the registry")]
     Unavailable {
         /// The attempted call, such as `commit`.
-        act: &'static str,
+        call: &'static str,
     },
     /// The request was sent and no answer came: it may have been executed.
-    #[error("{act}: outcome unknown, {cause}")]
+    #[error("{call}: outcome unknown, {cause}")]
     Unknown {
         /// The attempted call, such as `commit`.
-        act: &'static str,
+        call: &'static str,
         /// The fault that the connection reported.
         cause: String,
     },
@@ -55,10 +55,10 @@ pub enum Error {
     Closed,
     /// The registry rejected the request, for a reason that the contract does not name; it was not
     /// executed.
-    #[error("{act}: the registry rejected the request: {cause}")]
-    Refused {
+    #[error("{call}: the registry rejected the request: {cause}")]
+    Rejected {
         /// The attempted call, such as `commit`.
-        act: &'static str,
+        call: &'static str,
         /// The reason that the registry gave.
         cause: String,
     },

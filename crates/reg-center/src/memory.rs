@@ -121,11 +121,11 @@ impl Server {
     }
 
     /// Returns the session of a center that is connected, or an error.
-    fn connected_session(&mut self, id: u64, act: &'static str) -> Result<SessionId> {
+    fn connected_session(&mut self, id: u64, call: &'static str) -> Result<SessionId> {
         let client = self.client(id)?;
         match client.link {
             Link::Up => Ok(client.session),
-            Link::Down { .. } => Err(Error::Unavailable { act }),
+            Link::Down { .. } => Err(Error::Unavailable { call }),
             Link::Closed => Err(Error::Closed),
         }
     }
@@ -386,7 +386,7 @@ impl RegistryCenter for MemoryCenter {
             return Err(Error::SessionLost { session: bound });
         }
         // The text must not reveal the fault: a caller cannot distinguish the two.
-        let unknown = |cause: &str| Error::Unknown { act: "commit", cause: cause.to_owned() };
+        let unknown = |cause: &str| Error::Unknown { call: "commit", cause: cause.to_owned() };
         let fault = server.client(self.id)?.fault.take();
         if fault == Some(WriteFault::LoseRequest) {
             return Err(unknown("injected: the request was lost or its reply was"));

@@ -89,11 +89,11 @@ impl Op {
     /// Rejects an operation that no registry can execute: the root always exists.
     ///
     /// # Errors
-    /// [`Error::Refused`](crate::Error::Refused) for a deletion of the root.
+    /// [`Error::Rejected`](crate::Error::Rejected) for a deletion of the root.
     pub(crate) fn admit(&self) -> Result<(), crate::Error> {
         match self {
-            Self::Delete { path, .. } if path.is_root() => Err(crate::Error::Refused {
-                act: "commit",
+            Self::Delete { path, .. } if path.is_root() => Err(crate::Error::Rejected {
+                call: "commit",
                 cause: "the root cannot be deleted".to_owned(),
             }),
             Self::Create { .. }
@@ -259,7 +259,7 @@ impl Limits {
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) with the size and the limit;
-    /// [`Error::Refused`](crate::Error::Refused) for a deletion of the root.
+    /// [`Error::Rejected`](crate::Error::Rejected) for a deletion of the root.
     pub fn admit(&self, txn: &Txn) -> Result<(), crate::Error> {
         let rows =
             [("operations", txn.ops().len(), self.max_ops), ("bytes", txn.size(), self.max_bytes)];

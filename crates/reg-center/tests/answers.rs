@@ -20,14 +20,14 @@ fn every_error_is_classified_by_unknown_lost_and_retryable() {
     let no_path = Error::from(NodePath::parse("x").unwrap_err());
     // Columns: `is_unknown`, `is_session_lost`, `is_retryable`.
     let rows = [
-        (Error::Unavailable { act: "commit" }, [false, false, true]),
-        (Error::Unknown { act: "commit", cause: cause() }, [true, false, true]),
+        (Error::Unavailable { call: "commit" }, [false, false, true]),
+        (Error::Unknown { call: "commit", cause: cause() }, [true, false, true]),
         (Error::SessionLost { session: SESSION }, [false, true, false]),
         (too_large, [false, false, false]),
         (Error::NotAuthorized { path: path("/a") }, [false, false, false]),
         (no_path, [false, false, false]),
         (Error::Closed, [false, false, false]),
-        (Error::Refused { act: "commit", cause: cause() }, [false, false, false]),
+        (Error::Rejected { call: "commit", cause: cause() }, [false, false, false]),
     ];
     for (error, expected) in rows {
         let answers = [error.is_unknown(), error.is_session_lost(), error.is_retryable()];

@@ -48,7 +48,7 @@ fn random_sequences_reach_every_answer() {
                 Answer::Committed(_) if has_changed => "a write".to_owned(),
                 Answer::Committed(_) => "no change".to_owned(),
                 Answer::Conflict { reason, .. } => reason.to_string(),
-                Answer::Refused => "refused".to_owned(),
+                Answer::Rejected => "rejected".to_owned(),
                 Answer::Done if has_changed => "ephemeral nodes are gone".to_owned(),
                 Answer::Done => "none".to_owned(),
             };
@@ -63,7 +63,7 @@ fn random_sequences_reach_every_answer() {
         ("the node is absent", 200),
         ("the node has children", 20),
         ("the parent is ephemeral", 50),
-        ("refused", 10),
+        ("rejected", 10),
         ("ephemeral nodes are gone", 50),
     ];
     for (answer, least) in at_least {

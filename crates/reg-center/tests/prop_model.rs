@@ -62,7 +62,7 @@ impl Subject {
                     "a conflict changes nothing"
                 );
             }
-            (Err(Error::Refused { .. }), Answer::Refused) => assert_eq!(self.model, before),
+            (Err(Error::Rejected { .. }), Answer::Rejected) => assert_eq!(self.model, before),
             (result, wanted) => panic!("got {result:?}, expected {wanted:?}"),
         }
     }

@@ -332,7 +332,7 @@ fn fire_document(fire: &FireRecord) -> Value {
         "instance": fire.instance.as_ref().map(ToString::to_string),
         "began": time(fire.began),
         "ended": time(fire.ended),
-        "left_by": fire.left_by.as_ref().map(ToString::to_string),
+        "left_by": fire.former_holder.as_ref().map(ToString::to_string),
         "gap_until": time(fire.gap_until),
         "gap_count": fire.gap_count,
     })

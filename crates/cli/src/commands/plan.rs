@@ -75,7 +75,7 @@ impl PlanArguments {
                 if planned.waits { "when its run has ended" } else { "at once" }.to_owned(),
             ]
         };
-        let mut text = match (plan.nobody, plan.moves.is_empty()) {
+        let mut text = match (plan.no_available_instance, plan.moves.is_empty()) {
             (true, _) => "no instance would be available: items keep their owners, and none runs\n"
                 .to_owned(),
             (false, true) => "no item would move\n".to_owned(),

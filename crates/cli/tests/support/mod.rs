@@ -152,7 +152,7 @@ impl World {
     pub(crate) async fn member(&self, n: u8, job: &str) -> Member {
         let center = Arc::new(self.registry.connect());
         let builder = Scheduler::builder(center).server_ip(&format!("10.0.0.{n}")).unwrap();
-        let scheduler = builder.life(n.to_string()).dialect(Dialect::V2).build().unwrap();
+        let scheduler = builder.instance_name(n.to_string()).dialect(Dialect::V2).build().unwrap();
         let run = job_fn(|context: ShardingContext| async move {
             let shall_fail = context.request_parameter() == Some("fail");
             if shall_fail || context.item().index() == 3 { Err("it fails".into()) } else { Ok(()) }

@@ -37,12 +37,12 @@ fn check_admission(u: &mut Unstructured<'_>) -> Result<()> {
         Err(Error::TooLarge { unit: "bytes", size, limit }) => {
             assert!(n_bytes > max_bytes && (*size, *limit) == (n_bytes, max_bytes));
         }
-        Err(Error::Refused { .. }) => assert!(deletes_the_root),
+        Err(Error::Rejected { .. }) => assert!(deletes_the_root),
         Err(error) => panic!("{txn:?} with {limits:?}: {error}"),
     }
     let mut model = Model::new();
     let session = model.open_session();
-    let refused = matches!(model.commit(session, &ops), Err(Error::Refused { .. }));
+    let refused = matches!(model.commit(session, &ops), Err(Error::Rejected { .. }));
     assert_eq!(refused, deletes_the_root, "{txn:?}");
     Ok(())
 }

@@ -18,7 +18,7 @@ const PROCESS: &str = "resource";
 /// Access to the resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Act {
+pub enum Access {
     /// A run announces its token before it reads anything.
     Begin,
     /// A run writes.
@@ -29,7 +29,8 @@ pub enum Act {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Entry {
     /// Kind of access.
-    pub act: Act,
+    #[serde(rename = "act")]
+    pub access: Access,
     /// The run.
     pub run: RunId,
     /// True if the resource accepted it.
@@ -43,11 +44,9 @@ pub struct Entry {
 /// Handle to the resource. Every process has its own, to the same file.
 ///
 /// The file is a log under a lock. An access is one line, and the highest tokens follow from the
-/// lines before it. So an
-/// access happens completely or not at all, and the lines are in the order of the accesses.
-/// If a process is stopped while it holds the lock, all others wait until it continues. It holds
-/// the lock for some
-/// microseconds of each run.
+/// lines before it. So an access happens completely or not at all, and the lines are in the order
+/// of the accesses. If a process is stopped while it holds the lock, all others wait until it
+/// continues. It holds the lock for some microseconds of each run.
 #[derive(Debug)]
 pub struct Resource {
     file: File,
@@ -70,18 +69,18 @@ impl Resource {
     ///
     /// # Errors
     /// Returns the error of the operating system; the access has then not happened.
-    pub fn ask(&mut self, act: Act, run: &RunId) -> io::Result<bool> {
+    pub fn ask(&mut self, access: Access, run: &RunId) -> io::Result<bool> {
         self.file.lock()?;
-        let asked = self.ask_locked(act, run);
+        let asked = self.ask_locked(access, run);
         self.file.unlock()?;
         asked
     }
 
-    fn ask_locked(&mut self, act: Act, run: &RunId) -> io::Result<bool> {
+    fn ask_locked(&mut self, access: Access, run: &RunId) -> io::Result<bool> {
         self.catch_up()?;
         let key = (run.job.clone(), run.item);
         let accepted = self.highest.get(&key).is_none_or(|highest| run.token >= *highest);
-        let entry = Entry { act, run: run.clone(), accepted, mt: monotonic_ns(), wt: wall_ms() };
+        let entry = Entry { access, run: run.clone(), accepted, mt: monotonic_ns(), wt: wall_ms() };
         let line = journal::line(&entry)?;
         self.file.write_all(&line)?;
         self.take(&entry, line.len());
@@ -117,7 +116,7 @@ impl Resource {
 /// It converts line by line, so that a history can be followed while it is written.
 #[derive(Debug, Default)]
 pub struct Effects {
-    n_acts: u64,
+    n_accesses: u64,
 }
 
 impl Effects {
@@ -126,12 +125,12 @@ impl Effects {
     /// # Errors
     /// Returns an error if the line is not one of the resource's log.
     pub fn record(&mut self, line: &str) -> Result<Record, serde_json::Error> {
-        let Entry { act, run, accepted, mt, wt } = serde_json::from_str(line)?;
-        let rseq = self.n_acts;
-        self.n_acts += 1;
-        let fact = match act {
-            Act::Begin => Fact::Announced { run, accepted, rseq },
-            Act::Effect => Fact::Effect { run, accepted, rseq },
+        let Entry { access, run, accepted, mt, wt } = serde_json::from_str(line)?;
+        let rseq = self.n_accesses;
+        self.n_accesses += 1;
+        let fact = match access {
+            Access::Begin => Fact::Announced { run, accepted, rseq },
+            Access::Effect => Fact::Effect { run, accepted, rseq },
         };
         Ok(Record { p: PROCESS.to_owned(), inc: 0, seq: rseq, mt, wt, fact })
     }
@@ -150,13 +149,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("resource.log");
         let (mut old, mut new) = (Resource::open(&path).unwrap(), Resource::open(&path).unwrap());
-        assert!(old.ask(Act::Begin, &run(0, 4)).unwrap());
-        assert!(new.ask(Act::Begin, &run(0, 5)).unwrap());
-        assert!(!old.ask(Act::Effect, &run(0, 4)).unwrap(), "its token is stale");
-        assert!(old.ask(Act::Effect, &run(1, 1)).unwrap(), "another item");
-        assert!(new.ask(Act::Effect, &run(0, 5)).unwrap());
+        assert!(old.ask(Access::Begin, &run(0, 4)).unwrap());
+        assert!(new.ask(Access::Begin, &run(0, 5)).unwrap());
+        assert!(!old.ask(Access::Effect, &run(0, 4)).unwrap(), "its token is stale");
+        assert!(old.ask(Access::Effect, &run(1, 1)).unwrap(), "another item");
+        assert!(new.ask(Access::Effect, &run(0, 5)).unwrap());
         let mut later = Resource::open(&path).unwrap();
-        assert!(!later.ask(Act::Effect, &run(0, 4)).unwrap(), "the highest token is stored");
+        assert!(!later.ask(Access::Effect, &run(0, 4)).unwrap(), "the highest token is stored");
 
         let mut effects = Effects::default();
         let text = std::fs::read_to_string(&path).unwrap();
@@ -181,11 +180,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("resource.log");
         let mut resource = Resource::open(&path).unwrap();
-        assert!(resource.ask(Act::Begin, &run(0, 1)).unwrap());
+        assert!(resource.ask(Access::Begin, &run(0, 1)).unwrap());
         let complete = std::fs::read(&path).unwrap();
         std::fs::write(&path, [&complete[..], &complete[..20]].concat()).unwrap();
-        assert!(Resource::open(&path).unwrap().ask(Act::Begin, &run(0, 2)).unwrap());
-        assert!(!resource.ask(Act::Effect, &run(0, 1)).unwrap());
+        assert!(Resource::open(&path).unwrap().ask(Access::Begin, &run(0, 2)).unwrap());
+        assert!(!resource.ask(Access::Effect, &run(0, 1)).unwrap());
         let text = std::fs::read_to_string(&path).unwrap();
         assert_eq!(text.lines().count(), 3, "{text}");
     }

@@ -69,7 +69,7 @@ fn expected_words(entry: &Entry) -> Vec<String> {
             words.extend(ephemerals.clone());
         }
         Change::Write(writes) => words.extend(writes.iter().flat_map(words_of)),
-        Change::Refused => words.push("error".into()),
+        Change::Rejected => words.push("error".into()),
         Change::Other { .. } => {}
     }
     words
@@ -128,7 +128,7 @@ fn transactions_equal_those_that_the_servers_tool_prints() {
         assert!(writes.contains(&write), "{write:?} is not among {writes:#?}");
     }
     assert_eq!(writes.len(), expected.len(), "{writes:#?}");
-    let refused = entries.iter().filter(|entry| entry.change == Change::Refused).count();
+    let refused = entries.iter().filter(|entry| entry.change == Change::Rejected).count();
     assert_eq!(refused, 3, "two conflicts, and the attempt without the parent");
     server.stop().unwrap();
 }

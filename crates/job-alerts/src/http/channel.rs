@@ -131,7 +131,7 @@ impl HttpChannel {
         };
         checked.map_err(|reason| {
             let (channel, reason) = (self.name(), shown(&reason, secrets));
-            AlertError::Refused { channel, host, answer: format!("{status}{reason}") }
+            AlertError::Rejected { channel, host, answer: format!("{status}{reason}") }
         })
     }
 }

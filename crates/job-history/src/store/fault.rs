@@ -8,11 +8,11 @@ pub(crate) enum FaultClass {
     /// A concurrent writer committed first: retry at once.
     Conflict,
     /// The store does not answer, is locked, full or shutting down: retry later.
-    Away,
+    Unreachable,
     /// Wrong credentials, missing rights, or a file that is no database: an operator must act.
     Denied,
     /// The store rejects the values of a row: a retry with the same row cannot succeed.
-    Refused,
+    Rejected,
     /// The tables are newer than this program.
     Newer { found: i64, known: i64 },
 }
@@ -43,8 +43,8 @@ impl From<sqlx::Error> for Fault {
             }
             None => match &error {
                 sqlx::Error::Configuration(_) | sqlx::Error::Tls(_) => FaultClass::Denied,
-                sqlx::Error::Encode(_) | sqlx::Error::InvalidArgument(_) => FaultClass::Refused,
-                _ => FaultClass::Away,
+                sqlx::Error::Encode(_) | sqlx::Error::InvalidArgument(_) => FaultClass::Rejected,
+                _ => FaultClass::Unreachable,
             },
         };
         Self { class, text: error.to_string() }
@@ -64,7 +64,8 @@ fn mysql_number(_: &dyn sqlx::error::DatabaseError) -> Option<u16> {
 /// Classifies by the SQLSTATE of PostgreSQL, the number of MySQL, or the extended result code of
 /// SQLite.
 ///
-/// Unknown codes are [`FaultClass::Away`], so that no record is lost before the queue is full.
+/// Unknown codes are [`FaultClass::Unreachable`], so that no record is lost before the queue is
+/// full.
 fn class_of_code(code: &str, mysql: Option<u16>) -> FaultClass {
     if let Some(number) = mysql {
         return match number {
@@ -74,8 +75,8 @@ fn class_of_code(code: &str, mysql: Option<u16>) -> FaultClass {
             // wrong plug-in.
             1044 | 1045 | 1049 | 1142 | 1227 | 1698 => FaultClass::Denied,
             // Null, range, date, text or length that the column cannot hold; a constraint.
-            1048 | 1264 | 1265 | 1292 | 1366 | 1406 | 3819 | 4025 => FaultClass::Refused,
-            _ => FaultClass::Away,
+            1048 | 1264 | 1265 | 1292 | 1366 | 1406 | 3819 | 4025 => FaultClass::Rejected,
+            _ => FaultClass::Unreachable,
         };
     }
     if let Ok(number) = code.parse::<u32>()
@@ -84,10 +85,10 @@ fn class_of_code(code: &str, mysql: Option<u16>) -> FaultClass {
         // The lowest eight bits are the primary code.
         return match number & 0xff {
             // Constraint, mismatch, too big.
-            18..=20 => FaultClass::Refused,
+            18..=20 => FaultClass::Rejected,
             // No rights, read-only, damaged, cannot be opened, no database.
             3 | 8 | 11 | 14 | 26 => FaultClass::Denied,
-            _ => FaultClass::Away,
+            _ => FaultClass::Unreachable,
         };
     }
     match code {
@@ -96,8 +97,8 @@ fn class_of_code(code: &str, mysql: Option<u16>) -> FaultClass {
         // No such database, no right to the table.
         "3D000" | "42501" => FaultClass::Denied,
         _ if code.starts_with("28") => FaultClass::Denied,
-        _ if code.starts_with("22") || code.starts_with("23") => FaultClass::Refused,
-        _ => FaultClass::Away,
+        _ if code.starts_with("22") || code.starts_with("23") => FaultClass::Rejected,
+        _ => FaultClass::Unreachable,
     }
 }
 
@@ -107,28 +108,28 @@ mod tests {
 
     #[test]
     fn error_codes_are_classified() {
-        use FaultClass::{Away, Conflict, Denied, Refused};
+        use FaultClass::{Conflict, Denied, Rejected, Unreachable};
         let rows: [(&str, Option<u16>, FaultClass); 20] = [
-            ("5", None, Away),       // SQLite: busy
-            ("261", None, Away),     // busy, in recovery
-            ("517", None, Away),     // busy, snapshot
-            ("13", None, Away),      // full
-            ("1", None, Away),       // no such table: it may have been dropped
-            ("1299", None, Refused), // not null
-            ("26", None, Denied),    // not a database
-            ("14", None, Denied),    // cannot open
-            ("8", None, Denied),     // read-only
-            ("28P01", None, Denied), // PostgreSQL: wrong password
+            ("5", None, Unreachable),   // SQLite: busy
+            ("261", None, Unreachable), // busy, in recovery
+            ("517", None, Unreachable), // busy, snapshot
+            ("13", None, Unreachable),  // full
+            ("1", None, Unreachable),   // no such table: it may have been dropped
+            ("1299", None, Rejected),   // not null
+            ("26", None, Denied),       // not a database
+            ("14", None, Denied),       // cannot open
+            ("8", None, Denied),        // read-only
+            ("28P01", None, Denied),    // PostgreSQL: wrong password
             ("3D000", None, Denied),
             ("40P01", None, Conflict),
-            ("22001", None, Refused), // too long
-            ("57P01", None, Away),    // shutting down
-            ("53100", None, Away),    // disk full
-            ("42P01", None, Away),    // no such table
+            ("22001", None, Rejected),    // too long
+            ("57P01", None, Unreachable), // shutting down
+            ("53100", None, Unreachable), // disk full
+            ("42P01", None, Unreachable), // no such table
             ("40001", Some(1213), Conflict),
             ("28000", Some(1045), Denied),
-            ("22001", Some(1406), Refused),
-            ("HY000", Some(1021), Away), // disk full
+            ("22001", Some(1406), Rejected),
+            ("HY000", Some(1021), Unreachable), // disk full
         ];
         for (code, mysql, class) in rows {
             assert_eq!(class_of_code(code, mysql), class, "{code} {mysql:?}");

@@ -51,6 +51,6 @@ fn fault(message: &str, error: &Error) -> Fault {
     use ErrorKind::{NotADirectory, NotFound, PermissionDenied, ReadOnlyFilesystem};
     let is_denied =
         matches!(error.kind(), NotADirectory | NotFound | PermissionDenied | ReadOnlyFilesystem);
-    let class = if is_denied { FaultClass::Denied } else { FaultClass::Away };
+    let class = if is_denied { FaultClass::Denied } else { FaultClass::Unreachable };
     Fault { class, text: format!("{message}: {error}") }
 }

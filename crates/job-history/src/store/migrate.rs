@@ -66,7 +66,7 @@ async fn with_named_lock(mut tx: Tx) -> Result<(), Fault> {
     let acquired = tx.rows(&get, &[], &[ColumnKind::Int]).await?;
     if acquired.concat() != [1_i64.into()] {
         let text = "another process is still migrating the tables".to_owned();
-        return Err(Fault { class: FaultClass::Away, text });
+        return Err(Fault { class: FaultClass::Unreachable, text });
     }
     let applied = apply(&mut tx).await;
     tx.rows(&release, &[], &[ColumnKind::Int]).await?;

@@ -90,8 +90,8 @@ impl Store {
     pub(crate) fn error(&self, fault: &Fault) -> Error {
         let (store, reason) = (self.url.to_string(), self.reason(fault));
         match fault.class {
-            FaultClass::Away | FaultClass::Conflict => Error::Away { store, reason },
-            FaultClass::Denied | FaultClass::Refused => Error::Unusable { store, reason },
+            FaultClass::Unreachable | FaultClass::Conflict => Error::Unreachable { store, reason },
+            FaultClass::Denied | FaultClass::Rejected => Error::Unusable { store, reason },
             FaultClass::Newer { found, known } => Error::Newer { store, found, known },
         }
     }

@@ -234,7 +234,7 @@ fn fire_of_row(row: Vec<Value>) -> FireRecord {
         instance: row.text().map(InstanceId::new),
         began: row.int().map(time),
         ended: row.int().map(time),
-        left_by: row.text().map(InstanceId::new),
+        former_holder: row.text().map(InstanceId::new),
         gap_until: row.int().map(time),
         gap_count: row.int().and_then(|count| u32::try_from(count).ok()),
     }

@@ -176,7 +176,7 @@ async fn each_fire_has_one_outcome_in_any_order_of_writes(store: &TestStore) {
         ];
         let fires = fires_of(&two, job).await;
         assert_eq!(fires.iter().map(row).collect::<Vec<_>>(), expected, "{job}");
-        assert_eq!(fires[3].left_by, Some(instance(1)), "the former holder must stay known");
+        assert_eq!(fires[3].former_holder, Some(instance(1)), "the former holder must stay known");
         assert_eq!((fires[4].gap_until, fires[4].gap_count), (Some(at(60_000)), Some(5)));
         two.close(DEADLINE).await.unwrap();
     }
@@ -466,7 +466,7 @@ async fn special_and_long_texts_are_stored(store: &TestStore) {
     a.publish(3, JobEvent::StrategyFailed { reason: cause.clone() });
     history.flush(DEADLINE).await.unwrap();
     let stats = history.stats();
-    assert_eq!((stats.refused, stats.dropped, stats.waiting()), (0, 0, 0), "{stats:?}");
+    assert_eq!((stats.rejected, stats.dropped, stats.waiting()), (0, 0, 0), "{stats:?}");
 
     let fires = fires_of(&history, a.job).await;
     let kept: String = cause.replace('\0', "\u{fffd}").chars().take(4_000).collect();
@@ -489,7 +489,7 @@ async fn times_beyond_the_java_columns_are_stored(store: &TestStore) {
         a.settles(time, run, Outcome::Succeeded);
     }
     history.flush(DEADLINE).await.unwrap();
-    assert_eq!(history.stats().refused, 0);
+    assert_eq!(history.stats().rejected, 0);
     let fires = fires_of(&history, "far-away").await;
     let seen: Vec<_> = fires.iter().rev().map(|fire| fire.ended).collect();
     assert_eq!(seen, times.map(|time| Some(at(time))));
@@ -542,7 +542,7 @@ pub(crate) async fn states_without_source(options: HistoryOptions, dump: &Dump) 
     a.claims(10, run);
     a.ends((10, 900), run, Outcome::Succeeded, "");
     history.close(DEADLINE).await.unwrap();
-    assert_eq!(history.stats().refused, 0);
+    assert_eq!(history.stats().rejected, 0);
     let states = dump("JOB_STATUS_TRACE_LOG", &["state"]).await;
     assert_eq!(states.concat(), ["TASK_FINISHED", "TASK_RUNNING", "TASK_STAGING"]);
 }
@@ -559,6 +559,6 @@ pub(crate) fn claim_twenty(history: &History, round: u32) {
 pub(crate) async fn all_claimed(history: &History, rounds: u32) {
     history.flush(DEADLINE).await.unwrap();
     let stats = history.stats();
-    assert_eq!((stats.refused, stats.dropped, stats.waiting()), (0, 0, 0), "{stats:?}");
+    assert_eq!((stats.rejected, stats.dropped, stats.waiting()), (0, 0, 0), "{stats:?}");
     assert_eq!(fires_of(history, "cut").await.len(), 20 * rounds as usize);
 }

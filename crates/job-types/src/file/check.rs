@@ -251,7 +251,7 @@ fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
     let mut http = Http::new(method, "").secret_url(url.clone());
     for (name, TextDoc(value)) in doc.headers {
         let names_credentials = CREDENTIALS.iter().any(|known| name.eq_ignore_ascii_case(known));
-        if names_credentials && !value.refers() {
+        if names_credentials && !value.has_references() {
             return Err(plain_credential(&format!("http.headers.{name}")));
         }
         check_references(&format!("http.headers.{name}"), &value)?;
@@ -274,7 +274,7 @@ fn http(doc: HttpDoc) -> Result<HttpJob, Invalid> {
         http = http.max_redirects(max);
     }
     let job = http.build()?;
-    if job.has_user() && !url.refers() {
+    if job.has_user() && !url.has_references() {
         return Err(plain_credential("http.url"));
     }
     Ok(job)

@@ -60,7 +60,7 @@ fn http(doc: &HandlerDoc, begin: fn(SecretText) -> HttpAlert) -> Result<HttpAler
     let url = required("url", &doc.url)?;
     // The URL of a group's robot is a credential: it is all that a sender needs.
     let is_secret = doc.kind != "webhook" || has_user(&url.0);
-    if is_secret && !url.0.refers() {
+    if is_secret && !url.0.has_references() {
         return Err(plain_credential("url"));
     }
     let mut alert = begin(url.0.clone());
@@ -128,7 +128,7 @@ fn required<'a, T>(field: &str, value: &'a Option<T>) -> Result<&'a T, Invalid> 
 fn secret(field: &str, value: &Option<TextDoc>) -> Result<Option<SecretText>, Invalid> {
     match value {
         None => Ok(None),
-        Some(TextDoc(text)) if text.refers() => Ok(Some(text.clone())),
+        Some(TextDoc(text)) if text.has_references() => Ok(Some(text.clone())),
         Some(_) => Err(plain_credential(field)),
     }
 }

@@ -86,7 +86,7 @@ pub enum HttpError {
     },
     /// The run was cancelled or timed out.
     #[error("{target} was aborted: the run was cancelled or timed out")]
-    GivenUp {
+    Aborted {
         /// Method and URL of the request.
         target: String,
     },
@@ -200,7 +200,7 @@ impl Job for HttpJob {
         tokio::select! {
             biased;
             () = context.cancelled() => {
-                Err(HttpError::GivenUp { target: self.target.clone() }.into())
+                Err(HttpError::Aborted { target: self.target.clone() }.into())
             }
             answer = self.send(&context) => Ok(answer?),
         }

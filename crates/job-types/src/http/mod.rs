@@ -100,7 +100,7 @@ impl Http {
     /// References are resolved when the job is made. If there are any, errors and logs show only
     /// scheme, host and port of the URL.
     pub fn secret_url(self, url: SecretText) -> Self {
-        Self { hides_path: url.refers(), url, ..self }
+        Self { hides_path: url.has_references(), url, ..self }
     }
 
     /// Sets the body, for `POST`, `PUT`, `PATCH` and `DELETE`.

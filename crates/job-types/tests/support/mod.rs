@@ -34,7 +34,7 @@ impl Stage {
         let registry = MemoryRegistry::new();
         let center = Arc::new(registry.connect());
         let scheduler = Scheduler::builder(center).server_ip("10.0.0.1").unwrap();
-        Self { registry, scheduler: scheduler.life("1").build().unwrap() }
+        Self { registry, scheduler: scheduler.instance_name("1").build().unwrap() }
     }
 
     /// Registers a job and waits until the instance has joined it.

@@ -109,8 +109,8 @@ async fn wake_at(deadline: Instant) {
 ///
 /// use lite::{Clock, TokioClock};
 ///
-/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_time().start_paused(true);
-/// # runtime.build()?.block_on(async {
+/// # let mut runtime = tokio::runtime::Builder::new_current_thread();
+/// # runtime.enable_time().start_paused(true).build()?.block_on(async {
 /// let noon = "2024-02-29T12:00:00Z".parse()?;
 /// let clock = TokioClock::starting_at(noon);
 /// clock.sleep_until(Duration::from_secs(3600)).await;

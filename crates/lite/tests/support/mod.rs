@@ -69,7 +69,7 @@ impl Cluster {
         let builder = Scheduler::builder(center.clone())
             .server_ip(&format!("10.0.0.{n}"))
             .unwrap()
-            .life(format!("{n}"))
+            .instance_name(format!("{n}"))
             .clock(self.clock.clone());
         let scheduler = options(builder).build().unwrap();
         Member { center, scheduler }

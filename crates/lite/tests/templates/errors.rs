@@ -13,8 +13,8 @@ use lite::{
 };
 use reg_center::{Lifetime, RegistryCenter, Txn};
 
+use super::world::{config, create, offering, offering_with, record, recording, remove, shared_by};
 use crate::support::{Cluster, Runs, path};
-use crate::world::{config, create, offering, offering_with, record, recording, remove, shared_by};
 use RuntimeJobState::{Refused, Removed, Running, Starting};
 
 /// Replaces the data of a node.

@@ -12,10 +12,10 @@ use lite::{
 use reg_center::{RegistryCenter, Txn};
 use tokio::sync::watch;
 
-use crate::support::{Cluster, Runs, every_ten_seconds, path};
-use crate::world::{
+use super::world::{
     config, create, listed, offering, record, recording, remove, remove_as_java_does, shared_by,
 };
+use crate::support::{Cluster, Runs, every_ten_seconds, path};
 use RuntimeJobState::{Removed, Running, Starting};
 
 #[tokio::test(start_paused = true)]

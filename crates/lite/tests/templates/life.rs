@@ -7,11 +7,11 @@ use coordination::Layout;
 use lite::{Error, NewJob, RuntimeJobState, Template, job_fn};
 use reg_center::{RegistryCenter, Txn};
 
-use crate::support::{Cluster, Runs, balanced, every_ten_seconds, within};
-use crate::world::{
+use super::world::{
     PublishedStates, config, create, listed, offering, offering_with, record, recording, remove,
     shared_by,
 };
+use crate::support::{Cluster, Runs, balanced, every_ten_seconds, within};
 use RuntimeJobState::{Left, NoTemplate, OtherLabel, Removed, Running, Starting};
 
 #[tokio::test(start_paused = true)]

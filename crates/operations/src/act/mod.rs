@@ -36,8 +36,10 @@ pub use trigger::{ItemRun, RequestedRun, Triggered};
 /// assert!(Scope::new(Some(job.clone()), None).is_ok());
 /// assert!(Scope::new(Some(job), Some(server)).is_ok());
 /// let error = Scope::new(None, None).unwrap_err().to_string();
-/// assert_eq!(error, "neither a job nor a server is named; valid is a job, the ip of a server, or
-/// both");
+/// assert_eq!(
+///     error,
+///     "neither a job nor a server is named; valid is a job, the ip of a server, or both"
+/// );
 /// # Ok::<(), coordination::InvalidName>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -66,7 +66,7 @@ impl Operations {
     /// audit record is returned and traced, but not stored, because the job's nodes are gone.
     ///
     /// # Errors
-    /// [`Error::NotConfirmed`], [`Error::StillLives`], [`Error::NoSuchJob`],
+    /// [`Error::NotConfirmed`], [`Error::InstancesAlive`], [`Error::NoSuchJob`],
     /// [`Error::Contended`]: nothing was removed. [`Error::NotSupported`] for a job of ElasticJob
     /// 1.x. [`Error::Remains`]: the configuration is gone, but nodes are left, because a client
     /// keeps writing them or the registry is unreachable. [`Error::Unknown`], or a registry error.
@@ -253,7 +253,7 @@ fn allowed(job: &JobSnapshot, given: &str, how: Removal) -> Result<()> {
     let instances: Vec<String> = job.instances().iter().map(ToString::to_string).collect();
     match how {
         Removal::UnlessAlive if !instances.is_empty() => {
-            Err(Error::StillLives { job: job.job().clone(), instances })
+            Err(Error::InstancesAlive { job: job.job().clone(), instances })
         }
         Removal::UnlessAlive | Removal::EvenIfAlive => Ok(()),
     }

@@ -111,7 +111,7 @@ impl Operations {
     /// readable in the registry until the runs have ended, so it must not hold secrets.
     ///
     /// # Errors
-    /// As [`trigger`](Self::trigger). [`Error::TooMuchToTell`] if the parameter would take more
+    /// As [`trigger`](Self::trigger). [`Error::ParameterTooLarge`] if the parameter would take more
     /// than 16 MiB in the records of all items. [`Error::NotSupported`] if the job has Java
     /// instances or is not monitored, because ElasticJob's own form has no parameter.
     ///
@@ -356,7 +356,12 @@ fn check_size(job: &JobSnapshot, wanted: &Wanted<'_>, items: usize) -> Result<()
         None => Ok(()),
         Some(parameter) => {
             let bytes = parameter.as_str().len();
-            Err(Error::TooMuchToTell { job: job.job().clone(), bytes, items, max: MAX_TOLD_BYTES })
+            Err(Error::ParameterTooLarge {
+                job: job.job().clone(),
+                bytes,
+                items,
+                max: MAX_TOLD_BYTES,
+            })
         }
     }
 }

@@ -81,13 +81,13 @@ codes! {
     /// A leader whose server is disabled.
     LeaderDisabled => "leader-disabled",
     /// A mark of a run whose holder is gone (A3, A5, A6, A7).
-    RunOfNobody => "run-of-nobody",
+    OrphanedRunMark => "run-of-nobody",
     /// A mark of a run that is older than the instance that it names (A4).
-    RunOfEarlierLife => "run-of-earlier-life",
+    RunOfEarlierIncarnation => "run-of-earlier-life",
     /// A mark that its live holder did not remove at the end of a run (A8).
     RunKept => "run-kept",
     /// A mark of a takeover whose instance is gone (A6).
-    TakeoverOfNobody => "takeover-of-nobody",
+    OrphanedTakeoverMark => "takeover-of-nobody",
     /// An entry of the failover queue that must not be run (A22).
     StaleQueueEntry => "stale-queue-entry",
     /// A mark of a run by a live instance, without a run in the item's record.
@@ -95,7 +95,7 @@ codes! {
     /// An item whose orphaned run waits for a takeover.
     Orphan => "orphan",
     /// A manual request whose instance is gone, or that no instance reads.
-    TriggerOfNobody => "trigger-of-nobody",
+    OrphanedTrigger => "trigger-of-nobody",
     /// Items without a live owner (A1, A15).
     Unassigned => "unassigned",
     /// Owners of items that the job no longer has.

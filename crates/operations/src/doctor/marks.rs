@@ -59,7 +59,7 @@ fn orphaned_run_mark(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> O
     };
     let text = format!("the mark says that {who} runs the item, but that instance is gone; {rest}");
     let fault = if shown.failover.is_some() { "A6" } else { "A3" };
-    let finding = Finding::of(job, FindingCode::RunOfNobody, Severity::Error, text);
+    let finding = Finding::of(job, FindingCode::OrphanedRunMark, Severity::Error, text);
     let finding = finding.at(job, &node).with_java_fault(fault);
     if case.has_rust() || !is_node_name(holder) {
         return Some(finding);
@@ -102,7 +102,7 @@ fn earlier_incarnation(case: &Case<'_>, item: ShardingItem, shown: &ItemView) ->
     let node = NodeKind::Running(item);
     let was = |earlier: &JobSnapshot| earlier.view().item(item).marked_at == shown.marked_at;
     let severity = case.severity_of(was);
-    let finding = Finding::of(job, FindingCode::RunOfEarlierLife, severity, text);
+    let finding = Finding::of(job, FindingCode::RunOfEarlierIncarnation, severity, text);
     Some(finding.at(job, &node).with_java_fault("A4"))
 }
 
@@ -163,7 +163,7 @@ fn orphaned_takeover_mark(
     }
     let node = NodeKind::Failovering(item);
     let text = format!("{taker} had taken over the item, but is gone");
-    let finding = Finding::of(job, FindingCode::TakeoverOfNobody, Severity::Warning, text);
+    let finding = Finding::of(job, FindingCode::OrphanedTakeoverMark, Severity::Warning, text);
     let finding = finding.at(job, &node).with_java_fault("A6");
     if case.has_rust() || !is_node_name(taker) {
         return Some(finding);
@@ -232,7 +232,7 @@ fn triggers(case: &Case<'_>) -> Vec<Finding> {
             OperatorStep::IsAbsent(NodeKind::Instance(id)),
             OperatorStep::Remove(kind.clone(), node.stat.version),
         ];
-        let finding = Finding::of(job, FindingCode::TriggerOfNobody, Severity::Info, text);
+        let finding = Finding::of(job, FindingCode::OrphanedTrigger, Severity::Info, text);
         findings.push(finding.at_path(&node.path).with_fix(job, &kind, steps));
     }
     let waiting: Vec<&str> = job.view().requests().map(|(id, _)| id).collect();
@@ -240,7 +240,7 @@ fn triggers(case: &Case<'_>) -> Vec<Finding> {
         for id in waiting {
             let node = NodeKind::TriggerRequest(id.to_owned());
             let text = "a manual request, which no instance reads until a Rust instance joins";
-            let finding = Finding::of(job, FindingCode::TriggerOfNobody, Severity::Info, text);
+            let finding = Finding::of(job, FindingCode::OrphanedTrigger, Severity::Info, text);
             let version = job.node(&node).map(|node| node.stat.version);
             let steps = version.map(|version| OperatorStep::Remove(node.clone(), version));
             let steps = steps.into_iter().collect();

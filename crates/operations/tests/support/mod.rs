@@ -84,7 +84,8 @@ impl World {
     pub(crate) async fn member_in(&self, n: u8, config: JobBuilder, dialect: Dialect) -> Member {
         let center = Arc::new(self.registry.connect());
         let builder = Scheduler::builder(center).server_ip(&format!("10.0.0.{n}")).unwrap();
-        let builder = builder.life(format!("{n}")).clock(self.clock.clone()).dialect(dialect);
+        let builder =
+            builder.instance_name(format!("{n}")).clock(self.clock.clone()).dialect(dialect);
         let scheduler = builder.build().unwrap();
         let (seen, changed, held) = (self.seen.clone(), self.changed.clone(), self.held.clone());
         let failing = self.failing.clone();

@@ -24,7 +24,7 @@ use plan::{Action, FRAME, Knowledge, MAX_REQUEST, STEP, Step, parents, plan};
 use send::{Executed, Failure};
 use ticket::Ticket;
 
-const ACT: &str = "commit";
+const CALL: &str = "commit";
 /// Maximum number of operations. A server answers no other request meanwhile, and a client with a
 /// short session timeout may assume that the server is dead. Measured with ZooKeeper 3.8.0 on two
 /// processors: 5000 creations take 60 to 80 ms, and can take twenty times as long under load.
@@ -62,8 +62,8 @@ pub(crate) async fn commit(
     txn: Txn,
 ) -> Result<TxnOutcome> {
     let conn = match txn.session() {
-        Some(session) => shared.conn_in(session, ACT)?,
-        None => shared.conn(ACT)?,
+        Some(session) => shared.conn_in(session, CALL)?,
+        None => shared.conn(CALL)?,
     };
     limits(namespace).admit(&txn)?;
     let session = conn.session;
@@ -79,12 +79,12 @@ pub(crate) async fn commit(
     tokio::select! {
         biased;
         done = &mut task => done.unwrap_or_else(|error| {
-            Err(Error::Unknown { act: ACT, cause: error.to_string() })
+            Err(Error::Unknown { call: CALL, cause: error.to_string() })
         }),
         () = shared.answer_overdue(session) => Err(match ticket.give_up() {
-            true => shared.not_executed_error(ACT),
+            true => shared.not_executed_error(CALL),
             false => Error::Unknown {
-                act: ACT,
+                call: CALL,
                 cause: "no answer before the connection was lost".to_owned(),
             },
         }),
@@ -120,7 +120,7 @@ impl Attempt {
             // Nothing was executed so far. The connection may be lost meanwhile, and the caller may
             // have an error.
             if !self.shared.is_up(self.conn.session) || !self.ticket.send() {
-                return Err(self.shared.not_executed_error(ACT));
+                return Err(self.shared.not_executed_error(CALL));
             }
             let next = self.round(&knowledge).await?;
             // The search for parents takes permits. A task that waits for one while holding another
@@ -131,7 +131,7 @@ impl Attempt {
                 // The caller already has an error with an unknown outcome. The outcome is known
                 // now: not executed.
                 _ if !self.ticket.not_executed() => {
-                    return Err(self.shared.not_executed_error(ACT));
+                    return Err(self.shared.not_executed_error(CALL));
                 }
                 // Ephemeral nodes may be gone as well; a later attempt finds them again.
                 Next::FindParents => {
@@ -141,8 +141,8 @@ impl Attempt {
                 Next::AddEphemeral(ephemeral) => drop(knowledge.ephemeral.insert(ephemeral)),
             }
         }
-        Err(Error::Refused {
-            act: ACT,
+        Err(Error::Rejected {
+            call: CALL,
             cause: "other clients keep creating and deleting the parents".to_owned(),
         })
     }
@@ -165,7 +165,7 @@ impl Attempt {
             }
             Err(Failure::Step { step, error }) => self.interpret_failure(&steps[step], &error),
             Err(Failure::Request(error)) => {
-                Err(convert::write_error(ACT, self.ops[0].path(), &error))
+                Err(convert::write_error(CALL, self.ops[0].path(), &error))
             }
         }
     }
@@ -227,7 +227,7 @@ impl Attempt {
         let all: BTreeSet<_> = self.ops.iter().flat_map(|op| parents(op.path())).collect();
         let paths: Vec<_> = all.into_iter().collect();
         let found = bulk::read_nodes(&self.conn.client, &self.shared.permits, &paths).await;
-        let found = found.map_err(|error| convert::read_error(ACT, self.ops[0].path(), &error))?;
+        let found = found.map_err(|error| convert::read_error(CALL, self.ops[0].path(), &error))?;
         let absent = paths.into_iter().zip(found).filter(|(_, node)| node.is_none());
         Ok(absent.map(|(path, _)| path).collect())
     }

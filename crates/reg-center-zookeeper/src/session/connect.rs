@@ -12,7 +12,7 @@ use crate::ConnectError;
 use crate::convert;
 use crate::options::ZookeeperOptions;
 
-pub(super) const ACT: &str = "connect";
+pub(super) const CALL: &str = "connect";
 /// Time limit for a dropped client to close its session.
 const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 
@@ -32,7 +32,7 @@ pub(crate) async fn open(options: &ZookeeperOptions) -> Result<Conn, ConnectErro
     let connected = PreparedClient::of(options).await?.connect().await;
     let (client, renewal) = connected.map_err(|error| {
         tracing::debug!(%error, "session cannot be opened");
-        credentials_error(&error).unwrap_or(Error::Unavailable { act: ACT }.into())
+        credentials_error(&error).unwrap_or(Error::Unavailable { call: CALL }.into())
     })?;
     let root = options.root()?;
     let client = enter_namespace(client, &root, acls(options)).await?;
@@ -46,7 +46,7 @@ fn credentials_error(error: &zk::Error) -> Option<ConnectError> {
 }
 
 fn failure(root: &NodePath, error: &zk::Error) -> ConnectError {
-    credentials_error(error).unwrap_or_else(|| convert::read_error(ACT, root, error).into())
+    credentials_error(error).unwrap_or_else(|| convert::read_error(CALL, root, error).into())
 }
 
 /// Moves the client into the namespace.
@@ -68,7 +68,7 @@ async fn enter_namespace(
     }
     client.chroot(root.as_str()).map_err(|_| {
         let cause = format!("the client rejects {root} as a namespace");
-        Error::Refused { act: ACT, cause }.into()
+        Error::Rejected { call: CALL, cause }.into()
     })
 }
 
@@ -80,7 +80,7 @@ pub(crate) enum Ending {
     /// The registry could not be reached; the session may live.
     Unreachable,
     /// The registry rejects the client; the session ends by its timeout.
-    Refused,
+    Rejected,
 }
 
 /// Ends a session that its client has abandoned.
@@ -105,7 +105,7 @@ pub(crate) async fn end_session(options: &ZookeeperOptions, session: zk::Session
         }
         Ok(Err(error)) => {
             tracing::warn!(%error, "old session cannot be resumed");
-            Ending::Refused
+            Ending::Rejected
         }
     }
 }

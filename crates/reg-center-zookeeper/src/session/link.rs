@@ -74,18 +74,18 @@ impl Shared {
     /// A client without a connection would queue the request and execute it later, which the caller
     /// could not distinguish from a request that is never executed. The state of the client is
     /// checked as well, because it is newer than the state of the link.
-    pub(crate) fn conn(&self, act: &'static str) -> Result<Conn> {
+    pub(crate) fn conn(&self, call: &'static str) -> Result<Conn> {
         match &*self.link.borrow() {
             Link::Up(conn) if conn.client.state() == zk::SessionState::SyncConnected => {
                 Ok(conn.clone())
             }
             Link::Closed => Err(Error::Closed),
-            Link::Up(_) | Link::Suspended(_) | Link::Lost => Err(Error::Unavailable { act }),
+            Link::Up(_) | Link::Suspended(_) | Link::Lost => Err(Error::Unavailable { call }),
         }
     }
 
     /// Returns the client for a request that must run in this session or not at all.
-    pub(crate) fn conn_in(&self, session: SessionId, act: &'static str) -> Result<Conn> {
+    pub(crate) fn conn_in(&self, session: SessionId, call: &'static str) -> Result<Conn> {
         let current = match &*self.link.borrow() {
             Link::Up(conn) => Some(conn.session),
             Link::Suspended(session) => Some(convert::session_id(session.id())),
@@ -93,16 +93,16 @@ impl Shared {
             Link::Closed => return Err(Error::Closed),
         };
         match current == Some(session) {
-            true => self.conn(act),
+            true => self.conn(call),
             false => Err(Error::SessionLost { session }),
         }
     }
 
     /// Returns the error for a call that was not executed.
-    pub(crate) fn not_executed_error(&self, act: &'static str) -> Error {
+    pub(crate) fn not_executed_error(&self, call: &'static str) -> Error {
         match self.is_closed() {
             true => Error::Closed,
-            false => Error::Unavailable { act },
+            false => Error::Unavailable { call },
         }
     }
 

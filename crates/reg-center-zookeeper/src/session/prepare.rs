@@ -21,7 +21,7 @@ impl PreparedClient {
         let options = options.clone();
         let prepared = tokio::task::spawn_blocking(move || Self::prepare(&options)).await;
         // The task is cancelled only if the runtime shuts down.
-        let gone = |_| ConnectError::Registry(Error::Unavailable { act: super::connect::ACT });
+        let gone = |_| ConnectError::Registry(Error::Unavailable { call: super::connect::CALL });
         Ok(prepared.map_err(gone)??)
     }
 

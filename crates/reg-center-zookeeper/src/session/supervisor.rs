@@ -40,7 +40,7 @@ impl Closing {
     pub(crate) async fn finish(&self) -> Result<()> {
         self.request();
         let mut done = self.done.clone();
-        let gone = Error::Unavailable { act: "close" };
+        let gone = Error::Unavailable { call: "close" };
         match done.wait_for(Option::is_some).await {
             Ok(result) => result.clone().unwrap_or(Err(gone)),
             // The runtime is shutting down and has dropped the supervisor.
@@ -170,7 +170,7 @@ async fn renew(
 async fn replace(shared: &Shared, unsettled: &mut Option<zk::SessionInfo>) -> Option<Conn> {
     if let Some(old) = unsettled {
         match end_session(&shared.options, old.clone()).await {
-            Ending::Over | Ending::Refused => *unsettled = None,
+            Ending::Over | Ending::Rejected => *unsettled = None,
             Ending::Unreachable => return None,
         }
     }
@@ -203,7 +203,7 @@ async fn close_session(shared: &Shared, client: zk::Client) -> Result<()> {
     // Pending writes hold clones of the client, which keep the session open.
     let ending = match drop_client(client).await {
         Ending::Over => Ending::Over,
-        Ending::Unreachable | Ending::Refused => {
+        Ending::Unreachable | Ending::Rejected => {
             let ended = end_session(&shared.options, session);
             tokio::time::timeout(LAST_ATTEMPT_LIMIT, ended).await.unwrap_or(Ending::Unreachable)
         }
@@ -215,6 +215,6 @@ async fn close_session(shared: &Shared, client: zk::Client) -> Result<()> {
 fn close_result(ending: Ending) -> Result<()> {
     match ending {
         Ending::Over => Ok(()),
-        Ending::Unreachable | Ending::Refused => Err(Error::Unavailable { act: "close" }),
+        Ending::Unreachable | Ending::Rejected => Err(Error::Unavailable { call: "close" }),
     }
 }

@@ -155,7 +155,7 @@ pub(super) async fn the_root_exists_and_cannot_be_deleted(stage: &Stage<'_>) {
     assert_eq!(actor.node("/").await.stat.owner, None);
     let txn = Txn::new().create(path("/a"), "", Lifetime::Persistent).delete(NodePath::root());
     let refused = actor.try_commit(txn).await;
-    assert!(matches!(refused, Err(Error::Refused { .. })), "{refused:?}");
+    assert!(matches!(refused, Err(Error::Rejected { .. })), "{refused:?}");
     assert_eq!(actor.read("/a").await, None);
     assert!(actor.read("/").await.is_some());
 }

@@ -155,7 +155,7 @@ impl Model {
     /// deliver.
     ///
     /// # Errors
-    /// [`Error::SessionLost`] if the session has ended, [`Error::Refused`] for a deletion of the
+    /// [`Error::SessionLost`] if the session has ended, [`Error::Rejected`] for a deletion of the
     /// root. An error changes nothing.
     pub fn commit(&mut self, session: SessionId, ops: &[Op]) -> Result<(TxnOutcome, Vec<Change>)> {
         if !self.is_live(session) {

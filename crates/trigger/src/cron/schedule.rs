@@ -61,7 +61,7 @@ use super::expression::CronExpression;
 ///         "2026-03-08T08:00:00Z"
 ///     ]
 /// );
-/// The overlap from 01:00 to 02:00: without fires in its first hour, or with.
+/// // The overlap from 01:00 to 02:00: without fires in its first hour, or with.
 /// assert_eq!(
 ///     fires(&schedule, "2026-11-01T00:30:00-04:00"),
 ///     [

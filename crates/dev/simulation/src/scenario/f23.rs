@@ -7,7 +7,7 @@
 //!              is not claimed again
 //! ```
 //! Without monitoring there is no claim, so S1, S3, S5, misfires and failover are not available
-//! (`docs/guarantees.md`, "Settings and what they cost"). A resource that has seen a token refuses what comes without one:
+//! (`docs/guarantees.md`, "Costs of settings"). A resource that has seen a token refuses what comes without one:
 //! runs after the second change end at once with an error, and that is as it should be.
 
 use super::Scenario;

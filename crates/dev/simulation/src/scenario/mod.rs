@@ -1,4 +1,4 @@
-//! Fault scenarios: written once, against any [`Cluster`](testkit::harness::Cluster).
+//! Fault scenarios: written once, against any [`Cluster`].
 //!
 //! Each of [`ALL`] is a script that does something to a cluster, expectations about the finished history, and what the
 //! run must have reached to show anything. [`run`] plays one and judges it, together with the promises that the

@@ -71,7 +71,11 @@ impl ZkCluster {
         let owners = self.owners();
         let records = all.read_on(&owners).map_err(|error| harness("read the history", error))?;
         let records = records.to_vec();
-        tracing::info!(n_doubtful = all.n_doubtful(), n_records = records.len(), "history read");
+        tracing::info!(
+            n_uncommitted = all.n_uncommitted(),
+            n_records = records.len(),
+            "history read"
+        );
         let drift_ns = self.started.drift_ns(crate::clock::WallOffset::measure());
         if drift_ns > MAX_DRIFT_NS {
             let error = format!(

@@ -8,7 +8,7 @@ use checker::history::Record;
 
 use crate::clock::WallOffset;
 use crate::resource::Effects;
-use crate::txnlog::{LogError, LogFolder, Narrator, Owners, Union};
+use crate::txnlog::{LogError, LogFolder, Owners, RecordConverter, Union};
 
 /// Failure to read a history.
 #[derive(Debug, thiserror::Error)]
@@ -26,7 +26,7 @@ pub(super) enum FollowError {
 pub(super) struct HistoryFollower {
     sources: Vec<Source>,
     registry: Union,
-    narrator: Narrator,
+    converter: RecordConverter,
     started: WallOffset,
     records: Vec<Record>,
 }
@@ -42,8 +42,8 @@ struct Source {
 
 impl HistoryFollower {
     pub(super) fn new(logs: Vec<LogFolder>, namespace: &str, started: WallOffset) -> Self {
-        let (registry, narrator) = (Union::new(logs), Narrator::new(namespace));
-        Self { sources: Vec::new(), registry, narrator, started, records: Vec::new() }
+        let (registry, converter) = (Union::new(logs), RecordConverter::new(namespace));
+        Self { sources: Vec::new(), registry, converter, started, records: Vec::new() }
     }
 
     /// Follows the history file of a process.
@@ -66,7 +66,7 @@ impl HistoryFollower {
         let ends = WallOffset::measure();
         for entry in self.registry.read_on()? {
             let mt = self.started.monotonic_of(ends, entry.time_ms);
-            new.extend(self.narrator.record(entry, mt, owners));
+            new.extend(self.converter.record(entry, mt, owners));
         }
         new.sort_by_key(|record| record.mt);
         self.records.append(&mut new);
@@ -74,8 +74,8 @@ impl HistoryFollower {
     }
 
     /// Returns the number of transactions that too few servers have logged for a commit.
-    pub(super) fn n_doubtful(&self) -> usize {
-        self.registry.doubtful().count()
+    pub(super) fn n_uncommitted(&self) -> usize {
+        self.registry.uncommitted().count()
     }
 }
 

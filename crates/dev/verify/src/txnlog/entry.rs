@@ -45,7 +45,7 @@ pub enum Change {
     /// Nodes were written or checked, in this order.
     Write(Vec<Write>),
     /// No effect: the transaction was rejected.
-    Refused,
+    Rejected,
     /// Another operation without an effect on nodes and sessions, such as a change of an access
     /// list.
     Other {
@@ -112,7 +112,7 @@ fn change(code: i32, reader: &mut Reader<'_>) -> Result<Change, Malformed> {
             let ephemerals = reader.clone().list(Reader::text).unwrap_or_default();
             Change::CloseSession { ephemerals }
         }
-        code::ERROR => Change::Refused,
+        code::ERROR => Change::Rejected,
         code::MULTI => multi(reader)?,
         code => match write(code, reader)? {
             Some(write) => Change::Write(vec![write]),
@@ -128,7 +128,7 @@ fn multi(reader: &mut Reader<'_>) -> Result<Change, Malformed> {
         Ok((code, reader.buffer()?))
     })?;
     if steps.iter().any(|(code, _)| *code == code::ERROR) {
-        return Ok(Change::Refused);
+        return Ok(Change::Rejected);
     }
     let writes = steps.into_iter().map(|(code, body)| write(code, &mut Reader::new(body)));
     Ok(Change::Write(writes.filter_map(Result::transpose).collect::<Result<_, _>>()?))
@@ -217,11 +217,11 @@ mod tests {
         let check = step(code::CHECK, &[&text("/b")[..], &4_i32.to_be_bytes()].concat());
         let two = 2_i32.to_be_bytes();
         let rows = [
-            ("rejected as a whole", entry(code::ERROR, &[&[0, 0, 0, 0]]), Change::Refused),
+            ("rejected as a whole", entry(code::ERROR, &[&[0, 0, 0, 0]]), Change::Rejected),
             (
                 "rejected in an operation",
                 entry(code::MULTI, &[&two, &error, &error]),
-                Change::Refused,
+                Change::Rejected,
             ),
             (
                 "committed",

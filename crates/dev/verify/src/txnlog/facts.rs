@@ -16,13 +16,13 @@ pub type Owners = BTreeMap<i64, String>;
 ///
 /// Paths are relative to the namespace. Nodes outside of it are omitted.
 #[derive(Debug)]
-pub struct Narrator {
+pub struct RecordConverter {
     namespace: String,
     seq: u64,
     latest: u64,
 }
 
-impl Narrator {
+impl RecordConverter {
     /// Creates a converter for the nodes below `namespace`, such as `/verify`. Records are numbered
     /// from 0.
     #[must_use]
@@ -53,7 +53,7 @@ impl Narrator {
                 }
                 Fact::Reg { zxid, sid, ops }
             }
-            Change::Refused | Change::Other { .. } => return None,
+            Change::Rejected | Change::Other { .. } => return None,
         };
         let seq = self.seq;
         self.seq += 1;
@@ -127,7 +127,7 @@ mod tests {
 
     fn paths(writes: Vec<Write>) -> Vec<String> {
         let entry = Entry { zxid: 9, session: 1, time_ms: 5, change: Change::Write(writes) };
-        let record = Narrator::new("/ns").record(entry, 7, &Owners::new());
+        let record = RecordConverter::new("/ns").record(entry, 7, &Owners::new());
         let Some(record) = record else { return Vec::new() };
         let Fact::Reg { ops, .. } = record.fact else { panic!("{record:?}") };
         ops.iter().map(|op| path_of(op).to_owned()).collect()
@@ -155,10 +155,10 @@ mod tests {
     #[test]
     fn sessions_have_owners() {
         let owners = Owners::from([(1, "a".to_owned())]);
-        let mut narrator = Narrator::new("/ns");
+        let mut converter = RecordConverter::new("/ns");
         let mut fact = |session, change| {
             let entry = Entry { zxid: 9, session, time_ms: 5, change };
-            let record = narrator.record(entry, 7, &owners).unwrap();
+            let record = converter.record(entry, 7, &owners).unwrap();
             (record.seq, record.fact)
         };
         let opened = |sid, owner: &str| Fact::SessionOpened { sid, owner: owner.to_owned() };

@@ -13,7 +13,7 @@ mod jute;
 mod union;
 
 pub use entry::{Change, Entry, Write};
-pub use facts::{Narrator, Owners};
+pub use facts::{Owners, RecordConverter};
 pub use folder::LogFolder;
 pub use union::Union;
 

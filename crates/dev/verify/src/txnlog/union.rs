@@ -51,7 +51,7 @@ impl Union {
     }
 
     /// Returns the transactions that too few servers have logged for a commit.
-    pub fn doubtful(&self) -> impl Iterator<Item = &Entry> {
+    pub fn uncommitted(&self) -> impl Iterator<Item = &Entry> {
         let majority = self.logs.len() / 2 + 1;
         self.seen
             .values()

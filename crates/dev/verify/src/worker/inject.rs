@@ -145,7 +145,7 @@ impl fmt::Debug for InjectedCenter {
 }
 
 fn lost(cause: &str) -> Result<TxnOutcome> {
-    Err(Error::Unknown { act: "commit", cause: format!("the {cause} was lost on purpose") })
+    Err(Error::Unknown { call: "commit", cause: format!("the {cause} was lost on purpose") })
 }
 
 #[async_trait]

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 
 use super::recorder::Recorder;
 use crate::protocol::WorkPlan;
-use crate::resource::{Act, Resource};
+use crate::resource::{Access, Resource};
 
 /// The job under test, in one worker.
 pub(super) struct TestedJob {
@@ -47,7 +47,7 @@ impl TestedJob {
     }
 
     async fn run(&self, context: &ShardingContext, run: &RunId) -> Result<(), Ending> {
-        self.ask(Act::Begin, run).await?;
+        self.ask(Access::Begin, run).await?;
         let item = run.item;
         let work = Duration::from_millis(self.work.ms_of(item));
         if self.work.hang.contains(&item) {
@@ -55,7 +55,7 @@ impl TestedJob {
             return Err(Ending::Cancelled);
         }
         if self.work.block.contains(&item) {
-            return self.ask_after(work, Act::Effect, run).await;
+            return self.ask_after(work, Access::Effect, run).await;
         }
         // The code ignores cancellation: the worst behaviour of a job that still awaits.
         tokio::time::sleep(work).await;
@@ -66,21 +66,21 @@ impl TestedJob {
         if self.work.fail.contains(&item) {
             return Err(Ending::Failed);
         }
-        self.ask(Act::Effect, run).await
+        self.ask(Access::Effect, run).await
     }
 
     /// Accesses the resource on a blocking thread, because it may have to wait for the lock.
-    async fn ask(&self, act: Act, run: &RunId) -> Result<(), Ending> {
-        self.ask_after(Duration::ZERO, act, run).await
+    async fn ask(&self, access: Access, run: &RunId) -> Result<(), Ending> {
+        self.ask_after(Duration::ZERO, access, run).await
     }
 
     /// Blocks a thread for some time and then accesses the resource. Dropping the future stops
     /// neither.
-    async fn ask_after(&self, work: Duration, act: Act, run: &RunId) -> Result<(), Ending> {
+    async fn ask_after(&self, work: Duration, access: Access, run: &RunId) -> Result<(), Ending> {
         let (resource, run) = (Arc::clone(&self.resource), run.clone());
         let asked = tokio::task::spawn_blocking(move || {
             std::thread::sleep(work);
-            resource.lock().ask(act, &run)
+            resource.lock().ask(access, &run)
         });
         match asked.await?? {
             true => Ok(()),

@@ -153,7 +153,7 @@ impl Worker {
         let recorder = Arc::clone(&self.recorder);
         let scheduler = Scheduler::builder(Arc::new(injected))
             .server_ip(&self.plan.server)?
-            .life(&self.plan.life_name)
+            .instance_name(&self.plan.life_name)
             .following(Following {
                 own_from: self.plan.own_from,
                 after: Duration::from_millis(self.plan.own_after_ms),

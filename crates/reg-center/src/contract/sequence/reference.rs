@@ -38,7 +38,7 @@ pub enum Answer {
         reason: ConflictReason,
     },
     /// The registry rejects the transaction.
-    Refused,
+    Rejected,
     /// The step has no result.
     Done,
 }
@@ -161,7 +161,7 @@ impl Reference {
         let deletes_the_root =
             |op: &Op| matches!(op, Op::Delete { path, .. } if path.as_str() == "/");
         if ops.iter().any(deletes_the_root) {
-            return Answer::Refused;
+            return Answer::Rejected;
         }
         let mut draft = Draft { nodes: self.nodes.clone(), session, write: self.n_writes + 1 };
         let mut states = Vec::new();

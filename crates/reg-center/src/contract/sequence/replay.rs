@@ -141,7 +141,7 @@ impl<'s> Player<'s> {
             }
             (Ok(TxnOutcome::Conflict(conflict)), Answer::Conflict { index, reason })
                 if (conflict.index, conflict.reason) == (*index, *reason) => {}
-            (Err(Error::Refused { .. }), Answer::Refused) => {}
+            (Err(Error::Rejected { .. }), Answer::Rejected) => {}
             _ => panic!("{}: got {outcome:?}, expected {wanted:?}", self.place),
         }
     }

@@ -86,7 +86,7 @@ impl Process {
         let events = diary.clone();
         let scheduler = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>)
             .server_ip(&server)?
-            .life(start.life.clone())
+            .instance_name(start.life.clone())
             .following(start.following)
             .clock(Arc::clone(&clock) as Arc<dyn lite::Clock>)
             .spawner(Arc::new(spawn.clone()))

@@ -143,7 +143,7 @@ impl Net {
             TxnOutcome::Committed(_) => {}
             TxnOutcome::Conflict(conflict) => {
                 let cause = format!("{probe} cannot be written, {conflict}");
-                return Err(Error::Refused { act: "ask for the time", cause });
+                return Err(Error::Rejected { call: "ask for the time", cause });
             }
         }
         Ok(self.wall())

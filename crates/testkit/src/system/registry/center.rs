@@ -30,11 +30,11 @@ impl SimCenter {
     }
 
     async fn call(&self, request: Request) -> Result<Answer> {
-        let act = request.act();
+        let call = request.call();
         let receiver = self.shared.with(|net| {
             let now = net.now();
             let client = net.clients.get_mut(&self.id).ok_or(Error::Closed)?;
-            let refused = client.refuses(act);
+            let refused = client.refuses(call);
             if let Some(error) = refused {
                 return Err(error);
             }
@@ -46,7 +46,7 @@ impl SimCenter {
             net.submit(self.id, number, request);
             Ok(receiver)
         })?;
-        receiver.await.unwrap_or(Err(Error::Unavailable { act }))
+        receiver.await.unwrap_or(Err(Error::Unavailable { call }))
     }
 }
 
@@ -58,7 +58,7 @@ impl fmt::Debug for SimCenter {
 
 /// An answer of the wrong kind is a mistake of this module.
 fn mixed_up() -> Error {
-    Error::Refused { act: "call", cause: "the simulator mixed up its answers".to_owned() }
+    Error::Rejected { call: "call", cause: "the simulator mixed up its answers".to_owned() }
 }
 
 #[async_trait]

@@ -59,7 +59,7 @@ pub(super) struct Client {
 /// A call under way.
 #[derive(Debug)]
 pub(super) struct Call {
-    pub(super) act: &'static str,
+    pub(super) name: &'static str,
     pub(super) is_write: bool,
     pub(super) proves_session: bool,
     pub(super) is_close: bool,
@@ -100,11 +100,11 @@ impl Client {
     }
 
     /// Returns why a call cannot be made now, if it cannot.
-    pub(super) fn refuses(&self, act: &'static str) -> Option<Error> {
+    pub(super) fn refuses(&self, call: &'static str) -> Option<Error> {
         match self.phase {
             Phase::Closed(_) => Some(Error::Closed),
             Phase::Up | Phase::Connecting if self.closing => Some(Error::Closed),
-            Phase::Connecting => Some(Error::Unavailable { act }),
+            Phase::Connecting => Some(Error::Unavailable { call }),
             Phase::Up => None,
         }
     }
@@ -119,7 +119,7 @@ impl Client {
         let number = self.next_number;
         self.next_number += 1;
         let call = Call {
-            act: request.act(),
+            name: request.call(),
             is_write: request.is_write(),
             proves_session: request.proves_session(),
             is_close: matches!(request, Request::Close),
@@ -133,13 +133,16 @@ impl Client {
     /// Answers all calls: nobody knows what became of writes.
     pub(super) fn fail_calls(&mut self) {
         for call in std::mem::take(&mut self.calls).into_values() {
-            let act = call.act;
+            let name = call.name;
             let error = if call.is_write {
-                Error::Unknown { act, cause: "the connection broke before the reply".to_owned() }
+                Error::Unknown {
+                    call: name,
+                    cause: "the connection broke before the reply".to_owned(),
+                }
             } else if self.closing && !call.is_close {
                 Error::Closed
             } else {
-                Error::Unavailable { act }
+                Error::Unavailable { call: name }
             };
             // Who has stopped waiting does not want to know.
             let _ = call.reply.send(Err(error));

@@ -62,7 +62,7 @@ pub(super) enum Request {
 
 impl Request {
     /// Returns a word for errors.
-    pub(super) fn act(&self) -> &'static str {
+    pub(super) fn call(&self) -> &'static str {
         match self {
             Self::Read(_) => "read",
             Self::Children(_) => "list children",
