@@ -1,4 +1,5 @@
-//! Stories of an instance whose wall clock is wrong: what it misses, and that nothing of its clock spreads.
+//! Scenario tests of an instance with a wrong wall clock: it misses fires, and its clock affects no
+//! other instance.
 
 #![expect(
     clippy::unwrap_used,
@@ -28,7 +29,7 @@ fn item(index: u32) -> ShardingItem {
     ShardingItem::new(index)
 }
 
-/// Returns what an instance reported about its clock, and the fires that it missed because of it.
+/// Returns an instance's events about its clock, and those of fires that it missed because of it.
 fn reports(cluster: &Cluster, instance: usize) -> Vec<String> {
     let about_clock = |event: &&JobEvent| match event {
         JobEvent::ClockDiffers { .. } | JobEvent::ClockAgrees => true,
@@ -39,7 +40,7 @@ fn reports(cluster: &Cluster, instance: usize) -> Vec<String> {
 }
 
 #[test]
-fn a_fire_by_a_wrong_clock_is_missed_and_reported_once() {
+fn fire_by_wrong_clock_is_missed_and_clock_reported_once() {
     for ahead_ms in [YEAR_MS, -YEAR_MS, 60_001, -60_001] {
         let mut cluster = Cluster::settled(1, &job_of(2));
         cluster.show_registry_time(FIRST);
@@ -49,11 +50,11 @@ fn a_fire_by_a_wrong_clock_is_missed_and_reported_once() {
             cluster.fire_by_own_clock(FIRST)
         }];
         cluster.run_for(A_WHILE);
-        assert!(cluster.items_run().is_empty(), "{ahead_ms} ms\n{}", cluster.story());
+        assert!(cluster.items_run().is_empty(), "{ahead_ms} ms\n{}", cluster.trace());
         cluster.set_clock_ahead(FIRST, 0);
         cluster.fire_by_own_clock(FIRST);
         cluster.run_for(A_WHILE);
-        assert_eq!(cluster.items_run(), [0, 1], "{ahead_ms} ms\n{}", cluster.story());
+        assert_eq!(cluster.items_run(), [0, 1], "{ahead_ms} ms\n{}", cluster.trace());
         let missed = |fire: FireTime| {
             let (item, reason) = (None, MissReason::ClockDiffers);
             JobEvent::Missed { item, fire, reason }.to_string()
@@ -69,14 +70,14 @@ fn a_fire_by_a_wrong_clock_is_missed_and_reported_once() {
 }
 
 #[test]
-fn the_bound_is_that_of_the_configuration_and_an_unknown_clock_stops_nothing() {
+fn max_time_diff_applies_only_if_registry_time_is_known() {
     let rows = [
-        ("the default, and the difference is within it", MaxTimeDiff::Default, true, 60_000, true),
-        ("a closer bound", MaxTimeDiff::Seconds(2), true, 2_001, false),
-        ("at that bound", MaxTimeDiff::Seconds(2), true, -2_000, true),
-        ("a wider bound", MaxTimeDiff::Seconds(300), true, 299_000, true),
-        ("no bound", MaxTimeDiff::Off, true, YEAR_MS, true),
-        ("the registry's clock is not known", MaxTimeDiff::Default, false, YEAR_MS, true),
+        ("within the default bound", MaxTimeDiff::Default, true, 60_000, true),
+        ("beyond a lower bound", MaxTimeDiff::Seconds(2), true, 2_001, false),
+        ("equal to that bound", MaxTimeDiff::Seconds(2), true, -2_000, true),
+        ("within a higher bound", MaxTimeDiff::Seconds(300), true, 299_000, true),
+        ("without a bound", MaxTimeDiff::Off, true, YEAR_MS, true),
+        ("unknown registry time", MaxTimeDiff::Default, false, YEAR_MS, true),
     ];
     for (case, max_time_diff, known, ahead_ms, runs) in rows {
         let mut cluster = Cluster::settled(1, &JobConfig { max_time_diff, ..job_of(1) });
@@ -86,30 +87,30 @@ fn the_bound_is_that_of_the_configuration_and_an_unknown_clock_stops_nothing() {
         cluster.set_clock_ahead(FIRST, ahead_ms);
         cluster.fire_by_own_clock(FIRST);
         cluster.run_for(A_WHILE);
-        assert_eq!(cluster.items_run().len(), usize::from(runs), "{case}\n{}", cluster.story());
+        assert_eq!(cluster.items_run().len(), usize::from(runs), "{case}\n{}", cluster.trace());
     }
 }
 
-/// The reply to the registration carries the time.
+/// The instance learns the registry's time from the reply to its registration.
 #[test]
-fn a_fire_of_the_future_is_dropped_once_the_clock_is_known() {
+fn future_fire_is_dropped_when_registry_time_becomes_known() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.set_clock_ahead(FIRST, YEAR_MS);
     let fire = cluster.fire_by_own_clock(FIRST);
-    let _late = cluster.hold_back(FIRST, Duty::Claim);
+    let _held = cluster.plan_and_hold(FIRST, Duty::Claim);
     cluster.show_registry_time(FIRST);
-    cluster.reconnect(FIRST);
+    cluster.replace_session(FIRST);
     cluster.run_for(A_WHILE);
-    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.trace());
     cluster.set_clock_ahead(FIRST, 0);
     cluster.fire_by_own_clock(FIRST);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run(), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "{}", cluster.trace());
 }
 
-/// The clock is set right after a timer has fired by the wrong one.
+/// The clock is corrected after a timer has fired by the wrong time.
 #[test]
-fn a_fire_that_is_later_than_the_clock_waits_until_it_comes_again() {
+fn fire_later_than_own_clock_runs_only_when_it_comes_again() {
     let unmonitored = JobConfig { monitor_execution: false, ..job_of(2) };
     for config in [job_of(2), unmonitored] {
         let mut cluster = Cluster::settled(1, &config);
@@ -117,21 +118,21 @@ fn a_fire_that_is_later_than_the_clock_waits_until_it_comes_again() {
         for early_ms in [YEAR_MS, 2_000] {
             let at = FireTime(cluster.wall_ms() + early_ms);
             let next = Some(FireTime(at.0 + 1_000));
-            cluster.tell(FIRST, Event::Fire { at, next, missed: Vec::new() });
+            cluster.send_event(FIRST, Event::Fire { at, next, missed: Vec::new() });
         }
         cluster.run_for(Duration::from_secs(1));
-        assert!(cluster.items_run().is_empty(), "{config:?}\n{}", cluster.story());
+        assert!(cluster.items_run().is_empty(), "{config:?}\n{}", cluster.trace());
         cluster.run_for(Duration::from_secs(1));
         let fire = cluster.fire_by_own_clock(FIRST);
         cluster.run_for(A_WHILE);
-        assert_eq!(cluster.items_run_for(fire), [0, 1], "{config:?}\n{}", cluster.story());
+        assert_eq!(cluster.items_run_for(fire), [0, 1], "{config:?}\n{}", cluster.trace());
         assert_eq!(reports(&cluster, FIRST), [""; 0], "{config:?}");
     }
 }
 
-/// The view shows the registration before its reply comes.
+/// The view shows the registration before the reply to it arrives.
 #[test]
-fn nothing_is_claimed_before_the_reply_to_the_registration() {
+fn no_claim_before_reply_to_registration() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.join();
     cluster.set_clock_ahead(SECOND, YEAR_MS);
@@ -153,14 +154,15 @@ fn nothing_is_claimed_before_the_reply_to_the_registration() {
         1
     );
     cluster.fire_by_own_clock(SECOND);
-    assert!(!cluster.is_sending(SECOND, Duty::Claim), "{}", cluster.story());
+    assert!(!cluster.has_queued_commit(SECOND, Duty::Claim), "{}", cluster.trace());
     cluster.reply_all(SECOND);
-    assert!(cluster.is_sending(SECOND, Duty::Claim), "the time stays unknown\n{}", cluster.story());
+    let claims = cluster.has_queued_commit(SECOND, Duty::Claim);
+    assert!(claims, "no claim although the time is known\n{}", cluster.trace());
 }
 
-/// Returns a cluster of two instances whose item 0 was run ahead by a year, by an instance that did not know the registry's
-/// time, and that is gone.
-fn run_ahead() -> Cluster {
+/// Returns a cluster of two instances with a record of item 0 that is a year ahead. The instance
+/// that wrote it did not know the registry's time, and is lost.
+fn with_record_ahead() -> Cluster {
     let mut cluster = Cluster::settled(1, &job_of(1));
     cluster.set_clock_ahead(FIRST, YEAR_MS);
     cluster.fire_by_own_clock(FIRST);
@@ -176,45 +178,45 @@ fn run_ahead() -> Cluster {
 }
 
 #[test]
-fn new_items_are_not_born_in_the_future() {
-    let mut cluster = run_ahead();
+fn new_records_do_not_start_in_the_future() {
+    let mut cluster = with_record_ahead();
     cluster.configure(&job_of(3));
     cluster.run_for(A_WHILE);
     let fire = cluster.fire_by_own_clock(SECOND);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [1, 2], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [1, 2], "{}", cluster.trace());
 }
 
 #[test]
-fn items_whose_record_was_made_again_are_not_born_in_the_future() {
-    let mut cluster = run_ahead();
+fn recreated_records_do_not_start_in_the_future() {
+    let mut cluster = with_record_ahead();
     cluster.remove("ledger/0");
     cluster.run_for(A_WHILE);
     let fire = cluster.fire_by_own_clock(SECOND);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.trace());
 }
 
-/// The record of the assignment has the fire that was due when the leader wrote it.
+/// The assignment record has the fire that was due when the leader wrote it.
 #[test]
-fn a_due_fire_of_the_future_is_not_taken_over() {
+fn future_due_fire_is_not_inherited() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.set_clock_ahead(FIRST, YEAR_MS);
     let fire = cluster.fire_by_own_clock(FIRST);
-    let _late = cluster.hold_back(FIRST, Duty::Claim);
+    let _held = cluster.plan_and_hold(FIRST, Duty::Claim);
     cluster.configure(&job_of(4));
     cluster.join();
     cluster.set_clock_ahead(SECOND, YEAR_MS + 1_000);
     cluster.show_registry_time(SECOND);
     cluster.run_for(A_WHILE);
-    let taken = cluster.runs_for(fire).filter(|(instance, _)| *instance == SECOND).count();
-    assert_eq!(taken, 0, "{}", cluster.story());
+    let by_second = cluster.runs_for(fire).filter(|(instance, _)| *instance == SECOND).count();
+    assert_eq!(by_second, 0, "{}", cluster.trace());
     let due = cluster.data_of("coordination/assignment").unwrap_or_default();
-    assert!(due.contains(&fire.0.to_string()), "the record has the fire: {due}");
-    assert!(cluster.ledger(item(0)).last_fire < Some(fire), "{}", cluster.story());
+    assert!(due.contains(&fire.0.to_string()), "the assignment lacks the due fire: {due}");
+    assert!(cluster.ledger(item(0)).last_fire < Some(fire), "{}", cluster.trace());
 }
 
-/// The schedule of these stories has a fire each second.
+/// Returns a settled cluster whose schedule has a fire each second.
 fn scheduled(instances: usize, config: &JobConfig) -> Cluster {
     Cluster::settled_with(instances, config, |coordinator, _| {
         let fires = |_: &JobConfig, after: FireTime, before: FireTime, most| {
@@ -225,7 +227,7 @@ fn scheduled(instances: usize, config: &JobConfig) -> Cluster {
     })
 }
 
-/// The gaps that an instance has reported, without those from before a fire.
+/// Returns the gaps that an instance has reported whose first fire is after `fire`.
 fn gaps_since(cluster: &Cluster, instance: usize, fire: FireTime) -> Vec<Gap> {
     let gaps = cluster.events(instance).iter().filter_map(|event| match event {
         JobEvent::Gap { gap, .. } if gap.first > fire => Some(*gap),
@@ -234,9 +236,10 @@ fn gaps_since(cluster: &Cluster, instance: usize, fire: FireTime) -> Vec<Gap> {
     gaps.collect()
 }
 
-/// Returns a cluster of one instance whose item 0 was run ahead by a year and then set back by an operator, with the last fire
-/// by the right clock and the present one of the operator. The instance has reported a gap of a year, and lives on.
-fn set_back() -> (Cluster, FireTime, FireTime) {
+/// Returns a cluster of one instance whose record of item 0 was a year ahead, until an operator
+/// settled it back. The instance is alive and has reported a gap of a year. Also returns the last
+/// fire by the correct clock, and the fire time to which the operator has settled the record.
+fn settled_back() -> (Cluster, FireTime, FireTime) {
     let mut cluster = scheduled(1, &job_of(1));
     let run = |cluster: &mut Cluster| {
         let fire = cluster.fire_by_own_clock(FIRST);
@@ -250,10 +253,10 @@ fn set_back() -> (Cluster, FireTime, FireTime) {
     let ahead = run(&mut cluster);
     cluster.set_clock_ahead(FIRST, 0);
     let reported = gaps_since(&cluster, FIRST, last);
-    let [false_gap] = reported.as_slice() else { panic!("{reported:?}\n{}", cluster.story()) };
+    let [false_gap] = reported.as_slice() else { panic!("{reported:?}\n{}", cluster.trace()) };
     assert_eq!((false_gap.first, false_gap.until), (FireTime(last.0 + 1_000), ahead));
     let present = FireTime(cluster.wall_ms() - 1_000);
-    let record = cluster.truth().item(item(0)).ledger.clone().unwrap();
+    let record = cluster.registry_view().item(item(0)).ledger.clone().unwrap();
     let ledger = Box::new(record.value.settle_back(present).unwrap());
     let step = OperatorStep::SettleBack { item: item(0), ledger, version: record.version };
     cluster.operate(&Layout::new(&job_of(1).job_name).change(&[step]));
@@ -261,39 +264,39 @@ fn set_back() -> (Cluster, FireTime, FireTime) {
 }
 
 #[test]
-fn fires_that_are_missed_after_an_item_was_set_back_are_a_gap() {
-    let (mut cluster, _, present) = set_back();
+fn fires_missed_after_settle_back_are_a_gap() {
+    let (mut cluster, _, present) = settled_back();
     cluster.run_for(A_WHILE);
     let until = cluster.fire_by_own_clock(FIRST);
     cluster.run_for(A_WHILE);
     let reported = gaps_since(&cluster, FIRST, present);
     let (first, config) = (FireTime(present.0 + 1_000), Some(Version(0)));
     let missed = Gap { first, until, count: Some(2), config, changed_to: None };
-    assert_eq!(reported, [missed], "{}", cluster.story());
+    assert_eq!(reported, [missed], "{}", cluster.trace());
 }
 
 #[test]
-fn a_gap_of_a_record_that_was_set_back_ends_now() {
-    let (mut cluster, last, present) = set_back();
+fn gap_of_settled_back_record_ends_now() {
+    let (mut cluster, last, present) = settled_back();
     let gaps = &cluster.ledger(item(0)).gaps;
     let ends: Vec<_> = gaps.iter().map(|gap| (gap.first, gap.until, gap.count)).collect();
     let missed = (FireTime(last.0 + 1_000), FireTime(present.0 + 1), None);
-    assert_eq!(ends.last(), Some(&missed), "{}", cluster.story());
+    assert_eq!(ends.last(), Some(&missed), "{}", cluster.trace());
     cluster.run_for(A_WHILE);
     cluster.fire_by_own_clock(FIRST);
     cluster.run_for(A_WHILE);
     let reported = gaps_since(&cluster, FIRST, last);
-    assert!(reported.iter().any(|gap| gap.until == missed.1), "{reported:?}\n{}", cluster.story());
+    assert!(reported.iter().any(|gap| gap.until == missed.1), "{reported:?}\n{}", cluster.trace());
 }
 
-/// The difference is within the bound.
+/// The difference of the clocks is within the bound.
 #[test]
-fn new_items_owe_no_fires_of_a_leader_with_a_wrong_clock() {
+fn new_items_owe_fires_by_registry_time_only() {
     for ahead_ms in [-50_000, 50_000] {
         let mut cluster = scheduled(1, &job_of(1));
         cluster.show_registry_time(FIRST);
         cluster.set_clock_ahead(FIRST, ahead_ms);
-        let made = cluster.wall_ms();
+        let created = cluster.wall_ms();
         cluster.configure(&job_of(2));
         cluster.run_for(A_WHILE);
         cluster.set_clock_ahead(FIRST, 0);
@@ -304,7 +307,7 @@ fn new_items_owe_no_fires_of_a_leader_with_a_wrong_clock() {
             _ => None,
         });
         let gaps: Vec<_> = gaps.collect();
-        let first = FireTime(made + 1_000);
-        assert_eq!(gaps, [(first, until)], "{ahead_ms} ms\n{}", cluster.story());
+        let first = FireTime(created + 1_000);
+        assert_eq!(gaps, [(first, until)], "{ahead_ms} ms\n{}", cluster.trace());
     }
 }

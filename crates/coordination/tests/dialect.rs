@@ -1,4 +1,4 @@
-//! Stories in the dialect of ElasticJob 3.x: what stands in its nodes, and that everything works there too.
+//! Scenario tests of the dialect of ElasticJob 3.x: the data of its nodes, and its special rules.
 
 #![expect(
     clippy::unwrap_used,
@@ -20,16 +20,16 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 const A_WHILE: Duration = Duration::from_secs(2);
 
-fn job_of_3(items: u32) -> JobConfig {
+fn job_of_v3(items: u32) -> JobConfig {
     JobConfig { java: JavaSettings::of(Dialect::V3), ..job_of(items) }
 }
 
 fn settled(instances: usize, items: u32) -> Cluster {
-    Cluster::settled_with(instances, &job_of_3(items), |c, _| c.speaking(Dialect::V3))
+    Cluster::settled_with(instances, &job_of_v3(items), |c, _| c.speaking(Dialect::V3))
 }
 
 #[test]
-fn nodes_hold_what_java_instances_of_3_x_expect() {
+fn nodes_have_data_format_of_3_x() {
     let mut cluster = settled(1, 1);
     cluster.fire();
     cluster.run_for(A_WHILE);
@@ -46,7 +46,7 @@ fn nodes_hold_what_java_instances_of_3_x_expect() {
 }
 
 #[test]
-fn servers_are_disabled_and_enabled_in_the_words_of_3_x() {
+fn server_states_have_data_format_of_3_x() {
     let layout = Layout::new(&job_of(1).job_name).speaking(Dialect::V3);
     let ip = ServerIp::new("10.0.0.1").unwrap();
     for (state, data) in [
@@ -61,38 +61,39 @@ fn servers_are_disabled_and_enabled_in_the_words_of_3_x() {
         let fire = cluster.fire();
         cluster.run_for(A_WHILE);
         let by_first = cluster.runs_for(fire).filter(|(by, _)| *by == FIRST).count();
-        assert_eq!(by_first > 0, state == ServerState::Enabled, "{data}: {}", cluster.story());
+        assert_eq!(by_first > 0, state == ServerState::Enabled, "{data}: {}", cluster.trace());
     }
 }
 
-/// Java instances of 3.x run on servers that hold exactly `ENABLED`; those of 2.1.5 on all that are not disabled.
+/// Java instances of 3.x run on servers whose data are exactly `ENABLED`. Those of 2.1.5 run on all
+/// servers that are not disabled.
 #[test]
-fn in_3_x_a_server_whose_state_nobody_knows_has_no_items_and_is_told() {
+fn server_with_unknown_state_owns_no_items_in_3_x_and_is_reported() {
     for data in ["", "enabled", "TRUE"] {
         let mut cluster = settled(2, 2);
         cluster.write("servers/10.0.0.2", data);
         cluster.run_for(A_WHILE);
         let second = cluster.id_of(SECOND).clone();
         let of_second = (0..2).filter(|item| cluster.owner(*item) == Some(&second));
-        assert_eq!(of_second.count(), 0, "{data:?}: {}", cluster.story());
-        let told = cluster.events(FIRST).iter().filter(|event| match event {
+        assert_eq!(of_second.count(), 0, "{data:?}: {}", cluster.trace());
+        let reports = cluster.events(FIRST).iter().filter(|event| match event {
             JobEvent::Anomaly { path, reason } => {
                 path == "/report/servers/10.0.0.2" && reason.contains("counts as disabled")
             }
             _ => false,
         });
-        assert_eq!(told.count(), 1, "{data:?}: {}", cluster.story());
+        assert_eq!(reports.count(), 1, "{data:?}: {}", cluster.trace());
     }
     let mut of_2 = Cluster::settled(2, &job_of(2));
     of_2.write("servers/10.0.0.2", "enabled");
     of_2.run_for(A_WHILE);
     let second = of_2.id_of(SECOND).clone();
-    assert!((0..2).any(|item| of_2.owner(item) == Some(&second)), "{}", of_2.story());
+    assert!((0..2).any(|item| of_2.owner(item) == Some(&second)), "{}", of_2.trace());
 }
 
-/// Java's operation API creates one node per instance, and each instance takes its own away.
+/// Java's operation API creates one node for each instance, and each instance deletes its own.
 #[test]
-fn an_instance_runs_when_its_trigger_node_appears_each_time() {
+fn each_trigger_node_starts_one_manual_run() {
     let mut cluster = settled(2, 2);
     for round in 1..=2 {
         cluster.create("trigger/10.0.0.2@-@2", "");
@@ -102,47 +103,47 @@ fn an_instance_runs_when_its_trigger_node_appears_each_time() {
         let manual = |source| source == RunSource::Manual;
         let runs: Vec<_> =
             cluster.runs().filter(|(_, start)| manual(start.source)).map(|(by, _)| by).collect();
-        assert_eq!(runs, vec![SECOND; round], "{}", cluster.story());
-        assert_eq!(cluster.data_of("trigger/10.0.0.2@-@2"), None, "{}", cluster.story());
+        assert_eq!(runs, vec![SECOND; round], "{}", cluster.trace());
+        assert_eq!(cluster.data_of("trigger/10.0.0.2@-@2"), None, "{}", cluster.trace());
     }
 }
 
-/// The request was on its way.
+/// The request is in flight when the Java instance is lost.
 #[test]
-fn a_request_for_a_java_instance_that_is_gone_leaves_no_node() {
+fn trigger_node_is_not_created_for_lost_java_instance() {
     let mut cluster = settled(1, 2);
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     let node = format!("trigger/{}", java.id());
     let request = loop {
-        cluster.step_until_sending(FIRST, Duty::Trigger);
-        let commit = cluster.take_back(FIRST, Duty::Trigger);
-        if commit.is_about(&node) {
+        cluster.step_until_queued(FIRST, Duty::Trigger);
+        let commit = cluster.hold_commit(FIRST, Duty::Trigger);
+        if commit.writes_to(&node) {
             break commit;
         }
-        cluster.send(vec![commit]);
+        cluster.requeue(vec![commit]);
         cluster.execute_all(FIRST);
     };
     cluster.java_crashes(&java);
-    assert!(cluster.refuses(request), "{}", cluster.story());
-    assert_eq!(cluster.data_of(&node), None, "{}", cluster.story());
+    assert!(cluster.is_rejected(request), "{}", cluster.trace());
+    assert_eq!(cluster.data_of(&node), None, "{}", cluster.trace());
 }
 
 #[test]
-fn a_job_that_is_not_monitored_is_triggered_through_the_nodes_of_3_x() {
-    let config = JobConfig { monitor_execution: false, failover: false, ..job_of_3(2) };
+fn unmonitored_job_is_triggered_by_nodes_of_3_x() {
+    let config = JobConfig { monitor_execution: false, failover: false, ..job_of_v3(2) };
     let mut cluster = Cluster::settled_with(2, &config, |c, _| c.speaking(Dialect::V3));
     let layout = Layout::new(&config.job_name).speaking(Dialect::V3);
-    let nobody: Option<Vec<_>> = None;
-    cluster.operate(&layout.request_run("r", "an operator", 1_700_000_000_001, nobody));
+    let all_items: Option<Vec<_>> = None;
+    cluster.operate(&layout.request_run("r", "an operator", 1_700_000_000_001, all_items));
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run(), [0, 1], "{}", cluster.story());
-    assert!(cluster.nodes_below("trigger").is_empty(), "{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "{}", cluster.trace());
+    assert!(cluster.nodes_below("trigger").is_empty(), "{}", cluster.trace());
 }
 
 #[test]
-fn what_a_crashed_instance_left_unfinished_is_taken_over() {
+fn orphaned_runs_of_crashed_instance_are_taken_over() {
     let mut cluster = settled(2, 4);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
@@ -152,27 +153,28 @@ fn what_a_crashed_instance_left_unfinished_is_taken_over() {
         cluster.run_for(A_WHILE);
         cluster.end_runs(FIRST);
     }
-    assert_eq!(cluster.items_run_for(fire).len(), 6, "two of four twice\n{}", cluster.story());
-    let taken = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover).count();
-    assert_eq!(taken, 2, "{}", cluster.story());
+    let runs = cluster.items_run_for(fire).len();
+    assert_eq!(runs, 6, "four runs and two takeovers\n{}", cluster.trace());
+    let takeovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover).count();
+    assert_eq!(takeovers, 2, "{}", cluster.trace());
 }
 
 #[test]
-fn a_document_of_the_other_dialect_is_refused_and_the_last_good_one_stays() {
+fn configuration_of_other_dialect_is_rejected_and_last_good_one_kept() {
     let mut cluster = settled(1, 2);
     cluster.configure(&job_of(3));
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
     let state = cluster.view_of(FIRST).config_state().clone();
     let ConfigState::Invalid { reason, .. } = state else { panic!("{state:?}") };
     assert_eq!(reason, "the document is of ElasticJob 2.1.5, and the job's nodes are of 3.x");
 }
 
-/// Java instances of 3.x find out by marks that last what they have to take over.
+/// Java instances of 3.x find items to take over by persistent marks.
 #[test]
-fn with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps() {
+fn persistent_mark_of_lost_instance_is_replaced_at_takeover() {
     let mut cluster = settled(2, 2);
     cluster.fire();
     cluster.run_for(A_WHILE);
@@ -180,39 +182,39 @@ fn with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_who
         (0..2).find(|item| cluster.owner(*item).unwrap().as_str() == "10.0.0.2@-@2").unwrap();
     let mark = format!("sharding/{item}/running");
     cluster.crash(SECOND);
-    assert_eq!(cluster.data_of(&mark).as_deref(), Some("10.0.0.2@-@2"), "{}", cluster.story());
+    assert_eq!(cluster.data_of(&mark).as_deref(), Some("10.0.0.2@-@2"), "{}", cluster.trace());
     cluster.end_runs(FIRST);
     cluster.run_for(A_WHILE);
     let failovering = format!("sharding/{item}/failovering");
-    assert_eq!(cluster.data_of(&mark).as_deref(), Some("10.0.0.1@-@1"), "{}", cluster.story());
+    assert_eq!(cluster.data_of(&mark).as_deref(), Some("10.0.0.1@-@1"), "{}", cluster.trace());
     assert_eq!(cluster.data_of(&failovering).as_deref(), Some("10.0.0.1@-@1"));
     cluster.end_runs(FIRST);
     cluster.run_for(A_WHILE);
     for node in [mark, failovering, format!("coordination/runs/{item}")] {
-        assert_eq!(cluster.data_of(&node), None, "{node}: {}", cluster.story());
+        assert_eq!(cluster.data_of(&node), None, "{node}: {}", cluster.trace());
     }
 }
 
-/// The Java operation API takes an instance out by its node; its code runs on.
+/// Java's operation API removes the node of an instance, whose code continues.
 #[test]
-fn a_run_of_an_instance_that_was_taken_out_is_not_swept_although_its_mark_lasts() {
+fn run_of_deregistered_instance_with_live_session_is_not_swept() {
     let mut cluster = settled(2, 2);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
     cluster.remove("instances/10.0.0.2@-@2");
     cluster.end_runs(FIRST);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
     cluster.end_runs(SECOND);
     cluster.run_for(A_WHILE);
     let next = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.trace());
 }
 
-/// Its session is over, its persistent mark is not.
+/// The session of the Java instance has ended, and its persistent mark remains.
 #[test]
-fn what_a_java_instance_of_3_x_left_unfinished_is_taken_over() {
+fn interrupted_java_run_of_3_x_is_taken_over() {
     let mut cluster = settled(1, 2);
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
@@ -224,24 +226,25 @@ fn what_a_java_instance_of_3_x_left_unfinished_is_taken_over() {
     cluster.run_for(A_WHILE);
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    let taken = cluster.runs_for(fire).find(|(_, start)| start.item.index() == item);
-    let source = taken.map(|(_, start)| start.source);
-    assert_eq!(source, Some(RunSource::Failover), "{}", cluster.story());
+    let takeover = cluster.runs_for(fire).find(|(_, start)| start.item.index() == item);
+    let source = takeover.map(|(_, start)| start.source);
+    assert_eq!(source, Some(RunSource::Failover), "{}", cluster.trace());
     cluster.end_runs(FIRST);
     cluster.run_for(A_WHILE);
     let next = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.trace());
 }
 
-/// Items 0 and 1, one of ours that leads, and a Java instance that has item 1 and shows it as running.
-fn with_java(of_3: JobConfig) -> (Cluster, script::JavaPeer, FireTime) {
-    let mut cluster = Cluster::settled_with(1, &of_3, |c, _| c.speaking(Dialect::V3));
+/// Returns a job with two items, led by a Rust instance, in which a Java instance owns one item and
+/// runs it for the returned fire.
+fn with_java_run(config: JobConfig) -> (Cluster, script::JavaPeer, FireTime) {
+    let mut cluster = Cluster::settled_with(1, &config, |c, _| c.speaking(Dialect::V3));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
     let of_java = (0..2).find(|i| cluster.owner(*i).unwrap().as_str() == java.id()).unwrap();
-    cluster.java_begins_for_good(&java, of_java);
+    cluster.java_starts_run_with_persistent_mark(&java, of_java);
     cluster.run_for(A_WHILE);
     cluster.end_runs(FIRST);
     cluster.run_for(A_WHILE);
@@ -249,52 +252,52 @@ fn with_java(of_3: JobConfig) -> (Cluster, script::JavaPeer, FireTime) {
 }
 
 #[test]
-fn our_leader_announces_to_java_instances_that_items_move_and_clears_that_afterwards() {
-    let (mut cluster, java, _) = with_java(job_of_3(2));
+fn rust_leader_announces_resharding_to_java_and_clears_announcement() {
+    let (mut cluster, java, _) = with_java_run(job_of_v3(2));
     cluster.write("servers/10.0.9.1", "DISABLED");
     cluster.run_for(A_WHILE);
     let announced = cluster.data_of("leader/sharding/necessary");
-    assert!(announced.is_some(), "an item that runs is to move\n{}", cluster.story());
-    // It takes long: the leader assigns what it can.
+    assert!(announced.is_some(), "no announcement of the resharding\n{}", cluster.trace());
+    // The wait for the Java run has a bound, after which the leader assigns the other items.
     cluster.run_for(Duration::from_secs(15));
-    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.story());
+    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.trace());
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.story());
+    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.trace());
 }
 
 #[test]
-fn each_announcement_is_waited_for_anew() {
-    let (mut cluster, _java, _) = with_java(job_of_3(2));
+fn each_announcement_has_its_own_wait() {
+    let (mut cluster, _java, _) = with_java_run(job_of_v3(2));
     cluster.write("servers/10.0.9.1", "DISABLED");
     cluster.run_for(Duration::from_secs(15));
-    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.story());
-    cluster.configure(&job_of_3(3));
+    assert_eq!(cluster.data_of("leader/sharding/necessary"), None, "{}", cluster.trace());
+    cluster.configure(&job_of_v3(3));
     cluster.run_for(A_WHILE);
     let announced = cluster.data_of("leader/sharding/necessary");
-    assert!(announced.is_some(), "the item still runs\n{}", cluster.story());
+    assert!(announced.is_some(), "no announcement while the item runs\n{}", cluster.trace());
 }
 
 #[test]
-fn what_a_java_instance_of_3_x_left_unfinished_is_taken_over_once() {
-    let (mut cluster, java, fire) = with_java(job_of_3(2));
+fn interrupted_java_run_of_3_x_is_taken_over_once() {
+    let (mut cluster, java, fire) = with_java_run(job_of_v3(2));
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
     cluster.end_runs(FIRST);
     cluster.run_for(A_WHILE);
     let failovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover);
-    assert_eq!(failovers.count(), 1, "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(failovers.count(), 1, "{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
     for item in 0..2 {
         let mark = format!("sharding/{item}/running");
-        assert_eq!(cluster.data_of(&mark), None, "{}", cluster.story());
+        assert_eq!(cluster.data_of(&mark), None, "{}", cluster.trace());
     }
 }
 
-/// A Java survivor has taken it over and removed the mark before ours looked.
+/// A Java instance takes the run over and removes the mark before a Rust instance sees the loss.
 #[test]
-fn what_a_java_survivor_of_3_x_has_taken_over_is_not_run_again() {
-    let (mut cluster, java, fire) = with_java(job_of_3(2));
+fn run_taken_over_by_java_instance_of_3_x_is_not_repeated() {
+    let (mut cluster, java, fire) = with_java_run(job_of_v3(2));
     let item = (0..2).find(|i| cluster.owner(*i).unwrap().as_str() == java.id()).unwrap();
     let survivor = cluster.java_joins("10.0.9.2");
     cluster.java_crashes(&java);
@@ -304,19 +307,20 @@ fn what_a_java_survivor_of_3_x_has_taken_over_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.java_ends_takeover(&survivor, item);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire).len(), 1, "ours has run its own\n{}", cluster.story());
+    let runs = cluster.items_run_for(fire).len();
+    assert_eq!(runs, 1, "only the item of the Rust instance runs here\n{}", cluster.trace());
 }
 
-/// A5: Java takes nothing over from a server that was disabled or removed.
+/// Anomaly A5 in `docs/interop.md`: Java instances take nothing over from such a server.
 #[test]
-fn what_was_left_unfinished_on_a_server_that_was_disabled_or_removed_before_is_taken_over() {
+fn interrupted_java_run_on_disabled_or_removed_server_is_taken_over() {
     type Change = fn(&mut Cluster);
     let rows: [(&str, Change); 2] = [
         ("disabled", |cluster| cluster.write("servers/10.0.9.1", "DISABLED")),
         ("removed", |cluster| cluster.remove("servers/10.0.9.1")),
     ];
     for (case, change) in rows {
-        let (mut cluster, java, fire) = with_java(job_of_3(2));
+        let (mut cluster, java, fire) = with_java_run(job_of_v3(2));
         change(&mut cluster);
         cluster.run_for(A_WHILE);
         cluster.java_crashes(&java);
@@ -324,85 +328,87 @@ fn what_was_left_unfinished_on_a_server_that_was_disabled_or_removed_before_is_t
         cluster.end_runs(FIRST);
         cluster.run_for(A_WHILE);
         let failovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover);
-        assert_eq!(failovers.count(), 1, "{case}: {}", cluster.story());
-        assert_eq!(cluster.items_run_for(fire), [0, 1], "{case}: {}", cluster.story());
+        assert_eq!(failovers.count(), 1, "{case}: {}", cluster.trace());
+        assert_eq!(cluster.items_run_for(fire), [0, 1], "{case}: {}", cluster.trace());
     }
 }
 
-/// A7: all are lost, one of ours and a Java instance each in the middle of an item, and three come back in the same moment. In
-/// Java neither would be alone, and nobody would mend.
+/// Anomaly A7 in `docs/interop.md`: a Rust and a Java instance are lost during a run each, and
+/// three instances return together. Java recovers such runs only if one instance returns alone.
 #[test]
-fn what_was_left_unfinished_is_mended_once_when_several_come_back_together() {
-    let (mut cluster, java, _) = with_java(job_of_3(2));
-    let ours = cluster.id_of(FIRST).clone();
-    let of_ours = (0..2).find(|item| cluster.owner(*item) == Some(&ours)).unwrap();
+fn interrupted_runs_are_recovered_once_after_all_instances_restart() {
+    let (mut cluster, java, _) = with_java_run(job_of_v3(2));
+    let lost = cluster.id_of(FIRST).clone();
+    let rust_item = (0..2).find(|item| cluster.owner(*item) == Some(&lost)).unwrap();
     let last = cluster.fire();
     cluster.run_for(A_WHILE);
     cluster.crash(FIRST);
     cluster.java_crashes(&java);
     (0..3).for_each(|_| cluster.join());
-    let go_on = |cluster: &mut Cluster| {
+    let settle = |cluster: &mut Cluster| {
         for _ in 0..4 {
             cluster.run_for(A_WHILE);
             cluster.end_all_runs();
         }
     };
-    go_on(&mut cluster);
-    assert_eq!(cluster.items_run_for(last), [of_ours, of_ours], "{}", cluster.story());
+    settle(&mut cluster);
+    assert_eq!(cluster.items_run_for(last), [rust_item, rust_item], "{}", cluster.trace());
     let next = cluster.fire();
-    go_on(&mut cluster);
-    assert_eq!(cluster.items_run_for(next), [0, 1], "once each\n{}", cluster.story());
+    settle(&mut cluster);
+    assert_eq!(cluster.items_run_for(next), [0, 1], "each item runs once\n{}", cluster.trace());
     for item in 0..2 {
         for mark in ["running", "failover", "failovering"] {
             let node = format!("sharding/{item}/{mark}");
-            assert_eq!(cluster.data_of(&node), None, "{node}: {}", cluster.story());
+            assert_eq!(cluster.data_of(&node), None, "{node}: {}", cluster.trace());
         }
     }
-    assert!(cluster.nodes_below("leader/failover/items").is_empty(), "{}", cluster.story());
+    assert!(cluster.nodes_below("leader/failover/items").is_empty(), "{}", cluster.trace());
 }
 
-/// Failover was turned off while the mark stood: nobody takes it over, and nobody would run the item any more.
+/// Failover is turned off while the mark exists. No instance takes the run over, and the mark would
+/// block the item.
 #[test]
-fn a_mark_that_lasts_does_not_stay_when_failover_is_turned_off() {
-    let (mut cluster, java, _) = with_java(job_of_3(2));
-    cluster.configure(&JobConfig { failover: false, ..job_of_3(2) });
+fn persistent_java_mark_is_removed_when_failover_is_off() {
+    let (mut cluster, java, _) = with_java_run(job_of_v3(2));
+    cluster.configure(&JobConfig { failover: false, ..job_of_v3(2) });
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
     let failovers = cluster.runs().filter(|(_, start)| start.source == RunSource::Failover);
-    assert_eq!(failovers.count(), 0, "{}", cluster.story());
+    assert_eq!(failovers.count(), 0, "{}", cluster.trace());
 }
 
-/// What was given up without failover is not remembered.
+/// A run that was given up without failover stays given up.
 #[test]
-fn a_mark_that_is_gone_tells_nothing_when_failover_is_turned_on_again() {
-    let (mut cluster, java, fire) = with_java(job_of_3(2));
-    cluster.configure(&JobConfig { failover: false, ..job_of_3(2) });
+fn removed_java_mark_causes_no_takeover_when_failover_is_on_again() {
+    let (mut cluster, java, fire) = with_java_run(job_of_v3(2));
+    cluster.configure(&JobConfig { failover: false, ..job_of_v3(2) });
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    cluster.configure(&job_of_3(2));
+    cluster.configure(&job_of_v3(2));
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire).len(), 1, "ours has run its own\n{}", cluster.story());
+    let runs = cluster.items_run_for(fire).len();
+    assert_eq!(runs, 1, "only the item of the Rust instance runs here\n{}", cluster.trace());
 }
 
-/// A4: pid 1 in a container, with the address of the one before.
+/// Anomaly A4 in `docs/interop.md`: containers whose process id is always 1 reuse an address.
 #[test]
-fn a_mark_of_an_earlier_life_with_the_same_id_is_told() {
-    let (mut cluster, java, _) = with_java(job_of_3(2));
+fn java_mark_older_than_its_instance_is_reported() {
+    let (mut cluster, java, _) = with_java_run(job_of_v3(2));
     cluster.java_crashes(&java);
-    let again = cluster.java_joins("10.0.9.1");
-    assert_eq!(again.id(), java.id());
+    let restarted = cluster.java_joins("10.0.9.1");
+    assert_eq!(restarted.id(), java.id());
     cluster.run_for(A_WHILE);
     for _ in 0..3 {
         cluster.fire();
         cluster.run_for(A_WHILE);
         cluster.end_runs(FIRST);
     }
-    let told = cluster.events(FIRST).iter().filter(|event| match event {
+    let reports = cluster.events(FIRST).iter().filter(|event| match event {
         JobEvent::Anomaly { reason, .. } => reason.contains("older than the instance"),
         _ => false,
     });
-    assert_eq!(told.count(), 1, "{}", cluster.story());
+    assert_eq!(reports.count(), 1, "{}", cluster.trace());
 }

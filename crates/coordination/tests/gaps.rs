@@ -1,4 +1,5 @@
-//! Stories of fires that were not run: each of them is reported, even if the instance that found it is lost.
+//! Scenario tests of fires that no instance ran. Each is reported, even if the instance that found
+//! it is lost.
 
 #![expect(
     clippy::unwrap_used,
@@ -22,13 +23,15 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 const A_WHILE: Duration = Duration::from_secs(2);
 const A_SECOND: Duration = Duration::from_secs(1);
-const AS_IT_SETTLED: FireTime = FireTime(1_700_000_001_000);
+/// Upper bound of the fire times for which gaps are ignored: those before the cluster was idle.
+const SETTLED_AT: FireTime = FireTime(1_700_000_001_000);
 
 fn item(index: u32) -> ShardingItem {
     ShardingItem::new(index)
 }
 
-/// How often a job of these stories fires, by the first field of its expression: `*` or `0/5`.
+/// Returns the period of a job, in milliseconds, from the first field of its cron expression: `*`
+/// or `0/5`.
 fn period(config: &JobConfig) -> Option<i64> {
     let seconds = config.cron.as_ref()?.split(' ').next()?;
     Some(match seconds.strip_prefix("0/") {
@@ -47,7 +50,7 @@ fn scheduled(coordinator: Coordinator, _: usize) -> Coordinator {
     coordinator.scheduled_by(Arc::new(fires))
 }
 
-/// A settled cluster whose instances can look fires up.
+/// Returns a settled cluster whose instances can look up fires of the schedule.
 fn cluster(instances: usize, config: &JobConfig) -> Cluster {
     Cluster::settled_with(instances, config, scheduled)
 }
@@ -56,7 +59,7 @@ fn every(seconds: u32) -> JobConfig {
     JobConfig { cron: Some(format!("0/{seconds} * * * * ?")), ..job_of(1) }
 }
 
-/// A fire comes and is run to its end, within the second.
+/// Fires and runs all items to their end, within one second.
 fn fire_and_run(cluster: &mut Cluster) -> FireTime {
     let fire = cluster.fire();
     for _ in 0..5 {
@@ -67,7 +70,7 @@ fn fire_and_run(cluster: &mut Cluster) -> FireTime {
     fire
 }
 
-/// The clocks move on and no fire comes, as in a process that is stopped.
+/// Advances the clocks without a fire, as in a stopped process.
 fn sleep(cluster: &mut Cluster, seconds: u32) {
     cluster.run_for(A_SECOND * seconds);
 }
@@ -76,10 +79,10 @@ fn after(fire: FireTime, seconds: i64) -> FireTime {
     FireTime(fire.0 + 1_000 * seconds)
 }
 
-/// The gaps that an instance has reported since the cluster had settled; no fire comes while it does.
+/// Returns the gaps that an instance has reported, without those from before the cluster settled.
 fn gaps(cluster: &Cluster, instance: usize) -> Vec<(u32, Gap)> {
     let mut gaps = all_gaps(cluster, instance);
-    gaps.retain(|(_, gap)| gap.first > AS_IT_SETTLED);
+    gaps.retain(|(_, gap)| gap.first > SETTLED_AT);
     gaps
 }
 
@@ -97,44 +100,44 @@ fn gap(first: FireTime, until: FireTime, count: u32) -> Gap {
 }
 
 #[test]
-fn a_gap_that_no_instance_saw_is_reported_by_the_next_claim() {
+fn next_claim_reports_unnoticed_gap() {
     let mut cluster = cluster(1, &job_of(1));
     let last = fire_and_run(&mut cluster);
     sleep(&mut cluster, 3);
     let until = fire_and_run(&mut cluster);
     let expected = [(0, gap(after(last, 1), until, 3))];
-    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.trace());
 }
 
 #[test]
-fn without_a_schedule_to_look_up_a_gap_is_reported_and_not_counted() {
+fn gap_without_schedule_lookup_has_no_count() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     let last = fire_and_run(&mut cluster);
     sleep(&mut cluster, 3);
     let until = fire_and_run(&mut cluster);
     let expected = Gap { count: None, ..gap(after(last, 1), until, 3) };
-    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.trace());
 }
 
 #[test]
-fn a_reported_miss_hides_no_gap() {
+fn reported_missed_fire_is_still_part_of_gap() {
     let mut cluster = cluster(1, &job_of(1));
     let last = fire_and_run(&mut cluster);
-    cluster.tell(FIRST, Event::Paused);
+    cluster.send_event(FIRST, Event::Paused);
     let missed = cluster.fire();
     cluster.run_for(A_SECOND);
-    cluster.tell(FIRST, Event::Resumed);
+    cluster.send_event(FIRST, Event::Resumed);
     sleep(&mut cluster, 3);
     let until = fire_and_run(&mut cluster);
     let is_miss =
         |event: &&JobEvent| matches!(event, JobEvent::Missed { fire, .. } if *fire == missed);
-    assert_eq!(cluster.events(FIRST).iter().filter(is_miss).count(), 1, "{}", cluster.story());
+    assert_eq!(cluster.events(FIRST).iter().filter(is_miss).count(), 1, "{}", cluster.trace());
     let expected = [(0, gap(after(last, 1), until, 4))];
-    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.trace());
 }
 
 #[test]
-fn a_hole_between_noted_misfires_is_a_gap() {
+fn fires_between_noted_misfires_are_a_gap() {
     let mut cluster = cluster(1, &job_of(1));
     cluster.fire();
     cluster.run_for(A_SECOND);
@@ -144,9 +147,9 @@ fn a_hole_between_noted_misfires_is_a_gap() {
     let later = cluster.fire();
     cluster.run_for(A_SECOND);
     let range = FireRange { first: noted, last: later, count: 2 };
-    assert_eq!(cluster.ledger(item(0)).misfire, Some(range), "{}", cluster.story());
+    assert_eq!(cluster.ledger(item(0)).misfire, Some(range), "{}", cluster.trace());
     let expected = [(0, gap(after(noted, 1), later, 2))];
-    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.trace());
     for _ in 0..2 {
         cluster.end_all_runs();
         cluster.run_for(A_WHILE);
@@ -154,22 +157,22 @@ fn a_hole_between_noted_misfires_is_a_gap() {
     sleep(&mut cluster, 1);
     let until = fire_and_run(&mut cluster);
     let next = (0, gap(after(later, 1), until, 5));
-    assert_eq!(gaps(&cluster, FIRST).last(), Some(&next), "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST).last(), Some(&next), "{}", cluster.trace());
 }
 
 #[test]
-fn a_change_that_leaves_the_schedule_alone_hides_no_gap() {
+fn configuration_change_with_same_schedule_hides_no_gap() {
     let mut cluster = cluster(1, &job_of(1));
     let last = fire_and_run(&mut cluster);
     cluster.configure(&JobConfig { job_parameter: "newer".into(), ..job_of(1) });
     sleep(&mut cluster, 3);
     let until = fire_and_run(&mut cluster);
     let expected = [(0, gap(after(last, 1), until, 3))];
-    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), expected, "{}", cluster.trace());
 }
 
 #[test]
-fn fires_of_a_former_schedule_that_were_missed_before_the_change_are_a_gap() {
+fn fires_of_former_schedule_missed_before_change_are_a_gap() {
     let mut cluster = cluster(1, &every(1));
     let last = fire_and_run(&mut cluster);
     sleep(&mut cluster, 2);
@@ -178,55 +181,55 @@ fn fires_of_a_former_schedule_that_were_missed_before_the_change_are_a_gap() {
     let until = fire_and_run(&mut cluster);
     let expected =
         Gap { count: None, changed_to: Some(Version(1)), ..gap(after(last, 1), until, 1) };
-    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.trace());
 }
 
 #[test]
-fn fires_of_a_former_schedule_after_the_change_are_none() {
+fn fires_of_former_schedule_after_change_are_no_gap() {
     let mut cluster = cluster(1, &every(1));
     let last = fire_and_run(&mut cluster);
     cluster.run_for(Duration::from_millis(0));
-    // The next fire of the former schedule is just one second after the last, and the change comes before it.
+    // The next fire of the former schedule is one second after the last one, after the change.
     cluster.configure(&JobConfig { cron: Some("0/3 * * * * ?".into()), ..job_of(1) });
     let next = fires(&every(3), after(last, 1), FireTime(i64::MAX), 1)[0];
     let wait = u64::try_from(next.0 - after(last, 1).0).unwrap();
     cluster.run_for(Duration::from_millis(wait));
     cluster.fire();
     cluster.run_for(A_SECOND);
-    assert_eq!(cluster.ledger(item(0)).last_fire, Some(next), "{}", cluster.story());
-    assert_eq!(gaps(&cluster, FIRST), [], "{}", cluster.story());
+    assert_eq!(cluster.ledger(item(0)).last_fire, Some(next), "{}", cluster.trace());
+    assert_eq!(gaps(&cluster, FIRST), [], "{}", cluster.trace());
 }
 
 #[test]
-fn fires_of_the_present_schedule_since_the_change_are_a_gap() {
+fn fires_of_current_schedule_missed_since_change_are_a_gap() {
     let mut cluster = cluster(1, &every(30));
     let last = fire_and_run(&mut cluster);
     cluster.configure(&every(1));
     sleep(&mut cluster, 3);
     let until = fire_and_run(&mut cluster);
-    // The change came one second after the last fire. Nothing is owed in the first second.
+    // The change is one second after the last fire. No fire is owed before it.
     let expected = Gap { config: Some(Version(1)), ..gap(after(last, 2), until, 2) };
-    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.trace());
 }
 
-/// The feed brings the change some moments after the connection is back.
+/// The change is delivered some time after the connection is back.
 #[test]
-fn a_change_during_an_outage_counts_from_its_date_in_the_registry() {
+fn change_during_outage_counts_from_its_registry_time() {
     let mut cluster = cluster(1, &every(30));
     let last = fire_and_run(&mut cluster);
-    cluster.tell(FIRST, Event::Suspended);
+    cluster.send_event(FIRST, Event::Suspended);
     cluster.configure(&every(1));
-    cluster.let_time_pass(A_SECOND * 3);
+    cluster.advance_clocks(A_SECOND * 3);
     cluster.resume(FIRST);
     let until = fire_and_run(&mut cluster);
-    // The change came one second after the last fire. Nothing is owed in the first second.
+    // The change is one second after the last fire. No fire is owed before it.
     let expected = Gap { config: Some(Version(1)), ..gap(after(last, 2), until, 2) };
-    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.trace());
 }
 
-/// The record names the configuration before the change, and the registry the date of the change.
+/// The record has the version before the change, and the registry has the time of the change.
 #[test]
-fn a_newcomer_knows_the_date_of_a_change_if_it_was_the_only_one() {
+fn newcomer_dates_single_change_by_registry_time() {
     let mut cluster = cluster(1, &every(30));
     let last = fire_and_run(&mut cluster);
     cluster.crash(FIRST);
@@ -236,11 +239,11 @@ fn a_newcomer_knows_the_date_of_a_change_if_it_was_the_only_one() {
     let until = fire_and_run(&mut cluster);
     let count = u32::try_from((until.0 - after(last, 1).0) / 1_000).unwrap();
     let expected = Gap { config: Some(Version(1)), ..gap(after(last, 1), until, count) };
-    assert_eq!(gaps(&cluster, SECOND), [(0, expected)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, SECOND), [(0, expected)], "{}", cluster.trace());
 }
 
 #[test]
-fn a_newcomer_judges_by_both_schedules_if_versions_in_between_are_unknown() {
+fn newcomer_reports_uncounted_gap_when_versions_between_are_unknown() {
     let mut cluster = cluster(1, &every(30));
     let last = fire_and_run(&mut cluster);
     cluster.crash(FIRST);
@@ -252,11 +255,11 @@ fn a_newcomer_judges_by_both_schedules_if_versions_in_between_are_unknown() {
     let until = fire_and_run(&mut cluster);
     let expected =
         Gap { count: None, changed_to: Some(Version(2)), ..gap(after(last, 1), until, 1) };
-    assert_eq!(gaps(&cluster, SECOND), [(0, expected)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, SECOND), [(0, expected)], "{}", cluster.trace());
 }
 
 #[test]
-fn a_time_without_monitoring_is_no_gap_and_hides_none_before_it() {
+fn unmonitored_period_is_no_gap_and_hides_no_earlier_gap() {
     let mut cluster = cluster(1, &job_of(1));
     let last = fire_and_run(&mut cluster);
     sleep(&mut cluster, 2);
@@ -276,11 +279,11 @@ fn a_time_without_monitoring_is_no_gap_and_hides_none_before_it() {
     let present = fires(&job_of(1), FireTime(on.0 + 999), until, 9);
     let count = n_fires(&present);
     let second = Gap { config: Some(Version(2)), ..gap(present[0], until, count) };
-    assert_eq!(gaps(&cluster, FIRST), [(0, first), (0, second)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), [(0, first), (0, second)], "{}", cluster.trace());
 }
 
 #[test]
-fn fires_of_a_schedule_that_came_and_went_are_in_the_gap() {
+fn gap_includes_fires_of_intermediate_schedule() {
     let mut cluster = cluster(1, &every(30));
     let last = fire_and_run(&mut cluster);
     cluster.configure(&every(1));
@@ -298,12 +301,12 @@ fn fires_of_a_schedule_that_came_and_went_are_in_the_gap() {
         changed_to: Some(Version(2)),
         ..gap(after(last, 2), until, 1)
     };
-    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.trace());
 }
 
-/// The clocks of the hosts agree with each other, and that of the registry differs within the bound.
+/// The hosts' clocks agree, and the registry's differs by less than the bound.
 #[test]
-fn a_change_that_is_seen_at_once_is_no_gap() {
+fn promptly_seen_schedule_change_is_no_gap() {
     for ahead_ms in [-300, 0, 300] {
         let mut cluster = cluster(1, &every(30));
         cluster.show_registry_time(FIRST);
@@ -312,12 +315,12 @@ fn a_change_that_is_seen_at_once_is_no_gap() {
         cluster.configure(&every(1));
         cluster.run_for(A_SECOND);
         fire_and_run(&mut cluster);
-        assert_eq!(gaps(&cluster, FIRST), [], "{ahead_ms} ms\n{}", cluster.story());
+        assert_eq!(gaps(&cluster, FIRST), [], "{ahead_ms} ms\n{}", cluster.trace());
     }
 }
 
 #[test]
-fn a_fire_of_a_former_schedule_is_followed_by_those_of_the_same_schedule() {
+fn caught_up_fire_of_former_schedule_owes_next_fire_of_that_schedule() {
     let catch_up = Some(CatchUp { window_seconds: 60, max: 1 });
     let catching_up = |seconds| JobConfig { catch_up, ..every(seconds) };
     let mut cluster = cluster(1, &catching_up(1));
@@ -329,58 +332,58 @@ fn a_fire_of_a_former_schedule_is_followed_by_those_of_the_same_schedule() {
     let due = cluster.fire_after(&[missed]);
     cluster.run_for(Duration::from_millis(100));
     let record = cluster.ledger(item(0));
-    assert_eq!(record.last_fire, Some(missed), "{}", cluster.story());
+    assert_eq!(record.last_fire, Some(missed), "{}", cluster.trace());
     assert_eq!((record.next_fire, record.next_config), (Some(after(last, 2)), Some(Version(0))));
     cluster.end_all_runs();
     cluster.run_for(Duration::from_millis(100));
     let expected = Gap { count: None, changed_to: Some(Version(1)), ..gap(after(last, 2), due, 1) };
-    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, FIRST), [(0, expected)], "{}", cluster.trace());
 }
 
 #[test]
-fn a_new_item_owes_the_first_fire_after_it_was_made() {
+fn new_item_owes_first_fire_after_its_creation() {
     let mut cluster = cluster(1, &job_of(1));
-    // Settling has taken two seconds, and the record was made within the first.
+    // The cluster took two seconds to settle, and the record was created within the first one.
     let until = fire_and_run(&mut cluster);
     let expected = [(0, gap(after(until, -1), until, 1))];
-    assert_eq!(all_gaps(&cluster, FIRST), expected, "{}", cluster.story());
+    assert_eq!(all_gaps(&cluster, FIRST), expected, "{}", cluster.trace());
 }
 
 #[test]
-fn an_item_that_is_retired_leaves_no_fire_unexplained() {
+fn missed_fires_of_retired_item_are_reported() {
     let mut cluster = cluster(1, &job_of(2));
     let last = fire_and_run(&mut cluster);
     sleep(&mut cluster, 2);
     cluster.configure(&job_of(1));
     cluster.run_for(A_SECOND);
-    // The fires at the seconds 1, 2 and 3 after the last one: the change comes with the third.
+    // The missed fires are 1, 2 and 3 seconds after the last one. The change comes with the third.
     let retired = gaps(&cluster, FIRST);
-    let [(1, gap)] = retired.as_slice() else { panic!("{retired:?}\n{}", cluster.story()) };
-    assert_eq!((gap.first, gap.count), (after(last, 1), Some(3)), "{}", cluster.story());
+    let [(1, gap)] = retired.as_slice() else { panic!("{retired:?}\n{}", cluster.trace()) };
+    assert_eq!((gap.first, gap.count), (after(last, 1), Some(3)), "{}", cluster.trace());
 }
 
 #[test]
-fn noted_fires_of_a_retired_item_are_reported_all() {
+fn all_noted_misfires_of_retired_item_are_reported() {
     let mut cluster = cluster(1, &JobConfig { misfire: true, ..job_of(2) });
     cluster.fire();
     cluster.run_for(A_SECOND);
     let noted = cluster.fire();
     cluster.run_for(A_SECOND);
     cluster.fire();
-    // Paused, so that the noted fires are not run before the item is retired.
+    // The pause keeps the noted fires from running before the item is retired.
     cluster.run_for(Duration::from_millis(100));
-    cluster.tell(FIRST, Event::Paused);
+    cluster.send_event(FIRST, Event::Paused);
     cluster.end_all_runs();
     cluster.run_for(Duration::from_millis(100));
     cluster.configure(&job_of(1));
     cluster.run_for(Duration::from_millis(100));
     let retired = gaps(&cluster, FIRST);
-    let [(1, gap)] = retired.as_slice() else { panic!("{retired:?}\n{}", cluster.story()) };
-    assert_eq!((gap.first, gap.count), (noted, Some(2)), "{}", cluster.story());
+    let [(1, gap)] = retired.as_slice() else { panic!("{retired:?}\n{}", cluster.trace()) };
+    assert_eq!((gap.first, gap.count), (noted, Some(2)), "{}", cluster.trace());
 }
 
 #[test]
-fn a_gap_that_a_lost_instance_found_is_reported_by_who_finds_its_run() {
+fn gap_found_by_lost_instance_is_reported_by_survivor() {
     let mut cluster = cluster(2, &job_of(2));
     let last = fire_and_run(&mut cluster);
     sleep(&mut cluster, 2);
@@ -390,29 +393,30 @@ fn a_gap_that_a_lost_instance_found_is_reported_by_who_finds_its_run() {
     }
     let owner = cluster.ledger(item(0)).run().map(|run| run.holder.clone()).unwrap();
     let victim = usize::from(*cluster.id_of(FIRST) != owner);
-    // It is gone before it hears that its claim was committed.
+    // It crashes before the reply to its claim.
     cluster.crash(victim);
     cluster.run_for(Duration::from_secs(5));
-    assert_eq!(gaps(&cluster, victim), [], "{}", cluster.story());
+    assert_eq!(gaps(&cluster, victim), [], "{}", cluster.trace());
     let reported = gaps(&cluster, 1 - victim);
     let expected = (0, gap(after(last, 1), until, 2));
-    assert!(reported.contains(&expected), "{reported:?}\n{}", cluster.story());
+    assert!(reported.contains(&expected), "{reported:?}\n{}", cluster.trace());
 }
 
 #[test]
-fn a_gap_stays_in_the_record_until_the_instance_that_reported_it_claims_again() {
+fn reported_gap_stays_in_record_until_next_claim() {
     let mut cluster = cluster(1, &job_of(1));
     fire_and_run(&mut cluster);
     sleep(&mut cluster, 2);
     fire_and_run(&mut cluster);
-    let kept = |ledger: &Ledger| ledger.gaps.iter().filter(|gap| gap.first > AS_IT_SETTLED).count();
-    assert_eq!(kept(cluster.ledger(item(0))), 1, "{}", cluster.story());
+    let kept = |ledger: &Ledger| ledger.gaps.iter().filter(|gap| gap.first > SETTLED_AT).count();
+    assert_eq!(kept(cluster.ledger(item(0))), 1, "{}", cluster.trace());
     fire_and_run(&mut cluster);
-    assert_eq!(kept(cluster.ledger(item(0))), 0, "{}", cluster.story());
-    assert_eq!(gaps(&cluster, FIRST).len(), 1, "{}", cluster.story());
+    assert_eq!(kept(cluster.ledger(item(0))), 0, "{}", cluster.trace());
+    assert_eq!(gaps(&cluster, FIRST).len(), 1, "{}", cluster.trace());
 }
 
-/// Returns the ranges that an instance reports about fires that a lost instance noted, and the first fire.
+/// Returns the misfires of a lost instance that the next owner reports, and the fire of the lost
+/// run.
 fn reported_after_loss(noted: u32) -> (Vec<FireRange>, FireTime) {
     let config = JobConfig { misfire: true, ..job_of(1) };
     let mut cluster = cluster(2, &config);
@@ -430,7 +434,7 @@ fn reported_after_loss(noted: u32) -> (Vec<FireRange>, FireTime) {
         cluster.run_for(A_WHILE);
     }
     let replayed = cluster.runs().any(|(_, start)| start.source == RunSource::Misfire);
-    assert!(replayed, "{}", cluster.story());
+    assert!(replayed, "{}", cluster.trace());
     let noted = cluster.events(1 - owner).iter().filter_map(|event| match event {
         JobEvent::MisfireNoted { waiting, .. } => Some(*waiting),
         _ => None,
@@ -439,14 +443,14 @@ fn reported_after_loss(noted: u32) -> (Vec<FireRange>, FireTime) {
 }
 
 #[test]
-fn fires_that_a_lost_instance_noted_are_reported_by_the_next_owner() {
+fn next_owner_reports_misfires_noted_by_lost_instance() {
     let (noted, run) = reported_after_loss(2);
     let last: Vec<_> = noted.iter().map(|range| range.last).collect();
     assert_eq!(last, [after(run, 1), after(run, 2)]);
 }
 
 #[test]
-fn many_fires_that_a_lost_instance_noted_are_reported_by_one_event() {
+fn many_misfires_noted_by_lost_instance_are_reported_by_one_event() {
     assert_eq!(reported_after_loss(100).0.len(), 100);
     let (noted, run) = reported_after_loss(101);
     assert_eq!(noted, [FireRange { first: after(run, 1), last: after(run, 101), count: 101 }]);

@@ -1,4 +1,5 @@
-//! Stories with Java instances in the job: they write owners and marks, look at no records, and claim nothing.
+//! Scenario tests of mixed jobs. Java instances write owners and marks, read no records and claim
+//! nothing.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,21 +22,21 @@ use sharding::ShardingItem;
 const FIRST: usize = 0;
 const A_WHILE: Duration = Duration::from_secs(2);
 
-/// A job of `items` with one Java instance that leads and one of ours; each has what `of_ours` says.
-fn led_by_java(items: u32, of_ours: &[u32]) -> (Cluster, JavaPeer) {
-    let mut cluster = Cluster::unstarted(&job_of(items));
+/// Returns a job with a Java leader and a Rust instance, which owns `rust_items` of the items.
+fn led_by_java(items: u32, rust_items: &[u32]) -> (Cluster, JavaPeer) {
+    let mut cluster = Cluster::without_instances(&job_of(items));
     let java = cluster.java_joins("10.0.9.1");
-    cluster.java_leads(&java);
+    cluster.java_becomes_leader(&java);
     cluster.join();
     cluster.run_for(A_WHILE);
-    assign(&mut cluster, &java, items, of_ours);
+    assign(&mut cluster, &java, items, rust_items);
     (cluster, java)
 }
 
-fn assign(cluster: &mut Cluster, java: &JavaPeer, items: u32, of_ours: &[u32]) {
-    let ours = cluster.id_of(FIRST).to_string();
+fn assign(cluster: &mut Cluster, java: &JavaPeer, items: u32, rust_items: &[u32]) {
+    let rust_id = cluster.id_of(FIRST).to_string();
     for item in 0..items {
-        let owner = if of_ours.contains(&item) { ours.as_str() } else { java.id() };
+        let owner = if rust_items.contains(&item) { rust_id.as_str() } else { java.id() };
         cluster.java_assigns(java, item, owner);
     }
     cluster.run_for(A_WHILE);
@@ -47,7 +48,8 @@ fn sources(cluster: &Cluster) -> Vec<(u32, RunSource)> {
     runs
 }
 
-/// Ours ends item 0, the Java instance dies in the middle of item 1: ours runs that for the same fire, and nothing else.
+/// Asserts that the Rust instance takes over only item 1, for the same fire, when the Java instance
+/// is lost during its run.
 fn assert_item_1_is_taken_over(mut cluster: Cluster, java: &JavaPeer, fire: FireTime) {
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
@@ -57,53 +59,53 @@ fn assert_item_1_is_taken_over(mut cluster: Cluster, java: &JavaPeer, fire: Fire
         cluster.end_all_runs();
     }
     let expected = [(0, RunSource::Normal), (1, RunSource::Failover)];
-    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "the same fire\n{}", cluster.story());
+    assert_eq!(sources(&cluster), expected, "{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "another fire\n{}", cluster.trace());
 }
 
 #[test]
-fn under_a_java_leader_an_instance_runs_what_it_is_given_and_leads_nothing() {
+fn rust_instance_runs_its_items_under_java_leader() {
     let (mut cluster, _java) = led_by_java(4, &[0, 1]);
     for _ in 0..3 {
         let fire = cluster.fire();
         cluster.run_for(A_WHILE);
-        assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+        assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
         cluster.end_all_runs();
         cluster.run_for(A_WHILE);
     }
-    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    assert_eq!(cluster.leader(), None, "{}", cluster.trace());
 }
 
 #[test]
-fn nothing_is_claimed_while_a_java_leader_is_about_to_assign_items_anew() {
+fn no_claim_during_resharding_by_java_leader() {
     for flag in ["leader/sharding/necessary", "leader/sharding/processing"] {
         let (mut cluster, java) = led_by_java(2, &[0]);
         cluster.create(flag, "");
         cluster.run_for(A_WHILE);
         let fire = cluster.fire();
         cluster.run_for(A_WHILE);
-        assert!(cluster.items_run_for(fire).is_empty(), "{flag}: {}", cluster.story());
+        assert!(cluster.items_run_for(fire).is_empty(), "{flag}: {}", cluster.trace());
         assign(&mut cluster, &java, 2, &[1]);
         cluster.remove(flag);
         cluster.run_for(A_WHILE);
-        assert_eq!(cluster.items_run_for(fire), [1], "{flag}: {}", cluster.story());
+        assert_eq!(cluster.items_run_for(fire), [1], "{flag}: {}", cluster.trace());
     }
 }
 
-/// The claim was on its way when the flag was raised.
+/// The claim is in flight when the Java leader creates the flag.
 #[test]
-fn a_claim_that_has_not_seen_the_flag_of_a_java_leader_fails() {
+fn claim_conflicts_when_java_leader_announced_resharding() {
     let (mut cluster, _java) = led_by_java(2, &[0]);
     let fire = cluster.fire();
-    let claims = cluster.hold_commits_back();
+    let claims = cluster.hold_all_commits();
     cluster.create("leader/sharding/necessary", "");
-    cluster.send(claims);
+    cluster.requeue(claims);
     cluster.run_for(A_WHILE);
-    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.trace());
 }
 
 #[test]
-fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again() {
+fn fire_of_java_owned_item_is_not_repeated() {
     let (mut cluster, java) = led_by_java(2, &[0]);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
@@ -111,68 +113,69 @@ fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.trace());
 
     let next = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.trace());
 }
 
 #[test]
-fn what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finished_is_not() {
+fn interrupted_java_run_is_taken_over_and_ended_one_is_not() {
     let (mut cluster, java) = led_by_java(3, &[0]);
     let fire = cluster.fire();
-    cluster.java_begins(&java, 1);
-    cluster.java_begins(&java, 2);
+    cluster.java_starts_run(&java, 1);
+    cluster.java_starts_run(&java, 2);
     cluster.run_for(A_WHILE);
-    cluster.java_ends(&java, 2);
+    cluster.java_ends_run(&java, 2);
     assert_item_1_is_taken_over(cluster, &java, fire);
 }
 
-/// A fire comes: the Java instance begins item 1 and is not done with it when ours are done with theirs.
-fn fires_while_java_runs_item_1(cluster: &mut Cluster, java: &JavaPeer) -> FireTime {
+/// Fires. The Java instance begins item 1, and its run continues after the Rust runs have ended.
+fn fire_and_run_item_1_on_java(cluster: &mut Cluster, java: &JavaPeer) -> FireTime {
     let fire = cluster.fire();
-    cluster.java_begins(java, 1);
+    cluster.java_starts_run(java, 1);
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
     fire
 }
 
-/// The session's nodes go one after the other, and the mark goes first.
+/// The nodes of an expired session vanish one after the other, and the mark vanishes first.
 #[test]
-fn what_a_java_instance_showed_until_it_was_lost_is_taken_over() {
+fn java_run_marked_until_session_loss_is_taken_over() {
     let (mut cluster, java) = led_by_java(2, &[0]);
-    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
-    cluster.java_ends(&java, 1);
+    let fire = fire_and_run_item_1_on_java(&mut cluster, &java);
+    cluster.java_ends_run(&java, 1);
     cluster.deliver_all(FIRST);
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
 }
 
-/// The Java leader assigns items when the fire comes, and runs them at once.
+/// The Java leader assigns items when the fire comes, and runs its own at once.
 #[test]
-fn what_a_java_leader_began_right_after_it_had_assigned_it_is_taken_over() {
+fn java_run_interrupted_right_after_resharding_is_taken_over() {
     let (mut cluster, java) = led_by_java(2, &[0]);
     cluster.create("leader/sharding/necessary", "");
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
     cluster.remove("leader/sharding/necessary");
-    cluster.java_begins(&java, 1);
+    cluster.java_starts_run(&java, 1);
     cluster.run_for(A_WHILE);
     assert_item_1_is_taken_over(cluster, &java, fire);
 }
 
-/// The Java leader has given the item to itself and taken it over before ours have seen that its holder is gone.
+/// The Java leader assigns the item to itself and takes it over before the Rust instance sees the
+/// loss of the holder.
 #[test]
-fn what_a_java_leader_has_taken_over_at_once_is_not_run_again() {
+fn run_taken_over_at_once_by_java_leader_is_not_repeated() {
     let (mut cluster, leader) = led_by_java(2, &[0]);
     let java = cluster.java_joins("10.0.9.2");
     cluster.java_assigns(&leader, 1, java.id());
     cluster.run_for(A_WHILE);
-    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
+    let fire = fire_and_run_item_1_on_java(&mut cluster, &java);
     cluster.java_crashes(&java);
     cluster.java_assigns(&leader, 1, leader.id());
     cluster.create("leader/failover/items/1", "");
@@ -182,13 +185,14 @@ fn what_a_java_leader_has_taken_over_at_once_is_not_run_again() {
     cluster.run_for(A_WHILE);
     cluster.java_crashes(&leader);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.trace());
 }
 
-/// A Java leader waits until nothing runs, and then gives the item away without a look at its record.
+/// A Java leader waits until no item has a mark, and then changes the owner without reading the
+/// record.
 #[test]
-fn an_unfinished_run_of_ours_does_not_block_its_item_under_a_java_leader() {
+fn orphaned_rust_run_does_not_block_its_item_under_java_leader() {
     let (mut cluster, java) = led_by_java(2, &[0, 1]);
     cluster.fire();
     cluster.run_for(A_WHILE);
@@ -205,38 +209,39 @@ fn an_unfinished_run_of_ours_does_not_block_its_item_under_a_java_leader() {
     }
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
 }
 
-/// Java instances take from the queue without a look at records.
+/// Java instances take items from the queue without reading their records.
 #[test]
-fn what_a_java_instance_has_taken_over_is_not_run_again() {
+fn run_taken_over_by_java_instance_is_not_repeated() {
     let (mut cluster, java) = led_by_java(2, &[0]);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
     cluster.crash(FIRST);
     cluster.join();
-    cluster.tell(1, Event::Paused);
+    cluster.send_event(1, Event::Paused);
     cluster.run_for(A_WHILE);
     let newcomer = cluster.id_of(1).to_string();
     cluster.java_assigns(&java, 0, &newcomer);
     cluster.run_for(A_WHILE);
-    assert!(cluster.truth().item(ShardingItem::new(0)).queued, "{}", cluster.story());
+    assert!(cluster.registry_view().item(ShardingItem::new(0)).queued, "{}", cluster.trace());
 
     cluster.java_takes_over(&java, 0);
     cluster.run_for(A_WHILE);
     cluster.java_ends_takeover(&java, 0);
     cluster.run_for(A_WHILE);
-    cluster.tell(1, Event::Resumed);
+    cluster.send_event(1, Event::Resumed);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0], "once by us\n{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0], "the takeover is repeated\n{}", cluster.trace());
     let next = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(next), [0], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(next), [0], "{}", cluster.trace());
 }
 
-/// Ours lead. One of them is lost in the middle of its item, which waits in the queue; the other one, which leads, is held
-/// back, and a Java instance takes the item over. Returns it with the item and the fire.
+/// Returns a job of two Rust instances in which a Java instance has taken over the item of the lost
+/// second one. The first one leads and is paused. Also returns the Java instance, the item and the
+/// fire.
 fn taken_over_by_java(others: &[&str]) -> (Cluster, JavaPeer, u32, FireTime) {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let second = cluster.id_of(1).clone();
@@ -247,18 +252,18 @@ fn taken_over_by_java(others: &[&str]) -> (Cluster, JavaPeer, u32, FireTime) {
     cluster.run_for(A_WHILE);
     let java = cluster.java_joins("10.0.9.1");
     others.iter().for_each(|ip| drop(cluster.java_joins(ip)));
-    cluster.tell(FIRST, Event::Paused);
+    cluster.send_event(FIRST, Event::Paused);
     cluster.crash(1);
     cluster.run_for(A_WHILE);
-    assert!(cluster.truth().item(ShardingItem::new(item)).queued, "{}", cluster.story());
+    assert!(cluster.registry_view().item(ShardingItem::new(item)).queued, "{}", cluster.trace());
     cluster.java_takes_over(&java, item);
     cluster.run_for(A_WHILE);
     (cluster, java, item, fire)
 }
 
-/// The first is let go on. Returns how often the item has been taken over for the fire.
+/// Resumes the first instance. Returns how often the item was taken over for the fire.
 fn takeovers(cluster: &mut Cluster, fire: FireTime) -> usize {
-    cluster.tell(FIRST, Event::Resumed);
+    cluster.send_event(FIRST, Event::Resumed);
     for _ in 0..3 {
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
@@ -268,71 +273,72 @@ fn takeovers(cluster: &mut Cluster, fire: FireTime) -> usize {
 }
 
 #[test]
-fn what_a_java_instance_had_taken_over_when_it_was_lost_is_run_once_more() {
+fn interrupted_java_takeover_is_taken_over_once() {
     let (mut cluster, java, item, fire) = taken_over_by_java(&["10.0.9.2"]);
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    assert!(cluster.truth().item(ShardingItem::new(item)).queued, "{}", cluster.story());
-    assert_eq!(takeovers(&mut cluster, fire), 1, "{}", cluster.story());
+    assert!(cluster.registry_view().item(ShardingItem::new(item)).queued, "{}", cluster.trace());
+    assert_eq!(takeovers(&mut cluster, fire), 1, "{}", cluster.trace());
 
     let (mut alone, java, _, fire) = taken_over_by_java(&[]);
     alone.java_crashes(&java);
-    assert_eq!(takeovers(&mut alone, fire), 1, "{}", alone.story());
+    assert_eq!(takeovers(&mut alone, fire), 1, "{}", alone.trace());
 }
 
-/// The session's nodes go one after the other, and the marks go first.
+/// The nodes of an expired session vanish one after the other, and the marks vanish first.
 #[test]
-fn what_a_java_instance_had_taken_over_is_run_once_more_if_its_marks_go_first() {
+fn interrupted_java_takeover_is_taken_over_if_marks_vanish_first() {
     let (mut cluster, java, item, fire) = taken_over_by_java(&["10.0.9.2"]);
     cluster.java_ends_takeover(&java, item);
     cluster.run_for(Duration::from_millis(100));
     cluster.java_crashes(&java);
-    assert_eq!(takeovers(&mut cluster, fire), 1, "{}", cluster.story());
+    assert_eq!(takeovers(&mut cluster, fire), 1, "{}", cluster.trace());
 }
 
-/// Whoever is idle looks at it while nobody can tell yet whether it was ended.
+/// An idle instance must not take the item over while it is uncertain whether the run has ended.
 #[test]
-fn what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves() {
+fn ended_java_takeover_is_not_repeated_when_instance_leaves() {
     for others in [&["10.0.9.2"][..], &[]] {
         let (mut cluster, java, item, fire) = taken_over_by_java(others);
-        cluster.tell(FIRST, Event::Resumed);
+        cluster.send_event(FIRST, Event::Resumed);
         cluster.run_for(A_WHILE);
         cluster.java_ends_takeover(&java, item);
         cluster.run_for(A_WHILE);
         let ledger = cluster.ledger(ShardingItem::new(item));
-        assert!(ledger.is_idle(), "{}\n{}", ledger.summary(), cluster.story());
+        assert!(ledger.is_idle(), "{}\n{}", ledger.summary(), cluster.trace());
         cluster.java_crashes(&java);
-        assert_eq!(takeovers(&mut cluster, fire), 0, "{}", cluster.story());
+        assert_eq!(takeovers(&mut cluster, fire), 0, "{}", cluster.trace());
     }
 }
 
-/// What a Java instance has left unfinished another one takes over before ours have a record of it, and is lost as well.
+/// A second Java instance takes over the interrupted run of a Java instance before a Rust instance
+/// has a record of it, and is lost too.
 #[test]
-fn what_two_java_instances_have_left_unfinished_is_taken_over() {
+fn run_interrupted_on_two_java_instances_is_taken_over() {
     let (mut cluster, leader) = led_by_java(2, &[0]);
     let java = cluster.java_joins("10.0.9.2");
     cluster.java_assigns(&leader, 1, java.id());
     cluster.run_for(A_WHILE);
-    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
+    let fire = fire_and_run_item_1_on_java(&mut cluster, &java);
     cluster.java_crashes(&java);
     cluster.create("leader/failover/items/1", "");
     cluster.java_takes_over(&leader, 1);
     cluster.run_for(A_WHILE);
     cluster.java_crashes(&leader);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
 }
 
-/// Under a Java leader whoever owns the item puts it back into the queue.
+/// Under a Java leader the owner of an item puts it back into the queue.
 #[test]
-fn what_a_java_instance_had_taken_over_is_queued_again_under_a_java_leader() {
+fn owner_requeues_interrupted_java_takeover_under_java_leader() {
     let (mut cluster, leader) = led_by_java(2, &[0]);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
     cluster.crash(FIRST);
     cluster.join();
-    cluster.tell(1, Event::Paused);
+    cluster.send_event(1, Event::Paused);
     cluster.run_for(A_WHILE);
     let newcomer = cluster.id_of(1).to_string();
     cluster.java_assigns(&leader, 0, &newcomer);
@@ -342,14 +348,14 @@ fn what_a_java_instance_had_taken_over_is_queued_again_under_a_java_leader() {
     cluster.run_for(A_WHILE);
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    assert!(cluster.truth().item(ShardingItem::new(0)).queued, "{}", cluster.story());
-    cluster.tell(1, Event::Resumed);
+    assert!(cluster.registry_view().item(ShardingItem::new(0)).queued, "{}", cluster.trace());
+    cluster.send_event(1, Event::Resumed);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 0], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 0], "{}", cluster.trace());
 }
 
 #[test]
-fn a_misfire_mark_of_a_java_instance_is_left_to_it() {
+fn misfire_mark_and_queue_entry_of_java_instance_are_kept() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
@@ -357,12 +363,12 @@ fn a_misfire_mark_of_a_java_instance_is_left_to_it() {
     cluster.create(&format!("sharding/{item}/misfire"), "");
     cluster.create("leader/failover/items/1", "");
     cluster.run_for(A_WHILE);
-    assert!(cluster.truth().item(ShardingItem::new(item)).misfire, "{}", cluster.story());
-    assert!(cluster.truth().item(ShardingItem::new(1)).queued, "{}", cluster.story());
+    assert!(cluster.registry_view().item(ShardingItem::new(item)).misfire, "{}", cluster.trace());
+    assert!(cluster.registry_view().item(ShardingItem::new(1)).queued, "{}", cluster.trace());
 }
 
 #[test]
-fn what_a_java_instance_has_marked_as_misfired_is_made_up_for_by_its_heir() {
+fn next_owner_replays_misfire_of_java_instance() {
     let (mut cluster, java) = led_by_java(2, &[0]);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
@@ -374,49 +380,49 @@ fn what_a_java_instance_has_marked_as_misfired_is_made_up_for_by_its_heir() {
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
     let expected = [(0, RunSource::Normal), (1, RunSource::Misfire)];
-    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
-    assert!(!cluster.truth().item(ShardingItem::new(1)).misfire, "{}", cluster.story());
+    assert_eq!(sources(&cluster), expected, "{}", cluster.trace());
+    assert!(!cluster.registry_view().item(ShardingItem::new(1)).misfire, "{}", cluster.trace());
     let next = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.trace());
     assert!(next > fire);
 }
 
 #[test]
-fn under_a_java_leader_the_operator_s_trigger_runs_the_items_of_the_instance() {
+fn operator_trigger_runs_items_of_instance_under_java_leader() {
     let (mut cluster, _java) = led_by_java(3, &[0, 2]);
     let node = format!("instances/{}", cluster.id_of(FIRST));
     cluster.write(&node, "TRIGGER");
     cluster.run_for(A_WHILE);
     let expected = [(0, RunSource::Manual), (2, RunSource::Manual)];
-    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert_eq!(sources(&cluster), expected, "{}", cluster.trace());
     assert_eq!(cluster.data_of(&node).as_deref(), Some("RUST"));
 }
 
-/// A Java instance that believes that nobody leads puts its own node in the place of ours.
+/// The Java instance looked before the Rust leader was elected, and replaces its node.
 #[test]
-fn a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more() {
-    let mut cluster = Cluster::unstarted(&job_of(4));
+fn rust_leader_cannot_write_after_java_replaced_its_node() {
+    let mut cluster = Cluster::without_instances(&job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.join();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
     cluster.create("sharding/2/disabled", "");
     cluster.deliver_all(FIRST);
-    let writes = cluster.hold_commits_back();
-    assert_eq!(writes.len(), 1, "{}", cluster.story());
-    cluster.java_replaces_the_leader(&java);
-    cluster.send(writes);
+    let writes = cluster.hold_all_commits();
+    assert_eq!(writes.len(), 1, "{}", cluster.trace());
+    cluster.java_replaces_leader(&java);
+    cluster.requeue(writes);
     cluster.run_for(A_WHILE);
     let noted = cluster.ledger(ShardingItem::new(2)).disabled;
-    assert!(!noted, "it has written as the leader\n{}", cluster.story());
+    assert!(!noted, "the deposed leader has written\n{}", cluster.trace());
 }
 
-/// It looks at no records, and begins an item of its cache.
+/// The Java instance reads no record and begins an item that its cache shows as its own.
 #[test]
-fn the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends() {
-    let of_3 = JobConfig { java: JavaSettings::of(Dialect::V3), ..job_of(4) };
-    for config in [job_of(4), of_3] {
+fn release_of_rust_run_keeps_java_mark() {
+    let v3 = JobConfig { java: JavaSettings::of(Dialect::V3), ..job_of(4) };
+    for config in [job_of(4), v3] {
         let dialect = config.java.dialect();
         let mut cluster = match dialect {
             Dialect::V2 => Cluster::settled(1, &config),
@@ -424,52 +430,54 @@ fn the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends() {
         };
         let java = cluster.java_joins("10.0.9.1");
         cluster.run_for(A_WHILE);
-        let ours = cluster.id_of(FIRST).clone();
-        let item = (0..4).find(|item| cluster.owner(*item) == Some(&ours)).unwrap();
+        let rust_id = cluster.id_of(FIRST).clone();
+        let item = (0..4).find(|item| cluster.owner(*item) == Some(&rust_id)).unwrap();
         cluster.fire();
         cluster.run_for(A_WHILE);
-        cluster.java_begins_all_the_same(&java, item);
+        cluster.java_starts_run_over_mark(&java, item);
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
         cluster.run_for(A_WHILE);
-        let marked = cluster.truth().item(ShardingItem::new(item)).running;
-        assert!(marked, "{dialect:?}: {}", cluster.story());
-        assert!(cluster.ledger(ShardingItem::new(item)).is_idle(), "{}", cluster.story());
+        let marked = cluster.registry_view().item(ShardingItem::new(item)).running;
+        assert!(marked, "{dialect:?}: {}", cluster.trace());
+        assert!(cluster.ledger(ShardingItem::new(item)).is_idle(), "{}", cluster.trace());
         let node = format!("/report/sharding/{item}/running: {} has started", java.id());
-        let told = anomalies(&cluster, FIRST);
-        assert_eq!(told.iter().filter(|said| said.starts_with(&node)).count(), 1, "{told:?}");
+        let reported = anomalies(&cluster, FIRST);
+        let n_reports = reported.iter().filter(|text| text.starts_with(&node)).count();
+        assert_eq!(n_reports, 1, "{reported:?}");
         let next = cluster.fire();
         cluster.run_for(A_WHILE);
-        assert!(!cluster.items_run_for(next).contains(&item), "{}", cluster.story());
-        cluster.java_ends(&java, item);
+        assert!(!cluster.items_run_for(next).contains(&item), "{}", cluster.trace());
+        cluster.java_ends_run(&java, item);
         cluster.run_for(A_WHILE);
-        assert!(cluster.items_run_for(next).contains(&item), "{dialect:?}: {}", cluster.story());
+        assert!(cluster.items_run_for(next).contains(&item), "{dialect:?}: {}", cluster.trace());
     }
 }
 
-/// Java's statistics show an item for each node.
+/// Java's statistics show an item for each node below `sharding`.
 #[test]
-fn what_is_left_of_items_when_there_are_fewer_is_what_java_leaves() {
+fn retired_items_leave_no_empty_nodes_beside_java_instance() {
     let (mut cluster, _java, _) = shared_with_java();
     cluster.configure(&job_of(3));
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.nodes_below("sharding"), ["0", "1", "2"], "{}", cluster.story());
+    assert_eq!(cluster.nodes_below("sharding"), ["0", "1", "2"], "{}", cluster.trace());
     cluster.configure(&job_of(4));
     cluster.run_for(A_WHILE);
-    assert!(cluster.owner(3).is_some(), "{}", cluster.story());
+    assert!(cluster.owner(3).is_some(), "{}", cluster.trace());
 }
 
-/// Java's listener that is called once per cluster, and ours.
+/// Java counts items below `guarantee`, and Rust instances by records, so neither count completes.
 #[test]
-fn callbacks_once_per_cluster_are_told_to_wait_for_the_other_language() {
+fn callbacks_that_wait_for_other_language_are_reported() {
     let mut cluster = Cluster::settled_with(1, &job_of(4), |c, _| c.calling_back());
-    let told = |cluster: &Cluster, node: &str| {
+    let n_reports = |cluster: &Cluster, node: &str| {
         let node = format!("/report/{node}: ");
         anomalies(cluster, FIRST).iter().filter(|anomaly| anomaly.starts_with(&node)).count()
     };
     cluster.create("guarantee/started/1", "");
     cluster.run_for(A_WHILE);
-    assert!(anomalies(&cluster, FIRST).is_empty(), "nobody counts\n{}", cluster.story());
+    let reported = anomalies(&cluster, FIRST);
+    assert!(reported.is_empty(), "reported without a Java instance\n{}", cluster.trace());
     let java = cluster.java_joins("10.0.9.1");
     for _ in 0..2 {
         cluster.run_for(A_WHILE);
@@ -477,197 +485,200 @@ fn callbacks_once_per_cluster_are_told_to_wait_for_the_other_language() {
         cluster.run_for(A_WHILE);
         cluster.create("guarantee/started/1", "");
     }
-    assert_eq!(told(&cluster, "guarantee"), 1, "{}", cluster.story());
-    assert_eq!(told(&cluster, "coordination/once"), 1, "{}", cluster.story());
+    assert_eq!(n_reports(&cluster, "guarantee"), 1, "{}", cluster.trace());
+    assert_eq!(n_reports(&cluster, "coordination/once"), 1, "{}", cluster.trace());
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.caller(), None, "{fire} is not begun by all\n{}", cluster.story());
+    let callback = cluster.callback_instance();
+    assert_eq!(callback, None, "not all items have begun {fire}\n{}", cluster.trace());
     cluster.end_all_runs();
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
     cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.caller(), Some(FIRST), "all items are ours again\n{}", cluster.story());
+    let callback = cluster.callback_instance();
+    assert_eq!(callback, Some(FIRST), "no callback without Java instances\n{}", cluster.trace());
     cluster.java_joins("10.0.9.2");
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
-    assert_eq!(told(&cluster, "guarantee"), 2, "{}", cluster.story());
-    assert_eq!(told(&cluster, "coordination/once"), 2, "{}", cluster.story());
+    assert_eq!(n_reports(&cluster, "guarantee"), 2, "{}", cluster.trace());
+    assert_eq!(n_reports(&cluster, "coordination/once"), 2, "{}", cluster.trace());
 }
 
 const LATCHES: [&str; 2] = ["leader/election/latch", "leader/failover/latch"];
 
-fn assert_nobody_stands_in_line(cluster: &Cluster) {
+fn assert_latches_are_empty(cluster: &Cluster) {
     for latch in LATCHES {
-        assert!(cluster.nodes_below(latch).is_empty(), "{latch}: {}", cluster.story());
+        assert!(cluster.nodes_below(latch).is_empty(), "{latch}: {}", cluster.trace());
     }
 }
 
 fn anomalies(cluster: &Cluster, instance: usize) -> Vec<String> {
-    let told = cluster.events(instance).iter();
+    let events = cluster.events(instance).iter();
     let anomaly = |event: &JobEvent| match event {
         JobEvent::Anomaly { path, reason } => Some(format!("{path}: {reason}")),
         _ => None,
     };
-    told.filter_map(anomaly).collect()
+    events.filter_map(anomaly).collect()
 }
 
 #[test]
-fn a_java_instance_that_is_being_elected_is_not_overtaken() {
-    let mut cluster = Cluster::unstarted(&job_of(2));
+fn election_waits_for_java_contender() {
+    let mut cluster = Cluster::without_instances(&job_of(2));
     let java = cluster.java_joins("10.0.9.1");
-    cluster.java_stands_in_line(&java, "election", 7);
+    cluster.java_joins_latch(&java, "election", 7);
     cluster.join();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    assert_eq!(cluster.leader(), None, "{}", cluster.trace());
     assert_eq!(cluster.waits_for(FIRST), Some("a Java instance to leave a latch"));
-    cluster.java_leads(&java);
-    cluster.java_leaves_the_line(&java, "election", 7);
+    cluster.java_becomes_leader(&java);
+    cluster.java_leaves_latch(&java, "election", 7);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), None, "{}", cluster.story());
-    assert_nobody_stands_in_line(&cluster);
+    assert_eq!(cluster.leader(), None, "{}", cluster.trace());
+    assert_latches_are_empty(&cluster);
 }
 
-/// It was about to stand in line when the Java instance was elected.
+/// The Rust instance is about to join the latch when the Java instance is elected.
 #[test]
-fn nobody_stands_in_line_for_an_election_that_is_over() {
-    let mut cluster = Cluster::unstarted(&job_of(2));
+fn joining_latch_conflicts_when_leader_was_elected() {
+    let mut cluster = Cluster::without_instances(&job_of(2));
     let java = cluster.java_joins("10.0.9.1");
     cluster.join();
-    cluster.step_until_sending(FIRST, Duty::Election);
-    let join = cluster.take_back(FIRST, Duty::Election);
-    assert!(join.is_about("leader/election/latch"), "{}", cluster.story());
-    cluster.java_leads(&java);
-    assert!(cluster.refuses(join), "{}", cluster.story());
+    cluster.step_until_queued(FIRST, Duty::Election);
+    let join = cluster.hold_commit(FIRST, Duty::Election);
+    assert!(join.writes_to("leader/election/latch"), "{}", cluster.trace());
+    cluster.java_becomes_leader(&java);
+    assert!(cluster.is_rejected(join), "{}", cluster.trace());
 }
 
 #[test]
-fn a_java_instance_that_comes_later_waits_and_finds_a_leader() {
-    let mut cluster = Cluster::unstarted(&job_of(2));
+fn later_java_contender_waits_for_rust_election() {
+    let mut cluster = Cluster::without_instances(&job_of(2));
     let java = cluster.java_joins("10.0.9.1");
     cluster.join();
     while cluster.nodes_below("leader/election/latch").is_empty() {
         let stepped = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
-        assert!(stepped, "nobody stands in line: {}", cluster.story());
+        assert!(stepped, "the Rust instance does not join the latch: {}", cluster.trace());
     }
-    let ours = cluster.nodes_below("leader/election/latch").remove(0);
-    assert!(ours.ends_with("-latch-0000000000"), "{ours}");
-    cluster.java_stands_in_line(&java, "election", 1);
+    let contender = cluster.nodes_below("leader/election/latch").remove(0);
+    assert!(contender.ends_with("-latch-0000000000"), "{contender}");
+    cluster.java_joins_latch(&java, "election", 1);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
-    cluster.java_leaves_the_line(&java, "election", 1);
-    assert_nobody_stands_in_line(&cluster);
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
+    cluster.java_leaves_latch(&java, "election", 1);
+    assert_latches_are_empty(&cluster);
 }
 
-/// Both contend in the same moment, as they do when a leader goes: the number that ours chooses is too small, and Java waits
-/// for ours, which has come later.
+/// Both join the latch at once. The Rust contender's number is the lower one and its node the later
+/// one, so each would wait for the other.
 #[test]
-fn two_that_would_wait_for_each_other_do_not() {
-    let mut cluster = Cluster::unstarted(&job_of(2));
+fn rust_contender_reenters_latch_to_avoid_deadlock() {
+    let mut cluster = Cluster::without_instances(&job_of(2));
     let java = cluster.java_joins("10.0.9.1");
     cluster.join();
     let mut joins = Vec::new();
     for _ in 0..50 {
-        joins = cluster.hold_commits_back();
-        if joins.iter().any(|commit| commit.is_about("leader/election/latch")) {
+        joins = cluster.hold_all_commits();
+        if joins.iter().any(|commit| commit.writes_to("leader/election/latch")) {
             break;
         }
-        cluster.send(std::mem::take(&mut joins));
+        cluster.requeue(std::mem::take(&mut joins));
         let _ = cluster.execute(FIRST) || cluster.reply(FIRST) || cluster.deliver(FIRST);
     }
-    assert!(!joins.is_empty(), "nobody stands in line: {}", cluster.story());
-    cluster.java_stands_in_line(&java, "election", 41);
-    cluster.send(joins);
+    assert!(!joins.is_empty(), "the Rust instance does not join the latch: {}", cluster.trace());
+    cluster.java_joins_latch(&java, "election", 41);
+    cluster.requeue(joins);
     cluster.run_for(Duration::from_millis(500));
-    let ours = cluster.nodes_below("leader/election/latch").into_iter();
-    let numbers: Vec<_> = ours.filter_map(|node| node.rsplit('-').next()?.parse().ok()).collect();
-    assert_eq!(numbers.iter().max(), Some(&42_u32), "{numbers:?}\n{}", cluster.story());
-    cluster.java_leads(&java);
-    cluster.java_leaves_the_line(&java, "election", 41);
+    let contenders = cluster.nodes_below("leader/election/latch").into_iter();
+    let numbers: Vec<_> =
+        contenders.filter_map(|node| node.rsplit('-').next()?.parse().ok()).collect();
+    assert_eq!(numbers.iter().max(), Some(&42_u32), "{numbers:?}\n{}", cluster.trace());
+    cluster.java_becomes_leader(&java);
+    cluster.java_leaves_latch(&java, "election", 41);
     cluster.run_for(Duration::from_millis(500));
-    assert_nobody_stands_in_line(&cluster);
-    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
+    assert_latches_are_empty(&cluster);
+    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.trace());
 }
 
-/// Its process was stopped, or its network is gone, and its session lives on.
+/// The Java process is stopped or partitioned, and its session is alive.
 #[test]
-fn a_java_instance_that_never_ends_its_turn_is_told_of_and_somebody_leads() {
-    let mut cluster = Cluster::unstarted(&job_of(2));
+fn stuck_java_contender_is_reported_and_rust_instance_leads() {
+    let mut cluster = Cluster::without_instances(&job_of(2));
     let java = cluster.java_joins("10.0.9.1");
-    cluster.java_stands_in_line(&java, "election", 7);
+    cluster.java_joins_latch(&java, "election", 7);
     cluster.join();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    assert_eq!(cluster.leader(), None, "{}", cluster.trace());
     cluster.run_for(3 * A_WHILE);
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
     let expected =
         "/report/leader/election/latch: a Java instance has had the turn to elect a leader for 5s";
     assert_eq!(anomalies(&cluster, FIRST), [expected]);
 }
 
-/// It has waited for the election before, and has led.
+/// The Rust instance has waited for its turn before, and has led since.
 #[test]
-fn whoever_stands_in_line_again_waits_again() {
-    let mut cluster = Cluster::unstarted(&job_of(2));
+fn each_turn_has_its_own_wait() {
+    let mut cluster = Cluster::without_instances(&job_of(2));
     let java = cluster.java_joins("10.0.9.1");
-    cluster.java_stands_in_line(&java, "election", 7);
+    cluster.java_joins_latch(&java, "election", 7);
     cluster.join();
     cluster.run_for(4 * A_WHILE);
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
     cluster.write("servers/10.0.0.1", "DISABLED");
     cluster.run_for(A_WHILE);
     cluster.write("servers/10.0.0.1", "");
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), None, "{}", cluster.story());
+    assert_eq!(cluster.leader(), None, "{}", cluster.trace());
     cluster.run_for(2 * A_WHILE);
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
 }
 
-/// Java takes in two steps: it looks which item comes first, and then writes that it has it.
+/// Java takes an item over in two steps: it reads the first queue entry, and then writes its mark.
 #[test]
-fn an_item_that_a_java_instance_is_taking_over_is_not_taken_as_well() {
+fn takeover_waits_for_turn_of_java_instance() {
     let (mut cluster, java) = led_by_java(2, &[0]);
     let fire = cluster.fire();
-    cluster.java_begins(&java, 1);
+    cluster.java_starts_run(&java, 1);
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
     let other = cluster.java_joins("10.0.9.2");
-    cluster.java_stands_in_line(&other, "failover", 3);
+    cluster.java_joins_latch(&other, "failover", 3);
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    assert!(cluster.truth().item(ShardingItem::new(1)).queued, "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+    assert!(cluster.registry_view().item(ShardingItem::new(1)).queued, "{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.trace());
 
     cluster.java_takes_over(&other, 1);
-    cluster.java_leaves_the_line(&other, "failover", 3);
+    cluster.java_leaves_latch(&other, "failover", 3);
     cluster.run_for(A_WHILE);
     cluster.java_ends_takeover(&other, 1);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0], "Java has run item 1\n{}", cluster.story());
-    assert_nobody_stands_in_line(&cluster);
+    assert_eq!(cluster.items_run_for(fire), [0], "item 1 is repeated\n{}", cluster.trace());
+    assert_latches_are_empty(&cluster);
 }
 
 #[test]
-fn a_request_of_ours_reaches_everybody_under_a_java_leader() {
+fn request_of_rust_instance_reaches_all_owners_under_java_leader() {
     let (mut cluster, java) = led_by_java(3, &[0, 2]);
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
     let expected = [(0, RunSource::Manual), (2, RunSource::Manual)];
-    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert_eq!(sources(&cluster), expected, "{}", cluster.trace());
     let of_java = format!("instances/{}", java.id());
-    assert_eq!(cluster.data_of(&of_java).as_deref(), Some("TRIGGER"), "{}", cluster.story());
-    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
+    assert_eq!(cluster.data_of(&of_java).as_deref(), Some("TRIGGER"), "{}", cluster.trace());
+    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.trace());
 }
 
-/// Java accepts a request by taking it out of its node, and runs.
-fn accepts(cluster: &mut Cluster, java: &JavaPeer, items: &[u32]) {
+/// Accepts a request as Java does: it clears its node and runs its items.
+fn java_accepts_request(cluster: &mut Cluster, java: &JavaPeer, items: &[u32]) {
     cluster.write(&format!("instances/{}", java.id()), "");
     for item in items {
-        cluster.java_begins(java, *item);
+        cluster.java_starts_run(java, *item);
     }
     cluster.run_for(A_WHILE);
     for item in items {
-        cluster.java_ends(java, *item);
+        cluster.java_ends_run(java, *item);
     }
     cluster.run_for(A_WHILE);
 }
@@ -677,21 +688,22 @@ fn manual_runs(cluster: &Cluster) -> usize {
 }
 
 #[test]
-fn a_request_reaches_java_instances_under_our_leader_once() {
-    let (mut cluster, java, ours) = shared_with_java();
+fn request_is_handed_on_once_under_rust_leader() {
+    let (mut cluster, java, rust_items) = shared_with_java();
     let node = format!("instances/{}", java.id());
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
-    assert_eq!(manual_runs(&cluster), 2, "{}", cluster.story());
-    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.trace());
+    assert_eq!(manual_runs(&cluster), 2, "{}", cluster.trace());
+    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.trace());
     cluster.end_all_runs();
-    let of_java: Vec<_> = (0..4).filter(|item| !ours.contains(item)).collect();
-    accepts(&mut cluster, &java, &of_java);
-    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "asked twice\n{}", cluster.story());
+    let java_items: Vec<_> = (0..4).filter(|item| !rust_items.contains(item)).collect();
+    java_accepts_request(&mut cluster, &java, &java_items);
+    let data = cluster.data_of(&node);
+    assert_eq!(data.as_deref(), Some(""), "the request is handed on twice\n{}", cluster.trace());
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    assert_eq!(manual_runs(&cluster), 2, "Java has run the others\n{}", cluster.story());
+    assert_eq!(manual_runs(&cluster), 2, "a Java run is repeated\n{}", cluster.trace());
 }
 
 fn missed(cluster: &Cluster) -> Vec<(Option<ShardingItem>, MissReason)> {
@@ -702,208 +714,212 @@ fn missed(cluster: &Cluster) -> Vec<(Option<ShardingItem>, MissReason)> {
     cluster.events(FIRST).iter().filter_map(missed).collect()
 }
 
-/// Only that of an item which an operator has disabled is not run.
+/// Only the request of an item that an operator has disabled is missed.
 #[test]
-fn a_request_that_is_handed_on_to_a_java_instance_is_not_told_to_be_missed() {
-    let (mut cluster, java, ours) = shared_with_java();
-    let mut of_java = (0..4).filter(|item| !ours.contains(item));
-    let (disabled, _) = (of_java.next().unwrap(), of_java.next().unwrap());
+fn handed_on_request_is_not_reported_as_missed() {
+    let (mut cluster, java, rust_items) = shared_with_java();
+    let mut java_items = (0..4).filter(|item| !rust_items.contains(item));
+    let (disabled, _) = (java_items.next().unwrap(), java_items.next().unwrap());
     cluster.create(&format!("sharding/{disabled}/disabled"), "");
     cluster.run_for(A_WHILE);
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
     let node = format!("instances/{}", java.id());
-    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.trace());
     let expected = [(Some(ShardingItem::new(disabled)), MissReason::ItemDisabled)];
-    assert_eq!(missed(&cluster), expected, "{}", cluster.story());
+    assert_eq!(missed(&cluster), expected, "{}", cluster.trace());
 }
 
 #[test]
-fn a_java_instance_that_runs_is_asked_when_it_is_done() {
-    let (mut cluster, java, ours) = shared_with_java();
+fn request_is_handed_on_after_java_run_has_ended() {
+    let (mut cluster, java, rust_items) = shared_with_java();
     let node = format!("instances/{}", java.id());
-    let item = (0..4).find(|item| !ours.contains(item)).unwrap();
+    let item = (0..4).find(|item| !rust_items.contains(item)).unwrap();
     cluster.fire();
-    cluster.java_begins(&java, item);
+    cluster.java_starts_run(&java, item);
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "{}", cluster.story());
-    cluster.java_ends(&java, item);
+    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "{}", cluster.trace());
+    cluster.java_ends_run(&java, item);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.story());
-    assert_eq!(manual_runs(&cluster), 2, "once each\n{}", cluster.story());
+    assert_eq!(cluster.data_of(&node).as_deref(), Some("TRIGGER"), "{}", cluster.trace());
+    assert_eq!(manual_runs(&cluster), 2, "one run of each Rust item\n{}", cluster.trace());
 }
 
-/// A job that is not monitored has no records and no marks: its items are run by whoever has them.
-fn unmonitored_led_by_java(items: u32, of_ours: &[u32]) -> (Cluster, JavaPeer) {
+/// Returns a job without monitoring, with a Java leader and a Rust instance. It has no records and
+/// no marks.
+fn unmonitored_led_by_java(items: u32, rust_items: &[u32]) -> (Cluster, JavaPeer) {
     let config = JobConfig { monitor_execution: false, failover: false, ..job_of(items) };
-    let mut cluster = Cluster::unstarted(&config);
+    let mut cluster = Cluster::without_instances(&config);
     let java = cluster.java_joins("10.0.9.1");
-    cluster.java_leads(&java);
+    cluster.java_becomes_leader(&java);
     cluster.join();
     cluster.run_for(A_WHILE);
-    assign(&mut cluster, &java, items, of_ours);
+    assign(&mut cluster, &java, items, rust_items);
     (cluster, java)
 }
 
 #[test]
-fn without_monitoring_ours_run_what_a_java_leader_gives_them() {
+fn unmonitored_rust_instance_runs_its_items_under_java_leader() {
     let (mut cluster, java) = unmonitored_led_by_java(4, &[1, 3]);
     for _ in 0..2 {
         let fire = cluster.fire();
         cluster.run_for(A_WHILE);
-        assert_eq!(cluster.items_run_for(fire), [1, 3], "{}", cluster.story());
+        assert_eq!(cluster.items_run_for(fire), [1, 3], "{}", cluster.trace());
         cluster.end_all_runs();
     }
     assign(&mut cluster, &java, 4, &[0]);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
-    assert!(cluster.nodes_below("ledger").is_empty(), "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.trace());
+    assert!(cluster.nodes_below("ledger").is_empty(), "{}", cluster.trace());
 }
 
 #[test]
-fn without_monitoring_a_fire_waits_until_a_java_leader_has_assigned_items_anew() {
+fn unmonitored_fire_waits_for_resharding_by_java_leader() {
     let (mut cluster, java) = unmonitored_led_by_java(2, &[0]);
     cluster.create("leader/sharding/necessary", "");
     cluster.run_for(A_WHILE);
-    let overtaken = cluster.fire();
+    let replaced = cluster.fire();
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.trace());
     assign(&mut cluster, &java, 2, &[1]);
     cluster.remove("leader/sharding/necessary");
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [1], "{}", cluster.story());
-    assert!(cluster.items_run_for(overtaken).is_empty(), "{}", cluster.story());
-    let missed = |event: &JobEvent| matches!(event, JobEvent::Missed { item: None, fire, .. } if *fire == overtaken);
-    assert!(cluster.events(FIRST).iter().any(missed), "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [1], "{}", cluster.trace());
+    assert!(cluster.items_run_for(replaced).is_empty(), "{}", cluster.trace());
+    let is_missed = |event: &JobEvent| match event {
+        JobEvent::Missed { item: None, fire, .. } => *fire == replaced,
+        _ => false,
+    };
+    assert!(cluster.events(FIRST).iter().any(is_missed), "{}", cluster.trace());
 }
 
 #[test]
-fn without_monitoring_items_move_to_a_java_instance_and_back() {
+fn unmonitored_items_move_to_java_instance_and_back() {
     let config = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
     let mut cluster = Cluster::settled(1, &config);
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire).len(), 1, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire).len(), 1, "{}", cluster.trace());
     cluster.end_all_runs();
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
     let next = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire).len(), 1, "nothing runs again\n{}", cluster.story());
+    assert_eq!(cluster.items_run_for(next), [0, 1], "{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire).len(), 1, "a run is repeated\n{}", cluster.trace());
 }
 
-/// Java instances start nothing while they are told that items will be assigned anew: the fire is run by who has the item
-/// afterwards. What one of them still runs from before it has seen by itself.
+/// Java instances start nothing while a resharding is announced, so the next owner runs the fire.
+/// The run of one item began before the announcement and counts for that item's owner.
 #[test]
-fn a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then() {
+fn fire_postponed_by_java_instance_is_run_by_next_owner() {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
-    let of_java = |item: &u32| cluster.owner(*item).unwrap().as_str() == java.id();
-    let items: Vec<u32> = (0..4).filter(of_java).collect();
+    let is_java_owned = |item: &u32| cluster.owner(*item).unwrap().as_str() == java.id();
+    let items: Vec<u32> = (0..4).filter(is_java_owned).collect();
     cluster.fire();
-    cluster.java_begins(&java, items[0]);
+    cluster.java_starts_run(&java, items[0]);
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
     cluster.write("servers/10.0.9.1", "DISABLED");
     cluster.run_for(A_WHILE);
     let flag = "leader/sharding/necessary";
-    assert!(cluster.data_of(flag).is_some(), "{}", cluster.story());
+    assert!(cluster.data_of(flag).is_some(), "{}", cluster.trace());
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire).len(), 2, "{}", cluster.story());
-    cluster.java_ends(&java, items[0]);
+    assert_eq!(cluster.items_run_for(fire).len(), 2, "{}", cluster.trace());
+    cluster.java_ends_run(&java, items[0]);
     cluster.run_for(A_WHILE);
     let expected: Vec<u32> = (0..4).filter(|item| *item != items[0]).collect();
-    assert_eq!(cluster.items_run_for(fire), expected, "{}", cluster.story());
-    assert_eq!(cluster.data_of(flag), None, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), expected, "{}", cluster.trace());
+    assert_eq!(cluster.data_of(flag), None, "{}", cluster.trace());
 }
 
-/// One of ours leads a job that fires each second, and a Java instance has two of its four items. Returns those, and the fire that
-/// has just come.
-fn java_has_two_items() -> (Cluster, JavaPeer, [u32; 2], FireTime) {
+/// Returns a job with a Rust leader and a Java instance that owns two of four items, after a fire.
+/// The job fires each second. Also returns the Java instance's items and the fire.
+fn fired_with_two_java_items() -> (Cluster, JavaPeer, [u32; 2], FireTime) {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
-    let of_java = |item: &u32| cluster.owner(*item).unwrap().as_str() == java.id();
-    let items: Vec<u32> = (0..4).filter(of_java).collect();
+    let is_java_owned = |item: &u32| cluster.owner(*item).unwrap().as_str() == java.id();
+    let items: Vec<u32> = (0..4).filter(is_java_owned).collect();
     let fire = cluster.fire();
     (cluster, java, items.try_into().unwrap(), fire)
 }
 
-/// It is late for the fire, and is told before it gets to it.
+/// The Java instance is late for the fire and sees the announcement before it begins its items.
 #[test]
-fn what_a_java_instance_has_not_begun_when_it_is_told_is_run_by_who_has_the_item_then() {
-    for (told_after, expected) in [(1, 4), (100, 4), (249, 4), (251, 2), (600, 2)] {
-        let (mut cluster, _, _, fire) = java_has_two_items();
-        cluster.run_for(Duration::from_millis(told_after));
+fn fire_not_begun_before_announcement_is_run_by_next_owner() {
+    for (announced_after, expected) in [(1, 4), (100, 4), (249, 4), (251, 2), (600, 2)] {
+        let (mut cluster, _, _, fire) = fired_with_two_java_items();
+        cluster.run_for(Duration::from_millis(announced_after));
         cluster.end_all_runs();
         cluster.write("servers/10.0.9.1", "DISABLED");
         cluster.run_for(A_WHILE);
         let found = cluster.items_run_for(fire).len();
-        assert_eq!(found, expected, "after {told_after} ms\n{}", cluster.story());
+        assert_eq!(found, expected, "after {announced_after} ms\n{}", cluster.trace());
     }
 }
 
-/// It marks all its items when it begins, and may have ended when it is told.
+/// The Java instance marks its items when it begins, and may have ended before the announcement.
 #[test]
-fn what_a_java_instance_has_begun_when_it_is_told_is_not_run_again() {
+fn java_run_begun_before_announcement_is_not_repeated() {
     for (has_ended, is_seen_early) in [(false, false), (true, false), (true, true)] {
-        let (mut cluster, java, items, mut fire) = java_has_two_items();
+        let (mut cluster, java, items, mut fire) = fired_with_two_java_items();
         if is_seen_early {
             cluster.run_for(Duration::from_secs(1));
             cluster.end_all_runs();
         }
-        // Of the other item the mark comes later, or goes so fast that nobody sees it.
-        cluster.java_begins(&java, items[0]);
+        // The mark of the other item comes later, or vanishes before any instance sees it.
+        cluster.java_starts_run(&java, items[0]);
         cluster.run_for(Duration::from_millis(5));
         if is_seen_early {
             fire = cluster.fire();
         }
         if has_ended {
-            cluster.java_ends(&java, items[0]);
+            cluster.java_ends_run(&java, items[0]);
         }
         cluster.run_for(Duration::from_millis(5));
         cluster.end_all_runs();
         cluster.write("servers/10.0.9.1", "DISABLED");
         cluster.run_for(Duration::from_millis(20));
         if !has_ended {
-            cluster.java_ends(&java, items[0]);
+            cluster.java_ends_run(&java, items[0]);
         }
         cluster.run_for(A_WHILE);
         let found = cluster.items_run_for(fire).len();
-        assert_eq!(found, 2, "{has_ended} {is_seen_early}\n{}", cluster.story());
-        let ours = cluster.id_of(FIRST);
-        assert!((0..4).all(|item| cluster.owner(item) == Some(ours)), "{}", cluster.story());
+        assert_eq!(found, 2, "{has_ended} {is_seen_early}\n{}", cluster.trace());
+        let rust_id = cluster.id_of(FIRST);
+        assert!((0..4).all(|item| cluster.owner(item) == Some(rust_id)), "{}", cluster.trace());
     }
 }
 
-/// Whoever of them has the item when it begins that fire would run it again.
+/// A Java owner would repeat the item when it begins the postponed fire.
 #[test]
-fn what_ours_have_run_for_a_fire_that_java_instances_hold_back_follows_later() {
+fn item_run_for_postponed_fire_moves_to_java_after_that_fire() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.run_for(Duration::from_millis(300));
     cluster.end_all_runs();
     cluster.run_for(Duration::from_millis(500));
-    // It has what is assigned by the next fire, and is about to begin that.
+    // The Java instance gets its items before the next fire, and then begins that fire.
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(Duration::from_millis(200));
-    assert!(cluster.data_of(NECESSARY).is_some(), "{}", cluster.story());
+    assert!(cluster.data_of(NECESSARY).is_some(), "{}", cluster.trace());
     let fire = cluster.fire();
     cluster.run_for(Duration::from_millis(20));
     cluster.end_all_runs();
-    let of_java = |cluster: &Cluster| {
+    let java_items = |cluster: &Cluster| {
         (0..2)
             .filter(|item| cluster.owner(*item).is_some_and(|id| id.as_str() == java.id()))
             .count()
@@ -912,49 +928,49 @@ fn what_ours_have_run_for_a_fire_that_java_instances_hold_back_follows_later() {
         cluster.run_for(Duration::from_millis(10));
     }
     cluster.run_for(Duration::from_millis(300));
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
-    assert_eq!(of_java(&cluster), 0, "it would run the item again\n{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
+    assert_eq!(java_items(&cluster), 0, "Java would repeat the item\n{}", cluster.trace());
     cluster.run_for(Duration::from_millis(100));
-    assert_eq!(of_java(&cluster), 1, "{}", cluster.story());
-    assert_eq!(cluster.data_of(NECESSARY), None, "{}", cluster.story());
+    assert_eq!(java_items(&cluster), 1, "{}", cluster.trace());
+    assert_eq!(cluster.data_of(NECESSARY), None, "{}", cluster.trace());
 }
 
-/// Right before a fire what it sees of the registry may be of before the move when the fire comes; right after it, it may have begun
-/// without having shown that yet.
+/// Right before a fire, a Java instance may still see the former owners when the fire comes. Right
+/// after it, the Java instance may have begun without a visible mark.
 #[test]
-fn nothing_moves_among_java_instances_at_a_fire() {
+fn java_owned_items_do_not_move_near_a_fire() {
     for (since_fire, not_yet, until) in
         [(10, 230, 270), (100, 100, 270), (400, 0, 420), (800, 300, 1270)]
     {
-        let (mut cluster, ..) = java_has_two_items();
-        let of_java = |cluster: &Cluster| {
-            let ours = cluster.id_of(FIRST);
-            (0..4).filter(|item| cluster.owner(*item) != Some(ours)).count()
+        let (mut cluster, ..) = fired_with_two_java_items();
+        let java_items = |cluster: &Cluster| {
+            let rust_id = cluster.id_of(FIRST);
+            (0..4).filter(|item| cluster.owner(*item) != Some(rust_id)).count()
         };
         cluster.run_for(Duration::from_millis(since_fire));
         cluster.end_all_runs();
         cluster.write("servers/10.0.9.1", "DISABLED");
         if not_yet > 0 {
             cluster.run_for(Duration::from_millis(not_yet));
-            assert_eq!(of_java(&cluster), 2, "{since_fire} ms\n{}", cluster.story());
+            assert_eq!(java_items(&cluster), 2, "{since_fire} ms\n{}", cluster.trace());
         }
         cluster.run_for(Duration::from_millis(until - not_yet - since_fire));
-        assert_eq!(of_java(&cluster), 0, "{since_fire} ms\n{}", cluster.story());
+        assert_eq!(java_items(&cluster), 0, "{since_fire} ms\n{}", cluster.trace());
     }
 }
 
-/// The Java leader is lost right before a fire, and the other Java instance, which says so, begins nothing. Nobody of ours has
-/// run the items that come here, so that they have no records yet.
+/// The Java leader is lost right before a fire. The other Java instance announces a resharding and
+/// begins nothing. No Rust instance has run the items that move, so they have no records.
 #[test]
-fn what_java_instances_hold_back_is_run_by_ours_although_it_has_no_record() {
-    for of_leader in [[0, 1], [2, 3]] {
-        let mut cluster = Cluster::unstarted(&job_of(4));
+fn postponed_fire_runs_on_rust_owner_without_record() {
+    for leader_items in [[0, 1], [2, 3]] {
+        let mut cluster = Cluster::without_instances(&job_of(4));
         let [leader, other] = ["10.0.9.1", "10.0.9.2"].map(|ip| cluster.java_joins(ip));
-        cluster.java_leads(&leader);
+        cluster.java_becomes_leader(&leader);
         cluster.join();
         cluster.run_for(A_WHILE);
         for item in 0..4 {
-            let owner = if of_leader.contains(&item) { &leader } else { &other };
+            let owner = if leader_items.contains(&item) { &leader } else { &other };
             cluster.java_assigns(&leader, item, owner.id());
         }
         cluster.run_for(A_WHILE);
@@ -965,107 +981,108 @@ fn what_java_instances_hold_back_is_run_by_ours_although_it_has_no_record() {
         cluster.deliver_all(FIRST);
         let fire = cluster.fire();
         cluster.run_for(A_WHILE);
-        let ours = cluster.id_of(FIRST).clone();
-        let mine: Vec<u32> = (0..4).filter(|item| cluster.owner(*item) == Some(&ours)).collect();
-        assert_eq!(mine.len(), 2, "{}", cluster.story());
-        assert_eq!(cluster.items_run_for(fire), mine, "{}", cluster.story());
+        let rust_id = cluster.id_of(FIRST).clone();
+        let rust_items: Vec<u32> =
+            (0..4).filter(|item| cluster.owner(*item) == Some(&rust_id)).collect();
+        assert_eq!(rust_items.len(), 2, "{}", cluster.trace());
+        assert_eq!(cluster.items_run_for(fire), rust_items, "{}", cluster.trace());
     }
 }
 
-/// Lets our leader do one thing after the other until a node of the job is there, or is not.
-fn step_until(cluster: &mut Cluster, node: &str, there: bool) {
-    while cluster.data_of(node).is_some() != there {
-        let goes_on = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
-        assert!(goes_on, "{node} is not as wanted: {}", cluster.story());
+/// Steps the Rust leader until a node of the job exists, or does not exist.
+fn step_until(cluster: &mut Cluster, node: &str, exists: bool) {
+    while cluster.data_of(node).is_some() != exists {
+        let stepped = cluster.deliver(FIRST) || cluster.execute(FIRST) || cluster.reply(FIRST);
+        assert!(stepped, "{node} should exist: {exists}\n{}", cluster.trace());
     }
 }
 
 const NECESSARY: &str = "leader/sharding/necessary";
 
-/// A transaction takes two items, and eight are to be assigned.
+/// A transaction has room for two of the eight items that are assigned.
 #[test]
-fn java_instances_go_on_when_an_assignment_is_written_to_its_end() {
+fn announcement_stays_until_assignment_is_complete() {
     let limits = |c: Coordinator, _| c.limited_to(Limits { max_ops: 28, max_bytes: 1 << 20 });
     let mut cluster = Cluster::settled_with(1, &job_of(8), limits);
     let java = cluster.java_joins("10.0.9.1");
     step_until(&mut cluster, NECESSARY, true);
     step_until(&mut cluster, NECESSARY, false);
-    let of_java = (0..8).filter(|item| cluster.owner(*item).unwrap().as_str() == java.id());
-    assert_eq!(of_java.count(), 4, "they go on too early\n{}", cluster.story());
+    let java_items = (0..8).filter(|item| cluster.owner(*item).unwrap().as_str() == java.id());
+    assert_eq!(java_items.count(), 4, "the announcement ends too early\n{}", cluster.trace());
     let before = cluster.traffic();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.traffic().since(before).commits, 0, "{}", cluster.story());
+    assert_eq!(cluster.traffic().since(before).commits, 0, "{}", cluster.trace());
 }
 
-/// The leader has waited for the run as long as it waits, and has assigned the rest.
+/// The leader has waited for the run up to its bound, and has assigned the other items.
 #[test]
-fn java_instances_are_told_before_items_follow_from_them() {
+fn pending_java_item_moves_only_after_announcement() {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
-    let of_java =
+    let java_item =
         |cluster: &Cluster| (0..4).find(|item| cluster.owner(*item).unwrap().as_str() == java.id());
-    let item = of_java(&cluster).unwrap();
+    let item = java_item(&cluster).unwrap();
     cluster.fire();
-    cluster.java_begins(&java, item);
+    cluster.java_starts_run(&java, item);
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
     cluster.write("servers/10.0.9.1", "DISABLED");
     cluster.run_for(10 * A_WHILE);
-    assert_eq!(cluster.data_of(NECESSARY), None, "{}", cluster.story());
-    assert_eq!(of_java(&cluster), Some(item), "{}", cluster.story());
-    cluster.java_ends(&java, item);
+    assert_eq!(cluster.data_of(NECESSARY), None, "{}", cluster.trace());
+    assert_eq!(java_item(&cluster), Some(item), "{}", cluster.trace());
+    cluster.java_ends_run(&java, item);
     step_until(&mut cluster, NECESSARY, true);
-    assert_eq!(of_java(&cluster), Some(item), "it has moved before\n{}", cluster.story());
+    assert_eq!(java_item(&cluster), Some(item), "it moved too early\n{}", cluster.trace());
     step_until(&mut cluster, NECESSARY, false);
-    assert_eq!(of_java(&cluster), None, "{}", cluster.story());
+    assert_eq!(java_item(&cluster), None, "{}", cluster.trace());
 }
 
-/// A8: an item that failed stays marked, and Java never begins it again.
+/// Anomaly A8 in `docs/interop.md`: Java never begins an item again whose failed run left its mark.
 #[test]
-fn a_mark_that_a_living_java_instance_has_left_behind_is_told_once() {
+fn leftover_mark_of_live_java_instance_is_reported_once() {
     let (mut cluster, java) = led_by_java(3, &[0]);
     cluster.fire();
-    cluster.java_begins(&java, 1);
-    cluster.java_begins(&java, 2);
+    cluster.java_starts_run(&java, 1);
+    cluster.java_starts_run(&java, 2);
     cluster.run_for(A_WHILE);
-    cluster.java_ends(&java, 2);
+    cluster.java_ends_run(&java, 2);
     for _ in 0..3 {
         cluster.fire();
-        cluster.java_begins(&java, 2);
+        cluster.java_starts_run(&java, 2);
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
-        cluster.java_ends(&java, 2);
+        cluster.java_ends_run(&java, 2);
         cluster.run_for(A_WHILE);
     }
-    let told = anomalies(&cluster, FIRST);
-    assert_eq!(told.len(), 1, "{told:?}\n{}", cluster.story());
-    assert!(told[0].starts_with("/report/sharding/1/running: 10.0.9.1@-@4123"), "{told:?}");
-    assert!(told[0].contains("it runs a later fire already"), "{told:?}");
+    let reported = anomalies(&cluster, FIRST);
+    assert_eq!(reported.len(), 1, "{reported:?}\n{}", cluster.trace());
+    assert!(reported[0].starts_with("/report/sharding/1/running: 10.0.9.1@-@4123"), "{reported:?}");
+    assert!(reported[0].contains("it runs a later fire already"), "{reported:?}");
 }
 
 #[test]
-fn a_java_instance_that_works_long_and_often_is_not_suspected() {
+fn long_java_runs_are_not_reported_as_leftovers() {
     let (mut cluster, java) = led_by_java(3, &[0]);
     for _ in 0..4 {
-        cluster.java_begins(&java, 1);
+        cluster.java_starts_run(&java, 1);
         cluster.run_for(A_WHILE);
         cluster.fire();
-        cluster.java_begins(&java, 2);
+        cluster.java_starts_run(&java, 2);
         for _ in 0..3 {
             cluster.run_for(A_WHILE);
             cluster.end_all_runs();
             cluster.fire();
         }
-        cluster.java_ends(&java, 1);
-        cluster.java_ends(&java, 2);
+        cluster.java_ends_run(&java, 1);
+        cluster.java_ends_run(&java, 2);
     }
-    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
+    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.trace());
 }
 
-/// The mark of the run is ours, although the item is a Java instance's.
+/// The mark belongs to a Rust run, although a Java instance owns the item.
 #[test]
-fn a_run_of_ours_is_not_suspected_when_its_item_was_given_to_a_java_instance() {
+fn rust_run_of_java_owned_item_is_not_reported_as_leftover() {
     let (mut cluster, java) = led_by_java(2, &[0]);
     cluster.fire();
     cluster.run_for(A_WHILE);
@@ -1073,17 +1090,17 @@ fn a_run_of_ours_is_not_suspected_when_its_item_was_given_to_a_java_instance() {
     cluster.run_for(A_WHILE);
     for _ in 0..4 {
         cluster.fire();
-        cluster.java_begins(&java, 1);
+        cluster.java_starts_run(&java, 1);
         cluster.run_for(A_WHILE);
-        cluster.java_ends(&java, 1);
+        cluster.java_ends_run(&java, 1);
         cluster.run_for(A_WHILE);
     }
-    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.story());
+    assert!(anomalies(&cluster, FIRST).is_empty(), "{}", cluster.trace());
 }
 
-/// A Java leader gives the item to itself while it runs, and leads no longer when the instance is lost that runs it.
+/// The Java leader assigns the running item to itself. Later the holder and the leader are lost.
 #[test]
-fn an_unfinished_run_of_ours_is_given_up_if_its_item_was_given_to_a_java_instance() {
+fn orphaned_rust_run_of_java_owned_item_is_not_taken_over() {
     let (mut cluster, java) = led_by_java(2, &[0]);
     cluster.join();
     cluster.fire();
@@ -1093,34 +1110,36 @@ fn an_unfinished_run_of_ours_is_given_up_if_its_item_was_given_to_a_java_instanc
     cluster.crash(FIRST);
     cluster.remove("leader/election/instance");
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), Some(1), "{}", cluster.story());
-    assert_eq!(sources(&cluster), [(0, RunSource::Normal)], "{}", cluster.story());
+    assert_eq!(cluster.leader(), Some(1), "{}", cluster.trace());
+    assert_eq!(sources(&cluster), [(0, RunSource::Normal)], "{}", cluster.trace());
 }
 
-/// Returns a cluster that one of ours leads, with a Java instance, and the items of ours: half of them.
+/// Returns a job with a Rust leader and a Java instance, and the half of the items that the Rust
+/// instance owns.
 fn shared_with_java() -> (Cluster, JavaPeer, Vec<u32>) {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
-    let ours = cluster.id_of(FIRST).clone();
-    let items: Vec<_> = (0..4).filter(|item| cluster.owner(*item) == Some(&ours)).collect();
-    assert_eq!(items.len(), 2, "{}", cluster.story());
+    let rust_id = cluster.id_of(FIRST).clone();
+    let items: Vec<_> = (0..4).filter(|item| cluster.owner(*item) == Some(&rust_id)).collect();
+    assert_eq!(items.len(), 2, "{}", cluster.trace());
     (cluster, java, items)
 }
 
-/// An operator takes away the marks of runs that go on.
+/// An operator removes the marks of runs in progress.
 #[test]
-fn beside_a_java_instance_a_run_is_not_taken_from_somebody_who_is_registered() {
+fn sweep_keeps_run_of_registered_holder_beside_java_instance() {
     let (mut cluster, _, items) = shared_with_java();
     cluster.fire();
     cluster.run_for(A_WHILE);
     items.iter().for_each(|item| cluster.remove(&format!("sharding/{item}/running")));
     cluster.run_for(A_WHILE);
     let goes_on = |item: &u32| cluster.ledger(ShardingItem::new(*item)).running().is_some();
-    assert!(items.iter().all(goes_on), "somebody has given it up\n{}", cluster.story());
+    assert!(items.iter().all(goes_on), "a run was released\n{}", cluster.trace());
 }
 
-/// Returns a cluster in which ours has run its items for the fire, and a Java instance, which had the others, is gone.
+/// Returns a job after a fire that the Rust instance has run, and after the loss of the Java
+/// instance. Also returns the fire and the items of the Rust instance.
 fn fired_before_a_java_instance_was_lost() -> (Cluster, FireTime, Vec<u32>) {
     let (mut cluster, java, items) = shared_with_java();
     let fire = cluster.fire();
@@ -1131,17 +1150,17 @@ fn fired_before_a_java_instance_was_lost() -> (Cluster, FireTime, Vec<u32>) {
     (cluster, fire, items)
 }
 
-/// The record of the item, which its Java instance has not looked at, says nothing of the fire.
+/// The record of the item does not show the fire, because the Java instance writes no record.
 #[test]
-fn a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_our_leader() {
+fn fire_of_java_owned_item_is_not_repeated_under_rust_leader() {
     let (mut cluster, fire, items) = fired_before_a_java_instance_was_lost();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.trace());
 }
 
-/// It came between the request of a Java instance for resharding and what our leader made of it.
+/// The fire comes after a Java instance's request for resharding and before the assignment.
 #[test]
-fn a_fire_that_came_before_a_java_instance_was_told_whose_items_are_is_not_run_again() {
+fn fire_between_request_and_resharding_is_not_repeated() {
     let (mut cluster, java, items) = shared_with_java();
     cluster.create("leader/sharding/necessary", "");
     cluster.deliver_all(FIRST);
@@ -1151,59 +1170,60 @@ fn a_fire_that_came_before_a_java_instance_was_told_whose_items_are_is_not_run_a
     cluster.run_for(A_WHILE);
     cluster.java_crashes(&java);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.trace());
 }
 
-/// Only who was there when the fire came knows that a Java instance had the item.
+/// Only an instance that saw the fire knows that a Java instance owned the item.
 #[test]
-fn a_newcomer_is_not_told_of_a_fire_that_a_java_instance_may_have_run() {
+fn newcomer_does_not_inherit_fire_of_java_instance() {
     let (mut cluster, fire, items) = fired_before_a_java_instance_was_lost();
     (0..3).for_each(|_| cluster.join());
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), items, "{}", cluster.trace());
 }
 
-/// Returns whether a newcomer claims a fire that was assigned to it, and that nobody else has claimed.
+/// Returns true if a newcomer claims a due fire that it has inherited and that is unclaimed.
 fn a_newcomer_claims(beside_java: bool) -> bool {
     let mut cluster = Cluster::settled(1, &job_of(4));
     cluster.fire();
-    let _claim = cluster.take_back(FIRST, Duty::Claim);
+    let _claim = cluster.hold_commit(FIRST, Duty::Claim);
     cluster.join();
-    cluster.tell(1, Event::Paused);
+    cluster.send_event(1, Event::Paused);
     cluster.run_for(A_WHILE);
     let newcomer = cluster.id_of(1).clone();
-    assert!((0..4).any(|item| cluster.owner(item) == Some(&newcomer)), "{}", cluster.story());
+    assert!((0..4).any(|item| cluster.owner(item) == Some(&newcomer)), "{}", cluster.trace());
     if beside_java {
         cluster.java_joins("10.0.9.1");
     }
     cluster.deliver_all(1);
-    cluster.tell(1, Event::Resumed);
-    cluster.is_sending(1, Duty::Claim)
+    cluster.send_event(1, Event::Resumed);
+    cluster.has_queued_commit(1, Duty::Claim)
 }
 
-/// The assignment tells of the fire until the leader has made another one.
+/// The assignment has the due fire until the leader writes another one.
 #[test]
-fn a_newcomer_does_not_believe_an_assignment_from_before_a_java_instance_came() {
-    assert!(a_newcomer_claims(false), "there is nothing that it could claim");
-    assert!(!a_newcomer_claims(true), "it claims what the Java instance may run");
+fn newcomer_ignores_due_fire_recorded_before_java_instance_joined() {
+    assert!(a_newcomer_claims(false), "the newcomer inherits no fire");
+    assert!(!a_newcomer_claims(true), "the newcomer claims a fire that Java may have run");
 }
 
-/// The items get their records before the sweep, whose reply is lost, has noted what the Java instance left unfinished.
+/// The items get their records before the sweep records the interrupted run. The reply to that
+/// sweep is lost.
 #[test]
-fn what_a_java_instance_has_left_unfinished_does_not_count_as_done() {
+fn new_record_does_not_hide_interrupted_java_run() {
     let (mut cluster, java) = led_by_java(2, &[0]);
-    let fire = fires_while_java_runs_item_1(&mut cluster, &java);
+    let fire = fire_and_run_item_1_on_java(&mut cluster, &java);
     cluster.java_crashes(&java);
-    cluster.step_until_sending(FIRST, Duty::Sweep);
-    let sweep = cluster.take_back(FIRST, Duty::Sweep);
+    cluster.step_until_queued(FIRST, Duty::Sweep);
+    let sweep = cluster.hold_commit(FIRST, Duty::Sweep);
     cluster.report_unknown(&sweep);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
 }
 
-/// What it was about to assign would leave nothing for the Java instance that leads next to see.
+/// A complete assignment would leave the Java leader that follows without a reason to assign items.
 #[test]
-fn a_leader_that_is_disabled_leaves_word_whatever_it_was_about_to_assign() {
+fn disabled_rust_leader_leaves_resharding_request_to_java_leader() {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(A_WHILE);
@@ -1214,12 +1234,12 @@ fn a_leader_that_is_disabled_leaves_word_whatever_it_was_about_to_assign() {
     cluster.execute_all(FIRST);
     cluster.reply_all(FIRST);
     cluster.deliver_all(FIRST);
-    let on_its_way = cluster.hold_commits_back();
-    assert!(on_its_way.iter().any(|commit| commit.is_about("necessary")), "{}", cluster.story());
+    let held = cluster.hold_all_commits();
+    assert!(held.iter().any(|commit| commit.writes_to("necessary")), "{}", cluster.trace());
     cluster.write("servers/10.0.0.1", "DISABLED");
-    cluster.send(on_its_way);
+    cluster.requeue(held);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.leader(), None, "{}", cluster.story());
-    let word = cluster.data_of("leader/sharding/necessary");
-    assert!(word.is_some(), "{} has nothing to go by\n{}", java.id(), cluster.story());
+    assert_eq!(cluster.leader(), None, "{}", cluster.trace());
+    let request = cluster.data_of("leader/sharding/necessary");
+    assert!(request.is_some(), "{} finds no request\n{}", java.id(), cluster.trace());
 }

@@ -1,5 +1,5 @@
-//! Stories of operators, and of what jobs can ask for: requests, disabled items, paused servers, catching up, static
-//! sharding, callbacks once per cluster, and what the records tell afterwards.
+//! Scenario tests of operator actions and job options: manual requests, disabled items, paused
+//! servers, catch-up, static sharding, once-per-cluster callbacks and ledger records.
 
 #![expect(
     clippy::unwrap_used,
@@ -28,7 +28,7 @@ fn item(index: u32) -> ShardingItem {
     ShardingItem::new(index)
 }
 
-/// Lets all runs end as soon as they have begun, for a while.
+/// Runs the cluster for two seconds and ends all runs soon after they begin.
 fn run_through(cluster: &mut Cluster) {
     for _ in 0..20 {
         cluster.run_for(Duration::from_millis(100));
@@ -48,16 +48,16 @@ fn fires_of(cluster: &Cluster, index: u32) -> Vec<(FireTime, RunSource)> {
 }
 
 #[test]
-fn a_run_whose_reply_was_lost_sees_the_configuration_that_its_claim_checked() {
+fn run_with_lost_claim_reply_uses_configuration_of_its_claim() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.execute(FIRST);
     cluster.configure(&JobConfig { job_parameter: "newer".into(), ..job_of(2) });
     cluster.lose_reply(FIRST);
-    cluster.let_the_latest_change_overtake(FIRST);
+    cluster.move_latest_change_to_front(FIRST);
     cluster.deliver(FIRST);
-    cluster.let_time_pass(A_SECOND);
-    cluster.tell(FIRST, Event::Wake);
+    cluster.advance_clocks(A_SECOND);
+    cluster.send_event(FIRST, Event::Wake);
     cluster.run_for(A_WHILE);
     let seen = |start: &StartItem| (start.config.job_parameter.clone(), start.config_version);
     let seen: Vec<_> = cluster.runs().map(|(_, start)| seen(start)).collect();
@@ -65,172 +65,176 @@ fn a_run_whose_reply_was_lost_sees_the_configuration_that_its_claim_checked() {
         seen,
         [(String::new(), Version(0)), (String::new(), Version(0))],
         "{}",
-        cluster.story()
+        cluster.trace()
     );
     assert_eq!(cluster.ledger(item(0)).config, Some(Version(0)));
 }
 
-/// The node that the instance adds again comes to the version under which the claim was decided.
+/// The recreated server node reaches the version that the claim expects.
 #[test]
-fn a_claim_that_has_not_seen_its_server_taken_away_and_paused_fails() {
+fn claim_conflicts_when_server_was_recreated_and_paused() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     cluster.write("servers/10.0.0.1", "");
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
-    let claims = cluster.hold_commits_back();
-    assert_eq!(claims.len(), 1, "{}", cluster.story());
+    let claims = cluster.hold_all_commits();
+    assert_eq!(claims.len(), 1, "{}", cluster.trace());
     cluster.remove("servers/10.0.0.1");
     cluster.deliver_all(FIRST);
-    assert!(cluster.execute(FIRST), "it does not add its server again\n{}", cluster.story());
+    assert!(cluster.execute(FIRST), "the server node is not recreated\n{}", cluster.trace());
     cluster.write("servers/10.0.0.1", "PAUSED");
-    cluster.send(claims);
+    cluster.requeue(claims);
     cluster.execute_all(FIRST);
     cluster.run_for(A_WHILE);
-    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.trace());
 }
 
 #[test]
-fn a_claim_that_has_not_seen_an_item_disabled_fails() {
+fn claim_conflicts_when_item_was_disabled() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let other = 1 - cluster.leader().unwrap();
-    let theirs =
-        [0, 1].into_iter().find(|i| cluster.owner(*i) == Some(cluster.id_of(other))).unwrap();
+    let owner = cluster.id_of(other);
+    let index = [0, 1].into_iter().find(|i| cluster.owner(*i) == Some(owner)).unwrap();
     cluster.fire();
-    let claims = cluster.hold_commits_back();
-    cluster.create(&format!("sharding/{theirs}/disabled"), "");
+    let claims = cluster.hold_all_commits();
+    cluster.create(&format!("sharding/{index}/disabled"), "");
     let leader = cluster.leader().unwrap();
     cluster.deliver_all(leader);
     cluster.execute_all(leader);
-    assert!(cluster.ledger(item(theirs)).disabled, "not flagged\n{}", cluster.story());
-    cluster.send(claims);
+    let record = cluster.ledger(item(index));
+    assert!(record.disabled, "the record is not disabled\n{}", cluster.trace());
+    cluster.requeue(claims);
     run_through(&mut cluster);
-    assert!(fires_of(&cluster, theirs).is_empty(), "it ran although disabled\n{}", cluster.story());
-    assert_eq!(cluster.ledger(item(theirs)).outcome, Some(Outcome::Disabled));
+    assert!(fires_of(&cluster, index).is_empty(), "a disabled item ran\n{}", cluster.trace());
+    assert_eq!(cluster.ledger(item(index)).outcome, Some(Outcome::Disabled));
 
-    cluster.remove(&format!("sharding/{theirs}/disabled"));
+    cluster.remove(&format!("sharding/{index}/disabled"));
     cluster.run_for(A_SECOND);
     let fire = cluster.fire();
     run_through(&mut cluster);
-    assert_eq!(fires_of(&cluster, theirs), [(fire, RunSource::Normal)], "{}", cluster.story());
+    assert_eq!(fires_of(&cluster, index), [(fire, RunSource::Normal)], "{}", cluster.trace());
 }
 
 #[test]
-fn on_a_paused_server_nothing_starts_and_nothing_moves() {
+fn paused_server_starts_nothing_and_keeps_its_items() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let owners = [cluster.owner(0).cloned(), cluster.owner(1).cloned()];
-    let mine =
-        [0, 1].into_iter().find(|i| cluster.owner(*i) == Some(cluster.id_of(FIRST))).unwrap();
+    let first = cluster.id_of(FIRST);
+    let index = [0, 1].into_iter().find(|i| cluster.owner(*i) == Some(first)).unwrap();
     cluster.fire();
-    let claims = cluster.hold_commits_back();
+    let claims = cluster.hold_all_commits();
     cluster.write("servers/10.0.0.1", "PAUSED");
-    cluster.send(claims);
+    cluster.requeue(claims);
     run_through(&mut cluster);
     let fire = cluster.fire();
     run_through(&mut cluster);
-    assert!(fires_of(&cluster, mine).is_empty(), "it ran although paused\n{}", cluster.story());
-    assert_eq!([cluster.owner(0).cloned(), cluster.owner(1).cloned()], owners, "items moved");
+    let fires = fires_of(&cluster, index);
+    assert!(fires.is_empty(), "an item ran on a paused server\n{}", cluster.trace());
+    let after = [cluster.owner(0).cloned(), cluster.owner(1).cloned()];
+    assert_eq!(after, owners, "owners changed");
     let missed = JobEvent::Missed { item: None, fire, reason: MissReason::Paused };
-    assert!(cluster.events(FIRST).contains(&missed), "{}", cluster.story());
+    assert!(cluster.events(FIRST).contains(&missed), "{}", cluster.trace());
 
     cluster.write("servers/10.0.0.1", "");
     cluster.run_for(A_SECOND);
     let fire = cluster.fire();
     run_through(&mut cluster);
-    assert_eq!(fires_of(&cluster, mine), [(fire, RunSource::Normal)], "{}", cluster.story());
+    assert_eq!(fires_of(&cluster, index), [(fire, RunSource::Normal)], "{}", cluster.trace());
 }
 
 #[test]
-fn requests_for_a_running_item_wait_and_each_runs_once() {
+fn requests_for_running_item_wait_and_each_run_once() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     cluster.fire();
     cluster.run_for(A_WHILE);
     for _ in 0..2 {
-        cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+        cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
         cluster.run_for(A_WHILE);
     }
-    assert_eq!(cluster.items_run(), [0, 1], "nothing is run beside itself\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "an item runs twice at a time\n{}", cluster.trace());
     run_through(&mut cluster);
     use RunSource::{Manual, Normal};
     let expected = [(0, Normal), (0, Manual), (0, Manual), (1, Normal), (1, Manual), (1, Manual)];
-    assert_eq!(sources(&cluster), expected, "{}", cluster.story());
+    assert_eq!(sources(&cluster), expected, "{}", cluster.trace());
     let left = cluster.nodes_below("coordination/triggers");
-    assert!(left.is_empty(), "left behind: {left:?}\n{}", cluster.story());
+    assert!(left.is_empty(), "requests {left:?} remain\n{}", cluster.trace());
 }
 
 #[test]
-fn a_request_outlives_whoever_left_it() {
+fn request_outlives_its_sender() {
     let mut cluster = Cluster::settled(2, &job_of(2));
-    let asks = 1 - cluster.leader().unwrap();
+    let sender = 1 - cluster.leader().unwrap();
     cluster.fire();
     cluster.run_for(A_WHILE);
-    cluster.tell(asks, Event::TriggerRequested { parameter: None });
-    cluster.execute_all(asks);
-    cluster.crash(asks);
+    cluster.send_event(sender, Event::TriggerRequested { parameter: None });
+    cluster.execute_all(sender);
+    cluster.crash(sender);
     run_through(&mut cluster);
     run_through(&mut cluster);
     let manual = sources(&cluster).into_iter().filter(|(_, s)| *s == RunSource::Manual);
-    assert_eq!(manual.map(|(i, _)| i).collect::<Vec<_>>(), [0, 1], "{}", cluster.story());
+    assert_eq!(manual.map(|(i, _)| i).collect::<Vec<_>>(), [0, 1], "{}", cluster.trace());
     let left = cluster.nodes_below("coordination/triggers");
-    assert!(left.is_empty(), "left behind: {left:?}\n{}", cluster.story());
+    assert!(left.is_empty(), "requests {left:?} remain\n{}", cluster.trace());
 }
 
-/// The leader has taken the request away as that of somebody who is gone. Whether it was ever there is not to be seen any
-/// more, so it is not left again.
+/// The leader has removed the request because its sender was lost. The sender cannot find out
+/// whether the request arrived, so it does not send it again.
 #[test]
-fn a_request_whose_reply_went_with_the_session_is_not_left_again() {
+fn request_in_doubt_after_session_loss_is_dropped() {
     let mut cluster = Cluster::settled(2, &job_of(2));
-    let asks = 1 - cluster.leader().unwrap();
+    let sender = 1 - cluster.leader().unwrap();
     cluster.fire();
     run_through(&mut cluster);
-    cluster.tell(asks, Event::TriggerRequested { parameter: None });
-    cluster.execute_all(asks);
-    cluster.lose_session(asks);
+    cluster.send_event(sender, Event::TriggerRequested { parameter: None });
+    cluster.execute_all(sender);
+    cluster.lose_session(sender);
     run_through(&mut cluster);
     let left = cluster.nodes_below("coordination/triggers");
-    assert!(left.is_empty(), "left behind: {left:?}\n{}", cluster.story());
-    cluster.connect_again(asks);
+    assert!(left.is_empty(), "requests {left:?} remain\n{}", cluster.trace());
+    cluster.open_new_session(sender);
     run_through(&mut cluster);
     let manual = sources(&cluster).into_iter().filter(|(_, s)| *s == RunSource::Manual);
-    assert_eq!(manual.map(|(i, _)| i).collect::<Vec<_>>(), [0, 1], "{}", cluster.story());
+    assert_eq!(manual.map(|(i, _)| i).collect::<Vec<_>>(), [0, 1], "{}", cluster.trace());
     let dropped = |event: &JobEvent| match event {
         JobEvent::RequestDropped { reason, .. } => Some(*reason),
         _ => None,
     };
-    let dropped: Vec<_> = cluster.events(asks).iter().filter_map(dropped).collect();
-    assert_eq!(dropped, [DropReason::InDoubt], "{}", cluster.story());
+    let dropped: Vec<_> = cluster.events(sender).iter().filter_map(dropped).collect();
+    assert_eq!(dropped, [DropReason::InDoubt], "{}", cluster.trace());
 }
 
+/// The first request is found in the registry after the session loss, and the second was not sent.
 #[test]
-fn a_request_that_was_not_sent_waits_for_the_next_life_and_one_that_is_seen_there_has_arrived() {
+fn unsent_request_is_sent_in_next_session_and_arrived_one_is_kept() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     cluster.fire();
     run_through(&mut cluster);
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.execute_all(FIRST);
     cluster.lose_session(FIRST);
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
-    cluster.connect_again(FIRST);
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.open_new_session(FIRST);
     (0..2).for_each(|_| run_through(&mut cluster));
     let manual = sources(&cluster).into_iter().filter(|(_, s)| *s == RunSource::Manual);
-    assert_eq!(manual.count(), 2, "{}", cluster.story());
+    assert_eq!(manual.count(), 2, "{}", cluster.trace());
     let dropped = |event: &&JobEvent| matches!(event, JobEvent::RequestDropped { .. });
-    assert_eq!(cluster.events(FIRST).iter().find(dropped), None, "{}", cluster.story());
+    assert_eq!(cluster.events(FIRST).iter().find(dropped), None, "{}", cluster.trace());
 }
 
 #[test]
-fn orphans_do_not_wait_for_ever_for_somebody_idle() {
+fn busy_instances_take_over_orphans_when_none_is_idle() {
     let mut cluster = Cluster::settled(3, &job_of(3));
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    // Nobody is idle: everybody runs an item that does not end.
+    // Each of the other instances runs an item that does not end.
     cluster.crash(2);
     cluster.run_for(A_WHILE);
     let takeovers = cluster.runs_for(fire).filter(|(_, s)| s.source == RunSource::Failover);
-    assert_eq!(takeovers.count(), 1, "{}", cluster.story());
+    assert_eq!(takeovers.count(), 1, "{}", cluster.trace());
 }
 
 #[test]
-fn a_job_that_catches_up_runs_each_missed_fire_once_and_in_order() {
+fn catch_up_runs_each_missed_fire_once_in_order() {
     let catch_up = Some(CatchUp { window_seconds: 60, max: 10 });
     let mut cluster = Cluster::settled(2, &JobConfig { catch_up, ..job_of(2) });
     let first = cluster.fire();
@@ -242,48 +246,48 @@ fn a_job_that_catches_up_runs_each_missed_fire_once_and_in_order() {
     use RunSource::{Misfire, Normal};
     let expected = [(first, Normal), (missed[0], Misfire), (missed[1], Misfire), (at, Normal)];
     for index in 0..2 {
-        assert_eq!(fires_of(&cluster, index), expected, "item {index}\n{}", cluster.story());
+        assert_eq!(fires_of(&cluster, index), expected, "item {index}\n{}", cluster.trace());
     }
 }
 
 #[test]
-fn with_static_sharding_an_instance_that_comes_back_finds_its_items() {
+fn static_sharding_returns_items_to_restarted_instance() {
     let config = JobConfig { static_sharding: true, ..job_of(4) };
     let mut cluster = Cluster::settled_with(2, &config, |c, n| c.named(format!("worker-{n}")));
     let before: Vec<_> = (0..4).map(|i| cluster.owner(i).cloned()).collect();
     cluster.crash(SECOND);
     cluster.run_for(A_WHILE);
     let during: Vec<_> = (0..4).map(|i| cluster.owner(i).cloned()).collect();
-    assert_eq!(during, before, "items wait for their instance\n{}", cluster.story());
+    assert_eq!(during, before, "items of a lost instance moved\n{}", cluster.trace());
     cluster.join_as(SECOND);
     cluster.run_for(A_WHILE);
-    let (gone, back) = (cluster.id_of(SECOND).clone(), cluster.id_of(2).clone());
+    let (lost, restarted) = (cluster.id_of(SECOND).clone(), cluster.id_of(2).clone());
     let expected: Vec<_> = before
         .into_iter()
-        .map(|owner| owner.map(|id| if id == gone { back.clone() } else { id }))
+        .map(|owner| owner.map(|id| if id == lost { restarted.clone() } else { id }))
         .collect();
     let after: Vec<_> = (0..4).map(|i| cluster.owner(i).cloned()).collect();
-    assert_eq!(after, expected, "{}", cluster.story());
+    assert_eq!(after, expected, "{}", cluster.trace());
 }
 
 #[test]
-fn callbacks_are_called_once_per_fire_by_one_instance() {
+fn callbacks_run_once_per_fire_on_one_instance() {
     let mut cluster =
         Cluster::settled_with(2, &job_of(2), |coordinator, _| coordinator.calling_back());
     let mut calls = Vec::new();
     for _ in 0..3 {
         let fire = cluster.fire();
         cluster.run_for(A_SECOND);
-        let started = cluster.return_calls();
+        let started = cluster.return_callbacks();
         cluster.run_for(A_SECOND);
         assert!(
-            cluster.return_calls().is_empty(),
-            "completed although it runs\n{}",
-            cluster.story()
+            cluster.return_callbacks().is_empty(),
+            "the completed callback runs before the fire has ended\n{}",
+            cluster.trace()
         );
         cluster.end_all_runs();
         cluster.run_for(A_SECOND);
-        let completed = cluster.return_calls();
+        let completed = cluster.return_callbacks();
         cluster.run_for(A_SECOND);
         let stages = started.into_iter().chain(completed).map(|(_, call)| call);
         calls.push((fire, stages.map(|c| (c.stage, c.fire, c.token.0)).collect::<Vec<_>>()));
@@ -291,42 +295,42 @@ fn callbacks_are_called_once_per_fire_by_one_instance() {
     for (n, (fire, calls)) in (0..).zip(calls) {
         let expected =
             [(OnceStage::Started, fire, 2 * n + 1), (OnceStage::Completed, fire, 2 * n + 2)];
-        assert_eq!(calls, expected, "{}", cluster.story());
+        assert_eq!(calls, expected, "{}", cluster.trace());
     }
 }
 
 #[test]
-fn a_callback_that_died_with_its_instance_is_called_again_under_a_greater_token() {
+fn callback_of_crashed_instance_is_repeated_under_greater_token() {
     let mut cluster =
         Cluster::settled_with(2, &job_of(2), |coordinator, _| coordinator.calling_back());
     let fire = cluster.fire();
     cluster.run_for(A_SECOND);
-    let caller = cluster.caller().expect("somebody calls");
+    let caller = cluster.callback_instance().expect("an instance runs the callback");
     cluster.crash(caller);
     cluster.run_for(A_WHILE);
-    let again = cluster.return_calls();
-    let expected: Vec<_> =
-        again.iter().map(|(who, c)| (*who, c.stage, c.fire, c.token.0)).collect();
-    assert_eq!(expected, [(1 - caller, OnceStage::Started, fire, 2)], "{}", cluster.story());
+    let repeated = cluster.return_callbacks();
+    let found: Vec<_> =
+        repeated.iter().map(|(instance, c)| (*instance, c.stage, c.fire, c.token.0)).collect();
+    assert_eq!(found, [(1 - caller, OnceStage::Started, fire, 2)], "{}", cluster.trace());
 }
 
 #[test]
-fn transactions_stay_within_what_the_registry_takes() {
+fn transactions_respect_registry_limits() {
     let limits = Limits { max_ops: 40, max_bytes: 700_000 };
     let mut cluster = Cluster::settled_with(2, &job_of(30), |coordinator, _| {
         coordinator.limited_to(Limits { max_ops: 40, max_bytes: 700_000 })
     });
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     run_through(&mut cluster);
-    assert_eq!(cluster.items_run_for(fire).len(), 30, "{}", cluster.story());
-    assert!(cluster.most_operations() <= limits.max_ops, "{}", cluster.most_operations());
-    assert!(cluster.most_operations() > 10, "{}", cluster.most_operations());
+    assert_eq!(cluster.items_run_for(fire).len(), 30, "{}", cluster.trace());
+    assert!(cluster.max_operations() <= limits.max_ops, "{}", cluster.max_operations());
+    assert!(cluster.max_operations() > 10, "{}", cluster.max_operations());
 }
 
 #[test]
-fn the_record_says_when_an_item_began_and_ended_and_what_comes_next() {
+fn record_has_times_of_last_run_and_next_fire() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     let fire = cluster.fire();
     cluster.run_for(A_SECOND);
@@ -339,6 +343,6 @@ fn the_record_says_when_an_item_began_and_ended_and_what_comes_next() {
         times,
         (Some(fire), Some(next), Some(fire.0), Some(fire.0 + 1_000)),
         "{}",
-        cluster.story()
+        cluster.trace()
     );
 }

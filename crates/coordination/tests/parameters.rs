@@ -1,5 +1,5 @@
-//! Stories of requests that tell their runs something: each run is told what its own request says, whoever runs it, and
-//! nobody runs for such a request without being told.
+//! Scenario tests of requests with a parameter. Each run gets the parameter of its own request on
+//! whichever instance it runs, and no run of such a request starts without it.
 
 #![expect(
     clippy::unwrap_used,
@@ -22,11 +22,11 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 const A_WHILE: Duration = Duration::from_secs(2);
 
-fn asked(parameter: &str) -> Event {
+fn request_with(parameter: &str) -> Event {
     Event::TriggerRequested { parameter: Some(RequestParameter::new(parameter).unwrap()) }
 }
 
-/// Lets all runs end as soon as they have begun, for a while.
+/// Runs the cluster for two seconds and ends all runs soon after they begin.
 fn run_through(cluster: &mut Cluster) {
     for _ in 0..20 {
         cluster.run_for(Duration::from_millis(100));
@@ -34,10 +34,10 @@ fn run_through(cluster: &mut Cluster) {
     }
 }
 
-/// Returns the runs of an item in order: why, and what they were told.
-fn told(cluster: &Cluster, index: u32) -> Vec<(RunSource, Option<String>)> {
+/// Returns the source and the request parameter of each run of an item, in order.
+fn runs_of(cluster: &Cluster, index: u32) -> Vec<(RunSource, Option<String>)> {
     let of_item = cluster.runs().filter(|(_, start)| start.item.index() == index);
-    let parameter = |told: &RequestParameter| told.as_str().to_owned();
+    let parameter = |parameter: &RequestParameter| parameter.as_str().to_owned();
     of_item.map(|(_, s)| (s.source, s.request_parameter.as_ref().map(parameter))).collect()
 }
 
@@ -49,43 +49,48 @@ fn drops(cluster: &Cluster, instance: usize) -> Vec<DropReason> {
     cluster.events(instance).iter().filter_map(reason).collect()
 }
 
-fn assert_nothing_is_left(cluster: &Cluster, items: u32) {
+fn assert_no_request_remains(cluster: &Cluster, items: u32) {
     let left = cluster.nodes_below("coordination/triggers");
-    assert!(left.is_empty(), "left behind: {left:?}\n{}", cluster.story());
+    assert!(left.is_empty(), "requests {left:?} remain\n{}", cluster.trace());
     for i in 0..items {
         let record = cluster.data_of(&format!("ledger/{i}")).unwrap();
-        assert!(!record.contains("parameter"), "item {i}: {record}\n{}", cluster.story());
+        assert!(!record.contains("parameter"), "item {i}: {record}\n{}", cluster.trace());
     }
 }
 
 #[test]
-fn requests_with_different_parameters_each_have_their_own_runs() {
+fn requests_with_different_parameters_run_separately() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     cluster.fire();
     cluster.run_for(A_WHILE);
-    for event in [asked("february"), Event::TriggerRequested { parameter: None }, asked("march")] {
-        cluster.tell(FIRST, event);
+    let requests = [
+        request_with("february"),
+        Event::TriggerRequested { parameter: None },
+        request_with("march"),
+    ];
+    for event in requests {
+        cluster.send_event(FIRST, event);
         cluster.run_for(A_WHILE);
     }
-    assert_eq!(cluster.items_run(), [0, 1], "nothing is run beside itself\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "an item runs twice at a time\n{}", cluster.trace());
     run_through(&mut cluster);
     use RunSource::{Manual, Normal};
-    let is = |text: &str| Some(text.to_owned());
+    let some = |text: &str| Some(text.to_owned());
     let expected =
-        [(Normal, None), (Manual, is("february")), (Manual, None), (Manual, is("march"))];
+        [(Normal, None), (Manual, some("february")), (Manual, None), (Manual, some("march"))];
     for item in [0, 1] {
-        assert_eq!(told(&cluster, item), expected, "item {item}\n{}", cluster.story());
+        assert_eq!(runs_of(&cluster, item), expected, "item {item}\n{}", cluster.trace());
     }
-    assert_nothing_is_left(&cluster, 2);
+    assert_no_request_remains(&cluster, 2);
     cluster.fire();
     run_through(&mut cluster);
-    assert_eq!(told(&cluster, 0).last(), Some(&(Normal, None)), "{}", cluster.story());
+    assert_eq!(runs_of(&cluster, 0).last(), Some(&(Normal, None)), "{}", cluster.trace());
 }
 
 #[test]
-fn whoever_takes_a_run_over_is_told_the_same() {
+fn takeover_keeps_request_parameter() {
     let mut cluster = Cluster::settled(2, &JobConfig { failover: true, ..job_of(2) });
-    cluster.tell(FIRST, asked("february"));
+    cluster.send_event(FIRST, request_with("february"));
     cluster.run_for(A_WHILE);
     let lost = (0..2).find(|i| cluster.owner(*i) == Some(cluster.id_of(SECOND))).unwrap();
     cluster.crash(SECOND);
@@ -94,112 +99,114 @@ fn whoever_takes_a_run_over_is_told_the_same() {
     use RunSource::{Failover, Manual};
     let february = Some("february".to_owned());
     let expected = [(Manual, february.clone()), (Failover, february)];
-    assert_eq!(told(&cluster, lost), expected, "{}", cluster.story());
-    assert_nothing_is_left(&cluster, 2);
+    assert_eq!(runs_of(&cluster, lost), expected, "{}", cluster.trace());
+    assert_no_request_remains(&cluster, 2);
 }
 
-/// The reply to the claim is lost: the run is begun by what the registry shows.
+/// The reply to the claim is lost, so the run starts by the record in the registry.
 #[test]
-fn a_run_whose_claim_shows_in_the_registry_alone_is_told() {
+fn run_with_lost_claim_reply_has_request_parameter() {
     let mut cluster = Cluster::settled(1, &job_of(1));
-    cluster.tell(FIRST, asked("february"));
-    cluster.step_until_sending(FIRST, coordination::Duty::Claim);
+    cluster.send_event(FIRST, request_with("february"));
+    cluster.step_until_queued(FIRST, coordination::Duty::Claim);
     cluster.execute(FIRST);
     cluster.lose_reply(FIRST);
     cluster.run_for(A_WHILE);
     let expected = [(RunSource::Manual, Some("february".to_owned()))];
-    assert_eq!(told(&cluster, 0), expected, "{}", cluster.story());
+    assert_eq!(runs_of(&cluster, 0), expected, "{}", cluster.trace());
 }
 
 #[test]
-fn what_nobody_can_be_told_is_not_run_and_that_is_told() {
+fn request_with_parameter_is_dropped_and_reported_without_monitoring() {
     let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
     let mut cluster = Cluster::settled(1, &unmonitored);
-    cluster.tell(FIRST, asked("february"));
+    cluster.send_event(FIRST, request_with("february"));
     run_through(&mut cluster);
     let seen = (cluster.items_run(), drops(&cluster, FIRST));
-    assert_eq!(seen, (vec![], vec![DropReason::ParameterNotCarried]), "{}", cluster.story());
-    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
+    assert_eq!(seen, (vec![], vec![DropReason::ParameterNotCarried]), "{}", cluster.trace());
+    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.trace());
 }
 
-/// Somebody else has left it, or the job was monitored when it was left: the leader drops it.
+/// Another sender has stored the request, or the job was monitored at that time.
 #[test]
-fn a_request_that_is_found_where_nobody_can_be_told_is_dropped() {
+fn leader_drops_stored_request_with_parameter_without_monitoring() {
     let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
     let mut cluster = Cluster::settled(1, &unmonitored);
-    let left = |parameter: &str| format!(r#"{{"by":"console","at":1001{parameter}}}"#);
-    cluster.create("coordination/triggers/told", &left(r#","parameter":"february""#));
+    let request = |parameter: &str| format!(r#"{{"by":"console","at":1001{parameter}}}"#);
+    let with_parameter = request(r#","parameter":"february""#);
+    cluster.create("coordination/triggers/with-parameter", &with_parameter);
     run_through(&mut cluster);
     let seen = (cluster.items_run(), drops(&cluster, FIRST));
-    assert_eq!(seen, (vec![], vec![DropReason::ParameterNotCarried]), "{}", cluster.story());
-    cluster.create("coordination/triggers/untold", &left(""));
+    assert_eq!(seen, (vec![], vec![DropReason::ParameterNotCarried]), "{}", cluster.trace());
+    cluster.create("coordination/triggers/without-parameter", &request(""));
     run_through(&mut cluster);
     let seen = (cluster.items_run(), drops(&cluster, FIRST).len());
-    assert_eq!(seen, (vec![0, 1], 1), "{}", cluster.story());
-    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.story());
+    assert_eq!(seen, (vec![0, 1], 1), "{}", cluster.trace());
+    assert!(cluster.nodes_below("coordination/triggers").is_empty(), "{}", cluster.trace());
 }
 
 #[test]
-fn a_java_instance_is_not_asked_to_run_what_it_cannot_be_told() {
+fn request_with_parameter_is_not_handed_on_to_java_instance() {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let java = cluster.java_joins("10.0.9.1");
     cluster.run_for(Duration::from_secs(5));
     let of_java = |i: &u32| cluster.owner(*i).is_some_and(|owner| owner.as_str() == java.id());
-    let (of_java, ours): (Vec<u32>, Vec<u32>) = (0..4).partition(of_java);
-    assert!(!of_java.is_empty() && !ours.is_empty(), "{}", cluster.story());
-    cluster.tell(FIRST, asked("february"));
+    let (of_java, of_rust): (Vec<u32>, Vec<u32>) = (0..4).partition(of_java);
+    assert!(!of_java.is_empty() && !of_rust.is_empty(), "{}", cluster.trace());
+    cluster.send_event(FIRST, request_with("february"));
     run_through(&mut cluster);
     let expected = [(RunSource::Manual, Some("february".to_owned()))];
-    for item in ours {
-        assert_eq!(told(&cluster, item), expected, "{}", cluster.story());
+    for item in of_rust {
+        assert_eq!(runs_of(&cluster, item), expected, "{}", cluster.trace());
     }
     let node = format!("instances/{}", java.id());
-    assert_eq!(cluster.data_of(&node).as_deref(), Some(""), "asked\n{}", cluster.story());
+    let data = cluster.data_of(&node);
+    assert_eq!(data.as_deref(), Some(""), "the request was handed on\n{}", cluster.trace());
     let missed = |event: &JobEvent| match event {
         JobEvent::Missed { item, reason: MissReason::ParameterNotCarried, .. } => *item,
         _ => None,
     };
     let missed: Vec<_> = cluster.events(FIRST).iter().filter_map(missed).collect();
     let expected: Vec<_> = of_java.into_iter().map(ShardingItem::new).collect();
-    assert_eq!(missed, expected, "{}", cluster.story());
-    assert_nothing_is_left(&cluster, 4);
+    assert_eq!(missed, expected, "{}", cluster.trace());
+    assert_no_request_remains(&cluster, 4);
 }
 
-/// Whatever is in the queue, a Java instance may run.
+/// A Java instance may take over any item in the queue, and its runs get no parameter.
 #[test]
-fn what_is_left_unfinished_is_not_queued_where_a_java_instance_would_run_it_untold() {
+fn orphan_with_parameter_is_not_queued_beside_java_instance() {
     let mut cluster = Cluster::settled(2, &job_of(6));
     cluster.java_joins("10.0.9.1");
     cluster.run_for(Duration::from_secs(5));
-    cluster.tell(FIRST, asked("february"));
+    cluster.send_event(FIRST, request_with("february"));
     cluster.run_for(A_WHILE);
     let unfinished = cluster.runs().find(|(instance, _)| *instance == SECOND).unwrap().1.item;
     cluster.end_runs(FIRST);
     cluster.crash(SECOND);
     cluster.run_for(A_WHILE);
     let queued = cluster.nodes_below("leader/failover/items");
-    assert!(queued.is_empty(), "{queued:?}\n{}", cluster.story());
-    let is_told_of = |event: &JobEvent| match event {
+    assert!(queued.is_empty(), "{queued:?}\n{}", cluster.trace());
+    let is_reported = |event: &JobEvent| match event {
         JobEvent::Orphaned { item, failover, .. } => *item == unfinished && !failover,
         _ => false,
     };
-    assert!(cluster.events(FIRST).iter().any(is_told_of), "{}", cluster.story());
+    assert!(cluster.events(FIRST).iter().any(is_reported), "{}", cluster.trace());
     run_through(&mut cluster);
-    assert_eq!(told(&cluster, unfinished.index()).len(), 1, "{}", cluster.story());
-    assert_nothing_is_left(&cluster, 6);
+    assert_eq!(runs_of(&cluster, unfinished.index()).len(), 1, "{}", cluster.trace());
+    assert_no_request_remains(&cluster, 6);
 }
 
-/// What half of the cluster leaves unfinished is queued, and each run of it taken over, in transactions that fit.
+/// The runs of one of two instances become orphans and are taken over, in transactions that fit.
 #[test]
-fn transactions_with_long_parameters_stay_within_what_the_registry_takes() {
+fn transactions_with_long_parameters_respect_registry_limits() {
     const LIMITS: Limits = Limits { max_ops: 2_000, max_bytes: 64_000 };
     let config = JobConfig { failover: true, ..job_of(40) };
     let mut cluster =
         Cluster::settled_with(2, &config, |coordinator, _| coordinator.limited_to(LIMITS));
     let longest = "\"".repeat(coordination::MAX_REQUEST_PARAMETER_BYTES);
-    cluster.tell(FIRST, asked(&longest));
+    cluster.send_event(FIRST, request_with(&longest));
     cluster.run_for(Duration::from_secs(20));
-    assert_eq!(cluster.items_run().len(), 40, "{}", cluster.story());
+    assert_eq!(cluster.items_run().len(), 40, "{}", cluster.trace());
     let lost: Vec<u32> = cluster
         .runs()
         .filter(|(instance, _)| *instance == SECOND)
@@ -208,60 +215,61 @@ fn transactions_with_long_parameters_stay_within_what_the_registry_takes() {
     assert_eq!(lost.len(), 20);
     cluster.crash(SECOND);
     (0..8).for_each(|_| run_through(&mut cluster));
-    let told_in_vain = || (RunSource::Manual, Some(longest.clone()));
+    let first_run = || (RunSource::Manual, Some(longest.clone()));
     for item in 0..40 {
-        let mut expected = vec![told_in_vain()];
+        let mut expected = vec![first_run()];
         expected.extend(lost.contains(&item).then(|| (RunSource::Failover, Some(longest.clone()))));
-        assert_eq!(told(&cluster, item), expected, "item {item}");
+        assert_eq!(runs_of(&cluster, item), expected, "item {item}");
     }
-    assert!(cluster.most_bytes() <= LIMITS.max_bytes, "{} bytes", cluster.most_bytes());
-    assert_nothing_is_left(&cluster, 40);
+    assert!(cluster.max_bytes() <= LIMITS.max_bytes, "{} bytes", cluster.max_bytes());
+    assert_no_request_remains(&cluster, 40);
 }
 
-/// Whoever asked is told, not whoever found out, and all others by whoever takes the request away.
+/// The sender reports the drop of its own request, although the leader finds it. The leader reports
+/// a request of any other sender when it removes the request.
 #[test]
-fn that_a_request_is_dropped_is_told_where_it_was_asked_for_whatever_becomes_of_the_reply() {
+fn dropped_request_is_reported_by_its_sender_although_reply_is_lost() {
     let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
     let mut cluster = Cluster::settled(2, &unmonitored);
     let leader = cluster.leader().unwrap();
-    let asks = FIRST + SECOND - leader;
-    let by_one_of_ours = cluster.id_of(asks).to_string();
+    let sender = FIRST + SECOND - leader;
+    let by_sender = cluster.id_of(sender).to_string();
     let dropped = DropReason::ParameterNotCarried;
     let rows = [
-        (by_one_of_ours, [vec![dropped], vec![]]),
+        (by_sender, [vec![dropped], vec![]]),
         ("console".to_owned(), [vec![dropped], vec![dropped]]),
     ];
     for (by, expected) in rows {
-        let left = format!(r#"{{"by":"{by}","at":1001,"parameter":"february"}}"#);
-        cluster.create(&format!("coordination/triggers/by-{by}"), &left);
-        cluster.step_until_sending(leader, coordination::Duty::Trigger);
+        let request = format!(r#"{{"by":"{by}","at":1001,"parameter":"february"}}"#);
+        cluster.create(&format!("coordination/triggers/by-{by}"), &request);
+        cluster.step_until_queued(leader, coordination::Duty::Trigger);
         cluster.execute(leader);
         cluster.lose_reply(leader);
         run_through(&mut cluster);
-        let told = [drops(&cluster, asks), drops(&cluster, leader)];
-        assert_eq!(told, expected, "asked for by {by}\n{}", cluster.story());
+        let reported = [drops(&cluster, sender), drops(&cluster, leader)];
+        assert_eq!(reported, expected, "request of {by}\n{}", cluster.trace());
         let left = cluster.nodes_below("coordination/triggers");
-        assert!(left.is_empty(), "{left:?}\n{}", cluster.story());
+        assert!(left.is_empty(), "{left:?}\n{}", cluster.trace());
     }
-    assert_eq!(cluster.items_run(), [0; 0], "{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0; 0], "{}", cluster.trace());
 }
 
-/// Each item that has the request has its parameter, so that all of them together are limited.
+/// The record of each item stores the parameter, so the total size of one request has a bound.
 #[test]
-fn what_is_too_much_to_be_told_to_so_many_items_is_refused() {
+fn request_is_dropped_when_total_parameter_size_is_too_large() {
     const ITEMS: u32 = 5_000;
-    let most = coordination::MAX_TOLD_BYTES / 5_000;
+    let max_bytes = coordination::MAX_TOLD_BYTES / 5_000;
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.configure(&job_of(ITEMS));
     cluster.deliver_all(FIRST);
-    cluster.tell(FIRST, asked(&"x".repeat(most + 1)));
-    assert_eq!(drops(&cluster, FIRST), [DropReason::TooMuchToTell], "{}", cluster.story());
-    cluster.tell(FIRST, asked(&"x".repeat(most)));
-    assert_eq!(drops(&cluster, FIRST).len(), 1, "{}", cluster.story());
-    // A leader has dropped what somebody else had left, or what was asked for when the job had fewer items.
-    let told = "x".repeat(most + 1);
-    let dropped = format!(r#"{{"by":"console","at":1001,"items":[],"parameter":"{told}"}}"#);
+    cluster.send_event(FIRST, request_with(&"x".repeat(max_bytes + 1)));
+    assert_eq!(drops(&cluster, FIRST), [DropReason::TooMuchToTell], "{}", cluster.trace());
+    cluster.send_event(FIRST, request_with(&"x".repeat(max_bytes)));
+    assert_eq!(drops(&cluster, FIRST).len(), 1, "{}", cluster.trace());
+    // The leader has dropped a request of another sender, or one from a time with fewer items.
+    let parameter = "x".repeat(max_bytes + 1);
+    let dropped = format!(r#"{{"by":"console","at":1001,"items":[],"parameter":"{parameter}"}}"#);
     cluster.create("coordination/triggers/too-much", &dropped);
     cluster.deliver_all(FIRST);
-    assert_eq!(drops(&cluster, FIRST), [DropReason::TooMuchToTell; 2], "{}", cluster.story());
+    assert_eq!(drops(&cluster, FIRST), [DropReason::TooMuchToTell; 2], "{}", cluster.trace());
 }

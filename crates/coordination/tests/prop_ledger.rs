@@ -1,4 +1,4 @@
-//! The ledger under any sequence of steps: what the protocol rests on holds after each of them.
+//! Property tests of the ledger: its invariants hold after every sequence of steps.
 
 use coordination::{Claimant, FireTime, Ledger, LedgerState, ManualRequest, Outcome, RunSource};
 use proptest::prelude::*;
@@ -7,9 +7,9 @@ use sharding::InstanceId;
 
 #[derive(Clone, Copy, Debug)]
 enum Step {
-    /// `Failover` stands for catching up here: taking over is a step of its own.
+    /// `Failover` stands for a catch-up here, because a takeover is a step of its own.
     Claim(i64, RunSource, u8),
-    Ask(i64),
+    Request(i64),
     Disable(bool),
     Complete,
     Orphan,
@@ -32,7 +32,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
     ];
     let step = prop_oneof![
         4 => (fire.clone(), source, who.clone()).prop_map(|(f, s, w)| Step::Claim(f, s, w)),
-        1 => fire.clone().prop_map(Step::Ask),
+        1 => fire.clone().prop_map(Step::Request),
         1 => any::<bool>().prop_map(Step::Disable),
         3 => Just(Step::Complete),
         1 => Just(Step::Orphan),
@@ -61,7 +61,7 @@ fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
         Step::Claim(fire, RunSource::Failover, who) => {
             ledger.catch_up(&by(who), FireTime(fire), None)
         }
-        Step::Ask(at) => ledger.with_request(ManualRequest {
+        Step::Request(at) => ledger.with_request(ManualRequest {
             id: "r".into(),
             at: FireTime(2 * at + 1),
             parameter: None,
@@ -80,22 +80,23 @@ fn apply(ledger: &Ledger, step: Step) -> Option<Ledger> {
 
 proptest! {
     #[test]
-    fn tokens_and_fires_never_go_back_and_nobody_takes_a_running_item(steps in steps()) {
+    fn tokens_and_fires_never_decrease_and_running_items_keep_their_holder(steps in steps()) {
         let mut ledger = Ledger::new(None);
         let mut normal_fires = std::collections::BTreeSet::new();
         for step in steps {
             let Some(next) = apply(&ledger, step) else { continue };
             prop_assert!(next.token >= ledger.token && next.last_fire >= ledger.last_fire);
             let begins = next.running().is_some() && ledger.running().is_none();
-            prop_assert_eq!(next.token > ledger.token, begins, "one token for each run");
+            prop_assert_eq!(next.token > ledger.token, begins, "each run has its own token");
             if let (Some(before), Some(after)) = (ledger.running(), next.running()) {
                 prop_assert_eq!(&before.holder, &after.holder);
             }
-            if let Some(run) = next.running().filter(|run| begins && run.source == RunSource::Normal) {
+            let started = next.running().filter(|_| begins);
+            if let Some(run) = started.filter(|run| run.source == RunSource::Normal) {
                 prop_assert!(normal_fires.insert(run.fire), "fire {} was claimed twice", run.fire);
             }
             if begins && next.running().is_some_and(|run| run.source != RunSource::Failover) {
-                prop_assert!(!ledger.disabled, "a disabled item begins nothing");
+                prop_assert!(!ledger.disabled, "a disabled item was claimed");
             }
             if let Some(range) = next.misfire {
                 prop_assert!(range.first <= range.last && range.count >= 1);
@@ -106,7 +107,7 @@ proptest! {
     }
 
     #[test]
-    fn a_settled_fire_is_never_claimed_nor_noted_again(steps in steps(), fire in 0..40_i64) {
+    fn settled_fire_is_never_claimed_or_noted_again(steps in steps(), fire in 0..40_i64) {
         let ledger = steps.into_iter().fold(Ledger::new(None), |ledger, step| {
             apply(&ledger, step).unwrap_or(ledger)
         });

@@ -1,5 +1,5 @@
-//! Stories of rules that make something sooner, simpler or safer than the properties ask for, or that stand in for each
-//! other: without its rule each of them ends otherwise.
+//! Scenario tests of rules that the guarantees alone would not need. Some make a result sooner or
+//! simpler, others back up another rule. Each test fails without its rule.
 
 #![expect(
     clippy::unwrap_used,
@@ -16,48 +16,48 @@ use coordination::{
     CatchUp, Duty, Event, FencingToken, FireTime, JobConfig, JobEvent, MissReason, OnceStage,
     Outage, Outcome, RunSource, StartItem,
 };
-use script::{Cluster, Delivery, STRANGER, job_of};
+use script::{Cluster, Delivery, UNKNOWN_OWNER, job_of};
 use sharding::ShardingItem;
 
 const FIRST: usize = 0;
 const A_WHILE: Duration = Duration::from_secs(2);
 
-/// A view that is not whole says nothing about what is missing.
+/// An incomplete view does not show which nodes are absent.
 #[test]
-fn nothing_is_decided_before_the_first_snapshot_is_whole() {
+fn no_decision_before_first_snapshot_is_complete() {
     let mut cluster = Cluster::starting(1, &job_of(2), Delivery::ChangeByChange);
     while !cluster.view_of(FIRST).is_synced() {
-        let decides = cluster.is_sending(FIRST, Duty::Membership);
-        assert!(!decides, "it has not seen everything\n{}", cluster.story());
-        assert!(cluster.deliver(FIRST), "the snapshot has no end\n{}", cluster.story());
+        let decides = cluster.has_queued_commit(FIRST, Duty::Membership);
+        assert!(!decides, "it plans by an incomplete view\n{}", cluster.trace());
+        assert!(cluster.deliver(FIRST), "the snapshot never completes\n{}", cluster.trace());
     }
-    assert!(cluster.is_sending(FIRST, Duty::Membership), "{}", cluster.story());
+    assert!(cluster.has_queued_commit(FIRST, Duty::Membership), "{}", cluster.trace());
 }
 
-/// The connection is gone, and the lease has ended: either is enough.
+/// The session is suspended and its lease has ended. Either is enough.
 #[test]
-fn nothing_is_claimed_once_the_session_may_be_over() {
+fn no_claim_after_lease_expired() {
     let mut cluster = Cluster::settled(1, &job_of(2));
-    cluster.tell(FIRST, Event::Suspended);
-    cluster.tell(FIRST, Event::LeaseExpired);
+    cluster.send_event(FIRST, Event::Suspended);
+    cluster.send_event(FIRST, Event::LeaseExpired);
     cluster.fire();
-    assert!(!cluster.is_sending(FIRST, Duty::Claim), "{}", cluster.story());
+    assert!(!cluster.has_queued_commit(FIRST, Duty::Claim), "{}", cluster.trace());
 }
 
 #[test]
-fn a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing() {
+fn claim_committed_before_lease_expired_starts_no_run() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.execute_all(FIRST);
-    cluster.tell(FIRST, Event::Suspended);
-    cluster.tell(FIRST, Event::LeaseExpired);
+    cluster.send_event(FIRST, Event::Suspended);
+    cluster.send_event(FIRST, Event::LeaseExpired);
     cluster.reply_all(FIRST);
-    assert!(!cluster.is_executing(FIRST), "{}", cluster.story());
+    assert!(!cluster.is_executing(FIRST), "{}", cluster.trace());
 }
 
-/// The code of a run that was given up ends when the item runs again.
+/// The code of an earlier run ends only while the item's next run is in progress.
 #[test]
-fn the_end_of_a_former_run_does_not_end_the_present_one() {
+fn end_of_former_run_does_not_complete_current_run() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     cluster.fire();
     cluster.run_for(A_WHILE);
@@ -67,76 +67,79 @@ fn the_end_of_a_former_run_does_not_end_the_present_one() {
     cluster.run_for(A_WHILE);
     let (item, outcome) = (ShardingItem::new(0), Outcome::Succeeded);
     let token = FencingToken(1);
-    cluster.tell(FIRST, Event::ItemFinished { item, token, outcome, reason: None });
+    cluster.send_event(FIRST, Event::ItemFinished { item, token, outcome, reason: None });
     cluster.run_for(A_WHILE);
-    assert!(cluster.ledger(item).running().is_some(), "it has ended\n{}", cluster.story());
+    let running = cluster.ledger(item).running().is_some();
+    assert!(running, "the current run is completed\n{}", cluster.trace());
 }
 
-/// Whoever has not seen why would only be refused again.
+/// A retry by the same view would conflict again.
 #[test]
-fn what_was_refused_is_not_sent_again_until_something_else_is_seen() {
+fn claim_is_not_retried_before_view_shows_conflict() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     cluster.touch("ledger/0");
     cluster.fire();
     cluster.execute_all(FIRST);
     cluster.reply_all(FIRST);
-    assert!(!cluster.is_sending(FIRST, Duty::Claim), "{}", cluster.story());
+    assert!(!cluster.has_queued_commit(FIRST, Duty::Claim), "{}", cluster.trace());
     cluster.deliver_all(FIRST);
-    assert!(cluster.is_sending(FIRST, Duty::Claim), "{}", cluster.story());
+    assert!(cluster.has_queued_commit(FIRST, Duty::Claim), "{}", cluster.trace());
 }
 
-/// The other one could take some as well, for all anybody knows.
+/// A busy instance leaves a share to other instances, because its view does not show that the
+/// other one is paused.
 #[test]
-fn a_busy_instance_takes_a_share_of_the_orphans_each_second() {
+fn busy_instance_takes_over_share_of_orphans_each_second() {
     let config = JobConfig { failover: true, ..job_of(12) };
     let mut cluster = Cluster::settled(3, &config);
     cluster.fire();
-    let (busy, held_back) = (1, 2);
+    let (busy, paused) = (1, 2);
     cluster.run_for(A_WHILE);
-    cluster.tell(held_back, Event::Paused);
+    cluster.send_event(paused, Event::Paused);
     cluster.crash(FIRST);
     let mut taken = Vec::new();
     for time in [500, 1_000, 1_000, 1_000].map(Duration::from_millis) {
         cluster.run_for(time);
-        let again = |(of, start): &(usize, &StartItem)| {
+        let is_takeover = |(of, start): &(usize, &StartItem)| {
             assert!(*of == busy || start.source != RunSource::Failover);
             start.source == RunSource::Failover
         };
-        taken.push(cluster.runs().filter(again).count());
+        taken.push(cluster.runs().filter(is_takeover).count());
     }
-    assert_eq!(taken, [0, 2, 3, 4], "{}", cluster.story());
+    assert_eq!(taken, [0, 2, 3, 4], "{}", cluster.trace());
 }
 
 #[test]
-fn requests_of_the_same_moment_each_run_once() {
+fn requests_of_same_millisecond_each_run_once() {
     let mut cluster = Cluster::settled(1, &job_of(1));
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     for _ in 0..3 {
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
     }
-    assert_eq!(cluster.items_run(), [0, 0], "{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 0], "{}", cluster.trace());
 }
 
-/// The clock says what it said when the former request was made, which is done with.
+/// The clock shows the same time as at an earlier request that is already complete.
 #[test]
-fn a_request_after_the_clock_was_set_back_is_another_one() {
+fn request_after_clock_set_back_gets_new_id() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     for _ in 0..2 {
-        cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+        cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
         cluster.run_for(A_WHILE);
         cluster.set_clocks_back(2 * A_WHILE);
     }
-    let asked: BTreeSet<_> = cluster.runs().map(|(_, start)| start.fire).collect();
-    assert_eq!(asked.len(), 2, "{}", cluster.story());
+    let requests: BTreeSet<_> = cluster.runs().map(|(_, start)| start.fire).collect();
+    assert_eq!(requests.len(), 2, "{}", cluster.trace());
 }
 
-/// It was found before the job began to catch up. The next fire comes with what was before it.
+/// The newcomer inherited the due fire before the job had catch-up. The next fire brings the
+/// missed fires with it.
 #[test]
-fn a_fire_that_a_newcomer_found_waits_once_the_job_catches_up() {
+fn inherited_due_fire_waits_when_catch_up_is_enabled() {
     let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
     let mut cluster = Cluster::settled(2, &job_of(6));
     cluster.fire();
@@ -144,31 +147,31 @@ fn a_fire_that_a_newcomer_found_waits_once_the_job_catches_up() {
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
-    let _late_claims = cluster.hold_commits_back();
+    let _late_claims = cluster.hold_all_commits();
     cluster.join();
     let newcomer = 2;
-    while !cluster.is_sending(newcomer, Duty::Claim) {
-        let goes_on =
+    while !cluster.has_queued_commit(newcomer, Duty::Claim) {
+        let stepped =
             (0..3).any(|of| cluster.deliver(of) || cluster.execute(of) || cluster.reply(of));
-        assert!(goes_on, "it finds nothing due\n{}", cluster.story());
+        assert!(stepped, "the newcomer claims no due fire\n{}", cluster.trace());
     }
     cluster.configure(&JobConfig { catch_up, ..job_of(6) });
     cluster.run_for(A_WHILE);
     let runs_of = |cluster: &Cluster, fire| {
         cluster.runs_for(fire).filter(|(instance, _)| *instance == newcomer).count()
     };
-    assert_eq!(runs_of(&cluster, fire), 0, "{}", cluster.story());
+    assert_eq!(runs_of(&cluster, fire), 0, "{}", cluster.trace());
     let next = cluster.fire_after(&[fire]);
     for _ in 0..2 {
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
     }
-    assert_eq!([fire, next].map(|fire| runs_of(&cluster, fire)), [2, 2], "{}", cluster.story());
+    assert_eq!([fire, next].map(|fire| runs_of(&cluster, fire)), [2, 2], "{}", cluster.trace());
 }
 
-/// It has to wait for a run that began unclaimed, while monitoring was off.
+/// The claimed run waits for an unclaimed run that began while monitoring was off.
 #[test]
-fn a_claimed_run_that_has_to_wait_begins_with_the_configuration_of_its_claim() {
+fn delayed_run_uses_configuration_of_its_claim() {
     let monitored = JobConfig { failover: false, ..job_of(1) };
     let unmonitored = JobConfig { monitor_execution: false, ..monitored.clone() };
     let mut cluster = Cluster::settled(1, &monitored);
@@ -176,56 +179,56 @@ fn a_claimed_run_that_has_to_wait_begins_with_the_configuration_of_its_claim() {
     cluster.execute_all(FIRST);
     cluster.configure(&unmonitored);
     cluster.deliver_only(FIRST, "config");
-    cluster.let_time_pass(A_WHILE);
+    cluster.advance_clocks(A_WHILE);
     let unclaimed = cluster.fire();
-    assert_eq!(cluster.items_run_for(unclaimed), [0], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(unclaimed), [0], "{}", cluster.trace());
     cluster.reply_all(FIRST);
     cluster.configure(&JobConfig { job_parameter: "later".to_owned(), ..monitored.clone() });
     cluster.deliver_all(FIRST);
     cluster.end_all_runs();
-    let begun: Vec<_> = cluster.runs_for(claimed).map(|(_, start)| &*start.config).collect();
-    assert_eq!(begun, [&monitored], "{}", cluster.story());
+    let started: Vec<_> = cluster.runs_for(claimed).map(|(_, start)| &*start.config).collect();
+    assert_eq!(started, [&monitored], "{}", cluster.trace());
 }
 
 #[test]
-fn static_items_stay_when_an_instance_comes() {
+fn static_sharding_keeps_owners_when_instance_joins() {
     let config = JobConfig { static_sharding: true, ..job_of(4) };
     let mut cluster = Cluster::settled(1, &config);
     cluster.join();
     cluster.run_for(A_WHILE);
     let first = cluster.id_of(FIRST).clone();
     let kept = (0..4).filter(|item| cluster.owner(*item) == Some(&first)).count();
-    assert_eq!(kept, 4, "{}", cluster.story());
+    assert_eq!(kept, 4, "{}", cluster.trace());
 }
 
 #[test]
-fn what_runs_is_cancelled_when_the_lease_has_ended() {
+fn runs_are_cancelled_when_lease_expires() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.run_for(A_WHILE);
-    assert!(cluster.is_executing(FIRST), "{}", cluster.story());
-    cluster.tell(FIRST, Event::LeaseExpired);
-    assert_eq!(cluster.interrupts(FIRST), 1, "{}", cluster.story());
+    assert!(cluster.is_executing(FIRST), "{}", cluster.trace());
+    cluster.send_event(FIRST, Event::LeaseExpired);
+    assert_eq!(cluster.interrupts(FIRST), 1, "{}", cluster.trace());
 }
 
-/// The schedule of a process whose clock was set back.
+/// A process fires again after its clock was set back.
 #[test]
-fn a_fire_before_the_last_one_is_not_due_again() {
+fn unmonitored_fire_before_last_fire_does_not_run_again() {
     let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(1) };
     let mut cluster = Cluster::settled(1, &unmonitored);
     let earlier = cluster.fire();
     cluster.end_all_runs();
-    cluster.let_time_pass(Duration::from_secs(1));
+    cluster.advance_clocks(Duration::from_secs(1));
     cluster.fire();
     cluster.end_all_runs();
     let FireTime(at) = earlier;
     let next = Some(FireTime(at + 1_000));
-    cluster.tell(FIRST, Event::Fire { at: earlier, next, missed: Vec::new() });
-    assert_eq!(cluster.items_run_for(earlier), [0], "{}", cluster.story());
+    cluster.send_event(FIRST, Event::Fire { at: earlier, next, missed: Vec::new() });
+    assert_eq!(cluster.items_run_for(earlier), [0], "{}", cluster.trace());
 }
 
 #[test]
-fn an_item_that_is_new_has_nothing_to_do_with_the_fire_that_is_due() {
+fn new_item_does_not_run_fire_from_before_its_creation() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
@@ -233,65 +236,65 @@ fn an_item_that_is_new_has_nothing_to_do_with_the_fire_that_is_due() {
     cluster.run_for(A_WHILE);
     cluster.configure(&job_of(4));
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "{}", cluster.trace());
 }
 
-/// Which items there are is known when they are assigned.
+/// The set of items is fixed by the assignment for the new number of items.
 #[test]
-fn a_request_waits_until_items_are_assigned_for_their_number() {
+fn request_waits_for_assignment_of_current_item_count() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let leader = cluster.leader().unwrap();
     cluster.configure(&job_of(1));
-    cluster.tell(1 - leader, Event::TriggerRequested { parameter: None });
+    cluster.send_event(1 - leader, Event::TriggerRequested { parameter: None });
     cluster.execute_all(1 - leader);
     cluster.deliver_all(leader);
-    assert!(cluster.is_sending(leader, Duty::Resharding), "{}", cluster.story());
-    assert!(!cluster.is_sending(leader, Duty::Trigger), "{}", cluster.story());
+    assert!(cluster.has_queued_commit(leader, Duty::Resharding), "{}", cluster.trace());
+    assert!(!cluster.has_queued_commit(leader, Duty::Trigger), "{}", cluster.trace());
 }
 
 #[test]
-fn callbacks_wait_until_items_are_assigned_for_their_number() {
+fn callbacks_wait_for_assignment_of_current_item_count() {
     let mut cluster =
         Cluster::settled_with(1, &job_of(2), |coordinator, _| coordinator.calling_back());
     cluster.fire();
     cluster.run_for(A_WHILE);
-    cluster.return_calls();
+    cluster.return_callbacks();
     cluster.run_for(A_WHILE);
-    assert!(cluster.end_run(FIRST, 0), "{}", cluster.story());
+    assert!(cluster.end_run(FIRST, 0), "{}", cluster.trace());
     cluster.run_for(A_WHILE);
     cluster.configure(&job_of(1));
     cluster.deliver_all(FIRST);
-    assert!(cluster.is_sending(FIRST, Duty::Resharding), "{}", cluster.story());
-    assert!(!cluster.is_sending(FIRST, Duty::Once), "{}", cluster.story());
+    assert!(cluster.has_queued_commit(FIRST, Duty::Resharding), "{}", cluster.trace());
+    assert!(!cluster.has_queued_commit(FIRST, Duty::Once), "{}", cluster.trace());
 }
 
-/// What cannot be read may say that the item runs: it stays where it is, and nothing else waits for it.
+/// An unreadable record may show a run, so its item stays. Other items do not wait for it.
 #[test]
-fn an_item_whose_record_cannot_be_read_does_not_keep_others_from_moving() {
+fn unreadable_record_does_not_block_resharding_of_other_items() {
     let mut cluster = Cluster::settled(1, &job_of(4));
-    cluster.damage("ledger/0", "?");
+    cluster.create_or_write("ledger/0", "?");
     cluster.join();
     cluster.run_for(A_WHILE);
     let first = cluster.id_of(FIRST).clone();
     let moved: Vec<_> = (0..4).filter(|item| cluster.owner(*item) != Some(&first)).collect();
-    assert!(!moved.contains(&0) && !moved.is_empty(), "{moved:?}\n{}", cluster.story());
+    assert!(!moved.contains(&0) && !moved.is_empty(), "{moved:?}\n{}", cluster.trace());
 }
 
-/// An operator takes away the mark of a run that goes on.
+/// An operator removes the marks of runs in progress.
 #[test]
-fn a_run_is_not_taken_from_somebody_who_is_registered() {
+fn sweep_keeps_run_of_registered_holder_without_mark() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     cluster.fire();
     cluster.run_for(A_WHILE);
     [0, 1].iter().for_each(|item| cluster.remove(&format!("sharding/{item}/running")));
     cluster.run_for(A_WHILE);
     let tokens = [0, 1].map(|item| cluster.ledger(ShardingItem::new(item)).token.0);
-    assert_eq!(tokens, [1, 1], "somebody has taken it over\n{}", cluster.story());
+    assert_eq!(tokens, [1, 1], "a run was taken over\n{}", cluster.trace());
 }
 
-/// An operator takes an instance away whose run goes on.
+/// An operator removes the node of an instance during its run.
 #[test]
-fn a_run_is_not_taken_from_somebody_whose_session_lives() {
+fn sweep_keeps_run_of_deregistered_holder_with_live_session() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let follower = 1 - cluster.leader().unwrap();
     let id = cluster.id_of(follower).clone();
@@ -302,84 +305,84 @@ fn a_run_is_not_taken_from_somebody_whose_session_lives() {
     cluster.run_for(A_WHILE);
     let ledger = cluster.ledger(ShardingItem::new(item));
     let holder = ledger.running().map(|run| &run.holder);
-    assert_eq!(holder, Some(&id), "{}", cluster.story());
+    assert_eq!(holder, Some(&id), "{}", cluster.trace());
 }
 
 #[test]
-fn whoever_calls_back_leaves_when_the_callback_has_returned() {
+fn draining_instance_waits_for_its_callback() {
     let mut cluster =
         Cluster::settled_with(2, &job_of(2), |coordinator, _| coordinator.calling_back());
     cluster.fire();
     cluster.run_for(A_WHILE);
-    let caller = cluster.caller().unwrap();
+    let caller = cluster.callback_instance().unwrap();
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
-    cluster.tell(caller, Event::Drain);
+    cluster.send_event(caller, Event::Drain);
     cluster.run_for(A_WHILE);
-    assert!(!cluster.has_left(caller), "its callback runs\n{}", cluster.story());
-    cluster.return_calls();
+    assert!(!cluster.has_left(caller), "it left during its callback\n{}", cluster.trace());
+    cluster.return_callbacks();
     cluster.run_for(A_WHILE);
-    assert!(cluster.has_left(caller), "{}", cluster.story());
+    assert!(cluster.has_left(caller), "{}", cluster.trace());
 }
 
-/// A request that its sender has seen in the registry has arrived.
+/// The sender sees its request in the registry, so the request has arrived.
 #[test]
-fn a_request_whose_reply_was_lost_is_not_left_again() {
+fn request_with_lost_reply_is_not_sent_again() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let other = 1 - cluster.leader().unwrap();
-    cluster.tell(other, Event::TriggerRequested { parameter: None });
+    cluster.send_event(other, Event::TriggerRequested { parameter: None });
     cluster.execute(other);
     cluster.lose_reply(other);
     let before = cluster.traffic();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run(), [0, 1], "once each\n{}", cluster.story());
-    assert_eq!(cluster.traffic().since(before).conflicts, 0, "{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "each item runs once\n{}", cluster.trace());
+    assert_eq!(cluster.traffic().since(before).conflicts, 0, "{}", cluster.trace());
 }
 
-/// The sweep of a leader whose view is behind is refused; asking again would be no use before the view has changed.
+/// A leader with a stale view gets a conflict. A wake-up without a change causes no retry.
 #[test]
-fn what_was_refused_is_not_sent_again_at_once() {
+fn disabling_is_not_retried_before_view_shows_conflict() {
     let mut cluster = Cluster::settled(2, &job_of(4));
     let leader = cluster.leader().unwrap();
     cluster.create("sharding/2/disabled", "");
     cluster.deliver_all(leader);
-    assert!(cluster.is_sending(leader, Duty::Disabling), "{}", cluster.story());
+    assert!(cluster.has_queued_commit(leader, Duty::Disabling), "{}", cluster.trace());
     cluster.touch("ledger/2");
     cluster.execute_all(leader);
     cluster.reply_all(leader);
-    cluster.tell(leader, Event::Wake);
-    assert!(!cluster.is_sending(leader, Duty::Disabling), "{}", cluster.story());
+    cluster.send_event(leader, Event::Wake);
+    assert!(!cluster.has_queued_commit(leader, Duty::Disabling), "{}", cluster.trace());
     cluster.run_for(A_WHILE);
-    assert!(cluster.ledger(ShardingItem::new(2)).disabled, "{}", cluster.story());
+    assert!(cluster.ledger(ShardingItem::new(2)).disabled, "{}", cluster.trace());
 }
 
 #[test]
-fn a_strategy_that_gives_items_to_somebody_who_is_not_there_is_not_followed() {
+fn strategy_result_with_unknown_owner_is_rejected() {
     let mut cluster = Cluster::settled(2, &job_of(4));
     let before: Vec<_> = (0..4).map(|item| cluster.owner(item).cloned()).collect();
-    cluster.configure(&JobConfig { strategy: STRANGER.to_owned(), ..job_of(4) });
+    cluster.configure(&JobConfig { strategy: UNKNOWN_OWNER.to_owned(), ..job_of(4) });
     cluster.run_for(A_WHILE);
     let after: Vec<_> = (0..4).map(|item| cluster.owner(item).cloned()).collect();
-    assert_eq!(after, before, "{}", cluster.story());
+    assert_eq!(after, before, "{}", cluster.trace());
 }
 
 #[test]
-fn that_a_strategy_has_failed_is_told_once_each_time() {
+fn strategy_failure_is_reported_once_per_configuration() {
     let mut cluster = Cluster::settled(2, &job_of(4));
     let leader = cluster.leader().unwrap();
     for times in [1, 2] {
-        cluster.configure(&JobConfig { strategy: STRANGER.to_owned(), ..job_of(4) });
+        cluster.configure(&JobConfig { strategy: UNKNOWN_OWNER.to_owned(), ..job_of(4) });
         cluster.run_for(A_WHILE);
         let is_failure = |event: &&JobEvent| matches!(event, JobEvent::StrategyFailed { .. });
-        let told = cluster.events(leader).iter().filter(is_failure).count();
-        assert_eq!(told, times, "{}", cluster.story());
+        let reported = cluster.events(leader).iter().filter(is_failure).count();
+        assert_eq!(reported, times, "{}", cluster.trace());
         cluster.configure(&JobConfig { strategy: "ODEVITY".to_owned(), ..job_of(5) });
         cluster.run_for(A_WHILE);
     }
 }
 
 #[test]
-fn another_strategy_assigns_items_anew() {
+fn strategy_change_triggers_resharding() {
     let mut cluster = Cluster::settled(2, &job_of(3));
     let before: Vec<_> = (0..3).map(|item| cluster.owner(item).cloned()).collect();
     let names = ["ODEVITY", "ROUND_ROBIN"].map(str::to_owned);
@@ -388,72 +391,75 @@ fn another_strategy_assigns_items_anew() {
         cluster.run_for(A_WHILE);
         (0..3).map(|item| cluster.owner(item).cloned()).collect::<Vec<_>>() != before
     });
-    assert!(moved.contains(&true), "{}", cluster.story());
+    assert!(moved.contains(&true), "{}", cluster.trace());
 }
 
 #[test]
-fn a_disabled_item_does_not_run_where_nothing_is_claimed() {
+fn disabled_item_does_not_run_without_monitoring() {
     let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(2) };
     let mut cluster = Cluster::settled(1, &unmonitored);
     cluster.create("sharding/1/disabled", "");
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
-    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0], "{}", cluster.trace());
 }
 
-/// Item 1 has left the job while it ran; a fire comes after its end, and before the leader has retired it.
+/// Item 1 leaves the job during its run. A fire comes after the run, before the leader retires
+/// the item.
 #[test]
-fn an_item_that_has_left_the_job_does_not_run_again() {
+fn item_beyond_item_count_is_not_claimed() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.run_for(A_WHILE);
     cluster.configure(&job_of(1));
     cluster.run_for(A_WHILE);
-    assert!(cluster.end_run(FIRST, 1), "{}", cluster.story());
+    assert!(cluster.end_run(FIRST, 1), "{}", cluster.trace());
     cluster.execute_all(FIRST);
     cluster.reply_all(FIRST);
-    let _retirement = cluster.hold_back(FIRST, Duty::Resharding);
+    let _retirement = cluster.plan_and_hold(FIRST, Duty::Resharding);
     let fire = cluster.fire();
     cluster.execute_all(FIRST);
     cluster.reply_all(FIRST);
-    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.trace());
 }
 
-/// The item is disabled while it has yet to make up for a fire: later fires are skipped, and that one is still to come.
+/// The item is disabled while a misfire waits for its replay: later fires are skipped, and the
+/// misfire still has to run.
 #[test]
-fn a_fire_that_has_yet_to_be_made_up_for_is_not_completed() {
+fn fire_with_waiting_misfire_is_not_completed() {
     let mut cluster =
         Cluster::settled_with(1, &job_of(1), |coordinator, _| coordinator.calling_back());
     let mut calls = Vec::new();
-    let mut go_on = |cluster: &mut Cluster| {
+    let mut settle = |cluster: &mut Cluster| {
         for _ in 0..3 {
             cluster.run_for(A_WHILE);
-            calls.extend(cluster.return_calls().into_iter().map(|(_, call)| call));
+            calls.extend(cluster.return_callbacks().into_iter().map(|(_, call)| call));
         }
     };
     cluster.fire();
-    go_on(&mut cluster);
+    settle(&mut cluster);
     let noted = cluster.fire();
-    go_on(&mut cluster);
+    settle(&mut cluster);
     cluster.create("sharding/0/disabled", "");
-    go_on(&mut cluster);
+    settle(&mut cluster);
     cluster.end_all_runs();
-    go_on(&mut cluster);
+    settle(&mut cluster);
     let skipped = cluster.fire();
-    go_on(&mut cluster);
+    settle(&mut cluster);
     let record = cluster.ledger(ShardingItem::new(0));
-    assert!(record.misfire.is_some() && record.last_fire == Some(skipped), "{}", cluster.story());
+    assert!(record.misfire.is_some() && record.last_fire == Some(skipped), "{}", cluster.trace());
     let early = calls.iter().find(|c| c.stage == OnceStage::Completed && c.fire >= noted);
-    assert_eq!(early, None, "{}", cluster.story());
+    assert_eq!(early, None, "{}", cluster.trace());
 }
 
-/// Whoever left a request, and does not know whether it has arrived, must find it when it leaves it again.
+/// A sender that does not know whether its request arrived has to find it before it sends it
+/// again.
 #[test]
-fn a_request_that_was_passed_on_stays_until_its_sender_has_seen_it() {
+fn passed_on_request_stays_until_its_sender_has_seen_it() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let leader = cluster.leader().unwrap();
     let sender = 1 - leader;
-    cluster.tell(sender, Event::TriggerRequested { parameter: None });
+    cluster.send_event(sender, Event::TriggerRequested { parameter: None });
     cluster.execute(sender);
     cluster.lose_reply(sender);
     for _ in 0..10 {
@@ -461,17 +467,17 @@ fn a_request_that_was_passed_on_stays_until_its_sender_has_seen_it() {
         cluster.execute_all(leader);
         cluster.reply_all(leader);
     }
-    cluster.let_time_pass(Duration::from_secs(60));
-    cluster.tell(sender, Event::Wake);
+    cluster.advance_clocks(Duration::from_secs(60));
+    cluster.send_event(sender, Event::Wake);
     cluster.execute_all(sender);
     for _ in 0..3 {
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
     }
-    assert_eq!(cluster.items_run(), [0, 1], "once each\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "each item runs once\n{}", cluster.trace());
 }
 
-/// Returns the reasons of the items of a fire that an instance has missed.
+/// Returns the reasons with which an instance reported the items of a missed fire.
 fn reasons_of(cluster: &Cluster, missed: FireTime) -> Vec<MissReason> {
     let reason = |event: &JobEvent| match event {
         JobEvent::Missed { fire, reason, .. } if *fire == missed => Some(*reason),
@@ -481,20 +487,20 @@ fn reasons_of(cluster: &Cluster, missed: FireTime) -> Vec<MissReason> {
 }
 
 #[test]
-fn fires_missed_in_an_outage_of_the_registry_name_it() {
+fn fires_missed_in_registry_outage_report_the_outage() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.run_for(A_WHILE);
     let begin = cluster.wall_ms();
-    cluster.tell(FIRST, Event::Suspended);
-    cluster.let_time_pass(A_WHILE);
+    cluster.send_event(FIRST, Event::Suspended);
+    cluster.advance_clocks(A_WHILE);
     let first = cluster.fire();
-    cluster.let_time_pass(A_WHILE);
+    cluster.advance_clocks(A_WHILE);
     cluster.fire();
     let outage = Outage { from_ms: begin, until_ms: None };
     let reason = MissReason::RegistryUnreachable(outage);
-    assert_eq!(reasons_of(&cluster, first), [reason, reason], "{}", cluster.story());
+    assert_eq!(reasons_of(&cluster, first), [reason, reason], "{}", cluster.trace());
 
-    cluster.let_time_pass(A_WHILE);
+    cluster.advance_clocks(A_WHILE);
     let outage = Outage { until_ms: Some(cluster.wall_ms()), ..outage };
     cluster.resume(FIRST);
     let events = cluster.events(FIRST);
@@ -503,37 +509,37 @@ fn fires_missed_in_an_outage_of_the_registry_name_it() {
     assert!(gone.is_some() && gone < back, "{events:?}");
 }
 
-/// The view still shows the run, because its end could not be written.
+/// The view still shows the run, because its release could not be written.
 #[test]
-fn a_run_that_ended_in_an_outage_is_not_said_to_be_still_running() {
+fn run_ended_in_outage_is_not_reported_as_still_running() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     cluster.run_for(A_WHILE);
     cluster.fire();
     cluster.run_for(A_WHILE);
-    cluster.tell(FIRST, Event::Suspended);
-    let while_it_runs = cluster.fire();
-    cluster.let_time_pass(A_WHILE);
+    cluster.send_event(FIRST, Event::Suspended);
+    let during_run = cluster.fire();
+    cluster.advance_clocks(A_WHILE);
     cluster.end_runs(FIRST);
-    let afterwards = cluster.fire();
-    cluster.let_time_pass(A_WHILE);
+    let after_run = cluster.fire();
+    cluster.advance_clocks(A_WHILE);
     cluster.fire();
     let is_outage = |reason: &MissReason| matches!(reason, MissReason::RegistryUnreachable(_));
-    assert!(reasons_of(&cluster, while_it_runs).len() == 1, "{}", cluster.story());
-    assert!(reasons_of(&cluster, afterwards).iter().all(is_outage), "{}", cluster.story());
-    assert_eq!(reasons_of(&cluster, afterwards).len(), 1, "{}", cluster.story());
+    assert!(reasons_of(&cluster, during_run).len() == 1, "{}", cluster.trace());
+    assert!(reasons_of(&cluster, after_run).iter().all(is_outage), "{}", cluster.trace());
+    assert_eq!(reasons_of(&cluster, after_run).len(), 1, "{}", cluster.trace());
 }
 
 #[test]
-fn a_lost_session_and_the_one_after_it_are_events_with_their_incarnations() {
+fn session_events_have_incarnations_and_outage() {
     let mut cluster = Cluster::settled(1, &job_of(1));
     cluster.run_for(A_WHILE);
     let former = cluster.id_of(FIRST).clone();
     let begin = cluster.wall_ms();
-    cluster.tell(FIRST, Event::Suspended);
-    cluster.let_time_pass(A_WHILE);
+    cluster.send_event(FIRST, Event::Suspended);
+    cluster.advance_clocks(A_WHILE);
     cluster.lose_session(FIRST);
     let end = cluster.wall_ms();
-    cluster.connect_again(FIRST);
+    cluster.open_new_session(FIRST);
     let outage = Outage { from_ms: begin, until_ms: Some(end) };
     let instance = cluster.id_of(FIRST).clone();
     assert_ne!(instance, former);
@@ -542,7 +548,7 @@ fn a_lost_session_and_the_one_after_it_are_events_with_their_incarnations() {
         JobEvent::SessionLost { instance: former },
         JobEvent::SessionStarted { instance, outage },
     ];
-    let is_of_a_session = |event: &&JobEvent| expected.contains(event);
-    let seen: Vec<_> = cluster.events(FIRST).iter().filter(is_of_a_session).cloned().collect();
-    assert_eq!(seen, expected, "{}", cluster.story());
+    let is_session_event = |event: &&JobEvent| expected.contains(event);
+    let seen: Vec<_> = cluster.events(FIRST).iter().filter(is_session_event).cloned().collect();
+    assert_eq!(seen, expected, "{}", cluster.trace());
 }

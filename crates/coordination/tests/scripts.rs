@@ -1,5 +1,5 @@
-//! Stories of a few coordinators on the registry model, step by step: each is a fault that was found once, and says
-//! what shall happen instead.
+//! Scenario tests of a few coordinators on the registry model, step by step. Each one reproduces a
+//! bug that was fixed.
 
 #![expect(
     clippy::unwrap_used,
@@ -21,49 +21,53 @@ use sharding::{InstanceId, ShardingItem};
 const FIRST: usize = 0;
 const SECOND: usize = 1;
 
-/// Long enough for everything that needs no reconciliation.
+/// Long enough for all steps that do not need the periodic reconciliation.
 const A_WHILE: Duration = Duration::from_secs(2);
-/// Longer than the interval after which everything is looked at again.
+/// Longer than the reconciliation interval.
 const PAST_RECONCILIATION: Duration = Duration::from_secs(11 * 60);
 
 #[test]
-fn an_instance_that_leaves_waits_for_its_claims_in_flight() {
+fn draining_instance_waits_for_claims_in_flight() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let fire = cluster.fire();
-    assert!(cluster.is_sending(FIRST, Duty::Claim), "nothing in flight\n{}", cluster.story());
-    cluster.tell(FIRST, Event::Drain);
+    assert!(
+        cluster.has_queued_commit(FIRST, Duty::Claim),
+        "no claim in flight\n{}",
+        cluster.trace()
+    );
+    cluster.send_event(FIRST, Event::Drain);
     cluster.execute_all(FIRST);
     cluster.reply_all(FIRST);
     let runs_unregistered = cluster.is_executing(FIRST) && !cluster.is_registered(FIRST);
-    assert!(!runs_unregistered, "it runs while it is not registered\n{}", cluster.story());
+    assert!(!runs_unregistered, "it runs without a registration\n{}", cluster.trace());
 
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
-    assert!(cluster.has_left(FIRST), "it never leaves\n{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "once each\n{}", cluster.story());
+    assert!(cluster.has_left(FIRST), "it does not leave\n{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "each item runs once\n{}", cluster.trace());
 }
 
-/// Told to leave between the commit of its registration and the moment at which its view shows it.
+/// The drain comes between the commit of the registration and the change that shows it.
 #[test]
-fn an_instance_has_left_only_when_its_registration_is_gone() {
+fn instance_has_left_only_after_deregistration() {
     let mut cluster = Cluster::starting(1, &job_of(2), Delivery::ChangeByChange);
     cluster.deliver_all(FIRST);
     cluster.execute(FIRST);
     cluster.reply(FIRST);
-    assert!(cluster.is_registered(FIRST), "not registered\n{}", cluster.story());
-    cluster.tell(FIRST, Event::Drain);
-    cluster.let_time_pass(Duration::from_millis(150));
-    cluster.tell(FIRST, Event::Wake);
-    assert!(!cluster.has_left(FIRST), "its registration stands\n{}", cluster.story());
+    assert!(cluster.is_registered(FIRST), "not registered\n{}", cluster.trace());
+    cluster.send_event(FIRST, Event::Drain);
+    cluster.advance_clocks(Duration::from_millis(150));
+    cluster.send_event(FIRST, Event::Wake);
+    assert!(!cluster.has_left(FIRST), "it is still registered\n{}", cluster.trace());
 
     cluster.run_for(A_WHILE);
     let state = (cluster.has_left(FIRST), cluster.is_registered(FIRST));
-    assert_eq!(state, (true, false), "(left, registered) in the end\n{}", cluster.story());
+    assert_eq!(state, (true, false), "(left, registered)\n{}", cluster.trace());
 }
 
-/// Two instances, of which the follower (or leader) runs an item while an operator removes its registration; its
-/// session lives on, as that of a process with several jobs does. The other one has ended its runs.
+/// Two instances, one of which runs an item while an operator removes its registration. Its
+/// session stays alive, as in a process with several jobs. The other one has ended its runs.
 struct Removal {
     cluster: Cluster,
     removed: usize,
@@ -103,14 +107,14 @@ impl Removal {
 }
 
 #[test]
-fn an_item_is_not_taken_from_a_living_holder_that_is_no_longer_registered() {
+fn deregistered_holder_with_live_session_keeps_its_run() {
     let Removal { cluster, run, .. } = Removal::of_the_follower();
     let held = cluster.ledger(run.item).is_held(&run.holder, run.token);
-    assert!(held, "item {} was taken\n{}", run.item, cluster.story());
+    assert!(held, "the run of item {} was taken over\n{}", run.item, cluster.trace());
 }
 
 #[test]
-fn an_item_whose_holder_was_removed_runs_elsewhere_after_it_has_ended() {
+fn item_of_deregistered_holder_moves_after_its_run_ends() {
     let mut removal = Removal::of_the_follower();
     removal.end_the_run();
     let Removal { mut cluster, survivor, run, .. } = removal;
@@ -118,39 +122,39 @@ fn an_item_whose_holder_was_removed_runs_elsewhere_after_it_has_ended() {
     cluster.run_for(A_WHILE);
     let runs = cluster.runs_for(fire).filter(|(_, start)| start.item == run.item);
     let where_it_ran: Vec<_> = runs.map(|(instance, _)| instance).collect();
-    assert_eq!(where_it_ran, [survivor], "item {}\n{}", run.item, cluster.story());
+    assert_eq!(where_it_ran, [survivor], "item {}\n{}", run.item, cluster.trace());
 }
 
 #[test]
-fn a_holder_that_was_removed_leaves_no_running_mark_behind() {
+fn deregistered_holder_removes_its_running_mark() {
     let mut removal = Removal::of_the_follower();
     removal.end_the_run();
     let Removal { cluster, run, .. } = removal;
-    let marked = cluster.truth().item(run.item).running;
-    assert!(!marked, "item {} is shown as running\n{}", run.item, cluster.story());
+    let marked = cluster.registry_view().item(run.item).running;
+    assert!(!marked, "item {} is still marked as running\n{}", run.item, cluster.trace());
 }
 
 #[test]
-fn when_the_leader_is_removed_the_survivor_leads_and_owns_all_items() {
+fn survivor_leads_and_owns_all_items_after_leader_removal() {
     let mut removal = Removal::of_the_leader();
     removal.end_the_run();
     let Removal { cluster, survivor, .. } = removal;
-    let heir = Some(cluster.id_of(survivor));
-    let who = (cluster.truth().leader(), [cluster.owner(0), cluster.owner(1)]);
-    assert_eq!(who, (heir, [heir, heir]), "(leader, owners)\n{}", cluster.story());
+    let expected = Some(cluster.id_of(survivor));
+    let found = (cluster.registry_view().leader(), [cluster.owner(0), cluster.owner(1)]);
+    assert_eq!(found, (expected, [expected, expected]), "(leader, owners)\n{}", cluster.trace());
 }
 
 #[test]
-fn a_job_that_is_not_monitored_runs_when_it_is_triggered() {
+fn unmonitored_job_runs_on_manual_request() {
     let config = JobConfig { failover: false, monitor_execution: false, ..job_of(2) };
     let mut cluster = Cluster::settled(1, &config);
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.trace());
 }
 
 #[test]
-fn a_trigger_is_not_lost_with_the_reply_to_its_acceptance() {
+fn accepted_request_survives_lost_reply() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     let id = cluster.id_of(FIRST).clone();
     cluster.write(&format!("instances/{id}"), "TRIGGER");
@@ -158,83 +162,86 @@ fn a_trigger_is_not_lost_with_the_reply_to_its_acceptance() {
     cluster.execute(FIRST);
     cluster.lose_reply(FIRST);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.trace());
 }
 
 #[test]
-fn a_trigger_is_not_doubled_when_the_reply_to_its_request_is_lost() {
+fn request_with_lost_reply_runs_once() {
     let mut cluster = Cluster::settled(1, &job_of(2));
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.execute(FIRST);
     cluster.lose_reply(FIRST);
-    // The runs are short, so that nothing keeps a second request from running at once.
+    // The runs are short, so that a second request would run at once.
     for _ in 0..50 {
         cluster.run_for(Duration::from_millis(20));
         cluster.end_all_runs();
     }
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.trace());
 }
 
-/// Replies come before changes here, so that the request is seen while no item is known to be assigned.
+/// Replies come before changes, so the request is seen before any item is known to be assigned.
 #[test]
-fn a_trigger_before_the_first_assignment_is_not_lost() {
+fn request_before_first_assignment_is_kept() {
     let mut cluster = Cluster::starting(1, &job_of(2), Delivery::ChangeByChange);
-    cluster.tell(FIRST, Event::TriggerRequested { parameter: None });
+    cluster.send_event(FIRST, Event::TriggerRequested { parameter: None });
     cluster.settle_with_replies_first(FIRST);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [0, 1], "items run\n{}", cluster.trace());
 }
 
-/// A claim under one configuration is committed, then the configuration changes, and that is heard before the claim.
-/// `hear` delivers the news of the claim; returns which configuration the runs saw: its items and its version.
-fn configuration_seen_by_runs(hear: impl Fn(&mut Cluster)) -> (Vec<(u32, Version)>, Cluster) {
+/// Commits a claim and then changes the configuration, with the change delivered before the claim.
+/// `deliver_claim` delivers the claim's reply or change. Returns the number of items and the
+/// configuration version of each run.
+fn configuration_seen_by_runs(
+    deliver_claim: impl Fn(&mut Cluster),
+) -> (Vec<(u32, Version)>, Cluster) {
     let mut cluster = Cluster::settled(1, &job_of(4));
     let fire = cluster.fire();
     cluster.execute(FIRST);
     cluster.configure(&job_of(2));
-    cluster.let_the_latest_change_overtake(FIRST);
+    cluster.move_latest_change_to_front(FIRST);
     cluster.deliver(FIRST);
-    hear(&mut cluster);
+    deliver_claim(&mut cluster);
     let seen = |start: &StartItem| (start.config.sharding_total_count, start.config_version);
     let seen = cluster.runs_for(fire).map(|(_, start)| seen(start)).collect();
     (seen, cluster)
 }
 
 #[test]
-fn a_run_that_a_reply_starts_sees_the_configuration_that_its_claim_checked() {
+fn run_started_by_reply_uses_configuration_of_its_claim() {
     let (seen, cluster) = configuration_seen_by_runs(|cluster| cluster.reply_all(FIRST));
-    assert_eq!(seen, [(4, Version(0)); 4], "(items, version)\n{}", cluster.story());
+    assert_eq!(seen, [(4, Version(0)); 4], "(items, version)\n{}", cluster.trace());
 }
 
 #[test]
-fn a_run_that_a_change_starts_sees_the_configuration_that_its_claim_checked() {
+fn run_started_by_change_uses_configuration_of_its_claim() {
     let (seen, cluster) = configuration_seen_by_runs(|cluster| cluster.deliver_all(FIRST));
-    assert_eq!(seen, [(4, Version(0)); 4], "(items, version)\n{}", cluster.story());
+    assert_eq!(seen, [(4, Version(0)); 4], "(items, version)\n{}", cluster.trace());
 }
 
 #[test]
-fn an_unreadable_configuration_leaves_the_last_good_one_in_force() {
+fn unreadable_configuration_keeps_last_good_one() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.write("config", "{");
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "items run\n{}", cluster.trace());
 }
 
 #[test]
-fn a_good_configuration_is_fired_by_although_a_bad_one_came_with_it() {
+fn good_configuration_takes_effect_before_unreadable_one() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     let good = JobConfig { cron: Some("0/7 * * * * ?".into()), ..job_of(2) };
     cluster.configure(&good);
     cluster.write("config", "{");
     cluster.deliver_together(FIRST);
-    assert_eq!(cluster.scheduled_by(FIRST), Some(&good), "{}", cluster.story());
+    assert_eq!(cluster.scheduled_by(FIRST), Some(&good), "{}", cluster.trace());
 }
 
 #[test]
-fn an_unfinished_item_beyond_the_new_total_is_not_taken_over() {
+fn orphan_beyond_item_count_is_not_taken_over() {
     let mut cluster = Cluster::settled(2, &job_of(4));
     cluster.fire();
     cluster.run_for(A_WHILE);
@@ -247,41 +254,42 @@ fn an_unfinished_item_beyond_the_new_total_is_not_taken_over() {
         cluster.run_for(A_WHILE);
     }
     let beyond: Vec<_> = cluster.runs().skip(before).filter(|(_, s)| s.item.index() >= 1).collect();
-    assert!(beyond.is_empty(), "{beyond:?}\n{}", cluster.story());
+    assert!(beyond.is_empty(), "{beyond:?}\n{}", cluster.trace());
     let busy = (0..4).any(|item| cluster.ledger(ShardingItem::new(item)).is_busy());
-    assert!(!busy, "what nobody takes over must end\n{}", cluster.story());
+    assert!(!busy, "an orphan was not released\n{}", cluster.trace());
 }
 
-/// The fire comes when the new total is known and items are still assigned by the old one.
+/// The fire comes when the new number of items is known and items are assigned by the old one.
 #[test]
-fn an_item_beyond_the_new_total_is_not_claimed_before_the_resharding() {
+fn item_beyond_item_count_is_not_claimed_before_resharding() {
     let mut cluster = Cluster::settled(2, &job_of(4));
     cluster.configure(&job_of(2));
     for instance in [FIRST, SECOND] {
         cluster.deliver_all(instance);
     }
     let leader = cluster.leader().unwrap();
-    assert!(cluster.is_sending(leader, Duty::Resharding), "none to hold\n{}", cluster.story());
-    let resharding = cluster.hold_commits_back();
+    let is_planned = cluster.has_queued_commit(leader, Duty::Resharding);
+    assert!(is_planned, "the leader plans no resharding\n{}", cluster.trace());
+    let resharding = cluster.hold_all_commits();
     let fire = cluster.fire();
     for instance in [FIRST, SECOND] {
         cluster.execute_all(instance);
         cluster.reply_all(instance);
     }
-    cluster.send(resharding);
+    cluster.requeue(resharding);
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "items run\n{}", cluster.trace());
 }
 
-/// One of two running items is to move to an instance that has just joined.
+/// One of two running items is pending for an instance that has just joined.
 #[test]
-fn fires_that_meet_an_item_that_is_to_move_are_run_once_by_its_next_owner() {
+fn misfires_of_pending_item_are_run_once_by_next_owner() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.run_for(A_WHILE);
     cluster.join();
     cluster.run_for(A_WHILE);
-    let met: Vec<FireTime> = (0..3)
+    let noted: Vec<FireTime> = (0..3)
         .map(|_| {
             let fire = cluster.fire();
             cluster.run_for(A_WHILE);
@@ -291,14 +299,16 @@ fn fires_that_meet_an_item_that_is_to_move_are_run_once_by_its_next_owner() {
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
 
-    let all = Some(FireRange { first: met[0], last: met[2], count: 3 });
-    let mut made_up: Vec<_> =
-        cluster.runs_for(met[2]).map(|(at, start)| (at, start.merged)).collect();
-    made_up.sort_by_key(|(instance, _)| *instance);
-    assert_eq!(made_up, [(FIRST, all), (SECOND, all)], "(where, which fires)\n{}", cluster.story());
+    let all = Some(FireRange { first: noted[0], last: noted[2], count: 3 });
+    let mut replays: Vec<_> =
+        cluster.runs_for(noted[2]).map(|(at, start)| (at, start.merged)).collect();
+    replays.sort_by_key(|(instance, _)| *instance);
+    let expected = [(FIRST, all), (SECOND, all)];
+    assert_eq!(replays, expected, "(instance, fires)\n{}", cluster.trace());
 }
 
-/// Disables the server of the only instance while a fire comes; returns the cluster an hour later, and the fire.
+/// Disables the server of the only instance while a fire comes. Returns the cluster an hour later,
+/// and the fire.
 fn fired_while_the_server_was_disabled() -> (Cluster, FireTime) {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.write("servers/10.0.0.1", "DISABLED");
@@ -309,7 +319,7 @@ fn fired_while_the_server_was_disabled() -> (Cluster, FireTime) {
 }
 
 #[test]
-fn a_fire_while_the_server_is_disabled_is_reported_as_missed() {
+fn fire_on_disabled_server_is_reported_as_missed() {
     let (cluster, fire) = fired_while_the_server_was_disabled();
     let reported = cluster.events(FIRST).iter().any(|event| match event {
         JobEvent::Missed { fire: missed, reason, .. } => {
@@ -317,40 +327,40 @@ fn a_fire_while_the_server_is_disabled_is_reported_as_missed() {
         }
         _ => false,
     });
-    assert!(reported, "{:?}\n{}", cluster.events(FIRST), cluster.story());
+    assert!(reported, "{:?}\n{}", cluster.events(FIRST), cluster.trace());
 }
 
 #[test]
-fn a_fire_while_the_server_was_disabled_does_not_run_when_it_is_enabled() {
+fn fire_missed_on_disabled_server_does_not_run_later() {
     let (mut cluster, _) = fired_while_the_server_was_disabled();
     cluster.write("servers/10.0.0.1", "");
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run(), [] as [u32; 0], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [] as [u32; 0], "items run\n{}", cluster.trace());
 }
 
 #[test]
-fn a_corrupt_record_stops_its_own_item_only() {
+fn corrupt_record_stops_only_its_item() {
     let mut cluster = Cluster::settled(1, &job_of(3));
     cluster.write("ledger/1", "garbage");
     cluster.run_for(A_WHILE);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 2], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 2], "items run\n{}", cluster.trace());
 }
 
 #[test]
-fn a_server_node_that_was_removed_is_put_back() {
+fn removed_server_node_is_recreated() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.remove("servers/10.0.0.1");
     cluster.run_for(PAST_RECONCILIATION);
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
-    assert_eq!(cluster.items_run_for(fire), [0, 1], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run_for(fire), [0, 1], "items run\n{}", cluster.trace());
 }
 
-/// Disabling keeps later fires from running; a takeover finishes one that began before.
+/// A disabled item starts nothing for later fires. A takeover completes a run that began before.
 #[test]
-fn a_disabled_item_that_was_left_unfinished_is_taken_over() {
+fn orphaned_run_of_disabled_item_is_taken_over() {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
@@ -363,12 +373,12 @@ fn a_disabled_item_that_was_left_unfinished_is_taken_over() {
     let runs = cluster.runs_for(fire).filter(|(_, start)| start.item == item);
     let runs: Vec<_> = runs.map(|(instance, start)| (instance, start.source)).collect();
     let expected = [(SECOND, RunSource::Normal), (FIRST, RunSource::Failover)];
-    assert_eq!(runs, expected, "item {item}\n{}", cluster.story());
+    assert_eq!(runs, expected, "item {item}\n{}", cluster.trace());
 }
 
-/// The first instance leads, and has ended its item or not; the second one is lost in the middle of its own, and the first one's sweep is
-/// executed. Returns that item, the fire and who ran it.
-fn lost_beside_a_leader(is_idle: bool) -> (Cluster, ShardingItem, FireTime, InstanceId) {
+/// Returns a cluster whose first instance leads and has executed its sweep of an orphaned run, with
+/// the item, the fire and the lost holder. `is_idle`: the leader has ended its own run.
+fn swept_by_leader(is_idle: bool) -> (Cluster, ShardingItem, FireTime, InstanceId) {
     let mut cluster = Cluster::settled(2, &job_of(2));
     let fire = cluster.fire();
     cluster.run_for(A_WHILE);
@@ -379,7 +389,7 @@ fn lost_beside_a_leader(is_idle: bool) -> (Cluster, ShardingItem, FireTime, Inst
         cluster.run_for(A_WHILE);
     }
     cluster.crash(SECOND);
-    cluster.step_until_sending(FIRST, Duty::Sweep);
+    cluster.step_until_queued(FIRST, Duty::Sweep);
     cluster.execute_all(FIRST);
     (cluster, item, fire, holder)
 }
@@ -388,15 +398,15 @@ fn assert_taken_over_once(cluster: &Cluster, item: ShardingItem, fire: FireTime,
     let runs = cluster.runs_for(fire).filter(|(_, start)| start.item == item);
     let runs: Vec<_> = runs.map(|(instance, start)| (instance, start.source)).collect();
     let expected = [(SECOND, RunSource::Normal), (FIRST, RunSource::Failover)];
-    assert_eq!(runs, expected, "{case}: item {item}\n{}", cluster.story());
-    assert!(!cluster.truth().item(item).queued, "{case}: {}", cluster.story());
+    assert_eq!(runs, expected, "{case}: item {item}\n{}", cluster.trace());
+    assert!(!cluster.registry_view().item(item).queued, "{case}: {}", cluster.trace());
 }
 
 #[test]
-fn an_idle_leader_takes_over_what_it_finds_with_one_write_and_tells_of_it() {
+fn idle_leader_takes_over_orphan_in_its_sweep_and_reports_it() {
     for (case, reply_first) in [("the reply comes first", true), ("the change comes first", false)]
     {
-        let (mut cluster, item, fire, holder) = lost_beside_a_leader(true);
+        let (mut cluster, item, fire, holder) = swept_by_leader(true);
         if reply_first {
             cluster.reply_all(FIRST);
             cluster.deliver_all(FIRST);
@@ -405,67 +415,68 @@ fn an_idle_leader_takes_over_what_it_finds_with_one_write_and_tells_of_it() {
             cluster.reply_all(FIRST);
         }
         let orphaned = JobEvent::Orphaned { item, fire, holder, failover: true };
-        assert!(cluster.events(FIRST).contains(&orphaned), "{case}: {}", cluster.story());
+        assert!(cluster.events(FIRST).contains(&orphaned), "{case}: {}", cluster.trace());
         assert_taken_over_once(&cluster, item, fire, case);
     }
 }
 
 #[test]
-fn what_a_leader_has_perhaps_taken_over_begins_when_the_view_shows_it() {
-    let (mut cluster, item, fire, _) = lost_beside_a_leader(true);
+fn takeover_with_lost_reply_starts_when_view_shows_it() {
+    let (mut cluster, item, fire, _) = swept_by_leader(true);
     cluster.lose_reply(FIRST);
     cluster.run_for(A_WHILE);
     assert_taken_over_once(&cluster, item, fire, "the reply is lost");
 }
 
-/// The change reaches the instance that made it before the reply does.
+/// The view shows the record after the orphan before the reply to the sweep arrives.
 #[test]
-fn an_unfinished_run_is_told_of_although_the_view_shows_the_next_record_before_the_reply() {
-    let (mut cluster, item, fire, holder) = lost_beside_a_leader(false);
+fn orphan_is_reported_when_change_precedes_reply() {
+    let (mut cluster, item, fire, holder) = swept_by_leader(false);
     cluster.deliver_all(FIRST);
     cluster.reply_all(FIRST);
     let orphaned = JobEvent::Orphaned { item, fire, holder, failover: true };
-    assert!(cluster.events(FIRST).contains(&orphaned), "{}", cluster.story());
+    assert!(cluster.events(FIRST).contains(&orphaned), "{}", cluster.trace());
 }
 
 #[test]
-fn a_late_reply_after_the_lease_has_expired_starts_nothing() {
+fn reply_after_lease_expired_starts_no_run() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.fire();
     cluster.execute(FIRST);
     let claimed = (0..2).all(|item| cluster.ledger(ShardingItem::new(item)).is_busy());
-    assert!(claimed, "the claim was not committed\n{}", cluster.story());
-    cluster.tell(FIRST, Event::Suspended);
-    cluster.tell(FIRST, Event::LeaseExpired);
+    assert!(claimed, "the claim is not committed\n{}", cluster.trace());
+    cluster.send_event(FIRST, Event::Suspended);
+    cluster.send_event(FIRST, Event::LeaseExpired);
     cluster.reply(FIRST);
-    assert_eq!(cluster.items_run(), [] as [u32; 0], "items run\n{}", cluster.story());
+    assert_eq!(cluster.items_run(), [] as [u32; 0], "items run\n{}", cluster.trace());
 }
 
-/// One instance in each way of delivery, with few items and with many.
+/// Returns both ways of delivery, each with few and with many items.
 fn sizes() -> impl Iterator<Item = (Delivery, u32)> {
     let deliveries = [Delivery::ChangeByChange, Delivery::WholeTransactions];
     deliveries.into_iter().flat_map(|delivery| [1, 10, 100].map(|items| (delivery, items)))
 }
 
 #[test]
-fn the_first_assignment_takes_few_commits_however_many_items_there_are() {
+fn first_assignment_takes_few_commits_for_any_item_count() {
     for (delivery, items) in sizes() {
         let mut cluster = Cluster::starting(1, &job_of(items), delivery);
         cluster.run_for(A_WHILE);
         let assigned = (0..items).all(|item| cluster.owner(item).is_some());
-        assert!(assigned, "{items} items, {delivery:?}: not assigned\n{}", cluster.story());
+        assert!(assigned, "{items} items, {delivery:?}: no assignment\n{}", cluster.trace());
         let Traffic { commits, conflicts } = cluster.traffic();
         assert!(
             commits <= 6 && conflicts <= 1,
             "{items} items, {delivery:?}: {commits} commits, {conflicts} conflicts\n{}",
-            cluster.story()
+            cluster.trace()
         );
     }
 }
 
-/// One commit claims; the first item to end and those that end while its release is under way need one each.
+/// One commit claims. The first item that ends needs a release, and those that end while it is in
+/// flight need another one.
 #[test]
-fn a_fire_takes_few_commits_and_no_conflict_however_many_items_there_are() {
+fn fire_takes_few_commits_and_no_conflict_for_any_item_count() {
     for (delivery, items) in sizes() {
         let mut cluster = Cluster::starting(1, &job_of(items), delivery);
         cluster.run_for(A_WHILE);
@@ -475,43 +486,43 @@ fn a_fire_takes_few_commits_and_no_conflict_however_many_items_there_are() {
         cluster.end_all_runs();
         cluster.run_for(A_WHILE);
         let ran = cluster.items_run_for(fire).len();
-        assert_eq!(ran, items as usize, "items, {delivery:?}\n{}", cluster.story());
+        assert_eq!(ran, items as usize, "items, {delivery:?}\n{}", cluster.trace());
         let Traffic { commits, conflicts } = cluster.traffic().since(before);
         assert!(
             commits <= 4 && conflicts == 0,
             "{items} items, {delivery:?}: {commits} commits, {conflicts} conflicts\n{}",
-            cluster.story()
+            cluster.trace()
         );
     }
 }
 
-/// The claims of the former owners come too late, and the newcomer has seen no fire.
+/// The claims of the former owners arrive too late, and the newcomer has seen no fire.
 #[test]
-fn a_fire_that_was_due_when_a_newcomer_got_its_items_is_run_by_the_newcomer() {
+fn new_owner_runs_fire_that_was_due_at_resharding() {
     let mut cluster = Cluster::settled(2, &job_of(6));
     let fire = cluster.fire();
-    let late_claims = cluster.hold_commits_back();
+    let late_claims = cluster.hold_all_commits();
     cluster.join();
     cluster.run_for(A_WHILE);
-    cluster.send(late_claims);
+    cluster.requeue(late_claims);
     cluster.run_for(A_WHILE);
     cluster.end_all_runs();
     cluster.run_for(A_WHILE);
-    let newcomers = cluster.runs_for(fire).filter(|(instance, _)| *instance == 2).count();
-    assert!(newcomers > 0, "the newcomer got no items in time\n{}", cluster.story());
-    assert_eq!(cluster.items_run_for(fire), [0, 1, 2, 3, 4, 5], "{}", cluster.story());
+    let by_newcomer = cluster.runs_for(fire).filter(|(instance, _)| *instance == 2).count();
+    assert!(by_newcomer > 0, "the newcomer runs no item for the fire\n{}", cluster.trace());
+    assert_eq!(cluster.items_run_for(fire), [0, 1, 2, 3, 4, 5], "{}", cluster.trace());
 }
 
-/// Everybody was gone when it was due: what nobody was there for is a gap, and not run a day late.
+/// All instances were lost when the fire was due. It is a gap, and no instance runs it later.
 #[test]
-fn a_fire_that_was_due_in_a_former_life_of_the_cluster_is_not_run_by_the_next() {
+fn fire_due_before_all_instances_were_lost_does_not_run() {
     let mut cluster = Cluster::settled(1, &job_of(2));
     let fire = cluster.fire();
-    let _lost = cluster.hold_commits_back();
-    cluster.write("sharding/0/instance", "nobody");
+    let _lost = cluster.hold_all_commits();
+    cluster.write("sharding/0/instance", "unknown");
     cluster.run_for(A_WHILE);
     cluster.crash(FIRST);
     cluster.join();
     cluster.run_for(A_WHILE);
-    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.story());
+    assert!(cluster.items_run_for(fire).is_empty(), "{}", cluster.trace());
 }

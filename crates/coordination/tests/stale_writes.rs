@@ -1,5 +1,5 @@
-//! Stories of writes that come late: decided on a view to which something has happened since. Each guard must refuse its
-//! own, whether or not another one would do so as well.
+//! Scenario tests of stale writes: commits that were planned by a view that is no longer current.
+//! Each guard must reject its own case, whether or not another guard would reject it too.
 
 #![expect(
     clippy::unwrap_used,
@@ -18,13 +18,13 @@ const FIRST: usize = 0;
 const SECOND: usize = 1;
 const A_WHILE: Duration = Duration::from_secs(2);
 
-/// Two instances with four items; the first leads.
-fn two() -> Cluster {
-    led_by_the_first(Cluster::settled(2, &job_of(4)))
+/// Returns a cluster of two instances and four items; the first instance leads.
+fn two_instances() -> Cluster {
+    with_first_as_leader(Cluster::settled(2, &job_of(4)))
 }
 
-fn led_by_the_first(cluster: Cluster) -> Cluster {
-    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.story());
+fn with_first_as_leader(cluster: Cluster) -> Cluster {
+    assert_eq!(cluster.leader(), Some(FIRST), "{}", cluster.trace());
     cluster
 }
 
@@ -34,141 +34,141 @@ fn item_of_second(cluster: &Cluster) -> u32 {
     (0..4).find(|item| cluster.owner(*item) == Some(second)).unwrap()
 }
 
-fn assert_refused(mut cluster: Cluster, commit: Commit) {
-    let refused = cluster.refuses(commit);
-    assert!(refused, "it is written\n{}", cluster.story());
+fn assert_rejected(mut cluster: Cluster, commit: Commit) {
+    let rejected = cluster.is_rejected(commit);
+    assert!(rejected, "the stale commit is written\n{}", cluster.trace());
 }
 
-// ---- what operators wish ----
+// ---- disabled items ----
 
-/// The leader is about to note that an operator has disabled item 2.
-fn noting() -> (Cluster, Commit) {
-    let mut cluster = two();
+/// Returns the leader's commit that copies `disabled` of item 2 to its record.
+fn disabling() -> (Cluster, Commit) {
+    let mut cluster = two_instances();
     cluster.create("sharding/2/disabled", "");
-    let note = cluster.hold_back(FIRST, Duty::Disabling);
-    (cluster, note)
+    let commit = cluster.plan_and_hold(FIRST, Duty::Disabling);
+    (cluster, commit)
 }
 
 #[test]
-fn what_an_operator_has_taken_back_is_not_noted() {
-    let (mut cluster, note) = noting();
+fn disabling_conflicts_when_operator_reverted_it() {
+    let (mut cluster, commit) = disabling();
     cluster.remove("sharding/2/disabled");
-    assert_refused(cluster, note);
+    assert_rejected(cluster, commit);
 }
 
 #[test]
-fn a_leader_that_was_taken_out_notes_nothing() {
-    let (mut cluster, note) = noting();
+fn disabling_conflicts_when_leader_is_deregistered() {
+    let (mut cluster, commit) = disabling();
     cluster.remove(&format!("instances/{}", cluster.id_of(FIRST)));
-    assert_refused(cluster, note);
+    assert_rejected(cluster, commit);
 }
 
 #[test]
-fn a_former_leader_notes_nothing() {
-    let (mut cluster, note) = noting();
+fn deposed_leader_cannot_disable_items() {
+    let (mut cluster, commit) = disabling();
     cluster.elect(SECOND);
-    assert_refused(cluster, note);
+    assert_rejected(cluster, commit);
 }
 
-// ---- members ----
+// ---- registration and election ----
 
 #[test]
-fn an_instance_that_was_taken_out_does_not_say_that_it_leaves() {
-    let mut cluster = two();
+fn drain_mark_conflicts_when_instance_is_deregistered() {
+    let mut cluster = two_instances();
     cluster.fire();
     cluster.run_for(A_WHILE);
-    cluster.tell(SECOND, Event::Drain);
-    let drain = cluster.hold_back(SECOND, Duty::Membership);
+    cluster.send_event(SECOND, Event::Drain);
+    let drain = cluster.plan_and_hold(SECOND, Duty::Membership);
     cluster.remove(&format!("instances/{}", cluster.id_of(SECOND)));
-    assert_refused(cluster, drain);
+    assert_rejected(cluster, drain);
 }
 
-/// The session ends while its registration is on its way.
+/// The session ends while the registration is in flight.
 #[test]
-fn what_a_session_has_asked_for_does_not_happen_in_the_next_one() {
-    let mut cluster = two();
+fn commit_of_former_session_is_not_executed() {
+    let mut cluster = two_instances();
     cluster.join();
-    let registration = cluster.hold_back(2, Duty::Membership);
-    cluster.reconnect(2);
-    assert_refused(cluster, registration);
+    let registration = cluster.plan_and_hold(2, Duty::Membership);
+    cluster.replace_session(2);
+    assert_rejected(cluster, registration);
 }
 
 #[test]
-fn an_election_in_the_term_before_last_fails() {
-    let mut cluster = two();
+fn election_conflicts_when_term_changed() {
+    let mut cluster = two_instances();
     cluster.remove("leader/election/instance");
-    let election = cluster.hold_back(FIRST, Duty::Election);
-    let other = cluster.hold_back(SECOND, Duty::Election);
-    assert!(!cluster.refuses(other), "{}", cluster.story());
+    let election = cluster.plan_and_hold(FIRST, Duty::Election);
+    let other = cluster.plan_and_hold(SECOND, Duty::Election);
+    assert!(!cluster.is_rejected(other), "{}", cluster.trace());
     cluster.remove("leader/election/instance");
-    assert_refused(cluster, election);
+    assert_rejected(cluster, election);
 }
 
 // ---- resharding ----
 
-/// A third instance has joined, and the leader, which has seen all of that, is about to give it items.
-fn assigning() -> (Cluster, Commit) {
+/// Returns the leader's commit that gives items to a third instance that has joined.
+fn resharding() -> (Cluster, Commit) {
     let mut cluster = Cluster::starting(2, &job_of(4), Delivery::WholeTransactions);
     cluster.run_for(A_WHILE);
-    let mut cluster = led_by_the_first(cluster);
+    let mut cluster = with_first_as_leader(cluster);
     cluster.join();
     cluster.deliver_all(2);
     cluster.execute_all(2);
-    let assignment = cluster.hold_back(FIRST, Duty::Resharding);
+    let assignment = cluster.plan_and_hold(FIRST, Duty::Resharding);
     (cluster, assignment)
 }
 
 #[test]
-fn an_assignment_that_has_not_seen_a_request_for_resharding_fails() {
-    let (mut cluster, assignment) = assigning();
+fn assignment_conflicts_when_resharding_was_requested() {
+    let (mut cluster, assignment) = resharding();
     cluster.touch("coordination/request");
-    assert_refused(cluster, assignment);
+    assert_rejected(cluster, assignment);
 }
 
 #[test]
-fn an_assignment_that_has_not_seen_an_owner_change_fails() {
-    let (mut cluster, assignment) = assigning();
+fn assignment_conflicts_when_owner_changed() {
+    let (mut cluster, assignment) = resharding();
     (0..4).for_each(|item| cluster.touch(&format!("sharding/{item}/instance")));
-    assert_refused(cluster, assignment);
+    assert_rejected(cluster, assignment);
 }
 
-/// The third instance dies, the leader assigns again, and then its first assignment arrives.
+/// The third instance is lost and the leader assigns again, before the first assignment arrives.
 #[test]
-fn an_assignment_that_comes_after_a_later_one_fails() {
-    let (mut cluster, assignment) = assigning();
+fn assignment_conflicts_after_later_assignment() {
+    let (mut cluster, assignment) = resharding();
     cluster.report_unknown(&assignment);
     cluster.crash(2);
     cluster.run_for(A_WHILE);
-    assert_refused(cluster, assignment);
+    assert_rejected(cluster, assignment);
 }
 
-/// The leader is about to retire items 2 and 3.
-fn retiring() -> (Cluster, Commit) {
-    let mut cluster = two();
+/// Returns the leader's commit that retires items 2 and 3.
+fn retirement() -> (Cluster, Commit) {
+    let mut cluster = two_instances();
     cluster.configure(&job_of(2));
-    let retirement = cluster.hold_back(FIRST, Duty::Resharding);
+    let retirement = cluster.plan_and_hold(FIRST, Duty::Resharding);
     (cluster, retirement)
 }
 
 #[test]
-fn an_owner_that_has_changed_is_not_taken_away() {
-    let (mut cluster, retirement) = retiring();
+fn retirement_conflicts_when_owner_changed() {
+    let (mut cluster, retirement) = retirement();
     [2, 3].iter().for_each(|item| cluster.touch(&format!("sharding/{item}/instance")));
-    assert_refused(cluster, retirement);
+    assert_rejected(cluster, retirement);
 }
 
 #[test]
-fn a_record_that_has_changed_is_not_retired() {
-    let (mut cluster, retirement) = retiring();
+fn retirement_conflicts_when_record_changed() {
+    let (mut cluster, retirement) = retirement();
     [2, 3].iter().for_each(|item| cluster.touch(&format!("ledger/{item}")));
-    assert_refused(cluster, retirement);
+    assert_rejected(cluster, retirement);
 }
 
-/// The leader has given items 2 and 3 away; it sees them owned, and their number lowered again, before it sees their
-/// records, which may say by then that they run.
+/// The leader has assigned items 2 and 3. Its view shows their owners and the decreased number of
+/// items before their records, which can show runs by then.
 #[test]
-fn an_owner_is_not_taken_away_beside_a_record_that_is_not_shown_yet() {
-    let mut cluster = led_by_the_first(Cluster::settled(2, &job_of(2)));
+fn retirement_conflicts_when_view_lacks_record() {
+    let mut cluster = with_first_as_leader(Cluster::settled(2, &job_of(2)));
     cluster.configure(&job_of(4));
     cluster.deliver_all(FIRST);
     cluster.execute_all(FIRST);
@@ -178,61 +178,62 @@ fn an_owner_is_not_taken_away_beside_a_record_that_is_not_shown_yet() {
     {
         cluster.deliver_only(FIRST, node);
     }
-    cluster.let_time_pass(Duration::from_secs(60));
-    cluster.tell(FIRST, Event::Wake);
-    let retirement = cluster.take_back(FIRST, Duty::Resharding);
-    assert_refused(cluster, retirement);
+    cluster.advance_clocks(Duration::from_secs(60));
+    cluster.send_event(FIRST, Event::Wake);
+    let retirement = cluster.hold_commit(FIRST, Duty::Resharding);
+    assert_rejected(cluster, retirement);
 }
 
-// ---- runs without a holder ----
+// ---- orphaned runs ----
 
-/// The leader sees an orphan, and that nobody takes orphans over any more, before it sees that the orphan is in the queue.
+/// The leader's view shows the orphan, and failover as off, before the orphan's queue entry.
 #[test]
-fn an_orphan_is_not_given_up_beside_an_entry_of_the_queue_that_is_not_shown_yet() {
-    let mut cluster = two();
+fn orphan_release_conflicts_when_view_lacks_queue_entry() {
+    let mut cluster = two_instances();
     cluster.fire();
     cluster.run_for(A_WHILE);
     let item = item_of_second(&cluster);
     cluster.crash(SECOND);
-    let sweep = cluster.hold_back(FIRST, Duty::Sweep);
+    let sweep = cluster.plan_and_hold(FIRST, Duty::Sweep);
     cluster.report_unknown(&sweep);
-    assert!(!cluster.refuses(sweep), "{}", cluster.story());
-    assert!(cluster.truth().item(ShardingItem::new(item)).queued, "{}", cluster.story());
+    assert!(!cluster.is_rejected(sweep), "{}", cluster.trace());
+    assert!(cluster.registry_view().item(ShardingItem::new(item)).queued, "{}", cluster.trace());
     cluster.configure(&JobConfig { failover: false, ..job_of(4) });
     cluster.deliver_only(FIRST, &format!("ledger/{item}"));
     cluster.deliver_only(FIRST, "config");
-    cluster.let_time_pass(Duration::from_secs(60));
-    cluster.tell(FIRST, Event::Wake);
-    let giving_up = cluster.take_back(FIRST, Duty::Sweep);
-    assert_refused(cluster, giving_up);
+    cluster.advance_clocks(Duration::from_secs(60));
+    cluster.send_event(FIRST, Event::Wake);
+    let release = cluster.hold_commit(FIRST, Duty::Sweep);
+    assert_rejected(cluster, release);
 }
 
-/// An operator takes the second instance out while its session lives, and the leader sees what it runs before it sees its mark.
-fn sweep_before_the_mark_is_shown(cluster: &mut Cluster, item: u32) -> Commit {
+/// Returns the sweep of a leader whose view shows the run of the second instance before its mark.
+/// An operator has removed that instance's node, and its session is alive.
+fn sweep_before_mark_is_shown(cluster: &mut Cluster, item: u32) -> Commit {
     let second = cluster.id_of(SECOND).clone();
     cluster.remove(&format!("instances/{second}"));
     cluster.deliver_only(FIRST, &format!("ledger/{item}"));
     cluster.deliver_only(FIRST, &format!("instances/{second}"));
-    cluster.take_back(FIRST, Duty::Sweep)
+    cluster.hold_commit(FIRST, Duty::Sweep)
 }
 
 #[test]
-fn a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet() {
-    let mut cluster = two();
+fn sweep_conflicts_when_view_lacks_holder_mark() {
+    let mut cluster = two_instances();
     let item = item_of_second(&cluster);
     cluster.fire();
     for instance in [FIRST, SECOND] {
         cluster.execute_all(instance);
         cluster.reply_all(instance);
-        assert!(cluster.is_executing(instance), "{}", cluster.story());
+        assert!(cluster.is_executing(instance), "{}", cluster.trace());
     }
-    let sweep = sweep_before_the_mark_is_shown(&mut cluster, item);
-    assert_refused(cluster, sweep);
+    let sweep = sweep_before_mark_is_shown(&mut cluster, item);
+    assert_rejected(cluster, sweep);
 }
 
 #[test]
-fn a_run_is_not_taken_at_once_from_somebody_whose_mark_is_not_shown_yet() {
-    let mut cluster = two();
+fn immediate_takeover_conflicts_when_view_lacks_holder_mark() {
+    let mut cluster = two_instances();
     let item = item_of_second(&cluster);
     cluster.fire();
     cluster.settle_with_replies_first(FIRST);
@@ -240,210 +241,213 @@ fn a_run_is_not_taken_at_once_from_somebody_whose_mark_is_not_shown_yet() {
     cluster.settle_with_replies_first(FIRST);
     cluster.execute_all(SECOND);
     cluster.reply_all(SECOND);
-    assert!(cluster.is_executing(SECOND), "{}", cluster.story());
-    let sweep = sweep_before_the_mark_is_shown(&mut cluster, item);
-    assert!(sweep.is_about(&format!("sharding/{item}/failover")), "{}", cluster.story());
-    assert_refused(cluster, sweep);
+    assert!(cluster.is_executing(SECOND), "{}", cluster.trace());
+    let sweep = sweep_before_mark_is_shown(&mut cluster, item);
+    assert!(sweep.writes_to(&format!("sharding/{item}/failover")), "{}", cluster.trace());
+    assert_rejected(cluster, sweep);
 }
 
-/// The leader is idle, and about to take over at once what the second one has left unfinished.
-fn about_to_take_over_at_once() -> (Cluster, u32, Commit) {
-    takes_over_at_once_in(two())
+/// Returns the sweep by which an idle leader takes over the lost second instance's item at once.
+fn immediate_takeover() -> (Cluster, u32, Commit) {
+    immediate_takeover_in(two_instances())
 }
 
-fn takes_over_at_once_in(mut cluster: Cluster) -> (Cluster, u32, Commit) {
+fn immediate_takeover_in(mut cluster: Cluster) -> (Cluster, u32, Commit) {
     cluster.fire();
     cluster.run_for(A_WHILE);
     let item = item_of_second(&cluster);
     cluster.end_runs(FIRST);
     cluster.run_for(A_WHILE);
     cluster.crash(SECOND);
-    let sweep = cluster.hold_back(FIRST, Duty::Sweep);
+    let sweep = cluster.plan_and_hold(FIRST, Duty::Sweep);
     (cluster, item, sweep)
 }
 
-/// A Java instance that this one does not see yet takes turns.
+/// The leader's view does not show yet that a Java instance has joined, with which it takes turns.
 #[test]
-fn nothing_is_taken_over_at_once_that_was_queued_since() {
-    let (mut cluster, item, sweep) = about_to_take_over_at_once();
+fn immediate_takeover_conflicts_when_item_was_queued() {
+    let (mut cluster, item, sweep) = immediate_takeover();
     cluster.create(&format!("leader/failover/items/{item}"), "");
-    assert_refused(cluster, sweep);
+    assert_rejected(cluster, sweep);
 }
 
-/// The same where something has waited before: then the queue is there, and empty.
+/// The node of the queue exists and is empty, because an item was queued before.
 #[test]
-fn nothing_is_taken_over_at_once_that_was_queued_again() {
-    let mut waited = two();
-    waited.create("leader/failover/items/0", "");
-    waited.remove("leader/failover/items/0");
-    let (mut cluster, item, sweep) = takes_over_at_once_in(waited);
+fn immediate_takeover_conflicts_when_item_was_queued_again() {
+    let mut cluster = two_instances();
+    cluster.create("leader/failover/items/0", "");
+    cluster.remove("leader/failover/items/0");
+    let (mut cluster, item, sweep) = immediate_takeover_in(cluster);
     cluster.create(&format!("leader/failover/items/{item}"), "");
-    assert_refused(cluster, sweep);
+    assert_rejected(cluster, sweep);
 }
 
 #[test]
-fn nothing_is_taken_over_at_once_on_a_server_that_was_disabled_since() {
-    let (mut cluster, _, sweep) = about_to_take_over_at_once();
+fn immediate_takeover_conflicts_when_server_was_disabled() {
+    let (mut cluster, _, sweep) = immediate_takeover();
     cluster.write("servers/10.0.0.1", "DISABLED");
-    assert_refused(cluster, sweep);
+    assert_rejected(cluster, sweep);
 }
 
-// ---- requests to run ----
+// ---- manual requests ----
 
-/// The second instance was asked to run the job, and its request waits.
+/// Returns a cluster with a waiting request of the second instance, and the request's node.
 fn requested(job: &JobConfig) -> (Cluster, String) {
-    let mut cluster = led_by_the_first(Cluster::settled(2, job));
-    cluster.tell(SECOND, Event::TriggerRequested { parameter: None });
+    let mut cluster = with_first_as_leader(Cluster::settled(2, job));
+    cluster.send_event(SECOND, Event::TriggerRequested { parameter: None });
     cluster.execute_all(SECOND);
     let id = cluster.nodes_below("coordination/triggers").pop().unwrap();
     (cluster, format!("coordination/triggers/{id}"))
 }
 
-/// The leader is about to pass the request on.
+/// Returns the leader's commit that passes a request on, and the request's node.
 fn passing_on() -> (Cluster, Commit, String) {
     let (mut cluster, node) = requested(&job_of(4));
-    let commit = cluster.hold_back(FIRST, Duty::Trigger);
+    let commit = cluster.plan_and_hold(FIRST, Duty::Trigger);
     (cluster, commit, node)
 }
 
 #[test]
-fn a_former_leader_passes_no_request_on() {
+fn deposed_leader_cannot_pass_request_on() {
     let (mut cluster, commit, _) = passing_on();
     cluster.elect(SECOND);
-    assert_refused(cluster, commit);
+    assert_rejected(cluster, commit);
 }
 
 #[test]
-fn a_request_is_not_passed_on_under_a_configuration_that_was_replaced() {
+fn passing_on_request_conflicts_when_configuration_changed() {
     let (mut cluster, commit, _) = passing_on();
     cluster.configure(&job_of(5));
-    assert_refused(cluster, commit);
+    assert_rejected(cluster, commit);
 }
 
 #[test]
-fn a_request_that_has_changed_is_not_passed_on() {
+fn passing_on_request_conflicts_when_request_changed() {
     let (mut cluster, commit, node) = passing_on();
     cluster.touch(&node);
-    assert_refused(cluster, commit);
+    assert_rejected(cluster, commit);
 }
 
 #[test]
-fn a_request_that_has_changed_is_not_taken_away() {
+fn request_removal_conflicts_when_request_changed() {
     let (mut cluster, commit, node) = passing_on();
-    assert!(!cluster.refuses(commit), "{}", cluster.story());
+    assert!(!cluster.is_rejected(commit), "{}", cluster.trace());
     cluster.reply_all(SECOND);
-    let clearing = cluster.hold_back(SECOND, Duty::Trigger);
+    let removal = cluster.plan_and_hold(SECOND, Duty::Trigger);
     cluster.touch(&node);
-    assert_refused(cluster, clearing);
+    assert_rejected(cluster, removal);
 }
 
-/// The second instance is about to accept what an operator has written to its node.
+/// Returns the commit by which the second instance accepts a request at its node, and that node.
 fn accepting() -> (Cluster, Commit, String) {
-    let mut cluster = two();
+    let mut cluster = two_instances();
     let node = format!("instances/{}", cluster.id_of(SECOND));
     cluster.write(&node, "TRIGGER");
-    let commit = cluster.hold_back(SECOND, Duty::Trigger);
+    let commit = cluster.plan_and_hold(SECOND, Duty::Trigger);
     (cluster, commit, node)
 }
 
 #[test]
-fn a_second_request_to_an_instance_is_not_accepted_with_the_first() {
+fn acceptance_conflicts_when_second_request_was_written() {
     let (mut cluster, commit, node) = accepting();
     cluster.write(&node, "TRIGGER");
-    assert_refused(cluster, commit);
+    assert_rejected(cluster, commit);
 }
 
 #[test]
-fn a_request_to_an_instance_is_not_accepted_for_items_that_were_assigned_anew() {
+fn acceptance_conflicts_when_items_were_reassigned() {
     let (mut cluster, commit, _) = accepting();
     cluster.join();
     cluster.run_for(A_WHILE);
-    assert_refused(cluster, commit);
+    assert_rejected(cluster, commit);
 }
 
 #[test]
-fn an_instance_that_was_asked_meanwhile_is_not_asked_again() {
+fn trigger_write_conflicts_when_instance_was_triggered() {
     let unmonitored = JobConfig { monitor_execution: false, failover: false, ..job_of(4) };
     let (mut cluster, _) = requested(&unmonitored);
-    let asking = cluster.hold_back(FIRST, Duty::Trigger);
+    let trigger = cluster.plan_and_hold(FIRST, Duty::Trigger);
     cluster.write(&format!("instances/{}", cluster.id_of(SECOND)), "TRIGGER");
-    assert_refused(cluster, asking);
+    assert_rejected(cluster, trigger);
 }
 
-// ---- stale entries ----
+// ---- stale marks and queue entries ----
 
 #[test]
-fn a_former_leader_takes_no_entries_away() {
-    let mut cluster = two();
+fn deposed_leader_cannot_clean_up() {
+    let mut cluster = two_instances();
     cluster.create("leader/failover/items/1", "");
-    let cleanup = cluster.hold_back(FIRST, Duty::Cleanup);
+    let cleanup = cluster.plan_and_hold(FIRST, Duty::Cleanup);
     cluster.elect(SECOND);
-    assert_refused(cluster, cleanup);
+    assert_rejected(cluster, cleanup);
 }
 
-/// Somebody has marked the item; before the leader takes the mark away, a fire that meets a run is noted.
+/// The item has a stale misfire mark. Before the leader removes the mark, a misfire is noted.
 #[test]
-fn the_mark_of_a_misfire_that_was_noted_meanwhile_stays() {
-    let mut cluster = two();
+fn cleanup_conflicts_when_misfire_was_noted() {
+    let mut cluster = two_instances();
     cluster.fire();
     cluster.run_for(A_WHILE);
     cluster.create("sharding/1/misfire", "");
-    let cleanup = cluster.hold_back(FIRST, Duty::Cleanup);
+    let cleanup = cluster.plan_and_hold(FIRST, Duty::Cleanup);
     cluster.fire();
     cluster.run_for(A_WHILE);
     let item = ShardingItem::new(1);
-    assert!(cluster.ledger(item).misfire.is_some(), "nothing is noted\n{}", cluster.story());
-    let refused = cluster.refuses(cleanup);
-    assert!(refused && cluster.truth().item(item).misfire, "no mark\n{}", cluster.story());
+    let is_noted = cluster.ledger(item).misfire.is_some();
+    assert!(is_noted, "no misfire is noted\n{}", cluster.trace());
+    let rejected = cluster.is_rejected(cleanup);
+    let marked = cluster.registry_view().item(item).misfire;
+    assert!(rejected && marked, "the misfire mark is removed\n{}", cluster.trace());
 }
 
 // ---- callbacks ----
 
-/// All items have begun, and the first instance, which alone calls back, is about to say so.
-fn calling() -> (Cluster, Commit) {
-    let mut cluster = led_by_the_first(Cluster::settled_with(2, &job_of(2), |coordinator, of| {
-        if of == FIRST { coordinator.calling_back() } else { coordinator }
-    }));
+/// Returns the commit of the first instance's callback after all items have begun.
+fn callback() -> (Cluster, Commit) {
+    let mut cluster =
+        with_first_as_leader(Cluster::settled_with(2, &job_of(2), |coordinator, of| {
+            if of == FIRST { coordinator.calling_back() } else { coordinator }
+        }));
     cluster.fire();
     for instance in [SECOND, FIRST] {
         cluster.execute_all(instance);
         cluster.reply_all(instance);
     }
-    let call = cluster.hold_back(FIRST, Duty::Once);
+    let call = cluster.plan_and_hold(FIRST, Duty::Once);
     (cluster, call)
 }
 
 #[test]
-fn an_instance_that_was_taken_out_does_not_call_back() {
-    let (mut cluster, call) = calling();
+fn callback_conflicts_when_instance_is_deregistered() {
+    let (mut cluster, call) = callback();
     cluster.remove(&format!("instances/{}", cluster.id_of(FIRST)));
-    assert_refused(cluster, call);
+    assert_rejected(cluster, call);
 }
 
 #[test]
-fn nobody_calls_back_on_a_server_that_was_disabled() {
-    let (mut cluster, call) = calling();
+fn callback_conflicts_when_server_was_disabled() {
+    let (mut cluster, call) = callback();
     cluster.write("servers/10.0.0.1", "DISABLED");
-    assert_refused(cluster, call);
+    assert_rejected(cluster, call);
 }
 
 #[test]
-fn nobody_calls_back_on_a_server_that_was_added_again() {
-    let (mut cluster, call) = calling();
+fn callback_conflicts_when_server_was_recreated() {
+    let (mut cluster, call) = callback();
     cluster.touch("coordination/servers");
-    assert_refused(cluster, call);
+    assert_rejected(cluster, call);
 }
 
 #[test]
-fn nobody_calls_back_under_a_configuration_that_was_replaced() {
-    let (mut cluster, call) = calling();
+fn callback_conflicts_when_configuration_changed() {
+    let (mut cluster, call) = callback();
     cluster.configure(&job_of(3));
-    assert_refused(cluster, call);
+    assert_rejected(cluster, call);
 }
 
 #[test]
-fn nobody_calls_back_by_a_former_assignment() {
-    let (mut cluster, call) = calling();
+fn callback_conflicts_when_assignment_changed() {
+    let (mut cluster, call) = callback();
     cluster.touch("coordination/assignment");
-    assert_refused(cluster, call);
+    assert_rejected(cluster, call);
 }

@@ -1,8 +1,8 @@
-//! A cluster of coordinators on the registry model, in which a test says what happens and in which order.
+//! Test harness: a cluster of coordinators on the registry model, driven step by step.
 //!
-//! Nothing happens by itself: changes wait in each instance's feed, commits wait to be executed, replies wait to be
-//! delivered, and time stands still. A test moves single steps where the order matters and calls
-//! [`Cluster::run_for`] where it does not.
+//! No step happens by itself. Changes wait in each instance's feed, commits wait to be executed,
+//! replies wait to be delivered, and the clocks stand still. A test takes single steps where the
+//! order matters, and calls [`Cluster::run_for`] where it does not.
 
 #![allow(dead_code, reason = "every file of stories uses another part of it")]
 
@@ -21,30 +21,30 @@ use sharding::{
     Assignment, InstanceId, ShardingItem, ShardingStrategy, StrategyInput, StrategyRegistry,
 };
 
-/// How many lines of the log a story tells.
-const STORY_LINES: usize = 60;
-/// How much of each line a story tells, in characters.
-const STORY_WIDTH: usize = 200;
-/// How many rounds may pass before nothing is left to do: far more than any test needs.
+/// Number of log lines that a trace shows.
+const TRACE_LINES: usize = 60;
+/// Length at which a trace cuts each log line, in characters.
+const TRACE_WIDTH: usize = 200;
+/// Upper bound of the number of rounds until a cluster is idle, far above what any test needs.
 const MAX_ROUNDS: usize = 20_000;
 
-/// How the feed hands over what one transaction has changed.
+/// How the feed groups the changes of one transaction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
-    /// Each change by itself, so that other things can happen in between.
+    /// Each change by itself, so that other steps can happen in between.
     ChangeByChange,
-    /// All changes of a transaction at once.
+    /// All changes of a transaction together.
     WholeTransactions,
 }
 
-/// How many commits there were, and how many of them were refused.
+/// Number of commits, and of those among them that the registry rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Traffic {
     pub(crate) commits: usize,
     pub(crate) conflicts: usize,
 }
 
-/// A commit that an instance wants and that has yet to reach the registry.
+/// A commit that an instance has planned and that has not reached the registry.
 pub(crate) struct Commit {
     instance: usize,
     ticket: Ticket,
@@ -54,13 +54,13 @@ pub(crate) struct Commit {
 }
 
 impl Commit {
-    /// Returns true if it writes something below a node.
-    pub(crate) fn is_about(&self, node: &str) -> bool {
+    /// Returns true if an operation of the commit names a path that contains `node`.
+    pub(crate) fn writes_to(&self, node: &str) -> bool {
         self.txn.ops().iter().any(|op| op.to_string().contains(node))
     }
 }
 
-/// One process.
+/// One process with its session, its feed and its queues.
 struct Instance {
     coordinator: Coordinator,
     server: ServerIp,
@@ -68,25 +68,25 @@ struct Instance {
     alive: bool,
     /// How far its wall clock is ahead of the registry's, in milliseconds.
     ahead_ms: i64,
-    /// Whether a reply has carried the registry's time.
+    /// True once the instance knows the registry's time.
     knows_time: bool,
-    /// What its feed is about.
+    /// The part of the job that the feed covers.
     scope: Scope,
     feed: VecDeque<Vec<Change>>,
-    /// How many changes the registry had to tell it.
-    n_told: usize,
+    /// Number of changes that the registry has sent to the instance.
+    n_changes_sent: usize,
     commits: VecDeque<Commit>,
     replies: VecDeque<(Ticket, Reply)>,
     executing: Vec<StartItem>,
     calls: Vec<Call>,
     events: Vec<JobEvent>,
     interrupts: usize,
-    /// The configuration whose schedule it was last asked to fire by.
+    /// The configuration of the latest [`Command::Schedule`].
     scheduled: Option<Arc<JobConfig>>,
     left: bool,
 }
 
-/// A once-per-cluster callback that an instance was told to call and that has yet to return.
+/// A once-per-cluster callback that has begun and not returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) stage: OnceStage,
@@ -94,7 +94,7 @@ pub(crate) struct Call {
     pub(crate) token: FencingToken,
 }
 
-/// What every coordinator of a cluster is told about itself; the number is that of its instance.
+/// Sets the options of a coordinator; the number is that of its instance.
 type Options = fn(Coordinator, usize) -> Coordinator;
 
 /// The cluster. Instances are numbered from 0; number `n` is on server `10.0.0.{n + 1}`.
@@ -104,12 +104,12 @@ pub(crate) struct Cluster {
     operator: SessionId,
     delivery: Delivery,
     instances: Vec<Instance>,
-    /// Sees every change at once and decides nothing; its view is the truth.
+    /// Receives every change at once and decides nothing, so its view is the registry's state.
     observer: Coordinator,
     now: Now,
     traffic: Traffic,
-    most_operations: usize,
-    most_bytes: usize,
+    max_operations: usize,
+    max_bytes: usize,
     started: Vec<(usize, StartItem)>,
     options: Options,
     log: Vec<String>,
@@ -119,7 +119,7 @@ fn job() -> JobName {
     JobName::new("report").unwrap()
 }
 
-/// A job with this many items that fires on schedule and takes over what lost instances left unfinished.
+/// Returns a job with this many items, a fire each second and failover.
 pub(crate) fn job_of(items: u32) -> JobConfig {
     JobConfig { cron: Some("* * * * * ?".into()), failover: true, ..JobConfig::new(job(), items) }
 }
@@ -127,30 +127,30 @@ pub(crate) fn job_of(items: u32) -> JobConfig {
 fn coordinator_on(server: &ServerIp) -> Coordinator {
     let identity = Identity { job: job(), server: server.clone() };
     let mut strategies = StrategyRegistry::default();
-    strategies.register(Arc::new(Stranger));
+    strategies.register(Arc::new(UnknownOwnerStrategy));
     Coordinator::new(identity, strategies)
 }
 
-/// A strategy that gives every item to somebody who is not there.
+/// A strategy that gives every item to an instance that is not registered.
 #[derive(Debug)]
-struct Stranger;
+struct UnknownOwnerStrategy;
 
-impl ShardingStrategy for Stranger {
+impl ShardingStrategy for UnknownOwnerStrategy {
     fn name(&self) -> &'static str {
-        STRANGER
+        UNKNOWN_OWNER
     }
 
     fn assign(&self, input: &StrategyInput<'_>) -> Assignment {
-        let stranger = InstanceId::new("10.0.9.9@-@1");
-        Assignment::from_owners((0..input.total_count).map(|_| Some(stranger.clone())))
+        let unknown = InstanceId::new("10.0.9.9@-@1");
+        Assignment::from_owners((0..input.total_count).map(|_| Some(unknown.clone())))
     }
 }
 
-/// The name of a strategy that gives every item to somebody who is not there.
-pub(crate) const STRANGER: &str = "STRANGER";
+/// Name of the strategy that gives every item to an instance that is not registered.
+pub(crate) const UNKNOWN_OWNER: &str = "UNKNOWN_OWNER";
 
 impl Cluster {
-    /// Returns a cluster whose instances have just connected and know nothing yet.
+    /// Returns a cluster whose instances have just connected, with empty views.
     pub(crate) fn starting(instances: usize, config: &JobConfig, delivery: Delivery) -> Self {
         Self::starting_with(instances, config, delivery, |coordinator, _| coordinator)
     }
@@ -173,8 +173,8 @@ impl Cluster {
                 .speaking(config.java.dialect()),
             now: Now { wall_ms: 1_700_000_000_000, registry_ms: None, mono: Duration::ZERO },
             traffic: Traffic::default(),
-            most_operations: 0,
-            most_bytes: 0,
+            max_operations: 0,
+            max_bytes: 0,
             started: Vec::new(),
             options,
             log: Vec::new(),
@@ -189,14 +189,14 @@ impl Cluster {
         cluster
     }
 
-    /// Returns a cluster whose items are assigned and in which nothing is under way.
+    /// Returns a cluster whose items are assigned and that is idle.
     pub(crate) fn settled(instances: usize, config: &JobConfig) -> Self {
         let mut cluster = Self::starting(instances, config, Delivery::ChangeByChange);
         cluster.run_for(Duration::from_secs(2));
         cluster
     }
 
-    /// Returns a settled cluster whose coordinators are told something about themselves.
+    /// Returns an assigned and idle cluster whose coordinators have these options.
     pub(crate) fn settled_with(instances: usize, config: &JobConfig, options: Options) -> Self {
         let delivery = Delivery::ChangeByChange;
         let mut cluster = Self::starting_with(instances, config, delivery, options);
@@ -204,8 +204,8 @@ impl Cluster {
         cluster
     }
 
-    /// Returns a job with nobody in it.
-    pub(crate) fn unstarted(config: &JobConfig) -> Self {
+    /// Returns a job without instances.
+    pub(crate) fn without_instances(config: &JobConfig) -> Self {
         Self::starting(0, config, Delivery::ChangeByChange)
     }
 
@@ -214,32 +214,33 @@ impl Cluster {
         self.join_as(self.instances.len());
     }
 
-    /// Starts one more instance, on a server of its own, that is told what instance `told_as` is.
-    pub(crate) fn join_as(&mut self, told_as: usize) {
+    /// Starts one more instance, on a server of its own, with the options of instance
+    /// `options_of`.
+    pub(crate) fn join_as(&mut self, options_of: usize) {
         let number = self.instances.len() + 1;
         let server = ServerIp::new(&format!("10.0.0.{number}")).unwrap();
         let incarnation = instance_id(&server, &number.to_string()).unwrap();
-        self.start(server, incarnation, told_as);
+        self.start(server, incarnation, options_of);
     }
 
-    /// Kills an instance and starts it again on the same server under the same id, while the session of the first lives
-    /// on. Returns the number of the new one.
-    pub(crate) fn restart_under_the_same_id(&mut self, instance: usize) -> usize {
+    /// Kills an instance and starts it again on the same server with the same id, while the first
+    /// session is still alive. Returns the number of the new instance.
+    pub(crate) fn restart_with_same_id(&mut self, instance: usize) -> usize {
         let id = self.id_of(instance).clone();
         let Instance { server, alive, .. } = &mut self.instances[instance];
         *alive = false;
         let server = server.clone();
-        self.log.push(format!("{server} is killed and comes back"));
+        self.log.push(format!("{server} is killed and restarts"));
         self.start(server, id, instance);
         self.instances.len() - 1
     }
 
-    fn start(&mut self, server: ServerIp, incarnation: InstanceId, told_as: usize) {
+    fn start(&mut self, server: ServerIp, incarnation: InstanceId, options_of: usize) {
         let session = self.registry.open_session();
         let scope = Scope::all_of(self.layout.root());
         let feed = self.snapshot(&scope);
         self.instances.push(Instance {
-            coordinator: (self.options)(coordinator_on(&server), told_as),
+            coordinator: (self.options)(coordinator_on(&server), options_of),
             server,
             session,
             alive: true,
@@ -247,7 +248,7 @@ impl Cluster {
             knows_time: false,
             scope,
             feed,
-            n_told: 0,
+            n_changes_sent: 0,
             commits: VecDeque::new(),
             replies: VecDeque::new(),
             executing: Vec::new(),
@@ -258,19 +259,19 @@ impl Cluster {
             left: false,
         });
         let instance = self.instances.len() - 1;
-        self.tell(instance, Event::Connected { session, incarnation });
+        self.send_event(instance, Event::Connected { session, incarnation });
     }
 
-    /// Returns what there is now in a scope, as a feed begins with it.
+    /// Returns the snapshot of a scope with which a feed begins.
     fn snapshot(&self, scope: &Scope) -> VecDeque<Vec<Change>> {
-        self.delivery.portions(self.registry.snapshot(scope)).into()
+        self.delivery.batches(self.registry.snapshot(scope)).into()
     }
 }
 
-/// Single steps; those of an instance return false if there was nothing to do.
+/// Single steps. The steps of an instance return false if nothing was waiting.
 impl Cluster {
-    /// Tells an instance of an event and notes what it answers.
-    pub(crate) fn tell(&mut self, instance: usize, event: Event) {
+    /// Passes an event to an instance and applies the commands that it returns.
+    pub(crate) fn send_event(&mut self, instance: usize, event: Event) {
         let server = self.instances[instance].server.clone();
         self.log.push(format!("{server} <- {event}"));
         let mut commands = Vec::new();
@@ -278,11 +279,11 @@ impl Cluster {
         self.instances[instance].coordinator.handle(now, event, &mut commands);
         for command in commands {
             self.log.push(format!("{server} -> {command}"));
-            self.obey(instance, command);
+            self.apply_command(instance, command);
         }
     }
 
-    fn obey(&mut self, instance: usize, command: Command) {
+    fn apply_command(&mut self, instance: usize, command: Command) {
         let this = &mut self.instances[instance];
         this.interrupts += usize::from(matches!(command, Command::Interrupt(_)));
         match command {
@@ -304,25 +305,25 @@ impl Cluster {
                 (this.scope, this.feed) = (scope, feed);
             }
             Command::Left => this.left = true,
-            Command::LeaveRequested => self.tell(instance, Event::Drain),
+            Command::LeaveRequested => self.send_event(instance, Event::Drain),
             Command::Interrupt(_) => {}
         }
     }
 
-    /// Delivers the next portion of an instance's feed.
+    /// Delivers the next batch of an instance's feed.
     pub(crate) fn deliver(&mut self, instance: usize) -> bool {
         let Some(changes) = self.instances[instance].feed.pop_front() else { return false };
-        self.tell(instance, Event::Registry(changes));
+        self.send_event(instance, Event::Registry(changes));
         true
     }
 
-    /// Executes the oldest commit of an instance; the reply has yet to be delivered.
+    /// Executes the oldest commit of an instance; the reply then waits for delivery.
     pub(crate) fn execute(&mut self, instance: usize) -> bool {
         let Some(commit) = self.instances[instance].commits.pop_front() else { return false };
         let reply = self.commit(&commit);
-        let refused = matches!(reply, Reply::Conflict(_) | Reply::HolderAlive);
+        let rejected = matches!(reply, Reply::Conflict(_) | Reply::HolderAlive);
         self.traffic.commits += 1;
-        self.traffic.conflicts += usize::from(refused);
+        self.traffic.conflicts += usize::from(rejected);
         self.instances[instance].replies.push_back((commit.ticket, reply));
         true
     }
@@ -331,8 +332,8 @@ impl Cluster {
         if commit.confirm_absent.iter().any(|path| self.registry.read(path).is_some()) {
             return Reply::HolderAlive;
         }
-        self.most_operations = self.most_operations.max(commit.txn.ops().len());
-        self.most_bytes = self.most_bytes.max(commit.txn.size());
+        self.max_operations = self.max_operations.max(commit.txn.ops().len());
+        self.max_bytes = self.max_bytes.max(commit.txn.size());
         let session = self.instances[commit.instance].session;
         if commit.txn.session().is_some_and(|wanted| wanted != session) {
             return Reply::NotExecuted;
@@ -351,28 +352,28 @@ impl Cluster {
     pub(crate) fn reply(&mut self, instance: usize) -> bool {
         let reply = self.instances[instance].replies.pop_front();
         let Some((ticket, reply)) = reply else { return false };
-        self.tell(instance, Event::Replied { ticket, reply });
+        self.send_event(instance, Event::Replied { ticket, reply });
         true
     }
 
-    /// Loses the oldest reply to an instance, which learns only that it does not know the outcome.
+    /// Replaces the oldest reply to an instance by an unknown outcome.
     pub(crate) fn lose_reply(&mut self, instance: usize) {
         let (ticket, _) = self.instances[instance].replies.pop_front().unwrap();
-        self.tell(instance, Event::Replied { ticket, reply: Reply::Unknown });
+        self.send_event(instance, Event::Replied { ticket, reply: Reply::Unknown });
     }
 }
 
-/// Many steps.
+/// Sequences of steps.
 impl Cluster {
-    /// Delivers everything that waits in an instance's feed.
+    /// Delivers all batches of an instance's feed, one after the other.
     pub(crate) fn deliver_all(&mut self, instance: usize) {
         while self.deliver(instance) {}
     }
 
-    /// Delivers everything that waits in an instance's feed at once.
+    /// Delivers all batches of an instance's feed as one.
     pub(crate) fn deliver_together(&mut self, instance: usize) {
         let changes = self.instances[instance].feed.drain(..).flatten().collect();
-        self.tell(instance, Event::Registry(changes));
+        self.send_event(instance, Event::Registry(changes));
     }
 
     /// Executes all commits of an instance.
@@ -385,103 +386,107 @@ impl Cluster {
         while self.reply(instance) {}
     }
 
-    /// Lets the latest portion of an instance's feed overtake the others: order is promised per node only.
-    pub(crate) fn let_the_latest_change_overtake(&mut self, instance: usize) {
+    /// Moves the latest batch of an instance's feed to the front. The registry promises the order
+    /// of changes for each node only.
+    pub(crate) fn move_latest_change_to_front(&mut self, instance: usize) {
         let feed = &mut self.instances[instance].feed;
         let latest = feed.pop_back().unwrap();
         feed.push_front(latest);
     }
 
-    /// Delivers what waits in an instance's feed about this node of the job, before everything else.
+    /// Delivers the next batch with a change of this node, before all other batches.
     pub(crate) fn deliver_only(&mut self, instance: usize, node: &str) {
         let path = self.path(node);
         let about = |change: &Change| change.path() == Some(&path);
         let feed = &mut self.instances[instance].feed;
         let place = feed.iter().position(|changes| changes.iter().any(about));
         let changes = place.and_then(|place| feed.remove(place));
-        let changes = changes.unwrap_or_else(|| panic!("no change of {node}\n{}", self.story()));
-        self.tell(instance, Event::Registry(changes));
+        let changes =
+            changes.unwrap_or_else(|| panic!("no change of {node} is waiting\n{}", self.trace()));
+        self.send_event(instance, Event::Registry(changes));
     }
 
-    /// Takes all commits away that have yet to reach the registry; see [`send`](Self::send).
-    pub(crate) fn hold_commits_back(&mut self) -> Vec<Commit> {
+    /// Takes all commits that have not reached the registry; see [`requeue`](Self::requeue).
+    pub(crate) fn hold_all_commits(&mut self) -> Vec<Commit> {
         self.instances.iter_mut().flat_map(|instance| instance.commits.drain(..)).collect()
     }
 
-    /// Lets an instance decide on everything that it was told, and keeps back what it wants to write as this duty.
-    pub(crate) fn hold_back(&mut self, instance: usize, duty: Duty) -> Commit {
+    /// Delivers the whole feed of an instance, and takes the commit that it then plans for a duty.
+    pub(crate) fn plan_and_hold(&mut self, instance: usize, duty: Duty) -> Commit {
         self.deliver_all(instance);
-        self.take_back(instance, duty)
+        self.hold_commit(instance, duty)
     }
 
-    /// Keeps back what an instance has decided to write as this duty.
-    pub(crate) fn take_back(&mut self, instance: usize, duty: Duty) -> Commit {
+    /// Takes the waiting commit of an instance for a duty.
+    pub(crate) fn hold_commit(&mut self, instance: usize, duty: Duty) -> Commit {
         let commits = &mut self.instances[instance].commits;
         let place = commits.iter().position(|commit| commit.duty == duty);
         let commit = place.and_then(|place| commits.remove(place));
-        commit.unwrap_or_else(|| panic!("nothing to write for {duty}\n{}", self.story()))
+        commit.unwrap_or_else(|| panic!("no commit of {duty} is waiting\n{}", self.trace()))
     }
 
-    /// Returns true if the registry refuses a commit that was held back. Nobody hears of it.
-    pub(crate) fn refuses(&mut self, commit: Commit) -> bool {
+    /// Commits a held commit and returns true if the registry rejects it. The instance gets no
+    /// reply.
+    pub(crate) fn is_rejected(&mut self, commit: Commit) -> bool {
         let reply = self.commit(&commit);
         self.log.push(format!("a late commit of {}: {reply:?}", commit.duty));
         !matches!(reply, Reply::Committed(_))
     }
 
-    /// Tells who has sent a commit that nobody knows what became of it.
+    /// Reports an unknown outcome of a commit to the instance that planned it.
     pub(crate) fn report_unknown(&mut self, commit: &Commit) {
         let event = Event::Replied { ticket: commit.ticket, reply: Reply::Unknown };
-        self.tell(commit.instance, event);
+        self.send_event(commit.instance, event);
     }
 
-    /// Somebody writes a node of the job again as it is.
+    /// Raises the version of a node without a change of its data, as an operator.
     pub(crate) fn touch(&mut self, node: &str) {
-        let data = self.data_of(node).unwrap_or_else(|| panic!("no {node}\n{}", self.story()));
+        let data = self.data_of(node).unwrap_or_else(|| panic!("no {node}\n{}", self.trace()));
         self.write(node, &data);
     }
 
-    /// The leader's node is gone, and `instance` is elected; nobody else has heard of either.
+    /// Removes the leader's node and elects `instance`. No other instance sees either change.
     pub(crate) fn elect(&mut self, instance: usize) {
         self.remove("leader/election/instance");
-        let election = self.hold_back(instance, Duty::Election);
-        assert!(!self.refuses(election), "it is not elected\n{}", self.story());
+        let election = self.plan_and_hold(instance, Duty::Election);
+        assert!(!self.is_rejected(election), "{instance} is not elected\n{}", self.trace());
     }
 
-    /// Sends commits on that were held back.
-    pub(crate) fn send(&mut self, commits: Vec<Commit>) {
+    /// Puts held commits back into the queues of their instances.
+    pub(crate) fn requeue(&mut self, commits: Vec<Commit>) {
         for commit in commits {
             self.instances[commit.instance].commits.push_back(commit);
         }
     }
 
-    /// Lets an instance do what is under way, always hearing replies before changes.
+    /// Runs an instance until it is idle, with replies before changes.
     pub(crate) fn settle_with_replies_first(&mut self, instance: usize) {
         while self.reply(instance) || self.execute(instance) || self.deliver(instance) {}
     }
 
-    /// Lets time pass in which all that is under way happens, in fair turns. No fire comes and no run ends.
+    /// Runs all live instances in turn for a time. No fire comes and no run ends.
     pub(crate) fn run_for(&mut self, time: Duration) {
         let end = self.now.mono + time;
         for _ in 0..MAX_ROUNDS {
             self.settle();
-            let wakes = self.living().filter_map(|of| self.instances[of].coordinator.next_wake());
+            let wakes =
+                self.live_instances().filter_map(|of| self.instances[of].coordinator.next_wake());
             let Some(wake) = wakes.min().filter(|at| *at <= end) else {
-                self.let_time_pass(end.saturating_sub(self.now.mono));
+                self.advance_clocks(end.saturating_sub(self.now.mono));
                 return;
             };
-            self.let_time_pass(wake.saturating_sub(self.now.mono));
-            for instance in self.living() {
-                self.tell(instance, Event::Wake);
+            self.advance_clocks(wake.saturating_sub(self.now.mono));
+            for instance in self.live_instances() {
+                self.send_event(instance, Event::Wake);
             }
         }
-        panic!("it wakes without end\n{}", self.story());
+        panic!("the instances wake without end\n{}", self.trace());
     }
 
     fn settle(&mut self) {
         for _ in 0..MAX_ROUNDS {
             let mut busy = false;
-            for instance in self.living() {
+            for instance in self.live_instances() {
                 busy |= self.deliver(instance);
                 busy |= self.execute(instance);
                 busy |= self.reply(instance);
@@ -490,7 +495,7 @@ impl Cluster {
                 return;
             }
         }
-        panic!("it never comes to rest\n{}", self.story());
+        panic!("the instances never become idle\n{}", self.trace());
     }
 
     /// Returns the time of the wall clocks, in milliseconds since 1970 UTC.
@@ -498,8 +503,8 @@ impl Cluster {
         self.now.wall_ms
     }
 
-    /// Moves the clocks; nobody is told.
-    pub(crate) fn let_time_pass(&mut self, time: Duration) {
+    /// Advances all clocks, without a wake-up of any instance.
+    pub(crate) fn advance_clocks(&mut self, time: Duration) {
         self.now.mono += time;
         self.now.wall_ms += i64::try_from(time.as_millis()).unwrap();
         self.set_registry_clock();
@@ -510,13 +515,13 @@ impl Cluster {
         self.registry.set_clock(Some(SystemTime::UNIX_EPOCH + since_epoch));
     }
 
-    /// Sets the wall clocks back; nobody is told.
+    /// Sets the wall clocks back, without a wake-up of any instance.
     pub(crate) fn set_clocks_back(&mut self, time: Duration) {
         self.now.wall_ms -= i64::try_from(time.as_millis()).unwrap();
         self.set_registry_clock();
     }
 
-    fn living(&self) -> impl Iterator<Item = usize> + use<> {
+    fn live_instances(&self) -> impl Iterator<Item = usize> + use<> {
         let living: Vec<_> = (0..self.instances.len()).filter(|of| self.is_alive(*of)).collect();
         living.into_iter()
     }
@@ -526,9 +531,9 @@ impl Cluster {
     }
 }
 
-/// What happens from outside.
+/// Events from outside the cluster.
 impl Cluster {
-    /// Tells all instances that a fire scheduled for this moment is due.
+    /// Passes a fire that is scheduled for the present moment to all instances.
     pub(crate) fn fire(&mut self) -> FireTime {
         self.fire_after(&[])
     }
@@ -540,7 +545,7 @@ impl Cluster {
         Now { wall_ms: self.now.wall_ms + ahead_ms, registry_ms, ..self.now }
     }
 
-    /// Sets the wall clock of an instance so far ahead of the registry's.
+    /// Sets the wall clock of an instance ahead of the registry's by this many milliseconds.
     pub(crate) fn set_clock_ahead(&mut self, instance: usize, ahead_ms: i64) {
         self.instances[instance].ahead_ms = ahead_ms;
     }
@@ -548,35 +553,35 @@ impl Cluster {
     /// Lets an instance know the registry's time from now on.
     pub(crate) fn show_registry_time(&mut self, instance: usize) {
         self.instances[instance].knows_time = true;
-        self.tell(instance, Event::Wake);
+        self.send_event(instance, Event::Wake);
     }
 
-    /// Passes one instance the fire that is scheduled for this moment by its own clock.
+    /// Passes one instance the fire that its own clock shows as due now.
     pub(crate) fn fire_by_own_clock(&mut self, instance: usize) -> FireTime {
         let at = FireTime(self.now_of(instance).wall_ms);
         let next = Some(FireTime(at.0 + 1_000));
-        self.tell(instance, Event::Fire { at, next, missed: Vec::new() });
+        self.send_event(instance, Event::Fire { at, next, missed: Vec::new() });
         at
     }
 
-    /// Tells all instances that a fire scheduled for this moment is due, and which ones there were before it; the
-    /// schedule has one each second.
+    /// Passes a fire that is scheduled for the present moment to all instances, with the fires
+    /// missed before it. The next fire is one second later.
     pub(crate) fn fire_after(&mut self, missed: &[FireTime]) -> FireTime {
         let at = FireTime(self.now.wall_ms);
         let next = Some(FireTime(at.0 + 1_000));
-        for instance in self.living() {
-            self.tell(instance, Event::Fire { at, next, missed: missed.to_vec() });
+        for instance in self.live_instances() {
+            self.send_event(instance, Event::Fire { at, next, missed: missed.to_vec() });
         }
         at
     }
 
-    /// Lets all once-per-cluster callbacks that were called return; returns them with who called.
-    pub(crate) fn return_calls(&mut self) -> Vec<(usize, Call)> {
+    /// Ends all once-per-cluster callbacks. Returns them with their instances.
+    pub(crate) fn return_callbacks(&mut self) -> Vec<(usize, Call)> {
         let mut returned = Vec::new();
-        for instance in self.living() {
+        for instance in self.live_instances() {
             for call in std::mem::take(&mut self.instances[instance].calls) {
                 let Call { stage, token, .. } = call;
-                self.tell(instance, Event::OnceReturned { stage, token });
+                self.send_event(instance, Event::OnceReturned { stage, token });
                 returned.push((instance, call));
             }
         }
@@ -588,11 +593,11 @@ impl Cluster {
         for StartItem { item, token, .. } in std::mem::take(&mut self.instances[instance].executing)
         {
             let outcome = Outcome::Succeeded;
-            self.tell(instance, Event::ItemFinished { item, token, outcome, reason: None });
+            self.send_event(instance, Event::ItemFinished { item, token, outcome, reason: None });
         }
     }
 
-    /// Ends the run of an item successfully; returns false if it does not run there.
+    /// Ends the run of an item successfully. Returns false if the instance does not run it.
     pub(crate) fn end_run(&mut self, instance: usize, item: u32) -> bool {
         let executing = &mut self.instances[instance].executing;
         let Some(place) = executing.iter().position(|start| start.item.index() == item) else {
@@ -600,18 +605,18 @@ impl Cluster {
         };
         let StartItem { item, token, .. } = executing.remove(place);
         let outcome = Outcome::Succeeded;
-        self.tell(instance, Event::ItemFinished { item, token, outcome, reason: None });
+        self.send_event(instance, Event::ItemFinished { item, token, outcome, reason: None });
         true
     }
 
     /// Ends all runs successfully, at the same moment.
     pub(crate) fn end_all_runs(&mut self) {
-        for instance in self.living() {
+        for instance in self.live_instances() {
             self.end_runs(instance);
         }
     }
 
-    /// The process of an instance dies and the registry has noticed.
+    /// Kills an instance and ends its session.
     pub(crate) fn crash(&mut self, instance: usize) {
         let Instance { server, alive, .. } = &mut self.instances[instance];
         self.log.push(format!("{server} crashes"));
@@ -619,7 +624,7 @@ impl Cluster {
         self.end_session(instance);
     }
 
-    /// The registry ends the session of an instance.
+    /// Ends the session of an instance in the registry.
     pub(crate) fn end_session(&mut self, instance: usize) {
         let Instance { server, session, .. } = &self.instances[instance];
         self.log.push(format!("the session of {server} ends"));
@@ -627,8 +632,8 @@ impl Cluster {
         self.publish(changes);
     }
 
-    /// The session of an instance ends, its process lives on and hears of it, and of nothing else until
-    /// [`connect_again`](Self::connect_again).
+    /// Ends the session of an instance and reports the loss to it. The process continues, without
+    /// changes and replies until [`open_new_session`](Self::open_new_session).
     pub(crate) fn lose_session(&mut self, instance: usize) {
         self.end_session(instance);
         let this = &mut self.instances[instance];
@@ -636,70 +641,74 @@ impl Cluster {
         this.feed.clear();
         this.commits.clear();
         this.replies.clear();
-        self.tell(instance, Event::Lost);
+        self.send_event(instance, Event::Lost);
     }
 
-    /// An instance that has lost its session goes on in another one, as another life.
-    pub(crate) fn connect_again(&mut self, instance: usize) {
+    /// Connects an instance that has lost its session in a new one, with a new incarnation.
+    pub(crate) fn open_new_session(&mut self, instance: usize) {
         let session = self.registry.open_session();
         let feed = self.snapshot(&self.instances[instance].scope);
         let this = &mut self.instances[instance];
         (this.session, this.feed, this.alive) = (session, feed, true);
         let incarnation = instance_id(&this.server, &session.0.to_string()).unwrap();
-        self.tell(instance, Event::Connected { session, incarnation });
+        self.send_event(instance, Event::Connected { session, incarnation });
     }
 
-    /// The connection of an instance is back, in its session.
+    /// Reports to an instance that its connection is back, in the same session.
     pub(crate) fn resume(&mut self, instance: usize) {
         let session = self.instances[instance].session;
         let incarnation = self.id_of(instance).clone();
-        self.tell(instance, Event::Connected { session, incarnation });
+        self.send_event(instance, Event::Connected { session, incarnation });
     }
 
-    /// The session of an instance ends, and its process goes on in another one, under another id.
-    pub(crate) fn reconnect(&mut self, instance: usize) {
+    /// Ends the session of an instance and connects its process in a new one.
+    pub(crate) fn replace_session(&mut self, instance: usize) {
         self.lose_session(instance);
-        self.connect_again(instance);
+        self.open_new_session(instance);
     }
 
-    /// An operator creates a node of the job.
+    /// Creates a node of the job, as an operator.
     pub(crate) fn create(&mut self, node: &str, data: &str) {
         self.log.push(format!("an operator creates {node}: {data:?}"));
         let path = self.path(node);
         self.operate(&Txn::new().create(path, data.to_owned(), Lifetime::Persistent));
     }
 
-    /// An operator overwrites a node of the job.
+    /// Overwrites a node of the job, as an operator.
     pub(crate) fn write(&mut self, node: &str, data: &str) {
         self.log.push(format!("an operator writes {node}: {data:?}"));
         let path = self.path(node);
         self.operate(&Txn::new().put(path, data.to_owned()));
     }
 
-    /// Somebody makes a node of the job hold this, whether it exists or not.
-    pub(crate) fn damage(&mut self, node: &str, data: &str) {
+    /// Writes a node of the job, as an operator, whether it exists or not.
+    pub(crate) fn create_or_write(&mut self, node: &str, data: &str) {
         match self.registry.read(&self.path(node)).is_some() {
             true => self.write(node, data),
             false => self.create(node, data),
         }
     }
 
-    /// An operator removes a node of the job.
+    /// Removes a node of the job, as an operator.
     pub(crate) fn remove(&mut self, node: &str) {
         self.log.push(format!("an operator removes {node}"));
         let path = self.path(node);
         self.operate(&Txn::new().delete(path));
     }
 
-    /// An operator changes the configuration.
+    /// Writes the configuration, as an operator.
     pub(crate) fn configure(&mut self, config: &JobConfig) {
         self.write("config", &encode_config(config));
     }
 
-    /// An operator's transaction.
+    /// Commits an operator's transaction.
     pub(crate) fn operate(&mut self, txn: &Txn) {
         let (outcome, changes) = self.registry.commit(self.operator, txn.ops()).unwrap();
-        assert!(outcome.is_committed(), "the operator is refused: {outcome:?}\n{}", self.story());
+        assert!(
+            outcome.is_committed(),
+            "the operator's commit is rejected: {outcome:?}\n{}",
+            self.trace()
+        );
         self.publish(changes);
     }
 
@@ -711,15 +720,15 @@ impl Cluster {
         for instance in &mut self.instances {
             let followed =
                 |change: &&Change| change.path().is_none_or(|path| instance.scope.contains(path));
-            let told: Vec<_> = changes.iter().filter(followed).cloned().collect();
-            instance.n_told += told.len();
-            instance.feed.extend(self.delivery.portions(told));
+            let sent: Vec<_> = changes.iter().filter(followed).cloned().collect();
+            instance.n_changes_sent += sent.len();
+            instance.feed.extend(self.delivery.batches(sent));
         }
         self.observer.handle(self.now, Event::Registry(changes), &mut Vec::new());
     }
 }
 
-/// A Java instance: a session that writes what Java instances write, and looks at no records.
+/// A Java instance: a session that writes the nodes of ElasticJob and reads no records.
 #[derive(Debug)]
 pub(crate) struct JavaPeer {
     session: SessionId,
@@ -732,9 +741,9 @@ impl JavaPeer {
     }
 }
 
-/// What Java instances do.
+/// Writes of Java instances.
 impl Cluster {
-    /// A Java instance registers.
+    /// Registers a Java instance.
     pub(crate) fn java_joins(&mut self, ip: &str) -> JavaPeer {
         let java = JavaPeer { session: self.registry.open_session(), id: format!("{ip}@-@4123") };
         let enabled = self.layout.dialect() == Dialect::V3;
@@ -750,25 +759,29 @@ impl Cluster {
     fn java_writes(&mut self, java: &JavaPeer, txn: &Txn) {
         self.log.push(format!("java {} writes {txn:?}", java.id));
         let (outcome, changes) = self.registry.commit(java.session, txn.ops()).unwrap();
-        assert!(outcome.is_committed(), "java is refused: {outcome:?}\n{}", self.story());
+        assert!(
+            outcome.is_committed(),
+            "the Java commit is rejected: {outcome:?}\n{}",
+            self.trace()
+        );
         self.publish(changes);
     }
 
-    /// A Java instance finds nobody leading.
-    pub(crate) fn java_leads(&mut self, java: &JavaPeer) {
+    /// Creates the leader's node for a Java instance.
+    pub(crate) fn java_becomes_leader(&mut self, java: &JavaPeer) {
         let node = self.path("leader/election/instance");
         let txn = Txn::new().create(node, java.id.clone(), Lifetime::Ephemeral);
         self.java_writes(java, &txn);
     }
 
-    /// A Java instance has found nobody leading, and writes after somebody else has.
-    pub(crate) fn java_replaces_the_leader(&mut self, java: &JavaPeer) {
+    /// Replaces the leader's node, as a Java instance does that looked before the node existed.
+    pub(crate) fn java_replaces_leader(&mut self, java: &JavaPeer) {
         let node = self.path("leader/election/instance");
         self.java_writes(java, &Txn::new().delete(node));
-        self.java_leads(java);
+        self.java_becomes_leader(java);
     }
 
-    /// A Java leader gives an item away: it removes the owner and writes another.
+    /// Assigns an item as a Java leader does: it deletes the owner and creates the next one.
     pub(crate) fn java_assigns(&mut self, java: &JavaPeer, item: u32, owner: &str) {
         let node = self.path(&format!("sharding/{item}/instance"));
         if self.registry.read(&node).is_some() {
@@ -778,67 +791,67 @@ impl Cluster {
         self.java_writes(java, &txn);
     }
 
-    /// A Java instance begins an item.
-    pub(crate) fn java_begins(&mut self, java: &JavaPeer, item: u32) {
+    /// Marks a run of a Java instance.
+    pub(crate) fn java_starts_run(&mut self, java: &JavaPeer, item: u32) {
         let node = self.path(&format!("sharding/{item}/running"));
         self.java_writes(java, &Txn::new().create(node, "", Lifetime::Ephemeral));
     }
 
-    /// A Java instance of 3.x begins an item of a job with failover: its mark is there for good.
-    pub(crate) fn java_begins_for_good(&mut self, java: &JavaPeer, item: u32) {
+    /// Marks a run of a Java instance of 3.x in a job with failover, by a persistent node.
+    pub(crate) fn java_starts_run_with_persistent_mark(&mut self, java: &JavaPeer, item: u32) {
         let node = self.path(&format!("sharding/{item}/running"));
         self.java_writes(java, &Txn::new().create(node, java.id.clone(), Lifetime::Persistent));
     }
 
-    /// A Java instance begins an item that is marked already: it puts its own mark in the place of that one; where marks are
-    /// there for good, it writes its name into it.
-    pub(crate) fn java_begins_all_the_same(&mut self, java: &JavaPeer, item: u32) {
+    /// Marks a run of a Java instance although the item has a mark. An ephemeral mark is replaced,
+    /// a persistent one gets the instance's id.
+    pub(crate) fn java_starts_run_over_mark(&mut self, java: &JavaPeer, item: u32) {
         let node = self.path(&format!("sharding/{item}/running"));
-        let there = self.registry.read(&node).unwrap_or_else(|| panic!("no mark at {node}"));
-        if there.stat.owner.is_none() {
+        let mark = self.registry.read(&node).unwrap_or_else(|| panic!("no mark at {node}"));
+        if mark.stat.owner.is_none() {
             self.java_writes(java, &Txn::new().put(node, java.id.clone()));
             return;
         }
         self.java_writes(java, &Txn::new().delete(node));
-        self.java_begins(java, item);
+        self.java_starts_run(java, item);
     }
 
-    /// A Java instance stands in line at a latch, `election` or `failover`, with a number of the registry's.
-    pub(crate) fn java_stands_in_line(&mut self, java: &JavaPeer, latch: &str, number: u32) {
+    /// Adds a Java contender to a latch, `election` or `failover`, with a sequence number.
+    pub(crate) fn java_joins_latch(&mut self, java: &JavaPeer, latch: &str, number: u32) {
         let node = self.path(&latch_node(java, latch, number));
         self.java_writes(java, &Txn::new().create(node, "", Lifetime::Ephemeral));
     }
 
-    /// A Java instance has had its turn.
-    pub(crate) fn java_leaves_the_line(&mut self, java: &JavaPeer, latch: &str, number: u32) {
+    /// Removes a Java contender from a latch.
+    pub(crate) fn java_leaves_latch(&mut self, java: &JavaPeer, latch: &str, number: u32) {
         let node = self.path(&latch_node(java, latch, number));
         self.java_writes(java, &Txn::new().delete(node));
     }
 
-    /// A Java instance ends an item.
-    pub(crate) fn java_ends(&mut self, java: &JavaPeer, item: u32) {
+    /// Removes the mark of a Java run that has ended.
+    pub(crate) fn java_ends_run(&mut self, java: &JavaPeer, item: u32) {
         let node = self.path(&format!("sharding/{item}/running"));
         self.java_writes(java, &Txn::new().delete(node));
     }
 
-    /// A Java instance takes an item out of the queue and runs it.
+    /// Takes an item over as a Java instance: it writes its id, removes the queue entry and begins.
     pub(crate) fn java_takes_over(&mut self, java: &JavaPeer, item: u32) {
         let node = self.path(&format!("sharding/{item}/failover"));
         let txn = Txn::new().create(node, java.id.clone(), Lifetime::Ephemeral);
         self.java_writes(java, &txn);
         let queued = self.path(&format!("leader/failover/items/{item}"));
         self.java_writes(java, &Txn::new().delete(queued));
-        self.java_begins(java, item);
+        self.java_starts_run(java, item);
     }
 
-    /// A Java instance ends an item that it has taken over.
+    /// Removes the marks of a takeover by a Java instance.
     pub(crate) fn java_ends_takeover(&mut self, java: &JavaPeer, item: u32) {
-        self.java_ends(java, item);
+        self.java_ends_run(java, item);
         let node = self.path(&format!("sharding/{item}/failover"));
         self.java_writes(java, &Txn::new().delete(node));
     }
 
-    /// A Java instance dies, and its session with it.
+    /// Ends the session of a Java instance.
     pub(crate) fn java_crashes(&mut self, java: &JavaPeer) {
         self.log.push(format!("java {} crashes", java.id));
         let changes = self.registry.end_session(java.session);
@@ -851,21 +864,21 @@ fn latch_node(java: &JavaPeer, latch: &str, number: u32) -> String {
     format!("leader/{latch}/latch/_c_0e8b0a2c-3f41-4c15-9d3b-{host:012x}-latch-{number:010}")
 }
 
-/// What has come of it.
+/// State of the registry and of the instances, for assertions.
 impl Cluster {
-    /// Returns what the registry holds.
-    pub(crate) fn truth(&self) -> &JobView {
+    /// Returns a view of the registry's present state.
+    pub(crate) fn registry_view(&self) -> &JobView {
         self.observer.view()
     }
 
     /// Returns the record of an item.
     pub(crate) fn ledger(&self, item: ShardingItem) -> &Ledger {
-        &self.truth().item(item).ledger.as_ref().unwrap().value
+        &self.registry_view().item(item).ledger.as_ref().unwrap().value
     }
 
-    /// Returns who owns an item.
+    /// Returns the owner of an item.
     pub(crate) fn owner(&self, item: u32) -> Option<&InstanceId> {
-        self.truth().item(ShardingItem::new(item)).owner.as_ref().map(|owner| &owner.value)
+        self.registry_view().item(ShardingItem::new(item)).owner.as_ref().map(|owner| &owner.value)
     }
 
     /// Returns the id of an instance.
@@ -873,62 +886,62 @@ impl Cluster {
         self.instances[instance].coordinator.instance().unwrap()
     }
 
-    /// Returns true if the registry shows the instance as a member.
+    /// Returns true if the registry has the instance's node.
     pub(crate) fn is_registered(&self, instance: usize) -> bool {
-        self.truth().is_registered(self.id_of(instance))
+        self.registry_view().is_registered(self.id_of(instance))
     }
 
-    /// Returns what a node of the job holds; `None` if it does not exist.
+    /// Returns the data of a node of the job, or `None` if it does not exist.
     pub(crate) fn data_of(&self, node: &str) -> Option<String> {
         let node = self.registry.read(&self.path(node))?;
         Some(String::from_utf8(node.data.to_vec()).unwrap())
     }
 
-    /// Returns what an instance knows.
+    /// Returns the view of an instance.
     pub(crate) fn view_of(&self, instance: usize) -> &JobView {
         self.instances[instance].coordinator.view()
     }
 
-    /// Returns what an instance waits for.
+    /// Returns the condition that an instance waits for.
     pub(crate) fn waits_for(&self, instance: usize) -> Option<&'static str> {
         self.instances[instance].coordinator.status().waiting_for
     }
 
-    /// Returns true if an instance has said that it has left.
+    /// Returns true if an instance has left the job.
     pub(crate) fn has_left(&self, instance: usize) -> bool {
         self.instances[instance].left
     }
 
-    /// Returns which instance leads.
+    /// Returns the Rust instance that leads.
     pub(crate) fn leader(&self) -> Option<usize> {
-        let leader = self.truth().leader()?;
-        self.living().find(|instance| self.id_of(*instance) == leader)
+        let leader = self.registry_view().leader()?;
+        self.live_instances().find(|instance| self.id_of(*instance) == leader)
     }
 
-    /// Returns true if an instance has sent a commit of this duty that has yet to reach the registry.
-    pub(crate) fn is_sending(&self, instance: usize, duty: Duty) -> bool {
+    /// Returns true if a commit of a duty waits to reach the registry.
+    pub(crate) fn has_queued_commit(&self, instance: usize, duty: Duty) -> bool {
         self.instances[instance].commits.iter().any(|commit| commit.duty == duty)
     }
 
-    /// Lets an instance do one thing after the other until it sends a plan of a duty; fails if it comes to rest before.
-    pub(crate) fn step_until_sending(&mut self, instance: usize, duty: Duty) {
-        while !self.is_sending(instance, duty) {
-            let goes_on = self.deliver(instance) || self.execute(instance) || self.reply(instance);
-            assert!(goes_on, "{instance} sends no plan of {duty}\n{}", self.story());
+    /// Steps an instance until a commit of a duty waits. Fails if the instance is idle before.
+    pub(crate) fn step_until_queued(&mut self, instance: usize, duty: Duty) {
+        while !self.has_queued_commit(instance, duty) {
+            let stepped = self.deliver(instance) || self.execute(instance) || self.reply(instance);
+            assert!(stepped, "instance {instance} plans nothing for {duty}\n{}", self.trace());
         }
     }
 
-    /// Returns true if an instance has been told to run something and has not ended it.
+    /// Returns true if an instance has a run that has not ended.
     pub(crate) fn is_executing(&self, instance: usize) -> bool {
         !self.instances[instance].executing.is_empty()
     }
 
-    /// Returns how many runs an instance was told to begin and has not ended.
+    /// Returns the number of runs of an instance that have not ended.
     pub(crate) fn n_executing(&self, instance: usize) -> usize {
         self.instances[instance].executing.len()
     }
 
-    /// Returns how often an instance was told to cancel its runs.
+    /// Returns how often an instance was asked to cancel runs.
     pub(crate) fn interrupts(&self, instance: usize) -> usize {
         self.instances[instance].interrupts
     }
@@ -938,12 +951,12 @@ impl Cluster {
         self.instances[instance].scheduled.as_deref()
     }
 
-    /// Returns what an instance has emitted.
+    /// Returns the events that an instance has emitted.
     pub(crate) fn events(&self, instance: usize) -> &[JobEvent] {
         &self.instances[instance].events
     }
 
-    /// Returns every run that was started, with the instance that started it, in order.
+    /// Returns all runs with the instances that started them, in order.
     pub(crate) fn runs(&self) -> impl Iterator<Item = (usize, &StartItem)> {
         self.started.iter().map(|(instance, start)| (*instance, start))
     }
@@ -964,41 +977,41 @@ impl Cluster {
     }
 
     /// Returns the number of operations of the largest transaction so far.
-    pub(crate) fn most_operations(&self) -> usize {
-        self.most_operations
+    pub(crate) fn max_operations(&self) -> usize {
+        self.max_operations
     }
 
     /// Returns the size of the largest transaction so far, in bytes.
-    pub(crate) fn most_bytes(&self) -> usize {
-        self.most_bytes
+    pub(crate) fn max_bytes(&self) -> usize {
+        self.max_bytes
     }
 
-    /// Returns which instance calls a once-per-cluster callback.
-    pub(crate) fn caller(&self) -> Option<usize> {
-        self.living().find(|instance| !self.instances[*instance].calls.is_empty())
+    /// Returns the instance that runs a once-per-cluster callback.
+    pub(crate) fn callback_instance(&self) -> Option<usize> {
+        self.live_instances().find(|instance| !self.instances[*instance].calls.is_empty())
     }
 
-    /// Returns the names of the nodes right below a node of the job.
+    /// Returns the names of a node's children.
     pub(crate) fn nodes_below(&self, node: &str) -> Vec<String> {
         self.registry.children(&self.path(node)).unwrap_or_default()
     }
 
-    /// Returns how many changes the registry has had to tell an instance.
-    pub(crate) fn n_told(&self, instance: usize) -> usize {
-        self.instances[instance].n_told
+    /// Returns the number of changes that the registry has sent to an instance.
+    pub(crate) fn n_changes_sent(&self, instance: usize) -> usize {
+        self.instances[instance].n_changes_sent
     }
 
-    /// Returns how many commits there were so far.
+    /// Returns the number of commits and conflicts so far.
     pub(crate) fn traffic(&self) -> Traffic {
         self.traffic
     }
 
-    /// Tells what happened last and what the registry holds now, for the message of an assertion.
-    pub(crate) fn story(&self) -> String {
-        let skipped = self.log.len().saturating_sub(STORY_LINES);
-        let cut = |line: &String| line.chars().take(STORY_WIDTH).collect::<String>();
+    /// Returns the latest log lines and the registry's state, for the message of an assertion.
+    pub(crate) fn trace(&self) -> String {
+        let skipped = self.log.len().saturating_sub(TRACE_LINES);
+        let cut = |line: &String| line.chars().take(TRACE_WIDTH).collect::<String>();
         let last: Vec<_> = self.log[skipped..].iter().map(cut).collect();
-        format!("{}\n\n{}", last.join("\n"), self.truth())
+        format!("{}\n\n{}", last.join("\n"), self.registry_view())
     }
 }
 
@@ -1009,8 +1022,8 @@ fn sorted<'a>(runs: impl Iterator<Item = (usize, &'a StartItem)>) -> Vec<u32> {
 }
 
 impl Delivery {
-    /// Splits what happened at once into what the feed hands over at once.
-    fn portions(self, changes: Vec<Change>) -> Vec<Vec<Change>> {
+    /// Groups the changes of one transaction as the feed delivers them.
+    fn batches(self, changes: Vec<Change>) -> Vec<Vec<Change>> {
         match self {
             Self::ChangeByChange => changes.into_iter().map(|change| vec![change]).collect(),
             Self::WholeTransactions if changes.is_empty() => Vec::new(),
@@ -1020,7 +1033,7 @@ impl Delivery {
 }
 
 impl Traffic {
-    /// Returns what came on top of an earlier count.
+    /// Returns the difference to an earlier count.
     pub(crate) fn since(self, earlier: Self) -> Self {
         Self {
             commits: self.commits - earlier.commits,

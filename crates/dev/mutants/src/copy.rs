@@ -1,4 +1,4 @@
-//! The copy of the workspace: all sites replaced, and the overlay added.
+//! The copy of the workspace, with all sites replaced and the overlay added.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -9,48 +9,48 @@ use crate::sites::{SITES, Site};
 /// Folders of the workspace that the copy does not need.
 const LEFT_OUT: [&str; 3] = [".git", "docs", "target"];
 
-/// Files of this crate that the copy has under another path, besides the overlay.
+/// Files of this crate that the copy also has, with their paths there.
 const SHARED: [(&str, &str); 2] = [
     ("src/names.rs", "crates/coordination/src/mutant/names.rs"),
     ("src/table.rs", "crates/coordination/src/mutant/table.rs"),
 ];
 
-/// Why the copy cannot be written.
+/// An error that keeps the copy from being written.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The text of a site is not there exactly once.
-    #[error("{path} has the text of a site {count} times; valid is once:\n{text}")]
+    /// The text of a site does not occur exactly once.
+    #[error("{path} contains the text of a site {count} times, expected once:\n{text}")]
     Unmatched {
-        /// The file, from the root of the workspace.
+        /// Path of the file, from the root of the workspace.
         path: &'static str,
-        /// The number of times.
+        /// Number of occurrences.
         count: usize,
-        /// The text.
+        /// Text of the site.
         text: &'static str,
     },
     /// Two sites of a file overlap.
-    #[error("two sites of {path} overlap at:\n{text}")]
+    #[error("two sites of {path} overlap at the text:\n{text}")]
     Overlapping {
-        /// The file, from the root of the workspace.
+        /// Path of the file, from the root of the workspace.
         path: &'static str,
-        /// The text of the second one.
+        /// Text of the second site.
         text: &'static str,
     },
     /// A file cannot be read or written.
-    #[error("{path}: {source}")]
+    #[error("cannot read or write {path}: {source}")]
     File {
-        /// The file.
+        /// Path of the file.
         path: PathBuf,
-        /// Why not.
+        /// Cause.
         source: io::Error,
     },
 }
 
-/// Writes the copy of a workspace to a folder. Files that are as they should be are not touched, so that a later build takes what it
-/// can from an earlier one.
+/// Writes the copy of a workspace to a folder. Files with the right content are not written again,
+/// so that a build can reuse the results of an earlier one.
 ///
 /// # Errors
-/// [`CopyError`]; the copy is then incomplete.
+/// Returns a [`CopyError`]; the copy is then incomplete.
 pub fn write_copy(workspace: &Path, copy: &Path) -> Result<(), CopyError> {
     let mut files = BTreeMap::new();
     collect(workspace, workspace, &mut files)?;
@@ -82,7 +82,7 @@ pub fn write_copy(workspace: &Path, copy: &Path) -> Result<(), CopyError> {
     Ok(())
 }
 
-/// Returns the sites of each file.
+/// Returns the sites by file.
 pub(crate) fn by_file() -> BTreeMap<&'static str, Vec<&'static Site>> {
     let mut files: BTreeMap<&str, Vec<&Site>> = BTreeMap::new();
     for (path, sites) in SITES {
@@ -91,7 +91,7 @@ pub(crate) fn by_file() -> BTreeMap<&'static str, Vec<&'static Site>> {
     files
 }
 
-/// Returns a text with its sites replaced.
+/// Returns the text of a file with its sites replaced.
 pub(crate) fn replaced(
     path: &'static str,
     text: &str,
@@ -119,7 +119,7 @@ pub(crate) fn replaced(
     Ok(result)
 }
 
-/// Returns the text of a replacement with the full paths of what it names.
+/// Returns a replacement text with full paths of the items that it names.
 fn with_full_paths(to: &str) -> String {
     let functions = ["is", "is_unconfirmed", "without_guard"];
     let named = functions.iter().fold(to.to_owned(), |text, name| {
@@ -159,7 +159,7 @@ fn collect(
     Ok(())
 }
 
-/// Removes the files of an earlier copy that this one does not have.
+/// Removes files of an earlier copy that this copy does not have.
 fn remove_others(
     root: &Path,
     folder: &Path,

@@ -1,8 +1,9 @@
-//! Mutants of the protocol as data, and the copy of the workspace that has them.
+//! Mutants of the protocol as data, and a copy of the workspace that contains them.
 //!
-//! A mutant leaves out one guard or rule that the protocol relies on. The exhaustive model, the simulation and the stories run
-//! with it, and one of them must find the property that then breaks. The product knows nothing of this: [`write_copy`] writes
-//! a copy of the workspace in which each site differs, behind a switch that is chosen when a program starts.
+//! A mutant leaves out one guard or rule that the protocol relies on. The exhaustive model, the
+//! simulation and the scenario tests run with it, and one of them must find a broken property. The
+//! product has no trace of mutants: [`write_copy`] writes a copy of the workspace with each site
+//! replaced. A switch selects the mutant when a program starts.
 
 mod copy;
 mod names;

@@ -1,19 +1,19 @@
-//! Everything that can be left out.
+//! The mutants and the descriptions of what each leaves out.
 
-/// Defines the mutants, their list, and what each leaves out, in the words of its documentation.
+/// Defines the mutants and their list. The doc comment of a mutant is also its description.
 macro_rules! mutants {
     ($($(#[doc = $text:literal])+ $name:ident,)+) => {
-        /// Something that is left out.
+        /// A guard or rule that can be left out.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub enum Mutant {
             $($(#[doc = $text])+ $name,)+
         }
 
         impl Mutant {
-            /// Every mutant: what is left out of single guards first, then what is left out of decisions.
+            /// All mutants: those of guards first, then those of rules.
             pub const ALL: &[Self] = &[$(Self::$name),+];
 
-            /// Returns what is left out, in words.
+            /// Returns the description of the mutant: the behaviour without its guard or rule.
             #[must_use]
             pub fn leaves_out(self) -> &'static str {
                 match self {
@@ -27,634 +27,641 @@ macro_rules! mutants {
 mutants! {
     /// Plans do not check that their instance is registered.
     InstanceUnchecked,
-    /// Runs start on servers that were disabled since.
+    /// A claim does not check that its server is still enabled.
     ServerUnchecked,
-    /// Runs start under a configuration that was replaced since.
+    /// A claim does not check the version of the configuration.
     ClaimConfigUnchecked,
-    /// Items are claimed although an assignment was made since.
+    /// A claim does not check the version of the assignment.
     AssignmentUnchecked,
-    /// Items are claimed although their owner changed since.
+    /// A claim does not check the version of its item's owner.
     OwnerUnchecked,
-    /// Items are claimed with neither their owner nor the assignment checked.
+    /// A claim checks neither the owner of its item nor the assignment.
     OwnershipUnchecked,
-    /// Leaders write although somebody else was elected since.
+    /// Leaders do not check their term.
     TermUnchecked,
-    /// Items are assigned for a configuration that was replaced since.
+    /// An assignment does not check the version of the configuration.
     ReshardingConfigUnchecked,
-    /// Items are assigned although resharding was requested since.
+    /// An assignment does not check for new requests for resharding.
     RequestUnchecked,
-    /// Items are moved although they were claimed since.
+    /// An assignment does not check the records of the items that it moves.
     MovedLedgerUnchecked,
-    /// Items are noted as disabled or enabled although operators changed their mind since.
+    /// A record is disabled or enabled without a check of the operator's node.
     ItemDisabledUnchecked,
-    /// Runs are claimed without checking that the instance is registered.
+    /// A claim does not check that its instance is registered.
     InstanceUncheckedByRuns,
-    /// Leaders write without checking that they are registered.
+    /// Leaders do not check that they are registered.
     InstanceUncheckedByLeaders,
-    /// Instances are elected without checking that they are registered.
+    /// An election does not check that the instance is registered.
     InstanceUncheckedAtElection,
-    /// Instances drain, and put their server back, without checking that they are registered.
+    /// Drain marks and server nodes are written without a check of the instance's registration.
     InstanceUncheckedByMembers,
-    /// Callbacks are called without checking that the instance is registered.
+    /// A callback does not check that its instance is registered.
     InstanceUncheckedByCallbacks,
-    /// Items are assigned although somebody else was elected since.
+    /// An assignment does not check the term.
     TermUncheckedAtResharding,
-    /// Runs are swept although somebody else was elected since.
+    /// A sweep does not check the term.
     TermUncheckedBySweeps,
-    /// Operators' wishes are noted although somebody else was elected since.
+    /// Disabling an item does not check the term.
     TermUncheckedByNotes,
-    /// Requests to run are passed on although somebody else was elected since.
+    /// Passing a request on does not check the term.
     TermUncheckedByRequests,
-    /// Stale entries are taken away although somebody else was elected since.
+    /// Cleanup does not check the term.
     TermUncheckedByCleanup,
-    /// Leaders abdicate although somebody else was elected since.
+    /// An abdication does not check the term.
     TermUncheckedAtAbdication,
-    /// Leaders leave although somebody else was elected since.
+    /// A leader that leaves does not check the term.
     TermUncheckedByLeavers,
-    /// Runs are swept under a configuration that was replaced since.
+    /// A sweep does not check the version of the configuration.
     SweepConfigUnchecked,
-    /// Requests to run are passed on under a configuration that was replaced since.
+    /// Passing a request on does not check the version of the configuration.
     RequestConfigUnchecked,
-    /// Callbacks are called under a configuration that was replaced since.
+    /// A callback does not check the version of the configuration.
     CallbackConfigUnchecked,
-    /// Callbacks are called on servers that were disabled since.
+    /// A callback does not check that its server is still enabled.
     CallbackServerUnchecked,
-    /// Callbacks are called although an assignment was made since.
+    /// A callback does not check the version of the assignment.
     CallbackAssignmentUnchecked,
-    /// Requests to an instance are accepted for its items although an assignment was made since.
+    /// The acceptance of a request does not check the version of the assignment.
     AcceptanceAssignmentUnchecked,
-    /// Marks of misfires are taken away although the record of the item changed since.
+    /// The removal of a misfire mark does not check the record of the item.
     CleanupLedgerUnchecked,
-    /// Retired items lose an owner that was set since.
+    /// Retiring an item does not check the version of its owner.
     OwnerClearedBlindly,
-    /// Requests to run are passed on although somebody has done that since.
+    /// Passing a request on does not check the version of the request.
     RequestPassedBlindly,
-    /// Requests to run are taken away although they changed since.
+    /// The removal of a request does not check its version.
     RequestClearedBlindly,
-    /// Requests to an instance are accepted although they changed since.
+    /// The acceptance of a request does not check the version of the instance's node.
     RequestAcceptedBlindly,
-    /// Instances are asked to run although their node changed since.
+    /// The write of a trigger does not check the version of the instance's node.
     InstanceAskedBlindly,
-    /// Items are claimed although a server was added since.
+    /// A claim does not check for servers that were added.
     ServersUnchecked,
-    /// Callbacks are called although a server was added since.
+    /// A callback does not check for servers that were added.
     CallbackServersUnchecked,
-    /// Items are claimed although both their server and the counter of servers changed since.
+    /// A claim checks neither its server nor the counter of added servers.
     ServerAndServersUnchecked,
-    /// Claims overwrite the record of their item.
+    /// A claim does not check the version of the record.
     ClaimOverwrites,
-    /// Misfires overwrite the record of their item.
+    /// Noting a misfire does not check the version of the record.
     MisfireOverwrites,
-    /// The end of a run overwrites the record of its item.
+    /// A release does not check the version of the record.
     ReleaseOverwrites,
-    /// Sweeps overwrite the record of an item.
+    /// A sweep does not check the version of the record.
     SweepOverwrites,
-    /// Takeovers overwrite the record of their item.
+    /// A takeover does not check the version of the record.
     TakeoverOverwrites,
-    /// Retiring and reviving overwrite the record of an item.
+    /// Retiring or reviving an item does not check the version of the record.
     ReshardingOverwrites,
-    /// Notes of operators' wishes overwrite the record of an item.
+    /// Disabling an item does not check the version of the record.
     DisablingOverwrites,
-    /// Requests to run overwrite the record of an item.
+    /// Passing a request on does not check the versions of the records.
     TriggerOverwrites,
-    /// Assignments overwrite the owner of an item.
+    /// An assignment does not check the versions of the owners.
     OwnerOverwritten,
-    /// Assignments overwrite assignments that were made since.
+    /// An assignment does not check the version of the one before it.
     AssignmentOverwritten,
-    /// Elections overwrite terms that began since.
+    /// An election does not check the version of the term.
     TermOverwritten,
-    /// Records of callbacks overwrite each other.
+    /// A callback does not check the version of the callback record.
     OnceOverwritten,
-    /// Sweeps beside Java instances do not confirm that the instance of a holder is gone.
+    /// A sweep beside Java instances does not confirm the absence of the holder's instance.
     InstanceUnconfirmed,
-    /// Sweeps do not check that the mark of a holder is gone, unless they make a new one.
+    /// A sweep does not confirm the absence of the holder's mark, unless it creates a new one.
     MarkUnconfirmed,
-    /// Sweeps check neither instance nor mark of a holder, unless they make a new mark.
+    /// A sweep confirms neither the holder's absence nor that of its mark, unless it creates one.
     Unconfirmed,
-    /// A write tells by marks which last that a holder is gone, although its run began with another configuration.
+    /// A sweep relies on a persistent mark although its run began under another configuration.
     FormerMarksTrusted,
-    /// Leaders write although a Java instance has put its own node in the place of theirs.
+    /// Leaders do not check the version of the leader's node.
     LeaderUnchecked,
-    /// Items are claimed although a Java leader has announced since that it will assign them anew.
+    /// A claim does not check the absence of a Java leader's resharding flags.
     JavaFlagsUnchecked,
-    /// Items beyond their number lose their owner although they got a record since.
+    /// Removing the owner of a surplus item does not check that the item has no record.
     NewRecordUnchecked,
-    /// What is not shown in the queue is given up, or taken over at once, although it is in it.
+    /// Releasing or taking over an orphan at once does not check the absence of a queue entry.
     QueueUnchecked,
-    /// Instances stand in line for an election although somebody leads since.
+    /// Joining the election latch does not check that no leader exists.
     JoinUnchecked,
-    /// Leaders that go leave no word for Java instances if it was there before, although it was taken away since.
+    /// An abdicating leader does not check that its request for the Java leader still exists.
     WordUnchecked,
-    /// Items move although a Java instance has begun them since.
+    /// An assignment does not check that Java instances have not begun the items that it moves.
     JavaRunUnchecked,
-    /// Runs that Java instances have left unfinished are queued although somebody has taken them over since.
+    /// Queueing an interrupted Java run does not check that the run was not taken over.
     JavaTakeoverUnchecked,
-    /// Marks that were left behind are taken away although the record of their item changed since.
+    /// The removal of a leftover mark does not check the record of its item.
     MendedRecordUnchecked,
-    /// What Java instances have left behind is taken away under a configuration that was replaced since.
+    /// The removal of Java leftovers does not check the version of the configuration.
     CleanupConfigUnchecked,
-    /// Leaders seal their node although it changed since.
+    /// Sealing the leader's node does not check its version.
     LeaderSealedBlindly,
-    /// Nodes that instances have left behind are sealed although they changed since.
+    /// Sealing a leftover instance node does not check its version.
     GhostSealedBlindly,
-    /// Nodes that instances have left behind are taken away although others are in their place since.
+    /// The removal of a leftover instance node does not check its version.
     GhostRemovedBlindly,
-    /// What was asked for in a session that is over happens in the next one of the process.
+    /// A commit of a former session is executed in the next session of the process.
     SessionUnchecked,
-    /// Sweeps take runs from instances that an operator took out, while their code runs.
+    /// A sweep takes runs from deregistered instances with a live session.
     SweepIgnoresMarks,
-    /// Items that are to move are still claimed by their owner.
+    /// An owner claims a pending item.
     PendingClaimable,
-    /// Items are claimed although they were assigned for another number of items.
+    /// An item is claimed by an assignment for another number of items.
     TotalIgnored,
-    /// Items move under their runs.
+    /// An item moves during its run.
     BusyMoved,
-    /// Items leave the job under their runs.
+    /// An item is retired during its run.
     BusyRetired,
-    /// Items that come back into the job keep an owner that may be gone.
+    /// A revived item keeps an owner that may be lost.
     OwnersKeptUnchecked,
-    /// A leader that sees a part of an assignment that it has written takes it for the whole.
+    /// A leader takes a partly visible assignment of its own for a complete one.
     TornAssignmentTrusted,
-    /// Of several claims of an item whose outcome is not known only the last one is.
+    /// Only the last of several unknown claims of an item is remembered.
     EarlierClaimForgotten,
-    /// Jobs that catch up run a fire though nobody has said what came before it.
+    /// A job with catch-up runs a fire without knowing the missed fires before it.
     CaughtUpUntold,
-    /// A claim that has to wait for another run of its item is forgotten.
+    /// A claim that waits for another run of its item is forgotten.
     WaitingClaimForgotten,
-    /// Items that could not move at once never do.
+    /// Pending items never move.
     NeverFollow,
-    /// The token does not rise with a claim.
+    /// A claim does not increase the fencing token.
     TokenKept,
-    /// A fire is claimed again although the record says that it was.
+    /// A fire is claimed again although the record shows a claim for it.
     FireClaimedAgain,
-    /// A fire is claimed or noted again although it was settled.
+    /// A settled fire is claimed or noted again.
     SettledIgnored,
-    /// The last fire of an item is not noted.
+    /// The record does not store the last fire.
     LastFireKept,
-    /// Retired items begin anew when they come back.
+    /// A revived item starts with a new record.
     RetiredForgotten,
-    /// Records of disabled items can be claimed.
+    /// Disabled records can be claimed.
     DisabledClaimable,
-    /// Items are claimed while code of a former run goes on here.
+    /// An item is claimed while the code of its former run continues in the same process.
     LocalRunIgnored,
-    /// Runs end that are not held.
+    /// A run that is not held any more is released.
     ForeignRelease,
-    /// Ended runs leave their marks.
+    /// A release keeps the marks of its run.
     MarksStay,
-    /// That a mark is gone already is not noticed.
+    /// A release does not notice that its mark is already absent.
     AbsentMarksUnnoticed,
-    /// Orphans that nobody has to take over any more stay.
+    /// An orphan that needs no takeover any more is not released.
     OrphansStay,
-    /// Items are taken over while the former run is still shown.
+    /// A takeover ignores the mark of the former run.
     MarksIgnoredAtTakeover,
-    /// Items are taken over while code of a former life runs them here.
+    /// An item is taken over while an earlier incarnation's code runs it in the same process.
     TakeoverBesideOwnRun,
-    /// Busy instances take over like idle ones.
+    /// Busy instances take orphans over as fast as idle ones.
     BusyTakeOver,
-    /// Fires that meet a run are not noted.
+    /// Misfires are not noted.
     MisfireUnnoted,
-    /// Gaps are not found.
+    /// Gaps are not detected.
     GapsUnrecorded,
-    /// No gap is found where the configuration has changed since the fire before it.
+    /// No gap is detected if the configuration has changed since the last fire.
     GapsHiddenByChanges,
-    /// A configuration counts from the moment at which an instance sees it, not from its date in the registry.
+    /// A configuration counts from the time at which an instance sees it, not from its registry
+    /// time.
     ChangesDatedWhenSeen,
-    /// No gap is found before a time in which the job was not monitored.
+    /// No gap is detected before a period without monitoring.
     GapsBeforeUnmonitoredHidden,
-    /// Schedules that came and went since the fire before are forgotten.
+    /// Schedules between the last fire and the current schedule are ignored.
     SchedulesBetweenForgotten,
-    /// A fire of a former schedule counts as followed by those of the present one.
+    /// A caught-up fire of a former schedule is followed by fires of the current schedule.
     FormerFiresForgotten,
-    /// No gap is found between two fires that meet a run.
+    /// No gap is detected between two noted misfires.
     NotedOverHoles,
-    /// Instances report the gaps that they have found, and not those that a lost one has.
+    /// An instance does not report gaps that a lost instance has recorded.
     OthersGapsUnreported,
-    /// A gap counts as reported if a later one was, although an operator has set the record back since.
+    /// A gap counts as reported if a later one was, even after an operator has settled the record
+    /// back.
     GapsReportedByEnd,
-    /// A record that an operator sets back keeps the gaps that end in the future.
+    /// A record that is settled back keeps gaps that end in the future.
     FutureGapsKept,
-    /// Nothing is known of the first fire of a new item.
+    /// A new record does not store the first fire that its item owes.
     BornOwingNothing,
-    /// An item is retired without a word about the fires before that.
+    /// Retiring an item does not report its missed fires.
     RetiredInSilence,
-    /// Noted fires are not run.
+    /// Noted misfires are not replayed.
     MisfireUnplayed,
-    /// Stale entries stay.
+    /// Stale queue entries and marks are not removed.
     NoCleanup,
-    /// Instances that are not available stand for election.
+    /// Unavailable instances contend for leadership.
     UnavailableStand,
-    /// Leaders that are not available stay.
+    /// Unavailable leaders do not abdicate.
     NoAbdication,
-    /// Instances leave while something runs on them.
+    /// An instance leaves during its runs.
     LeaveBusy,
-    /// Instances leave while their claims are under way.
+    /// An instance leaves while its claims are in flight.
     LeaveClaiming,
-    /// Instances leave while claims are in doubt.
+    /// An instance leaves while its claims are in doubt.
     LeaveInDoubt,
-    /// Claims in doubt are not settled by those who leave.
+    /// A leaving instance does not settle its claims in doubt.
     DoubtsUnsettled,
-    /// Instances do not say that they are leaving.
+    /// A draining instance does not write its drain mark.
     DrainUnmarked,
-    /// Claims whose reply was lost are taken for failed.
+    /// A claim with a lost reply counts as failed.
     DoubtsForgotten,
-    /// Runs are started although the view has shown them as started before.
+    /// A run is started again although the view has shown its start.
     StartedAgain,
-    /// Runs are started although the session cannot be relied upon.
+    /// A run is started after the lease has expired.
     StartedWithoutLease,
-    /// Runs are started while the registration is on its way out.
+    /// A run is started while the deregistration is in flight.
     StartedLeaving,
-    /// Runs start with the configuration in force rather than that of their claim.
+    /// A run uses the current configuration instead of that of its claim.
     ConfigUnpinned,
-    /// Instances that an operator took out register again.
+    /// An instance whose node was removed registers again.
     RegisteredAgain,
-    /// Lives of a process share their id.
+    /// The sessions of a process share an instance id.
     IdsReused,
-    /// The second callback does not wait for the first.
+    /// The completed callback does not wait for the started one.
     CompletedFirst,
-    /// Callbacks do not wait for the slowest item.
+    /// A callback does not wait for the slowest item.
     CalledEarly,
-    /// Requests are accepted and passed on while the assignment is for another number of items.
+    /// Requests are accepted and passed on by an assignment for another number of items.
     AcceptanceTotalIgnored,
-    /// Callbacks are called while the assignment is for another number of items.
+    /// Callbacks run by an assignment for another number of items.
     CallbackTotalIgnored,
-    /// Runs start on servers that an operator has paused.
+    /// A run starts on a paused server.
     PausedServerIgnored,
-    /// Runs start on instances that are paused.
+    /// A run starts on a paused instance.
     PauseIgnored,
-    /// Runs start on instances that are not available.
+    /// A run starts on an unavailable instance.
     UnavailableClaim,
-    /// Runs start on instances that are leaving.
+    /// A run starts on a draining instance.
     DrainingClaim,
-    /// Items are claimed although the session cannot be relied upon.
+    /// An item is claimed after the lease has expired.
     ClaimedWithoutLease,
-    /// Fires are caught up with although noted ones wait.
+    /// A missed fire is caught up while noted misfires wait.
     CaughtUpBesideMisfires,
-    /// The last missed fire is caught up with first.
+    /// Catch-up starts with the latest missed fire.
     CaughtUpBackwards,
-    /// Missed fires are not caught up with.
+    /// Missed fires are not caught up.
     NotCaughtUp,
-    /// Noted fires are run although a fire is due that stands for them.
+    /// A misfire is replayed although the due fire stands for it.
     ReplayBesideDue,
-    /// Items are claimed although operators have disabled them, as long as their record does not say so.
+    /// A claim ignores the operator's node of a disabled item until its record is disabled.
     DisabledUnnoticed,
-    /// Sweeps take runs whose instance is registered, if their mark is gone.
+    /// A sweep takes runs of registered instances whose mark is absent.
     SweepIgnoresInstances,
     /// Orphans beyond the number of items are taken over.
     RetiredTakenOver,
-    /// Beside Java instances, busy instances that took an item over take over another one meanwhile.
+    /// Beside Java instances, an instance takes over further items during a takeover.
     TakeoversPileUp,
-    /// A leader takes over what it finds although Java instances take turns at it.
+    /// A sweep takes orphans over at once although Java instances take turns.
     TakenAtOnceBesideJava,
-    /// A leader takes over what it finds although it is shown as waiting, or taken over.
+    /// A sweep takes orphans over at once although they are queued or marked as taken over.
     TakenAtOnceBesideMarks,
-    /// A leader leaves everything that it finds to wait.
+    /// A leader takes no orphan over in its sweep.
     NothingTakenAtOnce,
-    /// Whoever takes orphans over takes all of them.
+    /// An instance takes over all orphans instead of its share.
     OrphansUnshared,
-    /// Instances that have taken orphans over after a while go on with what is left at once.
+    /// After its first late takeover, a busy instance takes over the remaining orphans at once.
     PatienceKept,
-    /// Instances register without a configuration in force.
+    /// An instance registers without a valid configuration.
     RegisteredUnconfigured,
-    /// Servers that were removed are not put back.
+    /// A removed server node is not recreated.
     ServerForgotten,
-    /// Items are not assigned anew when the available instances change.
+    /// Items are not reassigned when the available instances change.
     AssignedForFewer,
-    /// Items are not assigned anew when their number changes.
+    /// Items are not reassigned when their number changes.
     AssignedForOtherTotal,
-    /// Items are not assigned anew when the strategy changes.
+    /// Items are not reassigned when the strategy changes.
     AssignedByOtherStrategy,
-    /// Items are not assigned anew when that is asked for.
+    /// Items are not reassigned on request.
     AssignedUnasked,
-    /// Leaders decide by a view that shows a part of the items.
+    /// Leaders decide by a narrow view.
     DecidedByAPart,
-    /// Leaders follow a part of the items.
+    /// Leaders use a narrow watch.
     LedByAPart,
-    /// Instances follow what they followed although they should have more items, or fewer.
+    /// An instance keeps its narrow watch although its number of items differs from the assignment.
     CountsIgnored,
-    /// Instances follow a part of the items although something waits to be taken over.
+    /// An instance keeps its narrow watch although orphans are queued.
     QueueUnfollowed,
-    /// Instances follow a part of the items although Java instances take part.
+    /// An instance keeps its narrow watch beside Java instances.
     JavaUnfollowed,
-    /// Instances follow a part of the items although another one is about to be theirs.
+    /// An instance keeps its narrow watch although an item is pending for it.
     ComingUnfollowed,
-    /// Requests become those for the items that are shown.
+    /// A request covers only the items of a narrow view.
     NamedByAPart,
-    /// What was missed is what the items that are shown have missed.
+    /// Missed fires are determined by a narrow view.
     MissedByAPart,
-    /// Instances follow a part of the items of jobs that are not monitored.
+    /// Instances use a narrow watch in jobs without monitoring.
     UnmonitoredNarrow,
-    /// Instances keep items that nobody has given them, or lack some that were.
+    /// Items are not reassigned when the item counts of instances differ from the assignment.
     MiscountsKept,
-    /// Instances follow a part of the items as soon as they can.
+    /// A watch becomes narrow without a quiet period.
     NarrowedAtOnce,
-    /// Items stay with owners that nobody has given them to.
+    /// Items stay with owners that no assignment has chosen.
     StraysLeft,
-    /// Items follow to whoever they were to wait for, available or not.
+    /// Pending items move to their next owner although it is not available.
     FollowersStray,
-    /// Leaders assign and sweep by an older configuration than the last good one while the stored one is unreadable.
+    /// Leaders act by an older configuration than the last good one while the stored one is
+    /// unreadable.
     LedByOlderConfig,
-    /// Instances take part although another session has registered their id.
+    /// An instance takes part although another session has registered its id.
     NamesakeIgnored,
-    /// Runs are started that this life has not claimed.
+    /// A run is started that this incarnation has not claimed.
     ForeignRunStarted,
-    /// Newcomers do not run the fire that was due when they were given their items.
+    /// A new owner does not run the fire that was due when it got its items.
     NewcomerWaits,
-    /// Items move although their record cannot be read.
+    /// An item with an unreadable record moves.
     UnreadableMoved,
-    /// New items have to do with fires from before they were there.
+    /// A new item runs fires from before its creation.
     BornBefore,
-    /// New items begin after a fire that lies in the future.
+    /// A new record starts after a fire in the future.
     BornInFuture,
-    /// The first and the last fire that an item owes are found by the leader's own clock.
+    /// The leader computes the first and last owed fires of an item by its own clock.
     GapsByOwnClock,
-    /// Instances fire although their clock differs from the registry's by more than the bound.
+    /// An instance fires although its clock differs from the registry's by more than the bound.
     WrongClockFires,
-    /// A fire that lies in the future stays due once the registry's clock is known.
+    /// A future fire stays due when the registry's time becomes known.
     FutureFireKept,
-    /// Instances take a fire that is later than their own clock, which was set back since the fire came.
+    /// An instance accepts a fire that is later than its own clock.
     EarlyFiresTaken,
-    /// Instances claim before the reply to their registration has carried the registry's time.
+    /// An instance claims before the reply to its registration has brought the registry's time.
     TimeUnawaited,
-    /// Newcomers take a due fire over that lies in the future.
+    /// A new owner inherits a due fire in the future.
     FutureDueTaken,
-    /// Callbacks are called although their holder lives.
+    /// A callback runs although its holder is alive.
     CallbackBesideHolder,
-    /// Callbacks are called again for the same fire.
+    /// A callback is repeated for the same fire.
     CalledAgain,
-    /// Requests to run replace an earlier one that waits.
+    /// A request replaces an earlier one that waits.
     RequestReplaced,
-    /// Items are retired by a configuration that was replaced, while the stored one cannot be used.
+    /// An item is retired by a replaced configuration while the stored one is unusable.
     RetiredByOlderConfig,
-    /// Requests to run an item are dropped before its record says that it is disabled.
+    /// The request of a disabled item is dropped before its record is disabled.
     RequestDroppedEarly,
-    /// Requests to run are sent again by the next life of whoever left them.
+    /// The next incarnation of a sender sends its request again.
     RequestSentAgain,
-    /// A fire that comes again is due again.
+    /// A repeated fire is due again.
     FiredTwice,
-    /// Runs begin although code of another one goes on here.
+    /// A run begins during another run of the same item in the process.
     BegunBesideRun,
-    /// Runs are forgotten as soon as their code has ended.
+    /// A run is dropped as soon as its code has ended.
     RunForgottenEarly,
-    /// Decisions are made before the whole view was seen.
+    /// Duties decide before the first snapshot is complete.
     DecidedUnsynced,
-    /// What was refused is sent again at once.
+    /// A commit that conflicted is retried at once.
     RefusalRepeated,
-    /// Decisions are made before the view shows what was committed.
+    /// Duties decide before the view shows their own commits.
     CommitForgotten,
-    /// Requests are identified by milliseconds that can be those of a fire.
+    /// The id of a request can equal the time of a fire, in milliseconds.
     EvenRequests,
-    /// Whoever leaves forgets that it may be registered.
+    /// A leaving instance ignores that its registration may be in doubt.
     RegistrationInDoubtForgotten,
-    /// Leaders among Java instances do not make their node one that can be told from a new one.
+    /// Leaders beside Java instances do not raise the version of their node.
     LeadershipUnsealed,
-    /// Runs whose mark outlives the session have no mark that goes with it.
+    /// Runs with a persistent mark have no ephemeral mark.
     AliveUnmarked,
-    /// Marks that outlive the session stay when the run of a lost holder is given up.
+    /// Persistent marks stay when the run of a lost holder is released.
     LastingMarksStay,
-    /// Items are claimed while a Java leader is about to assign them anew.
+    /// Items are claimed during a resharding by a Java leader.
     JavaFlagsIgnored,
-    /// Entries of the queue are taken out although Java instances put them in.
+    /// Queue entries are removed although Java instances have added them.
     JavaQueueCleaned,
-    /// Marks of misfires are taken away although a Java instance, or its heir, has to make up for them.
+    /// A misfire mark is removed although a Java instance, or the next owner, has to replay the
+    /// misfire.
     JavaMisfiresCleaned,
-    /// Runs wait to be taken over although their items were given to Java instances.
+    /// An orphan waits for a takeover although a Java instance owns its item.
     JavaItemsTakenOver,
-    /// Orphans that a Java instance took out of the queue and has ended still wait to be taken over.
+    /// An orphan that a Java instance has taken from the queue and ended still waits for a
+    /// takeover.
     JavaTakeoversForgotten,
-    /// Nobody remembers which Java instance has taken an item over.
+    /// The Java instance that has taken an item over is not remembered.
     TakersForgotten,
-    /// What a Java instance has taken over counts as ended as soon as its marks are gone.
+    /// A Java takeover counts as ended as soon as its marks are absent.
     TakeoversDecidedEarly,
-    /// Nobody wakes when it is certain that a Java instance has ended what it has taken over.
+    /// No wake-up is set for the time at which the end of a Java takeover is certain.
     TakeoversUnwatched,
-    /// What Java instances have taken out of the queue is taken over all the same.
+    /// Runs that Java instances have taken from the queue are taken over again.
     TakenOutOfQueue,
-    /// Fires that came while a Java instance had the item are run again by its heir.
+    /// The next owner repeats the fires of a Java owner.
     JavaFiresRunAgain,
-    /// Misfires that a Java instance has marked are not made up for by its heir.
+    /// The next owner does not replay the misfires of a Java owner.
     JavaMisfiresForgotten,
-    /// Runs that Java instances leave unfinished are not taken over.
+    /// Interrupted runs of Java instances are not taken over.
     JavaRunsForgotten,
-    /// Newcomers are told what was due although a Java instance may have run it.
+    /// New owners inherit the due fire although a Java instance may have run it.
     DueBesideJava,
-    /// New records count what a Java instance has left unfinished as done.
+    /// A new record counts an interrupted Java run as ended.
     BornBesideInterrupted,
-    /// New records count what Java instances hold back as done.
+    /// A new record counts a fire that Java instances postpone as ended.
     BornHeldBack,
-    /// Instances stand for election, and take over, without standing in line where Java instances do.
+    /// Instances contend and take over outside the latches of Java instances.
     TurnsIgnored,
-    /// Whoever stands in line acts as if its turn had come.
+    /// A contender acts before its turn.
     OutOfTurn,
-    /// Whoever waits for a Java instance to leave a latch waits for ever.
+    /// A contender waits for ever for a Java instance to leave a latch.
     WaitsForEver,
-    /// Whoever has waited long enough takes over out of its turn.
+    /// An instance that has waited long enough takes over without its turn.
     TakenOutOfTurn,
-    /// Nobody goes to the end of the line when Java instances that came before wait for it.
+    /// A contender does not re-enter the latch when earlier Java contenders wait for it.
     OutOfOrder,
-    /// Places in line are not numbered after those that are taken.
+    /// The number of a contender is not above the existing ones.
     PlacesUncounted,
-    /// Turns do not end with what they were for.
+    /// The end of a turn does not remove the contender from the latch.
     TurnKept,
-    /// Whoever wants no turn any more still stands in line.
+    /// A contender that needs no turn any more stays in the latch.
     LineNotLeft,
-    /// Java instances that stand in line are not waited for before they are registered.
+    /// Java contenders are ignored until they are registered.
     ComersIgnored,
-    /// Who has waited long enough for one turn does not wait for the next one.
+    /// The wait for one turn counts for the next turn.
     TurnWaitKept,
-    /// Nobody wakes when it has waited long enough for Java instances.
+    /// No wake-up is set for the end of the wait for Java instances.
     PatienceUnwatched,
-    /// Leaders that go leave no word for Java instances.
+    /// An abdicating leader leaves no request for the Java leader.
     WordForgotten,
-    /// Leaders that are about to go still assign items among Java instances.
+    /// A leader that is about to abdicate still assigns items beside Java instances.
     AssignedBeforeGoing,
-    /// Items move although Java instances were not told.
+    /// Items move without an announcement to Java instances.
     MovesUnannounced,
-    /// A fire counts as run by Java instances that were told right after it that items move.
+    /// A fire counts as run by Java instances although the announcement came right after it.
     LateInstancesAccounted,
-    /// It does not count as run by those either that have shown that they began it.
+    /// A fire right before an announcement does not count even for Java instances that have shown a
+    /// mark.
     BegunFiresDoubted,
-    /// What ours have run for a fire that Java instances hold back moves to one of them.
+    /// An item that a Rust instance has run for a postponed fire moves to a Java instance.
     HeldBackRunTwice,
-    /// It follows before they have begun that fire.
+    /// Such an item moves before Java instances have begun the postponed fire.
     HeldBackFollowedAtOnce,
-    /// Items move at a fire that Java instances might run by what they saw before.
+    /// Items move near a fire, for which a Java instance may use a stale cache.
     MovedAtFires,
-    /// Nobody looks again when a fire is over.
+    /// No wake-up is set for the end of the period around a fire.
     NearFiresUnwatched,
-    /// Items follow from Java instances although those were not told.
+    /// Pending items leave Java instances without an announcement.
     FollowedUnannounced,
-    /// Java instances go on although a part of what was announced is still to be written.
+    /// An announcement ends before its assignment is complete.
     AnnouncementEndsEarly,
-    /// What a leader has announced itself is taken for a request to assign items anew.
+    /// A leader takes its own announcement for a request for resharding.
     AnnouncementTakenForRequest,
-    /// Items are assigned at once, although Java instances still run what is to move.
+    /// Items are assigned at once although Java instances run some of the items that move.
     JavaRunsUnawaited,
-    /// Runs of Java instances that are to move are waited for, however long they take.
+    /// The wait for Java runs of items that move has no bound.
     JavaRunsAwaitedForEver,
-    /// Who has waited long enough after one announcement does not wait after the next one.
+    /// The wait after one announcement counts for the next announcement.
     AnnouncementWaitKept,
-    /// What was announced to Java instances stays announced.
+    /// An announcement is not removed.
     AnnouncementStays,
-    /// Items move although a Java instance shows them as running.
+    /// Items move although a Java instance marks them as running.
     JavaRunMoved,
-    /// Under a Java leader nobody sweeps.
+    /// Under a Java leader no instance sweeps.
     SweptByLeadersOnly,
-    /// Under a Java leader everybody sweeps the items of everybody.
+    /// Under a Java leader each Rust instance sweeps all items.
     SweptByAnybody,
-    /// Under a Java leader nobody mends what was left behind.
+    /// Under a Java leader no instance removes leftover nodes.
     KeptByLeadersOnly,
-    /// Under a Java leader all of ours mend what was left behind.
+    /// Under a Java leader each Rust instance removes leftover nodes.
     KeptByAnybody,
-    /// Marks that Java instances have left behind stay if nobody has to take their items over.
+    /// Leftover Java marks stay if their items need no takeover.
     JavaMarksStay,
-    /// Marks that Java instances have left behind are taken away before anybody knows which fire they are of.
+    /// Leftover Java marks are removed before the fire of their run is known.
     MarksMendedEarly,
-    /// Marks that Java instances have left behind wait for a first fire although the job has no schedule.
+    /// Leftover Java marks wait for a first fire although the job has no schedule.
     MarksAwaitNoFire,
-    /// Entries of the queue stay although Java instances that take them run what nobody is to run.
+    /// Queue entries stay although Java instances would run items that need no takeover.
     JavaQueueStays,
-    /// Entries of the queue are taken out although Java instances may take them.
+    /// Queue entries are removed although Java instances may take them.
     JavaQueueTaken,
-    /// Entries of the queue are taken out although orphans of ours are behind them.
+    /// Queue entries of orphaned Rust runs are removed.
     BusyDequeued,
-    /// Nodes that instances have left behind stay.
+    /// Leftover instance nodes stay.
     GhostsStay,
-    /// Nodes that instances have left behind are taken away although nothing tells them from new ones.
+    /// Leftover instance nodes are removed although they cannot be distinguished from new ones.
     GhostsUnsealed,
-    /// Java instances count as having ended whatever they no longer show when they are gone.
+    /// A Java run counts as ended when its mark vanishes shortly before its instance.
     GraceForgotten,
-    /// Java instances count as having left unfinished what they had ended long before.
+    /// A Java run counts as interrupted although its mark vanished long before its instance.
     GraceEndless,
-    /// Runs count as left unfinished by Java instances although records tell what has come of them.
+    /// A Java run counts as interrupted although a record shows its outcome.
     SettledRunsInterrupted,
-    /// Runs count as left unfinished by Java instances although somebody has taken them over.
+    /// A Java run counts as interrupted although it was taken over.
     JavaTakeoversIgnored,
-    /// Runs whose marks tell by themselves what is left unfinished are remembered beyond the marks.
+    /// Interrupted runs with a persistent mark are remembered after the mark is removed.
     LastingRunsLost,
-    /// Runs that Java instances have left unfinished are remembered although somebody has taken them over.
+    /// Interrupted Java runs are remembered although they were taken over.
     LostRunsKept,
-    /// Marks of runs of ours are taken for those of the Java instances that were given the items.
+    /// The mark of a Rust run counts as a Java mark if a Java instance owns the item.
     OursTakenForJava,
-    /// Fires count for whoever has the items while they are about to be assigned anew.
+    /// A fire during an announced resharding counts for the present owners.
     HeldBackAccounted,
-    /// Fires that came while items were about to be assigned anew count for nobody.
+    /// A fire during a requested resharding counts for no owner.
     HeldBackForgotten,
-    /// What Java instances show as running does not count as run by them.
+    /// Items that Java instances mark as running do not count as run by them.
     JavaMarksUnaccounted,
-    /// Marks that were left behind are mended although the records of their items say that they run.
+    /// Leftover marks are removed although the records of their items show runs.
     MarksMendedBesideRuns,
-    /// Marks of those who had taken items over are mended although others have taken them over again.
+    /// The mark of a taker is removed although another instance has taken its item over.
     TakeoversMended,
-    /// Takers that are gone count as having left their runs unfinished although others have taken those over.
+    /// The takeover of a lost instance counts as interrupted although another instance has taken it
+    /// over.
     TakersSeenEverywhere,
-    /// Marks that outlive their instance count as if it lived.
+    /// The holder of a persistent mark counts as alive.
     LastingMarksTrusted,
-    /// Under a Java leader items that were to move by the assignment before are not claimed.
+    /// Under a Java leader the pending items of the last Rust assignment are not claimed.
     PendingUnderJava,
-    /// Java instances that an operator asks to run are taken for ours.
+    /// A Java instance with a trigger in its node counts as a Rust instance.
     AskedTakenForOurs,
-    /// Under a Java leader items are not claimed before somebody has made their records.
+    /// Under a Java leader items without a record are not claimed.
     RecordsLeftToJava,
-    /// Runs that need no claim start although a Java leader is about to assign items anew.
+    /// An unmonitored run starts during a resharding by a Java leader.
     UnclaimedBesideFlags,
-    /// Newcomers run what was due although Java instances take part.
+    /// New owners inherit the due fire although Java instances take part.
     DueTakenBesideJava,
-    /// Requests to run are left to Java leaders.
+    /// Under a Java leader Rust instances pass no requests on.
     RequestsLeftToJava,
-    /// Among Java instances the nodes of items stay that the job has no more.
+    /// Beside Java instances the nodes of retired items stay.
     EmptyItemsStay,
-    /// Whoever ends a run takes the mark of a Java instance away that has begun the item as well.
+    /// A release removes the mark of a Java instance that has also begun the item.
     JavaMarksReleased,
-    /// In 3.x servers whose state nobody knows count as enabled.
+    /// In 3.x servers with an unknown state count as enabled.
     UnknownServersEnabled,
-    /// Requests to run wait in the records of items that Java instances have.
+    /// Requests wait in the records of items that Java instances own.
     JavaNotAsked,
-    /// Java instances are asked to run while they run.
+    /// A request is handed on to a Java instance during its runs.
     AskedBesideRun,
-    /// Java instances are asked to run although they have begun to since.
+    /// Handing a request on does not check that the Java instance has not begun a run.
     AskedRunUnchecked,
-    /// Java instances are asked to run while items are assigned anew.
+    /// A request is handed on to a Java instance during a resharding.
     AskedBesideFlags,
-    /// Java instances are asked to run although they were told since that items will be assigned anew.
+    /// Handing a request on does not check the absence of an announcement.
     AskedFlagUnchecked,
-    /// Instances are asked to run although they are gone, or whoever asks is.
+    /// A trigger is written without a check that its receiver and its writer are registered.
     AskedUnchecked,
-    /// Under a Java leader anybody passes any request to run on.
+    /// Under a Java leader each Rust instance passes each request on.
     RequestPassedByAnybody,
-    /// Under a Java leader requests to run of those who are gone stay when they were passed on.
+    /// Under a Java leader passed-on requests of lost senders stay.
     RequestsStayUnderJava,
-    /// Under a Java leader requests to an instance become requests of their own.
+    /// Under a Java leader a trigger in an instance node becomes a request of its own.
     AcceptedForJavaLeader,
-    /// What a strategy answers is taken as it is.
+    /// The result of a strategy is not validated.
     StrategyTrusted,
-    /// Plans are larger than the registry takes.
+    /// Plans exceed the registry's limits.
     RoomIgnored,
-    /// Instances leave while callbacks run on them.
+    /// An instance leaves during its callbacks.
     LeaveCalling,
-    /// Instances have left although something of them is still there.
+    /// An instance counts as left although it has nodes in the registry.
     LeftBehind,
-    /// Decisions are made while the connection is gone.
+    /// Duties decide while the session is suspended.
     DecidedDisconnected,
-    /// Runs go on although the session cannot be relied upon any more.
+    /// Runs are not cancelled when the lease expires.
     RunsGoOn,
-    /// Requests to run are left again although they are there.
+    /// A request is sent again although it exists.
     RequestLeftAgain,
-    /// Snapshots are shown before they are whole.
+    /// A snapshot is visible before it is complete.
     SnapshotsShownInPart,
-    /// Items are claimed although they are shown as running.
+    /// Items are claimed although they are marked as running.
     MarksIgnoredByClaims,
-    /// Items beyond their number are claimed as long as they have their owner.
+    /// Surplus items are claimed as long as they have an owner.
     SurplusClaimed,
-    /// Fires count as ended although a run that stands for them goes on.
+    /// A fire counts as completed during a run that stands for it.
     CompletedBesideRun,
-    /// Fires count as ended although a run that was noted for them has yet to begin.
+    /// A fire counts as completed although its noted misfire has not run.
     CompletedBesideMisfires,
-    /// Names are taken again although they are there.
+    /// An instance writes its stable name again although it exists.
     NamedAgain,
-    /// Assignments are written again although nothing follows from them.
+    /// An assignment is written although no pending item can move.
     FollowedForNothing,
-    /// Static items move when instances come.
+    /// Static items move when instances join.
     StaticMoved,
-    /// Requests to run are taken away by anybody.
+    /// Any instance removes a passed-on request.
     RequestClearedByAnybody,
-    /// Requests are named by the clock alone.
+    /// The id of a request is its time only.
     RequestsAlike,
-    /// The end of a former run is taken for that of the present one.
+    /// The end of a former run is taken for that of the current run.
     FormerEndTaken,
-    /// Runs that need no claim start although their items are disabled.
+    /// An unmonitored run starts although its item is disabled.
     UnclaimedDisabled,
-    /// Runs that need no claim start beside code of a former one.
+    /// An unmonitored run starts while the code of a former run continues.
     UnclaimedBesideRun,
-    /// Runs that need no claim start on instances that may start none.
+    /// An unmonitored run starts on an instance that must not start runs.
     UnclaimedUnavailable,
-    /// Runs are started while the connection is gone.
+    /// A run is started while the session is suspended.
     StartedDisconnected,
-    /// Runs that are taken over are not told what their requests say.
+    /// A takeover drops the parameter of the request.
     ParameterLost,
-    /// Requests that tell their runs something are passed on to instances that cannot be told.
+    /// A request with a parameter is passed on to instances that cannot receive it.
     UntoldAsked,
-    /// Requests that tell their runs something are handed on to Java instances.
+    /// A request with a parameter is handed on to a Java instance.
     UntoldHandedOn,
-    /// Runs that were told something are queued where Java instances take them over.
+    /// An orphan with a parameter is queued beside Java instances.
     UntoldQueued,
-    /// Plans take no account of how long parameters are.
+    /// The size of a plan ignores the length of parameters.
     ParametersWeighNothing,
-    /// Requests tell so many runs so much that the records of one fill the registry.
+    /// The total size of a request's parameters has no bound.
     ToldWithoutBound,
-    /// That a request is dropped is not told.
+    /// A dropped request is not reported.
     DropsUntold,
-    /// Requests that were handed on to Java instances are told as missed.
+    /// A request that was handed on to a Java instance is reported as missed.
     HandedOnToldAsMissed,
-    /// Fires that are missed while the registry cannot be reached do not name the outage.
+    /// A fire that is missed during an outage does not name the outage.
     OutageUnnamed,
-    /// A fenced run leaves its marks.
+    /// A fenced run keeps its marks.
     FencedMarksStay,
-    /// A fenced run removes the marks of the run that took its place.
+    /// A fenced run removes the marks of the next run.
     OthersMarksRemoved,
-    /// The token of a record that was put back from outside stays as it is.
+    /// The fencing token of a restored record is not raised.
     TokensGoBack,
-    /// A run that only a record put back from outside shows is left alone.
+    /// A run that only a restored record shows is not swept.
     PutBackRunStays,
-    /// That a mark of an ended run is gone is taken for news of the run that has begun since.
+    /// The absent mark of an ended run counts for the run that has begun since.
     LaterRunUnmarked,
 }

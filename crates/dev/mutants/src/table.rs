@@ -1,4 +1,4 @@
-//! What each mutant breaks, and who notices.
+//! The table of mutants: the properties that each breaks, and the judge that detects it.
 
 use std::fmt;
 
@@ -6,34 +6,35 @@ use self::Watcher::{Extra, Model, Nobody, Script, Simulation, Spare, SpareStory,
 use super::Mutant;
 use super::Mutant as M;
 
-/// Who has to notice a mutant.
+/// The judge that has to detect a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Watcher {
-    /// The simulation, with one of so many seeds, from 0 on.
+    /// The simulation, within this number of seeds, from 0 on.
     Simulation(u64),
-    /// The simulation, with this script of the corpus: it takes too many seeds to come upon it.
+    /// The simulation with this script of the corpus, because random seeds rarely reach the case.
     Script(&'static str),
     /// The exhaustive model.
     Model,
-    /// A story or a table: neither simulation nor model has what it is about.
+    /// A scenario test or a table test, because simulation and model lack the feature.
     Told(Story),
-    /// Nobody, because another guard or rule is as good: the simulation notices if the other one is left out as well,
-    /// with one of so many seeds.
+    /// No judge, because another guard or rule covers the case. With both left out, the simulation
+    /// detects them within this number of seeds. The text is the reason.
     Spare(Mutant, u64, &'static str),
-    /// As [`Spare`](Self::Spare), with a story that fails if both are left out.
+    /// Like [`Spare`](Self::Spare), with a scenario test that fails if both are left out.
     SpareStory(Mutant, Story, &'static str),
-    /// No property needs it, for this reason; the story shows that it does what it is there for all the same.
+    /// No property depends on the guard or rule, for this reason. The scenario test fails without
+    /// it.
     Extra(Story, &'static str),
-    /// Nobody, for this reason, and no test can show a difference.
+    /// No judge, for this reason, and no test can show a difference.
     Nobody(&'static str),
 }
 
-/// A test that fails if something is left out.
+/// A test that fails with a mutant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Story {
-    /// The file, from the folder of the crate: `tests/scripts.rs`.
+    /// Path of the file, from the folder of the crate `coordination`: `tests/scripts.rs`.
     pub file: &'static str,
-    /// The name, as the test program lists it.
+    /// Name of the test, as the test program lists it.
     pub test: &'static str,
 }
 
@@ -44,7 +45,7 @@ impl fmt::Display for Story {
 }
 
 impl Watcher {
-    /// Returns the story that has to fail, and what has to be left out beside the mutant.
+    /// Returns the test that has to fail, and the mutant that has to be active too.
     #[must_use]
     pub fn story(self) -> Option<(Story, Option<Mutant>)> {
         match self {
@@ -54,7 +55,7 @@ impl Watcher {
         }
     }
 
-    /// Returns why nobody has to notice.
+    /// Returns the reason why the mutant is redundant.
     #[must_use]
     pub fn reason(self) -> Option<&'static str> {
         match self {
@@ -64,259 +65,245 @@ impl Watcher {
     }
 }
 
-/// A mutant with what comes of it.
+/// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// What is left out.
+    /// The mutant.
     pub mutant: Mutant,
-    /// The properties of which one is found broken; of one that nobody notices, those that it is there for.
+    /// The properties of which one is found broken. For a redundant mutant, those that its guard or
+    /// rule supports.
     pub properties: &'static [&'static str],
-    /// How that comes about.
+    /// The failure that breaks the property, as part of a sentence.
     pub story: &'static str,
-    /// Who has to notice.
+    /// The judge that has to detect the mutant.
     pub watcher: Watcher,
 }
 
-/// Every mutant, in the order of [`Mutant::ALL`].
+/// All mutants, in the order of [`Mutant::ALL`].
 pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::InstanceUnchecked,
         properties: &["S2", "S8"],
-        story: "somebody who is not registered any more claims, or leads",
+        story: "an instance that is not registered claims or leads",
         watcher: Simulation(500),
     },
     Row {
         mutant: M::ServerUnchecked,
         properties: &["S10"],
-        story: "a run is claimed on a server that was disabled meanwhile",
+        story: "a run is claimed on a server that was disabled after the decision",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::ClaimConfigUnchecked,
         properties: &["S11", "L7"],
-        story: "a run begins under a configuration that is not in force",
+        story: "a run begins under a configuration that was replaced",
         watcher: Simulation(1000),
     },
     Row {
         mutant: M::AssignmentUnchecked,
         properties: &["S2"],
-        story: "an item is claimed that has yet to move to somebody else",
+        story: "an item is claimed that has become a pending item of another instance",
         watcher: Simulation(1000),
     },
     Row {
         mutant: M::OwnerUnchecked,
         properties: &["S2"],
-        story: "a view that shows the new assignment and still the old owner claims for the old owner",
+        story: "a view with the new assignment and the former owner claims for the former owner",
         watcher: Script("claimed-by-a-former-owner.json"),
     },
     Row {
         mutant: M::OwnershipUnchecked,
         properties: &["S2"],
-        story: "an item is claimed by somebody who no longer owns it",
+        story: "a former owner claims the item",
         watcher: Simulation(200),
     },
     Row {
         mutant: M::TermUnchecked,
         properties: &["S8"],
-        story: "a former leader writes",
+        story: "a deposed leader writes",
         watcher: Simulation(200),
     },
     Row {
         mutant: M::ReshardingConfigUnchecked,
         properties: &["S9"],
-        story: "items are assigned for a number of items that is not in force",
+        story: "items are assigned for a number of items that was replaced",
         watcher: Simulation(200),
     },
     Row {
         mutant: M::RequestUnchecked,
         properties: &["S9"],
-        story: "items are assigned without what was asked for meanwhile",
+        story: "an assignment ignores a request that came before its commit",
         watcher: Extra(
-            told(
-                "tests/stale_writes.rs",
-                "an_assignment_that_has_not_seen_a_request_for_resharding_fails",
-            ),
-            "the assignment names the request that it was made for, so that a later one is seen to be open",
+            test_in("tests/stale_writes.rs", "assignment_conflicts_when_resharding_was_requested"),
+            "the assignment records the request that it answers, so a later request stays open",
         ),
     },
     Row {
         mutant: M::MovedLedgerUnchecked,
         properties: &["S5"],
-        story: "an item moves that was claimed meanwhile",
+        story: "an item moves after it was claimed",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::ItemDisabledUnchecked,
         properties: &["S10"],
-        story: "a record says for a moment what an operator has taken back",
+        story: "a record keeps for a moment a setting that an operator has reverted",
         watcher: Extra(
-            told("tests/stale_writes.rs", "what_an_operator_has_taken_back_is_not_noted"),
-            "the promise begins with what the record says, and the leader compares record and node again as soon as either changes",
+            test_in("tests/stale_writes.rs", "disabling_conflicts_when_operator_reverted_it"),
+            "the guarantee depends on the record, and the leader compares record and node after each change of either",
         ),
     },
     Row {
         mutant: M::InstanceUncheckedByRuns,
         properties: &["S2"],
-        story: "a run is claimed by somebody who was taken out",
+        story: "an instance whose node was removed claims a run",
         watcher: Simulation(500),
     },
     Row {
         mutant: M::InstanceUncheckedByLeaders,
         properties: &["S8"],
-        story: "a leader writes that was taken out",
+        story: "a leader writes whose instance node was removed",
         watcher: Extra(
-            told("tests/stale_writes.rs", "a_leader_that_was_taken_out_notes_nothing"),
-            "the term is checked too: whoever holds the last term is the only one who writes as the leader, registered or not",
+            test_in("tests/stale_writes.rs", "disabling_conflicts_when_leader_is_deregistered"),
+            "every write of a leader also checks the term, so only the holder of the last term can write",
         ),
     },
     Row {
         mutant: M::InstanceUncheckedAtElection,
         properties: &["S8"],
-        story: "somebody leads who is not registered",
+        story: "an instance leads that is not registered",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::InstanceUncheckedByMembers,
         properties: &["L7"],
-        story: "a mark of somebody who was taken out",
+        story: "an instance whose node was removed writes a mark",
         watcher: Extra(
-            told(
-                "tests/stale_writes.rs",
-                "an_instance_that_was_taken_out_does_not_say_that_it_leaves",
-            ),
-            "what is written is ephemeral and its own, or the node of a server that was absent",
+            test_in("tests/stale_writes.rs", "drain_mark_conflicts_when_instance_is_deregistered"),
+            "the write creates only an ephemeral node of its own session, or the node of an absent server",
         ),
     },
     Row {
         mutant: M::InstanceUncheckedByCallbacks,
         properties: &["S13"],
-        story: "a callback of somebody who was taken out",
+        story: "an instance whose node was removed runs a callback",
         watcher: Simulation(1500),
     },
     Row {
         mutant: M::TermUncheckedAtResharding,
         properties: &["S8"],
-        story: "a former leader moves items",
+        story: "a deposed leader moves items",
         watcher: Simulation(500),
     },
     Row {
         mutant: M::TermUncheckedBySweeps,
         properties: &["S8"],
-        story: "a former leader sweeps",
+        story: "a deposed leader sweeps",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::TermUncheckedByNotes,
         properties: &["S8"],
-        story: "a former leader notes what operators wish",
+        story: "a deposed leader changes the disabled state of a record",
         watcher: Extra(
-            told("tests/stale_writes.rs", "a_former_leader_notes_nothing"),
-            "the record and the node of the operator are checked themselves, so that the note is right whoever writes it",
+            test_in("tests/stale_writes.rs", "deposed_leader_cannot_disable_items"),
+            "the write checks the record and the operator's node, so it is correct whichever instance writes it",
         ),
     },
     Row {
         mutant: M::TermUncheckedByRequests,
         properties: &["S8"],
-        story: "a former leader passes a request on",
+        story: "a deposed leader passes a request on",
         watcher: Extra(
-            told("tests/stale_writes.rs", "a_former_leader_passes_no_request_on"),
-            "the records of the items and of the request are expected as they were, so that nothing is passed on twice",
+            test_in("tests/stale_writes.rs", "deposed_leader_cannot_pass_request_on"),
+            "the write checks the records of the request and of its items, so no request is passed on twice",
         ),
     },
     Row {
         mutant: M::TermUncheckedByCleanup,
         properties: &["S8"],
-        story: "a former leader takes entries away",
+        story: "a deposed leader removes entries",
         watcher: Extra(
-            told("tests/stale_writes.rs", "a_former_leader_takes_no_entries_away"),
-            "marks go with a check of the record, and entries of the queue are only shown: takers look at the records",
+            test_in("tests/stale_writes.rs", "deposed_leader_cannot_clean_up"),
+            "the removal of a mark checks the item's record, and takeovers depend on records, not on queue entries",
         ),
     },
     Row {
         mutant: M::TermUncheckedAtAbdication,
         properties: &["S8"],
-        story: "a former leader takes the node of its successor away",
+        story: "a deposed leader removes the node of its successor",
         watcher: Simulation(200),
     },
     Row {
         mutant: M::TermUncheckedByLeavers,
         properties: &["S8"],
-        story: "a former leader takes the node of its successor away as it leaves",
+        story: "a deposed leader removes the node of its successor when it leaves",
         watcher: Simulation(200),
     },
     Row {
         mutant: M::SweepConfigUnchecked,
         properties: &["S7", "S3"],
-        story: "a run is given up although failover was turned on meanwhile",
+        story: "a run is released as interrupted although failover was turned on",
         watcher: Script("run-given-up-though-failover-was-turned-on.json"),
     },
     Row {
         mutant: M::RequestConfigUnchecked,
         properties: &["S3"],
-        story: "a request is passed on to the items of a former configuration",
+        story: "a request is passed on to the items of a replaced configuration",
         watcher: Extra(
-            told(
+            test_in(
                 "tests/stale_writes.rs",
-                "a_request_is_not_passed_on_under_a_configuration_that_was_replaced",
+                "passing_on_request_conflicts_when_configuration_changed",
             ),
-            "items that have left have another version of their record, and those that came later were not asked for",
+            "the write checks the records, which change when items are retired, and the request does not cover items added later",
         ),
     },
     Row {
         mutant: M::CallbackConfigUnchecked,
         properties: &["S13"],
-        story: "a callback for the items of a former configuration",
+        story: "a callback runs for the items of a replaced configuration",
         watcher: Extra(
-            told(
-                "tests/stale_writes.rs",
-                "nobody_calls_back_under_a_configuration_that_was_replaced",
-            ),
-            "new items are born with the last fire, and records never go back, so that what all items had reached stays reached",
+            test_in("tests/stale_writes.rs", "callback_conflicts_when_configuration_changed"),
+            "records never go back and new ones start at the last fire, so a stage that all items reached stays reached",
         ),
     },
     Row {
         mutant: M::CallbackServerUnchecked,
         properties: &["S10"],
-        story: "a callback on a server that was disabled meanwhile",
+        story: "a callback runs on a server that was disabled after the decision",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::CallbackAssignmentUnchecked,
         properties: &["S13"],
-        story: "a callback by a former assignment",
+        story: "a callback runs by a former assignment",
         watcher: Extra(
-            told("tests/stale_writes.rs", "nobody_calls_back_by_a_former_assignment"),
-            "a callback depends on the records of the items alone, not on who owns them",
+            test_in("tests/stale_writes.rs", "callback_conflicts_when_assignment_changed"),
+            "a callback depends on the records of the items, not on their owners",
         ),
     },
     Row {
         mutant: M::AcceptanceAssignmentUnchecked,
         properties: &["S3"],
-        story: "a request to an instance means the items that it had before",
+        story: "a request to an instance covers the items that it owned before",
         watcher: Extra(
-            told(
-                "tests/stale_writes.rs",
-                "a_request_to_an_instance_is_not_accepted_for_items_that_were_assigned_anew",
-            ),
-            "the request names the items, whoever has them by then; the older list is what its operator may have seen",
+            test_in("tests/stale_writes.rs", "acceptance_conflicts_when_items_were_reassigned"),
+            "the request names its items whichever instances own them, and its sender may have seen the earlier owners",
         ),
     },
     Row {
         mutant: M::CleanupLedgerUnchecked,
         properties: &["L7"],
-        story: "the mark of a misfire that was noted meanwhile is gone",
-        watcher: Told(told(
-            "tests/stale_writes.rs",
-            "the_mark_of_a_misfire_that_was_noted_meanwhile_stays",
-        )),
+        story: "the mark of a newly noted misfire is removed",
+        watcher: Told(test_in("tests/stale_writes.rs", "cleanup_conflicts_when_misfire_was_noted")),
     },
     Row {
         mutant: M::OwnerClearedBlindly,
         properties: &["S5", "S9"],
-        story: "a retired item loses an owner that was set meanwhile",
+        story: "a retired item loses an owner that was set after the decision",
         watcher: Extra(
-            told("tests/stale_writes.rs", "an_owner_that_has_changed_is_not_taken_away"),
-            "every plan that changes owners also changes the assignment, whose version it expects",
+            test_in("tests/stale_writes.rs", "retirement_conflicts_when_owner_changed"),
+            "every plan that changes owners also changes the assignment, and the retirement checks its version",
         ),
     },
     Row {
@@ -324,71 +311,68 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a request is passed on twice",
         watcher: Extra(
-            told("tests/stale_writes.rs", "a_request_that_has_changed_is_not_passed_on"),
-            "the record of each item is expected as it was, in the same transaction",
+            test_in("tests/stale_writes.rs", "passing_on_request_conflicts_when_request_changed"),
+            "the same transaction checks the record of each item",
         ),
     },
     Row {
         mutant: M::RequestClearedBlindly,
         properties: &["S3"],
-        story: "a request is taken away that somebody has changed",
+        story: "a changed request is removed",
         watcher: Extra(
-            told("tests/stale_writes.rs", "a_request_that_has_changed_is_not_taken_away"),
-            "a request that was passed on to all does not change any more, and its name is not used again",
+            test_in("tests/stale_writes.rs", "request_removal_conflicts_when_request_changed"),
+            "a request does not change after it was passed on to all items, and its id is not used again",
         ),
     },
     Row {
         mutant: M::RequestAcceptedBlindly,
         properties: &["S3"],
-        story: "a second request to an instance is accepted with the first",
+        story: "a second request is accepted together with the first",
         watcher: Extra(
-            told(
+            test_in(
                 "tests/stale_writes.rs",
-                "a_second_request_to_an_instance_is_not_accepted_with_the_first",
+                "acceptance_conflicts_when_second_request_was_written",
             ),
-            "two requests that wait at one node are the same text there: they are one",
+            "two requests at one node have the same text and count as one",
         ),
     },
     Row {
         mutant: M::InstanceAskedBlindly,
         properties: &["S3"],
-        story: "an instance is asked that was asked meanwhile",
+        story: "a trigger is written to an instance that has one already",
         watcher: Extra(
-            told(
-                "tests/stale_writes.rs",
-                "an_instance_that_was_asked_meanwhile_is_not_asked_again",
-            ),
-            "two requests that wait at one node are the same text there: they are one",
+            test_in("tests/stale_writes.rs", "trigger_write_conflicts_when_instance_was_triggered"),
+            "two requests at one node have the same text and count as one",
         ),
     },
     Row {
         mutant: M::ServersUnchecked,
         properties: &["S10"],
-        story: "a run is claimed on a server that was removed and came back disabled",
-        watcher: Told(told(
+        story: "a run is claimed on a server that was removed and recreated as disabled",
+        watcher: Told(test_in(
             "tests/operations.rs",
-            "a_claim_that_has_not_seen_its_server_taken_away_and_paused_fails",
+            "claim_conflicts_when_server_was_recreated_and_paused",
         )),
     },
     Row {
         mutant: M::CallbackServersUnchecked,
         properties: &["S10"],
-        story: "a callback on a server that was removed and put back disabled",
-        watcher: Told(told(
+        story: "a callback runs on a server that was removed and recreated as disabled",
+        watcher: Told(test_in(
             "tests/stale_writes.rs",
-            "nobody_calls_back_on_a_server_that_was_added_again",
+            "callback_conflicts_when_server_was_recreated",
         )),
     },
     Row {
         mutant: M::ServerAndServersUnchecked,
         properties: &["S10"],
-        story: "a run is claimed on a server that was disabled meanwhile",
+        story: "a run is claimed on a server that was disabled after the decision",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::ClaimOverwrites,
         properties: &["S3", "S1"],
-        story: "a request or a note that came meanwhile is gone",
+        story: "a request or a misfire that was noted after the decision is lost",
         watcher: Simulation(200),
     },
     Row {
@@ -406,22 +390,22 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::SweepOverwrites,
         properties: &["S1", "S1a"],
-        story: "an item that ended meanwhile is taken over and run again",
+        story: "a run that has ended is taken over and repeated",
         watcher: Simulation(500),
     },
     Row {
         mutant: M::TakeoverOverwrites,
         properties: &["S1", "S3"],
-        story: "what was noted meanwhile is gone",
+        story: "a misfire or request that was noted after the decision is lost",
         watcher: Simulation(1000),
     },
     Row {
         mutant: M::ReshardingOverwrites,
         properties: &["S1", "S5"],
-        story: "a record that changed meanwhile is retired",
+        story: "a record that has changed is retired",
         watcher: Extra(
-            told("tests/stale_writes.rs", "a_record_that_has_changed_is_not_retired"),
-            "an item beyond the number of items cannot be claimed under the configuration that the plan checks",
+            test_in("tests/stale_writes.rs", "retirement_conflicts_when_record_changed"),
+            "a retired item cannot be claimed under the configuration that the plan checks",
         ),
     },
     Row {
@@ -439,69 +423,69 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::OwnerOverwritten,
         properties: &["S5", "S9"],
-        story: "an owner that was set meanwhile is overwritten",
+        story: "an owner that was set after the decision is overwritten",
         watcher: Extra(
-            told("tests/stale_writes.rs", "an_assignment_that_has_not_seen_an_owner_change_fails"),
-            "every plan that changes owners also changes the assignment, whose version it expects",
+            test_in("tests/stale_writes.rs", "assignment_conflicts_when_owner_changed"),
+            "every plan that changes owners also changes the assignment, and this plan checks its version",
         ),
     },
     Row {
         mutant: M::AssignmentOverwritten,
         properties: &["S4", "S9"],
-        story: "an assignment that was made meanwhile is overwritten",
-        watcher: Told(told(
+        story: "an assignment that was written after the decision is overwritten",
+        watcher: Told(test_in(
             "tests/stale_writes.rs",
-            "an_assignment_that_comes_after_a_later_one_fails",
+            "assignment_conflicts_after_later_assignment",
         )),
     },
     Row {
         mutant: M::TermOverwritten,
         properties: &["S8", "L3"],
-        story: "a term that began meanwhile is overwritten",
+        story: "a term that began after the decision is overwritten",
         watcher: Extra(
-            told("tests/stale_writes.rs", "an_election_in_the_term_before_last_fails"),
-            "the node of the leader is created in the same transaction, which is possible only while nobody leads",
+            test_in("tests/stale_writes.rs", "election_conflicts_when_term_changed"),
+            "the same transaction creates the leader's node, which fails while a leader exists",
         ),
     },
     Row {
         mutant: M::OnceOverwritten,
         properties: &["S13"],
-        story: "a callback is called twice under one token",
+        story: "two callbacks run under one token",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::InstanceUnconfirmed,
         properties: &["S6"],
-        story: "a run is taken from a holder that lives",
+        story: "a run is taken from a live holder",
         watcher: SpareStory(
             M::SweepIgnoresInstances,
-            told(
+            test_in(
                 "tests/java_peers.rs",
-                "beside_a_java_instance_a_run_is_not_taken_from_somebody_who_is_registered",
+                "sweep_keeps_run_of_registered_holder_beside_java_instance",
             ),
-            "an id is never registered again, so that nobody whom the view shows as gone is there",
+            "an instance id is never registered again, so a holder that the view shows as absent stays absent",
         ),
     },
     Row {
         mutant: M::MarkUnconfirmed,
         properties: &["S6"],
-        story: "a run is taken from a holder that lives",
-        watcher: Told(told(
+        story: "a run is taken from a live holder",
+        watcher: Told(test_in(
             "tests/stale_writes.rs",
-            "a_run_is_not_taken_from_somebody_whose_mark_is_not_shown_yet",
+            "sweep_conflicts_when_view_lacks_holder_mark",
         )),
     },
     Row {
         mutant: M::Unconfirmed,
         properties: &["S6"],
-        story: "a run is taken from a holder that lives",
+        story: "a run is taken from a live holder",
         watcher: Model,
     },
     Row {
         mutant: M::FormerMarksTrusted,
         properties: &["S6"],
-        story: "the mark of a run is taken away that a view which is behind takes for one that lasts",
-        watcher: Told(told(
+        story: "a stale view takes the mark of a run for a persistent one, and the sweep removes it",
+        watcher: Told(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::a_write_checks_that_a_holder_is_gone_or_reads_do_before_it",
         )),
@@ -509,62 +493,62 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::LeaderUnchecked,
         properties: &["S8"],
-        story: "a leader writes although a Java instance leads in its place",
-        watcher: Told(told(
+        story: "a leader writes although a Java instance has replaced its node",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more",
+            "rust_leader_cannot_write_after_java_replaced_its_node",
         )),
     },
     Row {
         mutant: M::JavaFlagsUnchecked,
         properties: &["S2"],
-        story: "an item is claimed that its Java leader is about to give away",
-        watcher: Told(told(
+        story: "an item is claimed that the Java leader is about to move",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_claim_that_has_not_seen_the_flag_of_a_java_leader_fails",
+            "claim_conflicts_when_java_leader_announced_resharding",
         )),
     },
     Row {
         mutant: M::NewRecordUnchecked,
         properties: &["S5"],
-        story: "an item loses its owner under its run, which the view does not show yet",
-        watcher: Told(told(
+        story: "an item loses its owner during a run that the view does not show",
+        watcher: Told(test_in(
             "tests/stale_writes.rs",
-            "an_owner_is_not_taken_away_beside_a_record_that_is_not_shown_yet",
+            "retirement_conflicts_when_view_lacks_record",
         )),
     },
     Row {
         mutant: M::QueueUnchecked,
         properties: &["S1", "L7"],
-        story: "what a Java instance has queued meanwhile is taken over beside it; an orphan is given up whose place in the queue the view does not show yet",
-        watcher: Told(told(
+        story: "an item that a Java instance has queued is also taken over, or an orphan is released whose entry the view lacks",
+        watcher: Told(test_in(
             "tests/stale_writes.rs",
-            "nothing_is_taken_over_at_once_that_was_queued_since",
+            "immediate_takeover_conflicts_when_item_was_queued",
         )),
     },
     Row {
         mutant: M::JoinUnchecked,
         properties: &["L7"],
-        story: "somebody stands in line for an election that is over",
+        story: "a contender joins the latch after the election",
         watcher: Extra(
-            told("tests/java_peers.rs", "nobody_stands_in_line_for_an_election_that_is_over"),
-            "whoever wants no turn any more leaves the line as soon as it sees who leads",
+            test_in("tests/java_peers.rs", "joining_latch_conflicts_when_leader_was_elected"),
+            "a contender leaves the latch as soon as its view shows a leader",
         ),
     },
     Row {
         mutant: M::WordUnchecked,
         properties: &["L1"],
-        story: "the Java instance that leads next does not know that items are to be assigned anew",
-        watcher: Told(told(
+        story: "the Java leader that follows does not know that items need an assignment",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_leader_that_is_disabled_leaves_word_whatever_it_was_about_to_assign",
+            "disabled_rust_leader_leaves_resharding_request_to_java_leader",
         )),
     },
     Row {
         mutant: M::JavaRunUnchecked,
         properties: &["S5"],
-        story: "an item moves under a run of a Java instance",
-        watcher: Told(told(
+        story: "an item moves during a run of a Java instance",
+        watcher: Told(test_in(
             "src/java/resharding.rs",
             "java::resharding::tests::an_item_that_a_java_instance_begins_meanwhile_does_not_move",
         )),
@@ -572,17 +556,17 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::JavaTakeoverUnchecked,
         properties: &["S1a"],
-        story: "what a Java instance has taken over is run again",
-        watcher: Told(told(
+        story: "a run that a Java instance has taken over is repeated",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "what_a_java_survivor_of_3_x_has_taken_over_is_not_run_again",
+            "run_taken_over_by_java_instance_of_3_x_is_not_repeated",
         )),
     },
     Row {
         mutant: M::MendedRecordUnchecked,
         properties: &["S1"],
-        story: "the mark of a run that has begun since is taken away",
-        watcher: Told(told(
+        story: "the mark of a run is removed that has begun after the decision",
+        watcher: Told(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::a_mark_is_not_taken_away_that_was_made_since",
         )),
@@ -590,8 +574,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::CleanupConfigUnchecked,
         properties: &["L2"],
-        story: "what a Java instance has left for others is forgotten",
-        watcher: Told(told(
+        story: "a queue entry of a Java instance is lost",
+        watcher: Told(test_in(
             "src/duty/cleanup.rs",
             "duty::cleanup::tests::what_is_in_range_again_stays_in_the_queue",
         )),
@@ -599,20 +583,20 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::LeaderSealedBlindly,
         properties: &["S8"],
-        story: "a leader seals a node that it has sealed before",
+        story: "a leader seals its node twice",
         watcher: Extra(
-            told(
+            test_in(
                 "src/java/election.rs",
                 "java::election::tests::a_node_that_is_sealed_is_not_sealed_again",
             ),
-            "whoever leads by the term is the only one who writes to its node, so that sealing it again changes nothing",
+            "only the leader of the current term writes to its node, so a second seal changes nothing",
         ),
     },
     Row {
         mutant: M::GhostSealedBlindly,
         properties: &["S3"],
-        story: "a request to an instance that has come back is overwritten",
-        watcher: Told(told(
+        story: "a request to an instance that has returned is overwritten",
+        watcher: Told(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::a_request_to_an_instance_that_has_come_back_stays",
         )),
@@ -620,8 +604,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::GhostRemovedBlindly,
         properties: &["L1"],
-        story: "an instance that has come back is taken out",
-        watcher: Told(told(
+        story: "an instance that has returned is removed",
+        watcher: Told(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::an_instance_that_comes_back_keeps_its_new_node",
         )),
@@ -629,26 +613,23 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::SessionUnchecked,
         properties: &["S1", "S2", "L1"],
-        story: "a life registers after its end, in the session of the next one",
-        watcher: Told(told(
-            "tests/stale_writes.rs",
-            "what_a_session_has_asked_for_does_not_happen_in_the_next_one",
-        )),
+        story: "an incarnation registers after its end, in the next session",
+        watcher: Told(test_in("tests/stale_writes.rs", "commit_of_former_session_is_not_executed")),
     },
     Row {
         mutant: M::SweepIgnoresMarks,
         properties: &["S6"],
-        story: "a run is taken from a holder that an operator took out",
+        story: "a run is taken from a holder whose node an operator removed",
         watcher: SpareStory(
             M::MarkUnconfirmed,
-            told("tests/rules.rs", "a_run_is_not_taken_from_somebody_whose_session_lives"),
-            "the write checks the mark, or the reads before it see it, and nothing is written",
+            test_in("tests/rules.rs", "sweep_keeps_run_of_deregistered_holder_with_live_session"),
+            "the sweep confirms the absence of the mark by its write or by the reads before it",
         ),
     },
     Row {
         mutant: M::PendingClaimable,
         properties: &["S2"],
-        story: "an item is claimed that has yet to move to somebody else",
+        story: "an item is claimed although it is pending for another instance",
         watcher: Simulation(200),
     },
     Row {
@@ -660,20 +641,20 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::BusyMoved,
         properties: &["S5"],
-        story: "an item moves under its run",
+        story: "an item moves during its run",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::BusyRetired,
         properties: &["S5"],
-        story: "an item loses its owner under its run",
+        story: "an item loses its owner during its run",
         watcher: Simulation(200),
     },
     Row {
         mutant: M::OwnersKeptUnchecked,
         properties: &["S4"],
-        story: "an item that comes back into the job has no owner",
-        watcher: Told(told(
+        story: "a revived item has no live owner",
+        watcher: Told(test_in(
             "src/duty/resharding/mod.rs",
             "duty::resharding::tests::an_item_that_comes_back_keeps_the_owner_that_it_has",
         )),
@@ -681,34 +662,31 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::TornAssignmentTrusted,
         properties: &["S4"],
-        story: "an item belongs to nobody who is there",
+        story: "an item is owned by an instance that is not registered",
         watcher: Script("resharded-by-a-part-of-an-assignment.json"),
     },
     Row {
         mutant: M::EarlierClaimForgotten,
         properties: &["L2", "S11"],
-        story: "a run that an instance has claimed never begins",
+        story: "a claimed run never begins",
         watcher: Script("doubted-claim-never-begun.json"),
     },
     Row {
         mutant: M::CaughtUpUntold,
         properties: &["S3"],
-        story: "fires before the one that a newcomer found are left out",
+        story: "fires before the one that a newcomer inherits are skipped",
         watcher: Script("left-out-by-a-newcomer.json"),
     },
     Row {
         mutant: M::WaitingClaimForgotten,
         properties: &["S11"],
-        story: "a run begins with a later configuration than its claim has checked",
-        watcher: Told(told(
-            "tests/rules.rs",
-            "a_claimed_run_that_has_to_wait_begins_with_the_configuration_of_its_claim",
-        )),
+        story: "a run begins under a later configuration than its claim has checked",
+        watcher: Told(test_in("tests/rules.rs", "delayed_run_uses_configuration_of_its_claim")),
     },
     Row {
         mutant: M::NeverFollow,
         properties: &["L1"],
-        story: "an item stays without an owner",
+        story: "an item has no owner",
         watcher: Simulation(100),
     },
     Row {
@@ -720,25 +698,25 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::FireClaimedAgain,
         properties: &["S1a", "S1"],
-        story: "a fire is claimed again",
-        watcher: Spare(M::SettledIgnored, 1000, "a fire that is settled is not due"),
+        story: "a fire is claimed twice",
+        watcher: Spare(M::SettledIgnored, 1000, "a settled fire is not due"),
     },
     Row {
         mutant: M::SettledIgnored,
         properties: &["quiet"],
-        story: "misfires are noted again and again",
+        story: "misfires are noted without end",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::LastFireKept,
         properties: &["S1a", "S1"],
-        story: "a fire is done twice",
+        story: "a fire runs twice",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::RetiredForgotten,
         properties: &["S1"],
-        story: "the tokens of an item begin anew",
+        story: "the tokens of an item start again",
         watcher: Simulation(1000),
     },
     Row {
@@ -748,70 +726,70 @@ pub const MUTANTS: &[Row] = &[
         watcher: Spare(
             M::DisabledUnnoticed,
             1500,
-            "whoever claims looks at the record of the item too",
+            "a claim also checks the operator's node of the item",
         ),
     },
     Row {
         mutant: M::LocalRunIgnored,
         properties: &["S1"],
-        story: "an item is claimed where code of its former run goes on",
+        story: "an item is claimed during its former run in the process",
         watcher: Spare(
             M::BegunBesideRun,
             1500,
-            "nothing begins beside a run of the same item in the same process",
+            "no run starts while another run of the same item continues in the process",
         ),
     },
     Row {
         mutant: M::ForeignRelease,
         properties: &["S7"],
-        story: "the run of a successor is ended",
+        story: "the run of the next holder is released",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/release.rs",
                 "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
             ),
-            "a run is forgotten as soon as the view shows that it is not held any more, before anything is decided",
+            "a run that the view shows as not held is dropped before any decision",
         ),
     },
     Row {
         mutant: M::MarksStay,
         properties: &["L2", "L7"],
-        story: "a mark keeps an item from running for ever",
+        story: "a mark blocks an item for ever",
         watcher: Spare(
             M::FencedMarksStay,
             400,
-            "an ended run whose mark is still shown removes it by itself",
+            "a run that has ended and whose mark is still shown removes the mark by itself",
         ),
     },
     Row {
         mutant: M::AbsentMarksUnnoticed,
         properties: &["quiet"],
-        story: "the end of a run whose mark is gone is refused for ever",
+        story: "the release of a run without a mark conflicts for ever",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::OrphansStay,
         properties: &["L7", "L2"],
-        story: "an orphan that nobody takes over stays",
+        story: "an orphan stays that no instance takes over",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::MarksIgnoredAtTakeover,
         properties: &["S1"],
-        story: "an item is taken over while the former run is shown",
+        story: "an item is taken over while its former run is shown",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/takeover.rs",
                 "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
             ),
-            "the takeover creates both marks, which fails while they are there",
+            "the takeover creates both marks, which fails while they exist",
         ),
     },
     Row {
         mutant: M::TakeoverBesideOwnRun,
         properties: &["S1"],
-        story: "an item is taken over where code of its former run goes on",
-        watcher: Told(told(
+        story: "an item is taken over during its former run in the process",
+        watcher: Told(test_in(
             "src/duty/takeover.rs",
             "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
         )),
@@ -821,113 +799,107 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "busy instances take orphans that idle ones could take",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/takeover.rs",
                 "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
             ),
-            "what is promised is that orphans are taken, not by whom",
+            "the guarantee is that orphans are taken over, by whichever instance",
         ),
     },
     Row {
         mutant: M::MisfireUnnoted,
         properties: &["S3"],
-        story: "a fire that meets a run is not made up for",
-        watcher: Told(told(
+        story: "a misfire is not replayed",
+        watcher: Told(test_in(
             "tests/scripts.rs",
-            "fires_that_meet_an_item_that_is_to_move_are_run_once_by_its_next_owner",
+            "misfires_of_pending_item_are_run_once_by_next_owner",
         )),
     },
     Row {
         mutant: M::GapsUnrecorded,
         properties: &["S3"],
-        story: "fires that were not run are silent",
+        story: "missed fires are not reported",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::GapsHiddenByChanges,
         properties: &["S3"],
-        story: "fires before a change of the configuration are silent",
+        story: "missed fires before a configuration change are not reported",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::ChangesDatedWhenSeen,
         properties: &["S3"],
-        story: "fires between a change of the schedule and the moment at which instances see it are silent",
-        watcher: Told(told(
+        story: "fires between a schedule change and the time at which instances see it are not reported",
+        watcher: Told(test_in(
             "tests/gaps.rs",
-            "a_change_during_an_outage_counts_from_its_date_in_the_registry",
+            "change_during_outage_counts_from_its_registry_time",
         )),
     },
     Row {
         mutant: M::GapsBeforeUnmonitoredHidden,
         properties: &["S3"],
-        story: "fires before a time in which the job was not monitored are silent",
+        story: "missed fires before a period without monitoring are not reported",
         watcher: Simulation(400),
     },
     Row {
         mutant: M::SchedulesBetweenForgotten,
         properties: &["S3"],
-        story: "fires of a schedule that came and went are silent",
-        watcher: Told(told(
-            "tests/gaps.rs",
-            "fires_of_a_schedule_that_came_and_went_are_in_the_gap",
-        )),
+        story: "missed fires of an intermediate schedule are not reported",
+        watcher: Told(test_in("tests/gaps.rs", "gap_includes_fires_of_intermediate_schedule")),
     },
     Row {
         mutant: M::FormerFiresForgotten,
         properties: &["S3"],
-        story: "fires of a former schedule after one that is caught up with are silent",
-        watcher: Told(told(
+        story: "missed fires of the former schedule after a caught-up one are not reported",
+        watcher: Told(test_in(
             "tests/gaps.rs",
-            "a_fire_of_a_former_schedule_is_followed_by_those_of_the_same_schedule",
+            "caught_up_fire_of_former_schedule_owes_next_fire_of_that_schedule",
         )),
     },
     Row {
         mutant: M::NotedOverHoles,
         properties: &["S3"],
-        story: "fires between two that met a run are silent",
+        story: "missed fires between two misfires are not reported",
         watcher: Simulation(200),
     },
     Row {
         mutant: M::OthersGapsUnreported,
         properties: &["S3"],
-        story: "fires that a lost instance found missed are silent",
-        watcher: Told(told(
+        story: "missed fires that a lost instance has found are not reported",
+        watcher: Told(test_in(
             "tests/gaps.rs",
-            "a_gap_that_a_lost_instance_found_is_reported_by_who_finds_its_run",
+            "gap_found_by_lost_instance_is_reported_by_survivor",
         )),
     },
     Row {
         mutant: M::GapsReportedByEnd,
         properties: &["S3"],
-        story: "fires that are missed after an operator has set an item back are silent",
-        watcher: Told(told(
-            "tests/clocks.rs",
-            "fires_that_are_missed_after_an_item_was_set_back_are_a_gap",
-        )),
+        story: "fires missed after an item was settled back are not reported",
+        watcher: Told(test_in("tests/clocks.rs", "fires_missed_after_settle_back_are_a_gap")),
     },
     Row {
         mutant: M::FutureGapsKept,
         properties: &["S3"],
-        story: "a record that was set back says that the fires of a year were not run",
-        watcher: Told(told("tests/clocks.rs", "a_gap_of_a_record_that_was_set_back_ends_now")),
+        story: "a record that was settled back shows a gap of a year",
+        watcher: Told(test_in("tests/clocks.rs", "gap_of_settled_back_record_ends_now")),
     },
     Row {
         mutant: M::BornOwingNothing,
         properties: &["S3"],
-        story: "the first fires of a new item are silent",
+        story: "the first missed fires of a new item are not reported",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::RetiredInSilence,
         properties: &["S3"],
-        story: "the last fires of a retired item are silent",
+        story: "the last missed fires of a retired item are not reported",
         watcher: Simulation(400),
     },
     Row {
         mutant: M::MisfireUnplayed,
         properties: &["L2"],
-        story: "a fire that was noted is never run",
+        story: "a noted misfire never runs",
         watcher: Simulation(100),
     },
     Row {
@@ -939,55 +911,55 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::UnavailableStand,
         properties: &["quiet"],
-        story: "whoever is not available is elected and abdicates, again and again",
+        story: "an unavailable instance is elected and abdicates without end",
         watcher: Simulation(200),
     },
     Row {
         mutant: M::NoAbdication,
         properties: &["L3"],
-        story: "a leader leads on that is not available",
+        story: "an unavailable instance keeps leading",
         watcher: Model,
     },
     Row {
         mutant: M::LeaveBusy,
         properties: &["S12"],
-        story: "somebody leaves with a run of its own",
+        story: "an instance leaves during a run",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::LeaveClaiming,
         properties: &["S12"],
-        story: "somebody leaves, and its claim succeeds afterwards",
+        story: "the claim of an instance that has left is committed",
         watcher: Simulation(1000),
     },
     Row {
         mutant: M::LeaveInDoubt,
         properties: &["S12"],
-        story: "somebody leaves, and its claim succeeds afterwards",
+        story: "the claim of an instance that has left is committed",
         watcher: Script("left-with-a-claim-in-doubt.json"),
     },
     Row {
         mutant: M::DoubtsUnsettled,
         properties: &["S12", "L7"],
-        story: "somebody leaves, and its claim succeeds afterwards",
+        story: "the claim of an instance that has left is committed",
         watcher: Simulation(2000),
     },
     Row {
         mutant: M::DrainUnmarked,
         properties: &["L6"],
-        story: "items move only when their owner has left",
+        story: "items move only after their owner has left",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/membership.rs",
                 "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
             ),
-            "the mark only makes it sooner",
+            "the mark only makes the resharding earlier",
         ),
     },
     Row {
         mutant: M::DoubtsForgotten,
         properties: &["L2"],
-        story: "a claim whose reply was lost is never run",
+        story: "a committed claim with a lost reply is never run",
         watcher: Simulation(100),
     },
     Row {
@@ -999,35 +971,32 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::StartedWithoutLease,
         properties: &["S2"],
-        story: "a run begins although the session may be over",
+        story: "a run begins although the session may have ended",
         watcher: SpareStory(
             M::StartedDisconnected,
-            told(
-                "tests/rules.rs",
-                "a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing",
-            ),
-            "the lease ends only while the connection is suspended, and nothing begins while it is",
+            test_in("tests/rules.rs", "claim_committed_before_lease_expired_starts_no_run"),
+            "the lease expires only while the session is suspended, and nothing starts in that state",
         ),
     },
     Row {
         mutant: M::StartedLeaving,
         properties: &["S12"],
-        story: "a run begins while the registration is on its way out",
+        story: "a run begins while the deregistration is in flight",
         watcher: Nobody(
-            "whoever has claims under way or in doubt does not leave; see LeaveClaiming and LeaveInDoubt",
+            "an instance with claims in flight or in doubt does not leave, as LeaveClaiming and LeaveInDoubt show",
         ),
     },
     Row {
         mutant: M::ConfigUnpinned,
         properties: &["S11"],
-        story: "a run sees another configuration than its claim has checked",
+        story: "a run uses another configuration than its claim has checked",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::RegisteredAgain,
         properties: &["L1"],
-        story: "whoever was taken out comes back under its id",
-        watcher: Told(told(
+        story: "a removed instance returns under the same id",
+        watcher: Told(test_in(
             "src/duty/membership.rs",
             "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
         )),
@@ -1035,19 +1004,19 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::IdsReused,
         properties: &["S13", "S1", "S2"],
-        story: "what a former life has claimed is taken for the own",
+        story: "a run that a former incarnation has claimed is taken for an own run",
         watcher: Simulation(500),
     },
     Row {
         mutant: M::CompletedFirst,
         properties: &["S13"],
-        story: "the second callback comes before the first",
+        story: "the completed callback runs before the started one",
         watcher: Model,
     },
     Row {
         mutant: M::CalledEarly,
         properties: &["S13"],
-        story: "a callback comes before an item has got so far",
+        story: "a callback runs before all items have reached its stage",
         watcher: Simulation(100),
     },
     Row {
@@ -1055,17 +1024,17 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a request is passed on by an assignment for another number of items",
         watcher: Extra(
-            told("tests/rules.rs", "a_request_waits_until_items_are_assigned_for_their_number"),
-            "each item is looked at by its own record, and requests for items that are no more are dropped",
+            test_in("tests/rules.rs", "request_waits_for_assignment_of_current_item_count"),
+            "each item is checked by its own record, and requests for retired items are dropped",
         ),
     },
     Row {
         mutant: M::CallbackTotalIgnored,
         properties: &["S13"],
-        story: "a callback comes before new items have their records",
+        story: "a callback runs before new items have records",
         watcher: Extra(
-            told("tests/rules.rs", "callbacks_wait_until_items_are_assigned_for_their_number"),
-            "an item without a record holds callbacks back",
+            test_in("tests/rules.rs", "callbacks_wait_for_assignment_of_current_item_count"),
+            "an item without a record blocks callbacks",
         ),
     },
     Row {
@@ -1089,24 +1058,24 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::DrainingClaim,
         properties: &["S12"],
-        story: "whoever leaves goes on to claim",
+        story: "a draining instance continues to claim",
         watcher: Simulation(1000),
     },
     Row {
         mutant: M::ClaimedWithoutLease,
         properties: &["S2"],
-        story: "a run is claimed although the session may be over",
+        story: "a run is claimed although the session may have ended",
         watcher: SpareStory(
             M::DecidedDisconnected,
-            told("tests/rules.rs", "nothing_is_claimed_once_the_session_may_be_over"),
-            "the lease ends only while the connection is suspended, and nothing is decided while it is",
+            test_in("tests/rules.rs", "no_claim_after_lease_expired"),
+            "the lease expires only while the session is suspended, and nothing is decided in that state",
         ),
     },
     Row {
         mutant: M::CaughtUpBesideMisfires,
         properties: &["S3"],
-        story: "a fire is caught up with while noted ones wait",
-        watcher: Told(told(
+        story: "a missed fire is caught up while noted misfires wait",
+        watcher: Told(test_in(
             "src/protocol/ledger.rs",
             "protocol::ledger::tests::catching_up_runs_one_fire_and_never_drops_a_noted_one",
         )),
@@ -1114,68 +1083,71 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::CaughtUpBackwards,
         properties: &["S3"],
-        story: "fires that were to be caught up with are left out",
+        story: "missed fires are skipped by catch-up",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::NotCaughtUp,
         properties: &["S3"],
-        story: "fires that were to be caught up with are left out",
+        story: "missed fires are skipped by catch-up",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::ReplayBesideDue,
         properties: &["S3"],
-        story: "a noted fire and a due one run one after the other",
+        story: "a misfire and the due fire run one after the other",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/misfire.rs",
                 "duty::misfire::tests::a_fire_that_meets_a_run_is_noted_and_run_afterwards",
             ),
-            "merging saves a run; each fire has one that stands for it either way",
+            "merging only saves a run, since each fire has a run that stands for it either way",
         ),
     },
     Row {
         mutant: M::DisabledUnnoticed,
         properties: &["S10", "S3"],
-        story: "fires of a disabled item are neither run nor accounted for",
+        story: "fires of a disabled item neither run nor are reported",
         watcher: Model,
     },
     Row {
         mutant: M::SweepIgnoresInstances,
         properties: &["S6"],
-        story: "a run is taken from somebody who is registered",
-        watcher: Told(told("tests/rules.rs", "a_run_is_not_taken_from_somebody_who_is_registered")),
+        story: "a run is taken from a registered instance",
+        watcher: Told(test_in(
+            "tests/rules.rs",
+            "sweep_keeps_run_of_registered_holder_without_mark",
+        )),
     },
     Row {
         mutant: M::RetiredTakenOver,
         properties: &["L7"],
         story: "the run of a retired item is taken over",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/takeover.rs",
                 "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
             ),
-            "the run is finished rather than given up: both are accounts of it",
+            "a takeover and a release both account for the run",
         ),
     },
     Row {
         mutant: M::TakeoversPileUp,
         properties: &["L2"],
-        story: "a busy instance takes one orphan after the other beside Java instances that could",
+        story: "a busy instance takes over one orphan after the other although Java instances could",
         watcher: Extra(
-            told(
+            test_in(
                 "src/java/takeover.rs",
                 "java::takeover::tests::among_java_instances_one_takes_over_at_a_time",
             ),
-            "what is promised is that orphans are taken, not by whom",
+            "the guarantee is that orphans are taken over, by whichever instance",
         ),
     },
     Row {
         mutant: M::TakenAtOnceBesideJava,
         properties: &["S1"],
-        story: "an item is taken over while it is a Java instance's turn to",
-        watcher: Told(told(
+        story: "an item is taken over during the turn of a Java instance",
+        watcher: Told(test_in(
             "src/duty/sweep.rs",
             "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
         )),
@@ -1183,53 +1155,53 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::TakenAtOnceBesideMarks,
         properties: &["L2"],
-        story: "what is taken over is refused as long as it is shown as taken over by somebody else",
+        story: "the takeover conflicts as long as the item is marked as taken over",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/sweep.rs",
                 "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
             ),
-            "the write checks the queue and creates the mark, and is refused until both are gone",
+            "the write checks the queue entry and creates the mark, so it conflicts until both are absent",
         ),
     },
     Row {
         mutant: M::NothingTakenAtOnce,
         properties: &["L2"],
-        story: "what a leader finds waits for somebody to be told of it",
+        story: "orphans of the leader's sweep wait for another change",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/sweep.rs",
                 "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
             ),
-            "what is promised is that orphans are taken, not how soon",
+            "the guarantee is that orphans are taken over, at whichever time",
         ),
     },
     Row {
         mutant: M::OrphansUnshared,
         properties: &["L2"],
-        story: "one instance takes all orphans over, and others have nothing to do",
+        story: "one instance takes over all orphans while others are idle",
         watcher: Extra(
-            told(
+            test_in(
                 "src/duty/takeover.rs",
                 "duty::takeover::tests::orphans_are_shared_among_those_who_take_some",
             ),
-            "what is promised is that orphans are taken, not by whom",
+            "the guarantee is that orphans are taken over, by whichever instance",
         ),
     },
     Row {
         mutant: M::PatienceKept,
         properties: &["L2"],
-        story: "a busy instance takes over what others have had no time to take",
+        story: "a busy instance takes orphans before other instances had time to",
         watcher: Extra(
-            told("tests/rules.rs", "a_busy_instance_takes_a_share_of_the_orphans_each_second"),
-            "what is promised is that orphans are taken, not by whom",
+            test_in("tests/rules.rs", "busy_instance_takes_over_share_of_orphans_each_second"),
+            "the guarantee is that orphans are taken over, by whichever instance",
         ),
     },
     Row {
         mutant: M::RegisteredUnconfigured,
         properties: &["L1"],
-        story: "an instance is given items that it cannot run",
-        watcher: Told(told(
+        story: "an instance owns items that it cannot run",
+        watcher: Told(test_in(
             "src/duty/membership.rs",
             "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
         )),
@@ -1237,13 +1209,13 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::ServerForgotten,
         properties: &["L1", "L3"],
-        story: "an instance whose server was removed never takes part again",
+        story: "an instance whose server node was removed never gets items again",
         watcher: Simulation(300),
     },
     Row {
         mutant: M::AssignedForFewer,
         properties: &["S9", "L1"],
-        story: "whoever is gone keeps its items",
+        story: "a lost instance keeps its items",
         watcher: Simulation(100),
     },
     Row {
@@ -1255,122 +1227,110 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::AssignedByOtherStrategy,
         properties: &["S9"],
-        story: "items stay as another strategy wanted them",
+        story: "items stay with the owners that another strategy has chosen",
         watcher: Simulation(300),
     },
     Row {
         mutant: M::AssignedUnasked,
         properties: &["S9"],
-        story: "what was asked for is not done",
+        story: "a request for resharding has no effect",
         watcher: Simulation(300),
     },
     Row {
         mutant: M::DecidedByAPart,
         properties: &["L1"],
-        story: "a leader takes items of which it knows nothing for such as nobody has",
+        story: "a leader takes items outside its view for items without an owner",
         watcher: Extra(
-            told("tests/following.rs", "nothing_is_assigned_by_whoever_sees_a_part_of_the_items"),
-            "every write checks what it replaces, and is refused",
+            test_in("tests/following.rs", "new_leader_does_not_assign_by_narrow_view"),
+            "every write checks the versions that it replaces, so it conflicts",
         ),
     },
     Row {
         mutant: M::LedByAPart,
         properties: &["L1", "L2"],
-        story: "a leader does not see what becomes of the items of others",
-        watcher: Told(told("tests/following.rs", "each_follows_its_own_items_and_the_leader_all")),
+        story: "a leader does not see the changes of items of other instances",
+        watcher: Told(test_in(
+            "tests/following.rs",
+            "leader_watches_all_items_and_followers_their_own",
+        )),
     },
     Row {
         mutant: M::CountsIgnored,
         properties: &["L1", "S3"],
-        story: "an instance never learns of an item that it was given",
-        watcher: Told(told("tests/following.rs", "items_that_come_to_an_instance_are_found")),
+        story: "an instance never sees an item that was assigned to it",
+        watcher: Told(test_in("tests/following.rs", "new_owner_finds_its_items_with_narrow_watch")),
     },
     Row {
         mutant: M::QueueUnfollowed,
         properties: &["L2"],
-        story: "what waits to be taken over is seen by nobody but the leader",
-        watcher: Told(told(
+        story: "only the leader sees orphans that wait for a takeover",
+        watcher: Told(test_in(
             "tests/following.rs",
-            "when_something_waits_to_be_taken_over_everybody_follows_all",
+            "all_instances_watch_all_items_while_orphans_are_queued",
         )),
     },
     Row {
         mutant: M::JavaUnfollowed,
         properties: &["S1"],
-        story: "what a Java instance runs is not seen",
-        watcher: Told(told(
+        story: "the runs of a Java instance are not seen",
+        watcher: Told(test_in(
             "tests/following.rs",
-            "while_a_java_instance_is_there_everybody_follows_all",
+            "all_instances_watch_all_items_beside_java_instance",
         )),
     },
     Row {
         mutant: M::ComingUnfollowed,
         properties: &["S3"],
-        story: "fires that meet the run before an item moves are not noted",
-        watcher: Told(told(
-            "tests/following.rs",
-            "whoever_is_to_get_an_item_follows_it_before_it_has_it",
-        )),
+        story: "misfires of a pending item are not noted",
+        watcher: Told(test_in("tests/following.rs", "next_owner_watches_its_pending_items")),
     },
     Row {
         mutant: M::NamedByAPart,
         properties: &["S3"],
-        story: "a request leaves items out",
-        watcher: Told(told(
-            "tests/following.rs",
-            "a_request_is_not_taken_for_one_for_the_items_that_are_shown",
-        )),
+        story: "a request omits items",
+        watcher: Told(test_in("tests/following.rs", "request_covers_items_outside_narrow_view")),
     },
     Row {
         mutant: M::MissedByAPart,
         properties: &["S3"],
-        story: "fires that were missed are left out",
-        watcher: Told(told(
-            "tests/following.rs",
-            "what_was_missed_is_not_taken_from_a_part_of_the_items",
-        )),
+        story: "missed fires are skipped by catch-up",
+        watcher: Told(test_in("tests/following.rs", "catch_up_waits_for_complete_view")),
     },
     Row {
         mutant: M::UnmonitoredNarrow,
         properties: &["L0"],
-        story: "an item that has just moved does not run",
-        watcher: Told(told(
+        story: "an item does not run after it has moved",
+        watcher: Told(test_in(
             "tests/following.rs",
-            "of_a_job_that_is_not_monitored_everybody_follows_all",
+            "all_instances_watch_all_items_of_unmonitored_job",
         )),
     },
     Row {
         mutant: M::MiscountsKept,
         properties: &["L1"],
         story: "an item whose owner was changed by hand runs nowhere",
-        watcher: Told(told(
-            "tests/following.rs",
-            "an_owner_that_somebody_has_changed_is_assigned_anew",
-        )),
+        watcher: Told(test_in("tests/following.rs", "externally_changed_owner_is_reassigned")),
     },
     Row {
         mutant: M::NarrowedAtOnce,
         properties: &["quiet"],
-        story: "each change leads to a snapshot, and to another one",
+        story: "each change causes one snapshot after the other",
         watcher: Extra(
-            told("tests/following.rs", "nobody_follows_less_before_all_was_quiet_for_a_while"),
-            "it costs snapshots, and nothing else",
+            test_in("tests/following.rs", "watch_becomes_narrow_only_after_quiet_period"),
+            "only the number of snapshots increases",
         ),
     },
     Row {
         mutant: M::StraysLeft,
         properties: &["L1", "S9"],
-        story: "an item stays with somebody who is not there",
-        watcher: Told(told(
-            "tests/damage.rs",
-            "whoever_is_responsible_writes_an_overwritten_node_again",
-        )),
+        story: "an item is owned by an instance that is not registered",
+        watcher: Told(test_in("tests/damage.rs", "overwritten_node_is_repaired_by_its_writer")),
     },
     Row {
         mutant: M::FollowersStray,
         properties: &["S4"],
-        story: "an item is assigned to somebody who is not available",
-        watcher: Told(told(
+        story: "an item is assigned to an unavailable instance",
+        watcher: Told(test_in(
             "src/duty/resharding/mod.rs",
             "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
         )),
@@ -1384,37 +1344,37 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::NamesakeIgnored,
         properties: &["S1", "S2"],
-        story: "two lives of one id take each other for themselves",
-        watcher: Told(told(
+        story: "two instances with one id take each other's runs for their own",
+        watcher: Told(test_in(
             "tests/damage.rs",
-            "a_run_of_a_former_life_with_the_same_id_is_not_taken_for_an_own_one",
+            "run_of_former_session_with_same_id_is_taken_over",
         )),
     },
     Row {
         mutant: M::ForeignRunStarted,
         properties: &["S1"],
-        story: "a run is started that another life has claimed",
-        watcher: Told(told(
+        story: "a run is started that another incarnation has claimed",
+        watcher: Told(test_in(
             "tests/damage.rs",
-            "a_run_of_a_former_life_with_the_same_id_is_not_taken_for_an_own_one",
+            "run_of_former_session_with_same_id_is_taken_over",
         )),
     },
     Row {
         mutant: M::NewcomerWaits,
         properties: &["L0"],
-        story: "a fire that was due when items moved is left out",
-        watcher: Told(told(
+        story: "a fire that was due at a resharding is skipped",
+        watcher: Told(test_in(
             "tests/scripts.rs",
-            "a_fire_that_was_due_when_a_newcomer_got_its_items_is_run_by_the_newcomer",
+            "new_owner_runs_fire_that_was_due_at_resharding",
         )),
     },
     Row {
         mutant: M::UnreadableMoved,
         properties: &["S5"],
-        story: "an item moves whose run cannot be read",
-        watcher: Told(told(
+        story: "an item moves although its unreadable record may show a run",
+        watcher: Told(test_in(
             "tests/rules.rs",
-            "an_item_whose_record_cannot_be_read_does_not_keep_others_from_moving",
+            "unreadable_record_does_not_block_resharding_of_other_items",
         )),
     },
     Row {
@@ -1422,86 +1382,77 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a new item runs the fire that is due",
         watcher: Extra(
-            told(
-                "tests/rules.rs",
-                "an_item_that_is_new_has_nothing_to_do_with_the_fire_that_is_due",
-            ),
-            "it may; fires from before it was there are owed to nobody either way",
+            test_in("tests/rules.rs", "new_item_does_not_run_fire_from_before_its_creation"),
+            "the run is allowed, because no guarantee covers fires from before the item's creation",
         ),
     },
     Row {
         mutant: M::BornInFuture,
         properties: &["S14"],
-        story: "a wrong clock has run an item ahead by a year, and items that are added later wait for a year",
-        watcher: Told(told("tests/clocks.rs", "new_items_are_not_born_in_the_future")),
+        story: "a wrong clock has moved a record a year ahead, and items added later wait for a year",
+        watcher: Told(test_in("tests/clocks.rs", "new_records_do_not_start_in_the_future")),
     },
     Row {
         mutant: M::GapsByOwnClock,
         properties: &["S3"],
-        story: "a leader whose clock is 50 s behind makes items that owe fires from before they were made",
-        watcher: Told(told(
-            "tests/clocks.rs",
-            "new_items_owe_no_fires_of_a_leader_with_a_wrong_clock",
-        )),
+        story: "a leader with a slow clock creates items that owe fires from before their creation",
+        watcher: Told(test_in("tests/clocks.rs", "new_items_owe_fires_by_registry_time_only")),
     },
     Row {
         mutant: M::WrongClockFires,
         properties: &["S14"],
         story: "an instance whose clock is a year ahead claims the fires of that year",
-        watcher: Told(told(
+        watcher: Told(test_in(
             "tests/clocks.rs",
-            "a_fire_by_a_wrong_clock_is_missed_and_reported_once",
+            "fire_by_wrong_clock_is_missed_and_clock_reported_once",
         )),
     },
     Row {
         mutant: M::FutureFireKept,
         properties: &["S14"],
-        story: "an instance claims a fire that came before the registry's reply showed that its clock is wrong",
-        watcher: Told(told(
+        story: "an instance claims a fire that its wrong clock produced before the registry's time was known",
+        watcher: Told(test_in(
             "tests/clocks.rs",
-            "a_fire_of_the_future_is_dropped_once_the_clock_is_known",
+            "future_fire_is_dropped_when_registry_time_becomes_known",
         )),
     },
     Row {
         mutant: M::EarlyFiresTaken,
         properties: &["S14", "S1a"],
-        story: "an instance runs a fire of next year after its clock was set right, and again if it comes again",
-        watcher: Told(told(
+        story: "an instance runs a future fire after its clock was corrected, and again when the fire is due",
+        watcher: Told(test_in(
             "tests/clocks.rs",
-            "a_fire_that_is_later_than_the_clock_waits_until_it_comes_again",
+            "fire_later_than_own_clock_runs_only_when_it_comes_again",
         )),
     },
     Row {
         mutant: M::TimeUnawaited,
         properties: &["S14"],
-        story: "an instance sees that it is registered, and claims a fire of the future before the reply shows its clock to be wrong",
-        watcher: Told(told(
-            "tests/clocks.rs",
-            "nothing_is_claimed_before_the_reply_to_the_registration",
-        )),
+        story: "an instance sees its registration and claims a future fire before it knows that its clock is wrong",
+        watcher: Told(test_in("tests/clocks.rs", "no_claim_before_reply_to_registration")),
     },
     Row {
         mutant: M::FutureDueTaken,
         properties: &["S14"],
-        story: "a newcomer whose clock is wrong as well claims the fire of the future in the record of the assignment",
-        watcher: Told(told("tests/clocks.rs", "a_due_fire_of_the_future_is_not_taken_over")),
+        story: "a new owner with a wrong clock claims a future fire that the assignment has as due",
+        watcher: Told(test_in("tests/clocks.rs", "future_due_fire_is_not_inherited")),
     },
     Row {
         mutant: M::CallbackBesideHolder,
         properties: &["S13", "quiet"],
-        story: "a callback is called again and again while it runs",
+        story: "a callback is repeated during its run",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::CalledAgain,
         properties: &["S13", "quiet"],
-        story: "a callback is called for ever",
+        story: "a callback runs without end",
         watcher: Simulation(100),
     },
     Row {
         mutant: M::RequestReplaced,
         properties: &["S3"],
-        story: "a request that waits is replaced by a later one",
+        story: "a waiting request is replaced by a later one",
         watcher: Simulation(300),
     },
     Row {
@@ -1519,20 +1470,27 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::RequestSentAgain,
         properties: &["S1a"],
-        story: "a request that was passed on and taken away is left again and runs twice",
+        story: "a request that was passed on and removed is sent again and runs twice",
         watcher: Script("request-sent-again-by-the-next-life.json"),
     },
     Row {
         mutant: M::FiredTwice,
         properties: &["S1a"],
-        story: "a fire runs twice where nothing is claimed",
-        watcher: Told(told("tests/rules.rs", "a_fire_before_the_last_one_is_not_due_again")),
+        story: "a fire runs twice without monitoring",
+        watcher: Told(test_in(
+            "tests/rules.rs",
+            "unmonitored_fire_before_last_fire_does_not_run_again",
+        )),
     },
     Row {
         mutant: M::BegunBesideRun,
         properties: &["S1"],
-        story: "a run begins beside another one of the same item",
-        watcher: Spare(M::LocalRunIgnored, 500, "items whose code runs here are not claimed"),
+        story: "a run begins during another run of the same item",
+        watcher: Spare(
+            M::LocalRunIgnored,
+            500,
+            "an item is not claimed while its code runs in the process",
+        ),
     },
     Row {
         mutant: M::RunForgottenEarly,
@@ -1543,241 +1501,229 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::DecidedUnsynced,
         properties: &["S1"],
-        story: "a half-read view is decided on",
+        story: "a duty decides by an incomplete view",
         watcher: SpareStory(
             M::SnapshotsShownInPart,
-            told("tests/rules.rs", "nothing_is_decided_before_the_first_snapshot_is_whole"),
-            "a snapshot is read aside, and takes the place of the view when it is whole",
+            test_in("tests/rules.rs", "no_decision_before_first_snapshot_is_complete"),
+            "a snapshot is read aside and replaces the view only when it is complete",
         ),
     },
     Row {
         mutant: M::RefusalRepeated,
         properties: &["quiet"],
-        story: "what was refused is sent again and again",
-        watcher: Told(told(
-            "tests/rules.rs",
-            "what_was_refused_is_not_sent_again_until_something_else_is_seen",
-        )),
+        story: "a conflicting commit is retried without end",
+        watcher: Told(test_in("tests/rules.rs", "claim_is_not_retried_before_view_shows_conflict")),
     },
     Row {
         mutant: M::CommitForgotten,
         properties: &["S12", "quiet"],
-        story: "what was committed is decided on again, and refused",
-        watcher: Told(told(
+        story: "a duty decides again on a committed write, and conflicts",
+        watcher: Told(test_in(
             "tests/scripts.rs",
-            "a_fire_takes_few_commits_and_no_conflict_however_many_items_there_are",
+            "fire_takes_few_commits_and_no_conflict_for_any_item_count",
         )),
     },
     Row {
         mutant: M::EvenRequests,
         properties: &["S13", "S3"],
-        story: "a run that was asked for is taken for that of a fire",
+        story: "the run of a request is taken for that of a fire",
         watcher: Simulation(1500),
     },
     Row {
         mutant: M::RegistrationInDoubtForgotten,
         properties: &["S12"],
-        story: "somebody has left and is registered afterwards",
+        story: "an instance has left and is registered afterwards",
         watcher: Simulation(1500),
     },
     Row {
         mutant: M::LeadershipUnsealed,
         properties: &["S8"],
-        story: "a leader cannot tell its node from one that a Java instance has made in its place",
-        watcher: Told(told(
+        story: "a leader cannot distinguish its node from one that a Java instance has created in its place",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_leader_whose_node_a_java_instance_has_replaced_writes_nothing_more",
+            "rust_leader_cannot_write_after_java_replaced_its_node",
         )),
     },
     Row {
         mutant: M::AliveUnmarked,
         properties: &["S6"],
-        story: "the run of somebody whom an operator took out is given up while it goes on",
-        watcher: Told(told(
+        story: "the run of a removed instance is released although it continues",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "a_run_of_an_instance_that_was_taken_out_is_not_swept_although_its_mark_lasts",
+            "run_of_deregistered_instance_with_live_session_is_not_swept",
         )),
     },
     Row {
         mutant: M::LastingMarksStay,
         properties: &["L7"],
-        story: "a mark keeps an item from running for ever",
-        watcher: Told(told(
+        story: "a mark blocks an item for ever",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps",
+            "persistent_mark_of_lost_instance_is_replaced_at_takeover",
         )),
     },
     Row {
         mutant: M::JavaFlagsIgnored,
         properties: &["S2"],
-        story: "an item is claimed that its Java leader is about to give away",
+        story: "an item is claimed that the Java leader is about to move",
         watcher: SpareStory(
             M::JavaFlagsUnchecked,
-            told(
-                "tests/java_peers.rs",
-                "nothing_is_claimed_while_a_java_leader_is_about_to_assign_items_anew",
-            ),
-            "a claim also expects the nodes to be absent that announce it",
+            test_in("tests/java_peers.rs", "no_claim_during_resharding_by_java_leader"),
+            "a claim also checks the absence of the nodes that announce the resharding",
         ),
     },
     Row {
         mutant: M::JavaQueueCleaned,
         properties: &["L7"],
-        story: "what a Java instance has left for others is forgotten",
-        watcher: Told(told(
+        story: "a queue entry of a Java instance is lost",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_misfire_mark_of_a_java_instance_is_left_to_it",
+            "misfire_mark_and_queue_entry_of_java_instance_are_kept",
         )),
     },
     Row {
         mutant: M::JavaMisfiresCleaned,
         properties: &["S3"],
-        story: "a fire that a Java instance has put off is not made up for",
-        watcher: Told(told(
+        story: "the misfire of a Java instance is not replayed",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_misfire_mark_of_a_java_instance_is_left_to_it",
+            "misfire_mark_and_queue_entry_of_java_instance_are_kept",
         )),
     },
     Row {
         mutant: M::JavaItemsTakenOver,
         properties: &["S1"],
-        story: "an item runs here that a Java instance has",
-        watcher: Told(told(
+        story: "a Rust instance runs an item of a Java instance",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "an_unfinished_run_of_ours_is_given_up_if_its_item_was_given_to_a_java_instance",
+            "orphaned_rust_run_of_java_owned_item_is_not_taken_over",
         )),
     },
     Row {
         mutant: M::JavaTakeoversForgotten,
         properties: &["S1a"],
-        story: "what a Java instance has taken over is run again",
-        watcher: Told(told(
+        story: "a run that a Java instance has taken over is repeated",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_taken_over_is_not_run_again",
+            "run_taken_over_by_java_instance_is_not_repeated",
         )),
     },
     Row {
         mutant: M::TakersForgotten,
         properties: &["L2"],
-        story: "what a Java instance had taken over when it was lost is run by nobody",
-        watcher: Told(told(
+        story: "a takeover that a lost Java instance has not ended is not repeated",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_had_taken_over_when_it_was_lost_is_run_once_more",
+            "interrupted_java_takeover_is_taken_over_once",
         )),
     },
     Row {
         mutant: M::TakeoversDecidedEarly,
         properties: &["L2"],
-        story: "what a Java instance had taken over when it was lost is run by nobody if its marks go first",
-        watcher: Told(told(
+        story: "the takeover of a lost Java instance is not repeated if its marks vanish first",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_had_taken_over_is_run_once_more_if_its_marks_go_first",
+            "interrupted_java_takeover_is_taken_over_if_marks_vanish_first",
         )),
     },
     Row {
         mutant: M::TakeoversUnwatched,
         properties: &["L2", "quiet"],
-        story: "an item that a Java instance has taken over and ended stays blocked until something else happens",
-        watcher: Told(told(
+        story: "an item stays blocked after a Java takeover until another change comes",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves",
+            "ended_java_takeover_is_not_repeated_when_instance_leaves",
         )),
     },
     Row {
         mutant: M::TakenOutOfQueue,
         properties: &["S1a"],
-        story: "what a Java instance has taken over is run again as soon as its marks go",
-        watcher: Told(told(
+        story: "a run that a Java instance has taken over is repeated as soon as its marks vanish",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_taken_over_and_ended_is_done_when_it_leaves",
+            "ended_java_takeover_is_not_repeated_when_instance_leaves",
         )),
     },
     Row {
         mutant: M::JavaFiresRunAgain,
         properties: &["S1a"],
-        story: "a fire that a Java instance has run is run again",
-        watcher: Told(told(
+        story: "a fire that a Java instance has run is repeated",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_fire_that_came_while_a_java_instance_had_the_item_is_not_run_again_under_our_leader",
+            "fire_of_java_owned_item_is_not_repeated_under_rust_leader",
         )),
     },
     Row {
         mutant: M::JavaMisfiresForgotten,
         properties: &["S3"],
-        story: "a fire that a Java instance has put off is not made up for",
-        watcher: Told(told(
+        story: "the misfire of a Java instance is not replayed",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_marked_as_misfired_is_made_up_for_by_its_heir",
+            "next_owner_replays_misfire_of_java_instance",
         )),
     },
     Row {
         mutant: M::JavaRunsForgotten,
         properties: &["L2"],
-        story: "what a Java instance has left unfinished stays so",
-        watcher: Told(told(
+        story: "an interrupted run of a Java instance is not taken over",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finished_is_not",
+            "interrupted_java_run_is_taken_over_and_ended_one_is_not",
         )),
     },
     Row {
         mutant: M::DueBesideJava,
         properties: &["S1a"],
-        story: "a newcomer runs what a Java instance has run",
-        watcher: Told(told(
+        story: "a new owner repeats the run of a Java instance",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_newcomer_is_not_told_of_a_fire_that_a_java_instance_may_have_run",
+            "newcomer_does_not_inherit_fire_of_java_instance",
         )),
     },
     Row {
         mutant: M::BornBesideInterrupted,
         properties: &["L2"],
-        story: "what a Java instance has left unfinished counts as done",
-        watcher: Told(told(
+        story: "an interrupted run of a Java instance counts as ended",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_left_unfinished_does_not_count_as_done",
+            "new_record_does_not_hide_interrupted_java_run",
         )),
     },
     Row {
         mutant: M::BornHeldBack,
         properties: &["S3"],
-        story: "a fire that Java instances hold back is run by nobody where ours have no record of the item",
-        watcher: Told(told(
+        story: "no instance runs a postponed fire of an item without a record",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_java_instances_hold_back_is_run_by_ours_although_it_has_no_record",
+            "postponed_fire_runs_on_rust_owner_without_record",
         )),
     },
     Row {
         mutant: M::TurnsIgnored,
         properties: &["S8", "S1a"],
-        story: "somebody is elected, or takes over, beside a Java instance whose turn it is",
-        watcher: Told(told(
-            "tests/java_peers.rs",
-            "a_java_instance_that_is_being_elected_is_not_overtaken",
-        )),
+        story: "an instance is elected, or takes over, during the turn of a Java instance",
+        watcher: Told(test_in("tests/java_peers.rs", "election_waits_for_java_contender")),
     },
     Row {
         mutant: M::OutOfTurn,
         properties: &["S1a", "S8"],
-        story: "an item is taken over beside a Java instance whose turn it is",
-        watcher: Told(told(
-            "tests/java_peers.rs",
-            "an_item_that_a_java_instance_is_taking_over_is_not_taken_as_well",
-        )),
+        story: "an item is taken over during the turn of a Java instance",
+        watcher: Told(test_in("tests/java_peers.rs", "takeover_waits_for_turn_of_java_instance")),
     },
     Row {
         mutant: M::WaitsForEver,
         properties: &["L3"],
-        story: "nobody leads as long as a Java instance does not end its turn",
-        watcher: Told(told(
+        story: "no instance leads as long as a Java instance does not end its turn",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_java_instance_that_never_ends_its_turn_is_told_of_and_somebody_leads",
+            "stuck_java_contender_is_reported_and_rust_instance_leads",
         )),
     },
     Row {
         mutant: M::TakenOutOfTurn,
         properties: &["S1a"],
-        story: "an item is taken over beside a Java instance whose turn it is",
-        watcher: Told(told(
+        story: "an item is taken over during the turn of a Java instance",
+        watcher: Told(test_in(
             "src/java/takeover.rs",
             "java::takeover::tests::among_java_instances_one_takes_over_at_a_time",
         )),
@@ -1785,42 +1731,42 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::OutOfOrder,
         properties: &["L3"],
-        story: "a Java instance and one of ours wait for each other",
-        watcher: Told(told("tests/java_peers.rs", "two_that_would_wait_for_each_other_do_not")),
+        story: "a Java and a Rust contender wait for each other",
+        watcher: Told(test_in(
+            "tests/java_peers.rs",
+            "rust_contender_reenters_latch_to_avoid_deadlock",
+        )),
     },
     Row {
         mutant: M::PlacesUncounted,
         properties: &["quiet"],
-        story: "somebody goes to the end of the line again and again",
-        watcher: Told(told("tests/java_peers.rs", "two_that_would_wait_for_each_other_do_not")),
+        story: "a contender re-enters the latch without end",
+        watcher: Told(test_in(
+            "tests/java_peers.rs",
+            "rust_contender_reenters_latch_to_avoid_deadlock",
+        )),
     },
     Row {
         mutant: M::TurnKept,
         properties: &["L7"],
-        story: "somebody stands in line who has had its turn",
+        story: "a contender stays in the latch after its turn",
         watcher: SpareStory(
             M::LineNotLeft,
-            told(
-                "tests/java_peers.rs",
-                "a_java_instance_that_comes_later_waits_and_finds_a_leader",
-            ),
-            "whoever wants no turn any more leaves the line by itself",
+            test_in("tests/java_peers.rs", "later_java_contender_waits_for_rust_election"),
+            "a contender that needs no turn any more leaves the latch by itself",
         ),
     },
     Row {
         mutant: M::LineNotLeft,
         properties: &["L3", "L7"],
-        story: "Java instances wait for somebody who wants nothing",
-        watcher: Told(told(
-            "tests/java_peers.rs",
-            "a_java_instance_that_is_being_elected_is_not_overtaken",
-        )),
+        story: "Java instances wait for a contender that needs no turn",
+        watcher: Told(test_in("tests/java_peers.rs", "election_waits_for_java_contender")),
     },
     Row {
         mutant: M::ComersIgnored,
         properties: &["S8"],
-        story: "somebody is elected beside a Java instance whose turn it is",
-        watcher: Told(told(
+        story: "an instance is elected during the turn of a Java instance",
+        watcher: Told(test_in(
             "src/java/election.rs",
             "java::election::tests::among_java_instances_one_stands_at_a_time",
         )),
@@ -1828,32 +1774,32 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::TurnWaitKept,
         properties: &["S8"],
-        story: "somebody is elected beside a Java instance whose turn it is",
-        watcher: Told(told("tests/java_peers.rs", "whoever_stands_in_line_again_waits_again")),
+        story: "an instance is elected during the turn of a Java instance",
+        watcher: Told(test_in("tests/java_peers.rs", "each_turn_has_its_own_wait")),
     },
     Row {
         mutant: M::PatienceUnwatched,
         properties: &["L3"],
-        story: "nobody leads until something else happens",
-        watcher: Told(told(
+        story: "no instance leads until another change comes",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_java_instance_that_never_ends_its_turn_is_told_of_and_somebody_leads",
+            "stuck_java_contender_is_reported_and_rust_instance_leads",
         )),
     },
     Row {
         mutant: M::WordForgotten,
         properties: &["L1"],
-        story: "the Java instance that leads next does not know that items are to be assigned anew",
-        watcher: Told(told(
+        story: "the Java leader that follows does not know that items need an assignment",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_leader_that_is_disabled_leaves_word_whatever_it_was_about_to_assign",
+            "disabled_rust_leader_leaves_resharding_request_to_java_leader",
         )),
     },
     Row {
         mutant: M::AssignedBeforeGoing,
         properties: &["L1"],
-        story: "what has yet to move is known to a leader that goes, and not to the Java instance that leads next",
-        watcher: Told(told(
+        story: "the pending items of an abdicating leader are unknown to the Java leader that follows",
+        watcher: Told(test_in(
             "src/java/resharding.rs",
             "java::resharding::tests::java_instances_are_told_before_items_move_and_their_runs_are_waited_for",
         )),
@@ -1862,82 +1808,82 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MovesUnannounced,
         properties: &["S3"],
         story: "a fire counts for a Java instance that loses the item before it begins",
-        watcher: Told(told(
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+            "fire_postponed_by_java_instance_is_run_by_next_owner",
         )),
     },
     Row {
         mutant: M::LateInstancesAccounted,
         properties: &["S3"],
-        story: "a Java instance that is late for a fire is told before it begins, and the fire counts as run by it",
-        watcher: Told(told(
+        story: "a Java instance sees the announcement before it begins, and its fire counts as run",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_not_begun_when_it_is_told_is_run_by_who_has_the_item_then",
+            "fire_not_begun_before_announcement_is_run_by_next_owner",
         )),
     },
     Row {
         mutant: M::BegunFiresDoubted,
         properties: &["S1"],
-        story: "what a Java instance has run right before it was told that the item moves runs once more",
-        watcher: Told(told(
+        story: "a fire that a Java instance has run right before the announcement is repeated",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_begun_when_it_is_told_is_not_run_again",
+            "java_run_begun_before_announcement_is_not_repeated",
         )),
     },
     Row {
         mutant: M::HeldBackRunTwice,
         properties: &["S1"],
-        story: "a Java instance gets an item within the fire that it holds back, and ours have run it for that",
-        watcher: Told(told(
+        story: "a Java instance gets an item during its postponed fire, which a Rust instance has run",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_ours_have_run_for_a_fire_that_java_instances_hold_back_follows_later",
+            "item_run_for_postponed_fire_moves_to_java_after_that_fire",
         )),
     },
     Row {
         mutant: M::HeldBackFollowedAtOnce,
         properties: &["S1"],
-        story: "a Java instance gets an item before it sees that it may begin, and ours have run it for that fire",
-        watcher: Told(told(
+        story: "a Java instance gets an item before it begins its postponed fire, which a Rust instance has run",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_ours_have_run_for_a_fire_that_java_instances_hold_back_follows_later",
+            "item_run_for_postponed_fire_moves_to_java_after_that_fire",
         )),
     },
     Row {
         mutant: M::MovedAtFires,
         properties: &["S1", "S3"],
-        story: "a Java instance begins a fire by what it saw before the items moved",
-        watcher: Told(told("tests/java_peers.rs", "nothing_moves_among_java_instances_at_a_fire")),
+        story: "a Java instance begins a fire by its cache from before the resharding",
+        watcher: Told(test_in("tests/java_peers.rs", "java_owned_items_do_not_move_near_a_fire")),
     },
     Row {
         mutant: M::NearFiresUnwatched,
         properties: &["L1"],
-        story: "items that could not move at a fire do not move after it either",
-        watcher: Told(told("tests/java_peers.rs", "nothing_moves_among_java_instances_at_a_fire")),
+        story: "items that could not move near a fire do not move after it",
+        watcher: Told(test_in("tests/java_peers.rs", "java_owned_items_do_not_move_near_a_fire")),
     },
     Row {
         mutant: M::FollowedUnannounced,
         properties: &["S1", "S2"],
-        story: "a Java instance begins an item that moves in the same moment",
-        watcher: Told(told(
+        story: "a Java instance begins an item at the moment at which it moves",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "java_instances_are_told_before_items_follow_from_them",
+            "pending_java_item_moves_only_after_announcement",
         )),
     },
     Row {
         mutant: M::AnnouncementEndsEarly,
         properties: &["S1", "S2", "S4"],
-        story: "Java instances act on an assignment that is written in part",
-        watcher: Told(told(
+        story: "Java instances act on an incomplete assignment",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "java_instances_go_on_when_an_assignment_is_written_to_its_end",
+            "announcement_stays_until_assignment_is_complete",
         )),
     },
     Row {
         mutant: M::AnnouncementTakenForRequest,
         properties: &["quiet", "L1"],
-        story: "with a strategy that goes by the time each part of an assignment is another one's",
-        watcher: Told(told(
+        story: "with a time-dependent strategy, each transaction of a resharding writes a part of another assignment",
+        watcher: Told(test_in(
             "src/java/resharding.rs",
             "java::resharding::tests::what_was_announced_is_written_to_its_end",
         )),
@@ -1945,32 +1891,32 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::JavaRunsUnawaited,
         properties: &["S3"],
-        story: "a fire counts for a Java instance whose item is to move, and which is busy",
-        watcher: Told(told(
+        story: "a fire counts for a busy Java instance whose item is about to move",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+            "fire_postponed_by_java_instance_is_run_by_next_owner",
         )),
     },
     Row {
         mutant: M::JavaRunsAwaitedForEver,
         properties: &["L5"],
-        story: "a slow item of a Java instance delays all others",
-        watcher: Told(told(
+        story: "a slow Java run delays the resharding of all items",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "our_leader_announces_to_java_instances_that_items_move_and_clears_that_afterwards",
+            "rust_leader_announces_resharding_to_java_and_clears_announcement",
         )),
     },
     Row {
         mutant: M::AnnouncementWaitKept,
         properties: &["S3"],
-        story: "a fire counts for a Java instance whose item is to move, and which is busy",
-        watcher: Told(told("tests/dialect.rs", "each_announcement_is_waited_for_anew")),
+        story: "a fire counts for a busy Java instance whose item is about to move",
+        watcher: Told(test_in("tests/dialect.rs", "each_announcement_has_its_own_wait")),
     },
     Row {
         mutant: M::AnnouncementStays,
         properties: &["quiet", "L0"],
-        story: "items are assigned again and again, and Java instances start nothing",
-        watcher: Told(told(
+        story: "items are assigned without end, and Java instances start nothing",
+        watcher: Told(test_in(
             "src/duty/resharding/mod.rs",
             "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
         )),
@@ -1978,8 +1924,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::JavaRunMoved,
         properties: &["L5"],
-        story: "what is planned is refused as long as a Java instance runs one item, and all others wait",
-        watcher: Told(told(
+        story: "a plan conflicts as long as a Java instance runs one item, and all other items wait",
+        watcher: Told(test_in(
             "src/java/resharding.rs",
             "java::resharding::tests::an_item_without_a_record_does_not_move_while_a_java_instance_runs_it",
         )),
@@ -1987,29 +1933,29 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::SweptByLeadersOnly,
         properties: &["L2"],
-        story: "what was left unfinished blocks its item under a Java leader",
-        watcher: Told(told(
+        story: "an orphaned run blocks its item under a Java leader",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "an_unfinished_run_of_ours_does_not_block_its_item_under_a_java_leader",
+            "orphaned_rust_run_does_not_block_its_item_under_java_leader",
         )),
     },
     Row {
         mutant: M::SweptByAnybody,
         properties: &["quiet"],
-        story: "everybody sweeps the same run, and all but one are refused",
+        story: "all instances sweep the same run, and all but one conflict",
         watcher: Extra(
-            told(
+            test_in(
                 "src/java/sweep.rs",
                 "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
             ),
-            "the record is expected as it was, so that of those who sweep the same run one succeeds",
+            "the sweep checks the record, so only one of several sweeps of a run is committed",
         ),
     },
     Row {
         mutant: M::KeptByLeadersOnly,
         properties: &["L7"],
-        story: "what was left behind stays as long as a Java instance leads",
-        watcher: Told(told(
+        story: "leftover nodes stay as long as a Java instance leads",
+        watcher: Told(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
         )),
@@ -2017,8 +1963,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::KeptByAnybody,
         properties: &["L1"],
-        story: "late writes of two others take out an instance that has come back",
-        watcher: Told(told(
+        story: "stale writes of two instances remove an instance that has returned",
+        watcher: Told(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::under_a_java_leader_the_first_of_ours_mends",
         )),
@@ -2026,17 +1972,17 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::JavaMarksStay,
         properties: &["L0", "L7"],
-        story: "a mark keeps an item from running for ever",
-        watcher: Told(told(
+        story: "a mark blocks an item for ever",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "a_mark_that_lasts_does_not_stay_when_failover_is_turned_off",
+            "persistent_java_mark_is_removed_when_failover_is_off",
         )),
     },
     Row {
         mutant: M::MarksMendedEarly,
         properties: &["L2"],
-        story: "what a Java instance has left unfinished stays so",
-        watcher: Told(told(
+        story: "an interrupted run of a Java instance is not taken over",
+        watcher: Told(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
@@ -2044,8 +1990,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::MarksAwaitNoFire,
         properties: &["S3", "L7"],
-        story: "a mark of nobody blocks an item of a job that runs on request only",
-        watcher: Told(told(
+        story: "a leftover mark blocks an item of a job that runs on request only",
+        watcher: Told(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
@@ -2053,8 +1999,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::JavaQueueStays,
         properties: &["L7"],
-        story: "Java instances take over what is beyond the number of items, or although failover is off",
-        watcher: Told(told(
+        story: "a Java instance takes over a surplus item, or one of a job without failover",
+        watcher: Told(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
         )),
@@ -2062,29 +2008,29 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::JavaQueueTaken,
         properties: &["L2"],
-        story: "what a Java instance has left for others is forgotten",
-        watcher: Told(told(
+        story: "a queue entry of a Java instance is lost",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_misfire_mark_of_a_java_instance_is_left_to_it",
+            "misfire_mark_and_queue_entry_of_java_instance_are_kept",
         )),
     },
     Row {
         mutant: M::BusyDequeued,
         properties: &["quiet"],
-        story: "an entry is taken out of the queue twice",
+        story: "two instances remove the same queue entry",
         watcher: Extra(
-            told(
+            test_in(
                 "src/java/cleanup.rs",
                 "java::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
             ),
-            "the sweep that gives the orphan up takes its entry out as well; whichever comes second is refused, and sees why",
+            "the sweep that releases the orphan also removes the entry, and the second of both writes conflicts",
         ),
     },
     Row {
         mutant: M::GhostsStay,
         properties: &["L7"],
-        story: "the node of an instance that is gone stays",
-        watcher: Told(told(
+        story: "the node of a lost instance stays",
+        watcher: Told(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
         )),
@@ -2092,8 +2038,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::GhostsUnsealed,
         properties: &["L1"],
-        story: "an instance that has come back is taken out",
-        watcher: Told(told(
+        story: "an instance that has returned is removed",
+        watcher: Told(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
         )),
@@ -2101,26 +2047,26 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::GraceForgotten,
         properties: &["L2"],
-        story: "what a Java instance has left unfinished stays so if its mark goes before its node",
-        watcher: Told(told(
+        story: "an interrupted Java run is not taken over if its mark vanishes before its instance node",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_showed_until_it_was_lost_is_taken_over",
+            "java_run_marked_until_session_loss_is_taken_over",
         )),
     },
     Row {
         mutant: M::GraceEndless,
         properties: &["S1a"],
-        story: "what a Java instance has ended is run again",
-        watcher: Told(told(
+        story: "a run that a Java instance has ended is repeated",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_instance_has_left_unfinished_is_taken_over_and_what_it_had_finished_is_not",
+            "interrupted_java_run_is_taken_over_and_ended_one_is_not",
         )),
     },
     Row {
         mutant: M::SettledRunsInterrupted,
         properties: &["L7"],
-        story: "a mark stays because its run, which is settled, cannot be made an orphan of",
-        watcher: Told(told(
+        story: "a mark stays because its settled run cannot become an orphan",
+        watcher: Told(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
@@ -2128,8 +2074,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::JavaTakeoversIgnored,
         properties: &["L2"],
-        story: "a Java instance that has taken over waits for ever for a mark to go",
-        watcher: Told(told(
+        story: "a Java instance waits for ever after a takeover for a mark to vanish",
+        watcher: Told(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
@@ -2137,74 +2083,74 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::LastingRunsLost,
         properties: &["S1a"],
-        story: "what was given up without failover is run once that is turned on again",
+        story: "a run that was released without failover is repeated once failover is on again",
         watcher: Extra(
-            told(
+            test_in(
                 "tests/dialect.rs",
-                "a_mark_that_is_gone_tells_nothing_when_failover_is_turned_on_again",
+                "removed_java_mark_causes_no_takeover_when_failover_is_on_again",
             ),
-            "no record says what has come of the run, so that it may as well be taken over",
+            "no record shows an outcome of the run, so a takeover is allowed",
         ),
     },
     Row {
         mutant: M::LostRunsKept,
         properties: &["S1a"],
-        story: "what a Java instance has taken over is run again",
-        watcher: Told(told(
+        story: "a run that a Java instance has taken over is repeated",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_a_java_leader_has_taken_over_at_once_is_not_run_again",
+            "run_taken_over_at_once_by_java_leader_is_not_repeated",
         )),
     },
     Row {
         mutant: M::OursTakenForJava,
         properties: &["S1"],
-        story: "an operator is told to remove the mark of a run that goes on",
-        watcher: Told(told(
+        story: "an operator is asked to remove the mark of a run in progress",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_run_of_ours_is_not_suspected_when_its_item_was_given_to_a_java_instance",
+            "rust_run_of_java_owned_item_is_not_reported_as_leftover",
         )),
     },
     Row {
         mutant: M::HeldBackAccounted,
         properties: &["S3"],
-        story: "a fire counts for who had the item before, and nobody runs it",
-        watcher: Told(told(
+        story: "a fire counts for the former owner and no instance runs it",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+            "fire_postponed_by_java_instance_is_run_by_next_owner",
         )),
     },
     Row {
         mutant: M::HeldBackForgotten,
         properties: &["S1a"],
-        story: "a fire that a Java instance has run is run again",
-        watcher: Told(told(
+        story: "a fire that a Java instance has run is repeated",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_fire_that_came_before_a_java_instance_was_told_whose_items_are_is_not_run_again",
+            "fire_between_request_and_resharding_is_not_repeated",
         )),
     },
     Row {
         mutant: M::JavaMarksUnaccounted,
         properties: &["S1a"],
-        story: "what a Java instance has run is run again",
-        watcher: Told(told(
+        story: "a fire that a Java instance has run is repeated",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_fire_that_comes_while_java_instances_hold_back_is_run_by_who_has_the_item_then",
+            "fire_postponed_by_java_instance_is_run_by_next_owner",
         )),
     },
     Row {
         mutant: M::MarksMendedBesideRuns,
         properties: &["L2"],
-        story: "a sweep that takes a mark away twice is refused again and again",
-        watcher: Told(told(
+        story: "a sweep that removes a mark twice conflicts without end",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps",
+            "persistent_mark_of_lost_instance_is_replaced_at_takeover",
         )),
     },
     Row {
         mutant: M::TakeoversMended,
         properties: &["S1a"],
-        story: "the mark of somebody who has taken the item over is taken away",
-        watcher: Told(told(
+        story: "the mark of an instance that has taken an item over is removed",
+        watcher: Told(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
@@ -2212,8 +2158,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::TakersSeenEverywhere,
         properties: &["S1a"],
-        story: "what somebody runs is queued",
-        watcher: Told(told(
+        story: "an item is queued during its run",
+        watcher: Told(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
         )),
@@ -2221,17 +2167,17 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::LastingMarksTrusted,
         properties: &["L2"],
-        story: "what was left unfinished is never taken over",
-        watcher: Told(told(
+        story: "an orphaned run is never taken over",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "with_failover_the_mark_of_a_run_outlives_its_session_and_is_taken_away_by_whoever_sweeps",
+            "persistent_mark_of_lost_instance_is_replaced_at_takeover",
         )),
     },
     Row {
         mutant: M::PendingUnderJava,
         properties: &["L1"],
-        story: "an item is run by nobody until one of ours leads again",
-        watcher: Told(told(
+        story: "an item does not run until a Rust instance leads again",
+        watcher: Told(test_in(
             "src/duty/claim.rs",
             "duty::claim::tests::what_is_due_mine_and_free_is_claimed",
         )),
@@ -2239,89 +2185,86 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::AskedTakenForOurs,
         properties: &["S3"],
-        story: "a Java leader that is asked to run is taken for one of ours, and requests reach nobody",
-        watcher: Told(told(
+        story: "a triggered Java leader counts as a Rust leader, and requests reach no instance",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_request_of_ours_reaches_everybody_under_a_java_leader",
+            "request_of_rust_instance_reaches_all_owners_under_java_leader",
         )),
     },
     Row {
         mutant: M::RecordsLeftToJava,
         properties: &["L0"],
-        story: "items that a Java leader gives to ours are never run",
-        watcher: Told(told(
+        story: "items that a Java leader assigns to Rust instances never run",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "under_a_java_leader_an_instance_runs_what_it_is_given_and_leads_nothing",
+            "rust_instance_runs_its_items_under_java_leader",
         )),
     },
     Row {
         mutant: M::UnclaimedBesideFlags,
         properties: &["S2"],
-        story: "an item runs that its Java leader is about to give away",
-        watcher: Told(told(
+        story: "an item runs that the Java leader is about to move",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "without_monitoring_a_fire_waits_until_a_java_leader_has_assigned_items_anew",
+            "unmonitored_fire_waits_for_resharding_by_java_leader",
         )),
     },
     Row {
         mutant: M::DueTakenBesideJava,
         properties: &["S1a"],
-        story: "a newcomer runs what a Java instance has run",
-        watcher: Told(told(
+        story: "a new owner repeats the run of a Java instance",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_newcomer_does_not_believe_an_assignment_from_before_a_java_instance_came",
+            "newcomer_ignores_due_fire_recorded_before_java_instance_joined",
         )),
     },
     Row {
         mutant: M::RequestsLeftToJava,
         properties: &["S3"],
-        story: "a request of ours reaches nobody",
-        watcher: Told(told(
+        story: "a request of a Rust instance reaches no instance",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_request_of_ours_reaches_everybody_under_a_java_leader",
+            "request_of_rust_instance_reaches_all_owners_under_java_leader",
         )),
     },
     Row {
         mutant: M::EmptyItemsStay,
         properties: &["L7"],
-        story: "Java's statistics show items that the job has no more",
-        watcher: Told(told(
+        story: "Java's statistics show retired items",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "what_is_left_of_items_when_there_are_fewer_is_what_java_leaves",
+            "retired_items_leave_no_empty_nodes_beside_java_instance",
         )),
     },
     Row {
         mutant: M::JavaMarksReleased,
         properties: &["S1", "S5"],
-        story: "an item moves, or begins once more, while a Java instance runs it",
-        watcher: Told(told(
-            "tests/java_peers.rs",
-            "the_mark_of_a_java_instance_stays_when_a_run_of_ours_ends",
-        )),
+        story: "an item moves or begins again during a run of a Java instance",
+        watcher: Told(test_in("tests/java_peers.rs", "release_of_rust_run_keeps_java_mark")),
     },
     Row {
         mutant: M::UnknownServersEnabled,
         properties: &["L1"],
-        story: "our leader gives items to a Java instance that never runs them",
-        watcher: Told(told(
+        story: "a Rust leader assigns items to a Java instance that never runs them",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "in_3_x_a_server_whose_state_nobody_knows_has_no_items_and_is_told",
+            "server_with_unknown_state_owns_no_items_in_3_x_and_is_reported",
         )),
     },
     Row {
         mutant: M::JavaNotAsked,
         properties: &["S3"],
-        story: "a request is run when the item comes back from a Java instance, hours later",
-        watcher: Told(told(
+        story: "a request runs hours later, when its item leaves the Java instance",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_request_reaches_java_instances_under_our_leader_once",
+            "request_is_handed_on_once_under_rust_leader",
         )),
     },
     Row {
         mutant: M::AskedBesideRun,
         properties: &["S3"],
-        story: "a Java instance that runs drops the request",
-        watcher: Told(told(
+        story: "a busy Java instance drops the request",
+        watcher: Told(test_in(
             "src/java/handing_on.rs",
             "java::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
         )),
@@ -2329,8 +2272,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::AskedRunUnchecked,
         properties: &["S3"],
-        story: "a Java instance that has begun to run drops the request",
-        watcher: Told(told(
+        story: "a Java instance that has begun a run drops the request",
+        watcher: Told(test_in(
             "src/java/handing_on.rs",
             "java::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
         )),
@@ -2338,8 +2281,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::AskedBesideFlags,
         properties: &["S3"],
-        story: "a Java instance runs what it has afterwards, and not what was asked for",
-        watcher: Told(told(
+        story: "a Java instance runs its items after the resharding instead of the requested ones",
+        watcher: Told(test_in(
             "src/java/handing_on.rs",
             "java::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
         )),
@@ -2347,8 +2290,8 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::AskedFlagUnchecked,
         properties: &["S3"],
-        story: "a Java instance runs what it has afterwards, and not what was asked for",
-        watcher: Told(told(
+        story: "a Java instance runs its items after the resharding instead of the requested ones",
+        watcher: Told(test_in(
             "src/java/handing_on.rs",
             "java::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
         )),
@@ -2356,29 +2299,29 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::AskedUnchecked,
         properties: &["L7"],
-        story: "the request to a Java instance that is gone stays",
-        watcher: Told(told(
+        story: "a request to a lost Java instance stays",
+        watcher: Told(test_in(
             "tests/dialect.rs",
-            "a_request_for_a_java_instance_that_is_gone_leaves_no_node",
+            "trigger_node_is_not_created_for_lost_java_instance",
         )),
     },
     Row {
         mutant: M::RequestPassedByAnybody,
         properties: &["quiet"],
-        story: "several pass a request on, and all but one are refused",
+        story: "several instances pass a request on, and all but one conflict",
         watcher: Extra(
-            told(
+            test_in(
                 "src/java/trigger.rs",
                 "java::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
             ),
-            "the record of the request is expected as it was, so that one of them succeeds",
+            "the write checks the record of the request, so only one of them is committed",
         ),
     },
     Row {
         mutant: M::RequestsStayUnderJava,
         properties: &["L7"],
         story: "a request that was passed on stays",
-        watcher: Told(told(
+        watcher: Told(test_in(
             "src/java/trigger.rs",
             "java::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
         )),
@@ -2386,160 +2329,148 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::AcceptedForJavaLeader,
         properties: &["S3"],
-        story: "a request to one of ours reaches nobody",
-        watcher: Told(told(
+        story: "a request to a Rust instance reaches no instance",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "under_a_java_leader_the_operator_s_trigger_runs_the_items_of_the_instance",
+            "operator_trigger_runs_items_of_instance_under_java_leader",
         )),
     },
     Row {
         mutant: M::StrategyTrusted,
         properties: &["S9"],
-        story: "items belong to nobody, or to somebody who is not there",
-        watcher: Told(told(
-            "tests/rules.rs",
-            "a_strategy_that_gives_items_to_somebody_who_is_not_there_is_not_followed",
-        )),
+        story: "items are assigned to no instance, or to one that is not registered",
+        watcher: Told(test_in("tests/rules.rs", "strategy_result_with_unknown_owner_is_rejected")),
     },
     Row {
         mutant: M::RoomIgnored,
         properties: &["L0", "L1"],
-        story: "a plan is refused for its size again and again",
-        watcher: Told(told(
-            "tests/operations.rs",
-            "transactions_stay_within_what_the_registry_takes",
-        )),
+        story: "a plan is rejected for its size without end",
+        watcher: Told(test_in("tests/operations.rs", "transactions_respect_registry_limits")),
     },
     Row {
         mutant: M::LeaveCalling,
         properties: &["S12"],
-        story: "somebody leaves while its callback runs",
-        watcher: Told(told(
-            "tests/rules.rs",
-            "whoever_calls_back_leaves_when_the_callback_has_returned",
-        )),
+        story: "an instance leaves during its callback",
+        watcher: Told(test_in("tests/rules.rs", "draining_instance_waits_for_its_callback")),
     },
     Row {
         mutant: M::LeftBehind,
         properties: &["S12"],
-        story: "somebody has left and is still registered",
+        story: "an instance has left and is still registered",
         watcher: Simulation(500),
     },
     Row {
         mutant: M::DecidedDisconnected,
         properties: &["S2"],
-        story: "something is decided although the session may be over",
+        story: "a duty decides although the session may have ended",
         watcher: SpareStory(
             M::ClaimedWithoutLease,
-            told("tests/rules.rs", "nothing_is_claimed_once_the_session_may_be_over"),
-            "nothing is claimed once the lease has ended, and nothing is sent while the connection is gone",
+            test_in("tests/rules.rs", "no_claim_after_lease_expired"),
+            "nothing is claimed after the lease has expired, and nothing is sent while the session is suspended",
         ),
     },
     Row {
         mutant: M::RunsGoOn,
         properties: &["S1"],
-        story: "a run goes on while its item is taken over",
-        watcher: Told(told("tests/rules.rs", "what_runs_is_cancelled_when_the_lease_has_ended")),
+        story: "a run continues while its item is taken over",
+        watcher: Told(test_in("tests/rules.rs", "runs_are_cancelled_when_lease_expires")),
     },
     Row {
         mutant: M::RequestLeftAgain,
         properties: &["S1a"],
-        story: "a request is left again and runs twice",
+        story: "a request is sent again and runs twice",
         watcher: Extra(
-            told("tests/rules.rs", "a_request_whose_reply_was_lost_is_not_left_again"),
-            "its node is there as long as whoever left it is, so that it cannot be made again",
+            test_in("tests/rules.rs", "request_with_lost_reply_is_not_sent_again"),
+            "its node exists as long as its sender is alive, so it cannot be created again",
         ),
     },
     Row {
         mutant: M::SnapshotsShownInPart,
         properties: &["S1"],
-        story: "a half-read view is decided on",
+        story: "a duty decides by an incomplete view",
         watcher: SpareStory(
             M::DecidedUnsynced,
-            told("tests/rules.rs", "nothing_is_decided_before_the_first_snapshot_is_whole"),
-            "nothing is decided before a snapshot is whole",
+            test_in("tests/rules.rs", "no_decision_before_first_snapshot_is_complete"),
+            "duties do not decide before a snapshot is complete",
         ),
     },
     Row {
         mutant: M::MarksIgnoredByClaims,
         properties: &["S1"],
-        story: "an item is claimed that a Java instance runs",
+        story: "an item is claimed during a run of a Java instance",
         watcher: Extra(
-            told("src/duty/claim.rs", "duty::claim::tests::what_is_due_mine_and_free_is_claimed"),
-            "a claim makes the mark, which fails while it is there",
+            test_in(
+                "src/duty/claim.rs",
+                "duty::claim::tests::what_is_due_mine_and_free_is_claimed",
+            ),
+            "a claim creates the mark, which fails while it exists",
         ),
     },
     Row {
         mutant: M::SurplusClaimed,
         properties: &["S4"],
         story: "an item runs that the job does not have any more",
-        watcher: Told(told("tests/rules.rs", "an_item_that_has_left_the_job_does_not_run_again")),
+        watcher: Told(test_in("tests/rules.rs", "item_beyond_item_count_is_not_claimed")),
     },
     Row {
         mutant: M::CompletedBesideRun,
         properties: &["S13"],
-        story: "a callback says completed while the fire runs",
+        story: "the completed callback runs during the fire",
         watcher: Simulation(500),
     },
     Row {
         mutant: M::CompletedBesideMisfires,
         properties: &["S13"],
-        story: "a callback says completed although the fire has yet to run",
-        watcher: Told(told(
-            "tests/rules.rs",
-            "a_fire_that_has_yet_to_be_made_up_for_is_not_completed",
-        )),
+        story: "the completed callback runs before the misfire of its fire",
+        watcher: Told(test_in("tests/rules.rs", "fire_with_waiting_misfire_is_not_completed")),
     },
     Row {
         mutant: M::NamedAgain,
         properties: &["L1", "quiet"],
-        story: "somebody whose name is still there never registers",
+        story: "an instance whose stable name exists never registers",
         watcher: Simulation(1500),
     },
     Row {
         mutant: M::FollowedForNothing,
         properties: &["quiet"],
-        story: "an assignment is written again and again",
+        story: "an assignment is written without end",
         watcher: Simulation(500),
     },
     Row {
         mutant: M::StaticMoved,
         properties: &["S9"],
-        story: "items leave their instance although it is there",
-        watcher: Told(told("tests/rules.rs", "static_items_stay_when_an_instance_comes")),
+        story: "items leave their instance although it is alive",
+        watcher: Told(test_in(
+            "tests/rules.rs",
+            "static_sharding_keeps_owners_when_instance_joins",
+        )),
     },
     Row {
         mutant: M::RequestClearedByAnybody,
         properties: &["S1a"],
-        story: "a request is left again and runs twice",
-        watcher: Told(told(
+        story: "a request is sent again and runs twice",
+        watcher: Told(test_in(
             "tests/rules.rs",
-            "a_request_that_was_passed_on_stays_until_its_sender_has_seen_it",
+            "passed_on_request_stays_until_its_sender_has_seen_it",
         )),
     },
     Row {
         mutant: M::RequestsAlike,
         properties: &["S1a", "S3"],
-        story: "one of two requests is forgotten, or the first is run again",
-        watcher: Told(told("tests/rules.rs", "requests_of_the_same_moment_each_run_once")),
+        story: "one of two requests is lost, or the first one runs twice",
+        watcher: Told(test_in("tests/rules.rs", "requests_of_same_millisecond_each_run_once")),
     },
     Row {
         mutant: M::FormerEndTaken,
         properties: &["S7"],
-        story: "a run is recorded as ended while it goes on",
-        watcher: Told(told(
-            "tests/rules.rs",
-            "the_end_of_a_former_run_does_not_end_the_present_one",
-        )),
+        story: "a run is released while it continues",
+        watcher: Told(test_in("tests/rules.rs", "end_of_former_run_does_not_complete_current_run")),
     },
     Row {
         mutant: M::UnclaimedDisabled,
         properties: &["S10"],
         story: "a disabled item runs",
-        watcher: Told(told(
-            "tests/rules.rs",
-            "a_disabled_item_does_not_run_where_nothing_is_claimed",
-        )),
+        watcher: Told(test_in("tests/rules.rs", "disabled_item_does_not_run_without_monitoring")),
     },
     Row {
         mutant: M::UnclaimedBesideRun,
@@ -2550,111 +2481,111 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::UnclaimedUnavailable,
         properties: &["S2", "S10", "S12"],
-        story: "an item runs where nothing may start",
+        story: "an item runs on an instance that must not start runs",
         watcher: Simulation(1500),
     },
     Row {
         mutant: M::StartedDisconnected,
         properties: &["S2"],
-        story: "a run begins although the session may be over",
+        story: "a run begins although the session may have ended",
         watcher: SpareStory(
             M::StartedWithoutLease,
-            told(
-                "tests/rules.rs",
-                "a_claim_that_succeeds_once_the_session_may_be_over_starts_nothing",
-            ),
-            "nothing begins once the lease has ended, which comes before the session can be over",
+            test_in("tests/rules.rs", "claim_committed_before_lease_expired_starts_no_run"),
+            "nothing starts after the lease has expired, which is before the session can end",
         ),
     },
     Row {
         mutant: M::ParameterLost,
         properties: &["S3"],
-        story: "whoever takes a run over does something else than what was asked for",
-        watcher: Told(told("tests/parameters.rs", "whoever_takes_a_run_over_is_told_the_same")),
+        story: "a run that is taken over lacks the parameter of its request",
+        watcher: Told(test_in("tests/parameters.rs", "takeover_keeps_request_parameter")),
     },
     Row {
         mutant: M::UntoldAsked,
         properties: &["S3"],
-        story: "a run does something else than what was asked for",
-        watcher: Told(told(
+        story: "a run lacks the parameter of its request",
+        watcher: Told(test_in(
             "tests/parameters.rs",
-            "a_request_that_is_found_where_nobody_can_be_told_is_dropped",
+            "leader_drops_stored_request_with_parameter_without_monitoring",
         )),
     },
     Row {
         mutant: M::UntoldHandedOn,
         properties: &["S3"],
-        story: "a Java instance runs without being told",
-        watcher: Told(told(
+        story: "a Java instance runs without the parameter of the request",
+        watcher: Told(test_in(
             "tests/parameters.rs",
-            "a_java_instance_is_not_asked_to_run_what_it_cannot_be_told",
+            "request_with_parameter_is_not_handed_on_to_java_instance",
         )),
     },
     Row {
         mutant: M::UntoldQueued,
         properties: &["S3"],
-        story: "a Java instance runs without being told",
-        watcher: Told(told(
+        story: "a Java instance runs without the parameter of the request",
+        watcher: Told(test_in(
             "tests/parameters.rs",
-            "what_is_left_unfinished_is_not_queued_where_a_java_instance_would_run_it_untold",
+            "orphan_with_parameter_is_not_queued_beside_java_instance",
         )),
     },
     Row {
         mutant: M::ParametersWeighNothing,
         properties: &["L0"],
-        story: "a plan is refused for its size again and again",
-        watcher: Told(told(
+        story: "a plan is rejected for its size without end",
+        watcher: Told(test_in(
             "tests/parameters.rs",
-            "transactions_with_long_parameters_stay_within_what_the_registry_takes",
+            "transactions_with_long_parameters_respect_registry_limits",
         )),
     },
     Row {
         mutant: M::ToldWithoutBound,
         properties: &["L7"],
-        story: "one request makes the records of a job larger than the registry is meant for",
-        watcher: Told(told(
+        story: "one request makes the records of a job larger than the registry allows",
+        watcher: Told(test_in(
             "tests/parameters.rs",
-            "what_is_too_much_to_be_told_to_so_many_items_is_refused",
+            "request_is_dropped_when_total_parameter_size_is_too_large",
         )),
     },
     Row {
         mutant: M::DropsUntold,
         properties: &["S3"],
-        story: "a request that nobody can be told is gone, and nobody learns of it",
-        watcher: Told(told(
+        story: "a request with a parameter is dropped without a report",
+        watcher: Told(test_in(
             "tests/parameters.rs",
-            "that_a_request_is_dropped_is_told_where_it_was_asked_for_whatever_becomes_of_the_reply",
+            "dropped_request_is_reported_by_its_sender_although_reply_is_lost",
         )),
     },
     Row {
         mutant: M::HandedOnToldAsMissed,
         properties: &["S3"],
-        story: "a request that a Java instance runs is told to be missed",
-        watcher: Told(told(
+        story: "a request that a Java instance runs is reported as missed",
+        watcher: Told(test_in(
             "tests/java_peers.rs",
-            "a_request_that_is_handed_on_to_a_java_instance_is_not_told_to_be_missed",
+            "handed_on_request_is_not_reported_as_missed",
         )),
     },
     Row {
         mutant: M::OutageUnnamed,
         properties: &["S3"],
-        story: "the reason of a missed fire hides that the registry could not be reached",
-        watcher: Told(told("tests/rules.rs", "fires_missed_in_an_outage_of_the_registry_name_it")),
+        story: "the reason of a missed fire hides the registry's outage",
+        watcher: Told(test_in(
+            "tests/rules.rs",
+            "fires_missed_in_registry_outage_report_the_outage",
+        )),
     },
     Row {
         mutant: M::FencedMarksStay,
         properties: &["L2", "L7"],
-        story: "a mark keeps an item from running while its instance lives",
-        watcher: Told(told(
+        story: "a mark blocks an item as long as its instance is alive",
+        watcher: Told(test_in(
             "tests/put_back.rs",
-            "an_item_whose_record_was_put_back_during_its_run_runs_again",
+            "item_runs_again_after_older_record_was_restored_during_its_run",
         )),
     },
     Row {
         mutant: M::OthersMarksRemoved,
         properties: &["S2"],
-        story: "the mark of a run that goes on is removed by an earlier run",
-        watcher: Told(told(
+        story: "an earlier run removes the mark of a run in progress",
+        watcher: Told(test_in(
             "src/duty/release.rs",
             "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
         )),
@@ -2663,26 +2594,26 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TokensGoBack,
         properties: &["S1b"],
         story: "two runs have the same fencing token",
-        watcher: Told(told(
+        watcher: Told(test_in(
             "tests/put_back.rs",
-            "an_item_whose_record_was_put_back_during_its_run_runs_again",
+            "item_runs_again_after_older_record_was_restored_during_its_run",
         )),
     },
     Row {
         mutant: M::PutBackRunStays,
         properties: &["L2"],
         story: "an item waits for a run that ended long ago",
-        watcher: Told(told("tests/put_back.rs", "a_run_that_only_a_record_shows_is_given_up")),
+        watcher: Told(test_in("tests/put_back.rs", "restored_record_of_ended_run_is_swept")),
     },
     Row {
         mutant: M::LaterRunUnmarked,
         properties: &["L2", "L7"],
-        story: "a run that ends does not remove its mark, which it takes for gone",
+        story: "a run does not remove its mark at its end because it takes the mark for absent",
         watcher: Simulation(100),
     },
 ];
 
-/// Stories of the cluster of coordinators, by their file.
-const fn told(file: &'static str, test: &'static str) -> Story {
+/// Returns a test by its file and its name.
+const fn test_in(file: &'static str, test: &'static str) -> Story {
     Story { file, test }
 }

@@ -1,4 +1,4 @@
-//! The table is complete, and each site still matches.
+//! Tests that the table is complete and that each site still matches.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs, process};
@@ -19,14 +19,14 @@ fn read(path: &str) -> String {
 fn each_site_matches_exactly_once() {
     for (path, sites) in by_file() {
         let text = read(path);
-        assert!(!text.is_empty(), "{path} is not there");
+        assert!(!text.is_empty(), "{path} does not exist or is empty");
         if let Err(error) = replaced(path, &text, &sites) {
             panic!("{error}");
         }
     }
 }
 
-/// The guards of steps are found by what they guard, in one file of the overlay.
+/// Guards of steps have no site of their own: one file of the overlay finds them by their step.
 #[test]
 fn each_mutant_has_a_site() {
     let guards = include_str!("../overlay/coordination/src/mutant/guards.rs");
@@ -38,26 +38,31 @@ fn each_mutant_has_a_site() {
             words.into_iter().any(|word| word == name)
         };
         let found = is_named(guards) || replacements.iter().any(|text| is_named(text));
-        assert!(found, "{name} changes nothing");
+        assert!(found, "{name} has no site");
     }
 }
 
 #[test]
-fn every_mutant_has_one_row_and_every_row_says_something() {
+fn each_mutant_has_one_complete_row() {
     let rows: Vec<_> = MUTANTS.iter().map(|row| row.mutant).collect();
-    assert_eq!(rows, Mutant::ALL, "one row each, in the order of the list");
+    assert_eq!(
+        rows,
+        Mutant::ALL,
+        "the table needs one row for each mutant, in the order of the list"
+    );
     for row in MUTANTS {
         let Row { mutant, properties, story, watcher } = row;
-        let why = watcher.reason();
-        assert!(!properties.is_empty(), "{mutant:?} breaks nothing");
-        assert!(story.len() > 10, "{mutant:?}: {story:?} says nothing");
-        assert!(why.is_none_or(|why| why.len() > 20), "{mutant:?}: {why:?} says nothing");
-        assert!(mutant.leaves_out().ends_with('.'), "{mutant:?} is not documented");
+        let reason = watcher.reason();
+        assert!(!properties.is_empty(), "{mutant:?} has no property");
+        assert!(story.len() > 10, "{mutant:?}: story {story:?} is too short");
+        let explained = reason.is_none_or(|reason| reason.len() > 20);
+        assert!(explained, "{mutant:?}: reason {reason:?} is too short");
+        assert!(mutant.leaves_out().ends_with('.'), "{mutant:?} has no description");
     }
 }
 
 #[test]
-fn every_story_and_every_script_is_there() {
+fn each_scenario_test_and_script_exists() {
     let corpus = read("crates/dev/simulation/corpus/sim.txt");
     for row in MUTANTS {
         if let Some((story, _)) = row.watcher.story() {
@@ -90,20 +95,23 @@ fn product_sources_have_no_trace_of_mutants() {
 }
 
 #[test]
-fn a_copy_is_written_once_and_forgets_what_is_no_longer_there() {
+fn second_copy_keeps_unchanged_files_and_removes_stale_ones() {
     let folder = env::temp_dir().join(format!("mutants-{}", process::id()));
     let workspace = workspace();
-    write_copy(&workspace, &folder).expect("the copy is written");
+    write_copy(&workspace, &folder).expect("the copy can be written");
     let switched = folder.join("crates/coordination/src/protocol/ledger.rs");
-    let text = fs::read_to_string(&switched).expect("it is there");
-    assert!(text.contains("mutant::is("), "the sites are replaced");
-    let written =
-        |path: &Path| fs::metadata(path).and_then(|data| data.modified()).expect("a time");
+    let text = fs::read_to_string(&switched).expect("the file exists");
+    assert!(text.contains("mutant::is("), "{} has no replaced site", switched.display());
+    let written = |path: &Path| {
+        fs::metadata(path)
+            .and_then(|data| data.modified())
+            .expect("the file has a modification time")
+    };
     let before = written(&switched);
     let stale = folder.join("crates/coordination/src/stale.rs");
-    fs::write(&stale, "").expect("it can be written");
-    write_copy(&workspace, &folder).expect("the copy is written again");
-    assert_eq!(written(&switched), before, "what is the same is not written");
-    assert!(!stale.exists(), "what is not there is removed");
+    fs::write(&stale, "").expect("the file can be written");
+    write_copy(&workspace, &folder).expect("the copy can be written again");
+    assert_eq!(written(&switched), before, "an unchanged file was written again");
+    assert!(!stale.exists(), "a stale file was not removed");
     fs::remove_dir_all(&folder).expect("the copy can be removed");
 }
