@@ -101,8 +101,8 @@ const TASKS: [Task; 16] = [
         run: bench::measure,
     },
     Task {
-        usage: "tidy [PATH...]",
-        summary: "rules for words, comments and modules",
+        usage: "tidy [--figures] [PATH...]",
+        summary: "rules for words, comments and modules; figures of the core's structure",
         run: tidy::run,
     },
     Task {
@@ -188,7 +188,8 @@ mod tests {
             ("no seeds", "mutants --seeds 0", "`--seeds` takes a number from 1, not `0`"),
             ("another option", "mutants --all", "takes `--seeds N` and names, not `--all`"),
             ("no history", "check", "`check` needs a file or a folder"),
-            ("another option", "tidy --all", "`tidy` takes paths, not `--all`"),
+            ("another option", "tidy --all", "takes `--figures` alone or paths, not `--all`"),
+            ("not alone", "tidy docs --figures", "alone or paths, not `--figures`"),
             ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
             ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
         ];

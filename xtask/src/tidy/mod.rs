@@ -1,7 +1,10 @@
 //! `cargo xtask tidy`: rules of this repository that neither the compiler nor clippy checks.
 
+mod figures;
 mod files;
+mod java;
 mod repository;
+mod rust;
 mod wording;
 
 use std::fmt;
@@ -37,11 +40,21 @@ impl fmt::Display for Violation {
 /// Longest text of a violation, in characters.
 const MAX_TEXT: usize = 140;
 
-/// Checks the workspace, or only the files below the given paths.
-pub(crate) fn run(paths: &[String]) -> Result<(), Error> {
-    match paths.iter().find(|path| path.starts_with('-')) {
-        Some(option) => Err(Error::Usage(format!("`tidy` takes paths, not `{option}`"))),
-        None => check(paths),
+/// Checks the workspace, or only the files below the given paths. With `--figures` prints the
+/// figures of the second edition instead.
+pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
+    match arguments {
+        [only] if only == "--figures" => {
+            print!("{}", figures::table(workspace())?);
+            Ok(())
+        }
+        paths => match paths.iter().find(|path| path.starts_with('-')) {
+            Some(option) => {
+                let message = format!("`tidy` takes `--figures` alone or paths, not `{option}`");
+                Err(Error::Usage(message))
+            }
+            None => check(paths),
+        },
     }
 }
 
@@ -73,6 +86,7 @@ fn violations(root: &Path) -> Result<Vec<Violation>, Error> {
     let sources = files::sources(root)?;
     let mut violations = wording::check(&sources);
     violations.extend(repository::check(root, &sources)?);
+    violations.extend(java::check(root)?);
     violations.sort();
     Ok(violations)
 }
