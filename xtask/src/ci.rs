@@ -1,10 +1,12 @@
-//! `cargo xtask ci`: checks of formatting, lints and documentation. It never changes the sources.
+//! `cargo xtask ci`: checks of formatting, wording, lints and documentation. It never changes the
+//! sources.
 
 use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, interop};
+use crate::{Error, interop, tidy};
 
-/// Checks formatting, lints and documentation. With `--interop` also runs the checks with Java.
+/// Checks formatting, wording, lints and documentation. With `--interop` also runs the checks with
+/// Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::default();
     let suite = match arguments {
@@ -26,6 +28,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let mut documentation = cargo("doc --workspace --no-deps --all-features");
     documentation.env("RUSTDOCFLAGS", "-D warnings");
     steps.command("formatting", &mut cargo("fmt --all --check"))?;
+    steps.step("tidy", || tidy::check(&[]))?;
     steps.command("lints", &mut niced(&cargo(lints)))?;
     steps.command("documentation", &mut niced(&documentation))?;
     if let Some(suite) = suite {

@@ -20,6 +20,10 @@ pub(crate) enum Error {
     Steps { failed: Vec<Error> },
     #[error("cannot {action} {}", .path.display())]
     File { action: &'static str, path: PathBuf, source: io::Error },
+    #[error("cannot parse {}", .path.display())]
+    Syntax { path: PathBuf, source: syn::Error },
+    #[error("{0} places break rules")]
+    Untidy(usize),
     #[error(transparent)]
     Copy(#[from] ::mutants::CopyError),
     #[error(transparent)]

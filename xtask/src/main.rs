@@ -16,6 +16,7 @@ mod program;
 mod sim;
 mod steps;
 mod test;
+mod tidy;
 mod verify;
 mod zookeeper;
 
@@ -32,7 +33,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 15] = [
+const TASKS: [Task; 16] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -100,8 +101,13 @@ const TASKS: [Task; 15] = [
         run: bench::measure,
     },
     Task {
+        usage: "tidy [--figures] [PATH...]",
+        summary: "rules for words, comments and modules; figures of the core's structure",
+        run: tidy::run,
+    },
+    Task {
         usage: "ci [--interop]",
-        summary: "formatting, lints and documentation, with warnings denied",
+        summary: "formatting, tidy, lints and documentation, with warnings denied",
         run: ci::run,
     },
 ];
@@ -182,6 +188,9 @@ mod tests {
             ("no seeds", "mutants --seeds 0", "`--seeds` takes a number from 1, not `0`"),
             ("another option", "mutants --all", "takes `--seeds N` and names, not `--all`"),
             ("no history", "check", "`check` needs a file or a folder"),
+            ("another option", "tidy --all", "takes `--figures` alone or paths, not `--all`"),
+            ("not alone", "tidy docs --figures", "alone or paths, not `--figures`"),
+            ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
             ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {

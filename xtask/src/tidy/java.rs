@@ -1,0 +1,181 @@
+//! Bound on the places of the core that know Java instances.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use super::Violation;
+use super::rust::{self, Module};
+use crate::Error;
+
+/// Most sites outside of [`SEAM`] that test for Java instances or the dialect of 3.x.
+const BOUND: usize = 25;
+
+/// Modules of `coordination` that are about Java instances or the formats of both dialects.
+const SEAM: [&str; 2] = ["java", "wire"];
+
+/// Methods that ask whether Java instances take part, or for facts about them.
+const METHODS: [&str; 16] = [
+    "has_java_leader",
+    "has_lasting_marks",
+    "has_traces_of_java",
+    "is_counted",
+    "is_first_at",
+    "is_java",
+    "is_java_assigning",
+    "is_mixed",
+    "is_necessary",
+    "is_resharding_announced",
+    "java_owner",
+    "java_taker",
+    "latch_node_of",
+    "marked_by_java",
+    "may_have_lasting_marks",
+    "takes_turns",
+];
+
+/// Fields that hold facts about Java instances.
+const FIELDS: [&str; 2] = ["foreign", "java"];
+
+/// A place that tests for Java instances.
+#[derive(Debug)]
+pub(super) struct Site {
+    file: String,
+    line: usize,
+    text: String,
+}
+
+/// Refuses all sites if there are more of them than the bound.
+pub(super) fn check(root: &Path) -> Result<Vec<Violation>, Error> {
+    let modules = rust::product(root, "crates/coordination")?;
+    let mut found = judge(&sites(&modules));
+    found.extend(unknown_methods(&modules));
+    Ok(found)
+}
+
+/// Refuses names of [`METHODS`] that no function has: after a renaming its calls would not count.
+fn unknown_methods(modules: &[Module]) -> Vec<Violation> {
+    let mut defined = BTreeSet::new();
+    for module in modules {
+        let tokens = rust::tokens(&module.items);
+        let functions = tokens.windows(2).filter(|pair| pair[0].0 == "fn");
+        defined.extend(functions.map(|pair| pair[1].0.clone()));
+    }
+    let unknown = METHODS.iter().filter(|name| !defined.contains(**name));
+    let rule = "method is not in coordination";
+    unknown.map(|name| Violation::new("xtask/src/tidy/java.rs", 0, rule, name)).collect()
+}
+
+fn judge(sites: &[Site]) -> Vec<Violation> {
+    if sites.len() <= BOUND {
+        return Vec::new();
+    }
+    let rule = format!("site {{}} of {} that test for Java, at most {BOUND}", sites.len());
+    let numbered = sites.iter().zip(1..);
+    let violation = |(site, n): (&Site, usize)| {
+        let rule = rule.replace("{}", &n.to_string());
+        Violation::new(&site.file, site.line, rule, &site.text)
+    };
+    numbered.map(violation).collect()
+}
+
+/// Returns the sites of product code outside of [`SEAM`] that test for Java instances or the
+/// dialect of 3.x.
+///
+/// A site is one of these, each counted once for each time it is written:
+/// - a call or mention of one of [`METHODS`], after a dot or a path
+/// - a read or write of one of [`FIELDS`], after a dot
+/// - a path through the module `java`
+/// - `Dialect::V2` or `Dialect::V3`
+///
+/// Tests, comments, definitions and `use` declarations do not count.
+pub(super) fn sites(modules: &[Module]) -> Vec<Site> {
+    let outside = |module: &&Module| {
+        let first = module.path.first();
+        !first.is_some_and(|name| SEAM.contains(&name.as_str()))
+    };
+    modules.iter().filter(outside).flat_map(sites_in).collect()
+}
+
+fn sites_in(module: &Module) -> Vec<Site> {
+    let tokens = rust::tokens(&module.items);
+    let mut sites = Vec::new();
+    for (n, (token, line)) in tokens.iter().enumerate() {
+        let before = |k: usize| n.checked_sub(k).map_or("", |m| tokens[m].0.as_str());
+        let after = |k: usize| tokens.get(n + k).map_or("", |(token, _)| token.as_str());
+        let after_dot = before(1) == "." && before(2) != ".";
+        let after_path = before(1) == ":" && before(2) == ":";
+        let before_path = after(1) == ":" && after(2) == ":";
+        let is_field = FIELDS.contains(&token.as_str()) && after_dot && after(1) != "(";
+        let is_method = METHODS.contains(&token.as_str()) && (after_dot || after_path);
+        let is_path = token == "java" && before_path;
+        let is_dialect = token == "Dialect" && before_path && ["V2", "V3"].contains(&after(3));
+        if is_field || is_method || is_path || is_dialect {
+            let end = tokens.len().min(n + 6);
+            let text: String = tokens[n..end].iter().map(|(token, _)| token.as_str()).collect();
+            sites.push(Site { file: module.file.clone(), line: *line, text });
+        }
+    }
+    sites
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::rust::tests::modules_of;
+
+    fn count(path: &str, text: &str) -> usize {
+        sites(&modules_of(&[(path, text)])).len()
+    }
+
+    #[test]
+    fn calls_fields_paths_and_dialects_are_sites() {
+        let rows = [
+            ("a call", "fn f() { view.is_mixed() }", 1),
+            ("a mention", "fn f() { views.any(JobView::is_mixed) }", 1),
+            ("in a macro", "fn f() { assert!(view.is_mixed(), \"{}\", view.is_java(id)) }", 2),
+            ("a field", "fn f() { if cx.java { local.foreign.fire() } }", 2),
+            ("a path", "fn f() { crate::java::turn::is_first() }", 1),
+            ("a call of the seam", "fn f() { java::is_involved() }", 1),
+            ("dialects", "fn f() { match d { Dialect::V2 => 1, Dialect::V3 => 2 } }", 2),
+            ("a definition", "fn is_mixed() {} struct A { java: bool }", 0),
+            ("a declaration", "use crate::java::turn; mod java;", 0),
+            ("a comment", "/// `view.is_mixed()`\nfn f() {} // view.is_mixed()", 0),
+            ("a text", "fn f() { \"view.is_mixed()\" }", 0),
+            ("a test", "#[cfg(test)] mod tests { fn f() { view.is_mixed() } }", 0),
+            ("a local variable", "fn f() { let java = 1; java + 1 }", 0),
+        ];
+        for (case, text, expected) in rows {
+            assert_eq!(count("duty::claim", text), expected, "{case}");
+        }
+    }
+
+    #[test]
+    fn renamed_methods_are_refused() {
+        let text: String =
+            METHODS.iter().skip(1).map(|name| format!("fn {name}() {{}}\n")).collect();
+        let found = unknown_methods(&modules_of(&[("java::facts", &text)]));
+        let names: Vec<&str> = found.iter().map(|violation| violation.text.as_str()).collect();
+        assert_eq!(names, [METHODS[0]]);
+    }
+
+    #[test]
+    fn seam_is_not_counted() {
+        let text = "fn f() { view.is_mixed() }";
+        assert_eq!(count("java", text), 0);
+        assert_eq!(count("java::facts", text), 0);
+        assert_eq!(count("wire::dialect", text), 0);
+        assert_eq!(count("view::java", text), 1);
+        assert_eq!(count("", text), 1);
+    }
+
+    #[test]
+    fn more_sites_than_the_bound_are_refused_with_their_places() {
+        let text = |n: usize| format!("fn f() {{ {} }}", "\nview.is_mixed();".repeat(n));
+        let judge = |n| judge(&sites(&modules_of(&[("duty", &text(n))])));
+        assert_eq!(judge(BOUND), []);
+        let refused = judge(BOUND + 1);
+        assert_eq!(refused.len(), BOUND + 1);
+        let first = "duty.rs:2: site 1 of 26 that test for Java, at most 25: is_mixed();view.";
+        assert_eq!(refused[0].to_string(), first);
+    }
+}
