@@ -30,7 +30,7 @@ pub struct ClusterOptions {
     pub start: Timestamp,
     /// Coverage that the history must reach to count, by row of the checker.
     pub require: BTreeMap<String, u64>,
-    /// Whether processes take part in once-per-cluster callbacks; the history records the calls.
+    /// True if processes take part in once-per-cluster callbacks; the history records the calls.
     pub calls_back: bool,
     /// Jobs with narrow watches. By default: all jobs if the seed is odd.
     pub following: Following,

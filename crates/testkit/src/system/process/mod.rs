@@ -28,7 +28,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct JobToRun {
     pub(crate) config: JobConfig,
     pub(crate) job: Arc<dyn Job>,
-    /// Whether the process takes part in once-per-cluster callbacks.
+    /// True if the process takes part in once-per-cluster callbacks.
     pub(crate) calls_back: bool,
 }
 
