@@ -1,5 +1,6 @@
-//! Tests a job of one's own: three processes run it, one is killed at its worst moment, one is cut off, and then
-//! everything goes wrong for ten minutes. Takes well under a second.
+//! Tests a job under faults. Three processes run it: one is killed right after its claim, one is
+//! cut off from the registry. Then ten minutes of random faults follow. The test takes well under a
+//! second.
 //!
 //! ```text
 //! valid: 6 runs were taken over
@@ -21,7 +22,7 @@ struct Billing {
 #[async_trait]
 impl Job for Billing {
     async fn execute(&self, run: ShardingContext) -> Result<(), JobError> {
-        // First of all the store learns of the token, so that it refuses whoever was here before.
+        // Announce first: from now on the store rejects the writes of earlier runs of this item.
         self.store.announce(&run)?;
         tokio::time::sleep(Duration::from_secs(3)).await;
         Ok(self.store.write(&run)?)
@@ -36,14 +37,14 @@ async fn everything_goes_wrong(seed: u64) -> Result<(), Box<dyn Error>> {
     for node in ["a", "b", "c"] {
         cluster.start(node)?;
     }
-    cluster.until("everybody runs something", |seen| seen.runs_on("c") > 0).await?;
+    cluster.until("c runs an item", |seen| seen.runs_on("c") > 0).await?;
 
-    // Its claim is in the registry, and it dies before it knows.
+    // Process a dies after the registry has executed its claim, before a sees the reply.
     cluster.at_next("a", "claim", When::After, Action::Kill)?;
     cluster.pass(Duration::from_secs(30)).await;
     cluster.start("a")?;
 
-    // Alive, at work, and cut off for longer than its session lives.
+    // Process b runs an item and is cut off for longer than its session lives.
     cluster.link("b", LinkMode::Black)?;
     cluster.pass(Duration::from_secs(20)).await;
     cluster.link("b", LinkMode::Pass)?;

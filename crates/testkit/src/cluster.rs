@@ -1,4 +1,4 @@
-//! What a scenario can do to a cluster, simulated or real.
+//! Actions that a scenario performs on a cluster, simulated or real.
 
 use std::time::Duration;
 
@@ -6,59 +6,66 @@ use async_trait::async_trait;
 use checker::history::Record;
 use lite::JobConfig;
 
-/// A cluster that scenarios act on. Processes are named `a`, `b` …; the job under test is the one of the scenario.
+/// A cluster that scenarios act on. Its processes are named `a`, `b` …; they all run one job.
 ///
-/// The simulated cluster runs in virtual time; the real one runs worker processes against a three-node ensemble. A
-/// scenario never sleeps to assert: it waits for a predicate over the history, and the checker decides about timing.
+/// The simulated cluster runs in virtual time. The real one runs worker processes against an
+/// ensemble of three ZooKeeper servers. A scenario never sleeps to assert: it waits for a predicate
+/// over the history, and the checker judges the timing.
 #[async_trait]
 pub trait Cluster: Send {
-    /// The period of the job's schedule in this backend: 10 s simulated, 2 s real. Scenarios measure in it.
+    /// Returns the period of the job's schedule: 10 s simulated, 2 s real. Scenarios measure in
+    /// periods.
     fn period(&self) -> Duration;
 
-    /// The timeout of sessions in this backend.
+    /// Returns the session timeout of this backend.
     fn session_timeout(&self) -> Duration;
 
-    /// The schedule that fires once a period, as a Quartz expression.
+    /// Returns the schedule that fires once a period, as a Quartz expression.
     fn cron(&self) -> String;
 
-    /// Makes the job known with this configuration before the first process starts. Once per cluster.
+    /// Stores the configuration of the job. Call it once per cluster, before the first process
+    /// starts.
     async fn create_job(&mut self, config: JobConfig) -> Result<(), ClusterError>;
 
-    /// Starts a process, or starts a new life of one that has ended.
+    /// Starts a process, or starts a process again that has ended.
     async fn spawn(&mut self, name: &str, opts: InstOpts) -> Result<(), ClusterError>;
 
-    /// SIGKILL: no destructor runs, the session stays until it expires.
+    /// Sends SIGKILL: no destructor runs, and the session stays until it expires.
     async fn kill(&mut self, name: &str) -> Result<(), ClusterError>;
 
-    /// SIGSTOP.
+    /// Sends SIGSTOP.
     async fn pause(&mut self, name: &str) -> Result<(), ClusterError>;
 
-    /// SIGCONT.
+    /// Sends SIGCONT.
     async fn resume(&mut self, name: &str) -> Result<(), ClusterError>;
 
-    /// Begins a graceful shutdown with a deadline long enough to drain; does not wait for its end.
+    /// Begins a graceful shutdown with a deadline long enough to drain. Does not wait for its end.
     async fn close(&mut self, name: &str) -> Result<(), ClusterError>;
 
-    /// Changes what the connection between a process and the registry does.
+    /// Changes the behaviour of the connection between a process and the registry.
     async fn link(&mut self, name: &str, mode: LinkMode) -> Result<(), ClusterError>;
 
     /// Ends the session of a process on the registry's side.
     async fn expire(&mut self, name: &str) -> Result<(), ClusterError>;
 
-    /// Shifts the wall clock of a process by so many milliseconds from the true time; 0 heals.
+    /// Sets the difference between the wall clock of a process and the true time, in milliseconds;
+    /// 0 heals.
     async fn skew(&mut self, name: &str, ms: i64) -> Result<(), ClusterError>;
 
-    /// Arranges that something happens to a process at a point of its registry writes. Armed before it is reached.
+    /// Arms an action that hits a process at a given point of its future registry writes.
     async fn inject(&mut self, name: &str, at: Point, action: Action) -> Result<(), ClusterError>;
 
-    /// Does something to the registry.
+    /// Applies an event to the registry.
     async fn registry(&mut self, event: RegEvent) -> Result<(), ClusterError>;
 
-    /// Acts as an operator.
+    /// Performs an operator action.
     async fn admin(&mut self, op: AdminOp) -> Result<(), ClusterError>;
 
-    /// Waits until the predicate holds over all records so far, in the order in which they became known; an error
-    /// names `what` when it does not within `max`, counted in periods.
+    /// Waits until the predicate holds over all records so far, in the order in which they became
+    /// known.
+    ///
+    /// # Errors
+    /// [`ClusterError::Timeout`] with `what`, if the predicate does not hold within `max_periods`.
     async fn until(
         &mut self,
         what: &str,
@@ -66,33 +73,37 @@ pub trait Cluster: Send {
         holds: &(dyn for<'a> Fn(&'a [Record]) -> bool + Sync),
     ) -> Result<(), ClusterError>;
 
-    /// Lets this much time pass, for scenarios that are about durations. Never an assertion.
+    /// Lets time pass, for scenarios that depend on durations. It asserts nothing.
     async fn elapse(&mut self, time: Duration);
 
-    /// Heals every fault that is still installed and notes [`Healed`](checker::history::Fact::Healed).
+    /// Heals every fault that is still in force and records
+    /// [`Healed`](checker::history::Fact::Healed).
     async fn heal(&mut self) -> Result<(), ClusterError>;
 
-    /// Ends all processes and returns everything that was recorded, registry log included, ready for the checker.
+    /// Ends all processes and returns the complete history, including the registry's log, for the
+    /// checker.
     async fn finish(self: Box<Self>) -> Result<Vec<Record>, ClusterError>;
 }
 
-/// How a process is started.
+/// Options for the start of a process.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InstOpts {
-    /// The IP that the process uses; processes of one host share it.
+    /// IP address that the process uses; processes of one host share it.
     pub server: String,
-    /// What the job's code does.
+    /// Behaviour of the job's code.
     pub work: Work,
-    /// A fixed life name instead of a random one: two starts of a container with the same pid.
+    /// Fixed instance name instead of a random one, as for two starts of a container with the same
+    /// pid.
     pub life: Option<String>,
 }
 
-/// What the code of an item does: it announces itself to the resource, works, writes its effect, ends.
+/// Behaviour of an item's code: it announces itself to the external resource, works, writes its
+/// effect and ends.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Work {
-    /// How long it works, in periods.
+    /// Duration of the work, in periods.
     pub periods: f64,
-    /// Items with another duration.
+    /// Items with a duration of their own, in periods.
     pub slow: Vec<(u32, f64)>,
     /// Items that return an error.
     pub fail: Vec<u32>,
@@ -100,142 +111,145 @@ pub struct Work {
     pub panic: Vec<u32>,
     /// Items that never end unless they are cancelled.
     pub hang: Vec<u32>,
-    /// Items whose code cannot be cancelled, because it blocks a thread: it writes its effect whatever becomes of the run,
-    /// and neither fails nor panics. In a simulation, which has no threads, it is a task of its own.
+    /// Items whose code cannot be cancelled, because it blocks a thread. It writes its effect even
+    /// if the run was cancelled, and it neither fails nor panics. A simulation has no threads:
+    /// there, the code is a task of its own.
     pub block: Vec<u32>,
 }
 
-/// What the connection of a process does.
+/// Behaviour of the connection between a process and the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkMode {
-    /// Everything gets through.
+    /// Forward everything.
     Pass,
-    /// Requests are lost; what the registry sends still arrives.
+    /// Drop requests; messages from the registry still arrive.
     DropRequests,
-    /// Requests arrive; replies and notifications are lost.
+    /// Deliver requests; drop replies and notifications.
     DropReplies,
-    /// Nothing gets through.
+    /// Drop everything in both directions.
     Black,
-    /// The connection is reset, and can be made again.
+    /// Reset the connection once; the process can connect again.
     Reset,
-    /// Everything takes this much longer, each way.
+    /// Delay every message by this time, in each direction.
     Delay(Duration),
 }
 
-/// A place in the sequence of registry writes of a process.
+/// A point in the sequence of registry writes of a process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Point {
-    /// Which writes count: those of a duty by its name (`claim`, `release`, `resharding`, `sweep`, `takeover`,
-    /// `misfire`, `membership`, `election` …), or all with `None`.
+    /// Name of the duty whose writes count (`claim`, `release`, `resharding`, `sweep`, `takeover`,
+    /// `misfire`, `membership`, `election` …); `None` counts all writes.
     pub duty: Option<String>,
-    /// The how-manieth of them from now on, from 0.
+    /// Number of matching writes to skip before the action happens.
     pub nth: u32,
-    /// Before the write is sent, or after it was executed and before its reply is seen.
+    /// Side of the write: before it is sent, or after its execution and before the reply is seen.
     pub when: When,
 }
 
-/// Before or after a write.
+/// Side of a write at which an action happens.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum When {
-    /// Before it is sent.
+    /// Before the process sends the write.
     Before,
-    /// After it was executed, before the process sees the reply.
+    /// After the registry has executed the write, before the process sees the reply.
     After,
 }
 
-/// What happens at a point.
+/// Action at a [`Point`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The process is killed.
+    /// Kill the process.
     Kill,
-    /// The process is stopped; [`Cluster::resume`] lets it go on.
+    /// Stop the process; [`Cluster::resume`] continues it.
     Pause,
-    /// The session ends on the registry's side.
+    /// End the session on the registry's side.
     Expire,
-    /// `Before`: the request is lost. `After`: its reply is. Either way the outcome is unknown to the process.
+    /// Lose the request (`Before`) or its reply (`After`). The process does not learn the outcome.
     Lose,
-    /// The write waits this long.
+    /// Delay the write, or its reply, by this time.
     Delay(Duration),
 }
 
-/// What happens to the registry.
+/// Event that concerns the registry as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegEvent {
-    /// The leading server is killed and started again; sessions survive. The embedded registry does not answer for a
-    /// moment.
+    /// Kill the leading server and start it again; sessions survive. The registry in memory stops
+    /// answering for a moment.
     KillLeader,
-    /// The leading server is stopped for this long.
+    /// Stop the leading server for this time.
     StopLeader(Duration),
-    /// All servers are down for this long; sessions and their nodes are still there afterwards, until they expire.
+    /// Take all servers down for this time. Sessions and their nodes survive, and sessions expire
+    /// afterwards unless their processes return.
     RestartAll(Duration),
-    /// What processes see lags behind by this much; zero heals.
+    /// Let the views of all processes lag by this time; zero heals.
     Lag(Duration),
 }
 
-/// What operators do.
+/// Operator action.
 #[derive(Clone, Debug, PartialEq)]
 pub enum AdminOp {
-    /// Replaces the stored configuration.
+    /// Replace the stored configuration.
     Configure(Box<JobConfig>),
-    /// Replaces the stored configuration by this text.
+    /// Replace the stored configuration by this text, which need not be valid.
     Poison(String),
-    /// Disables a server, or enables it again.
+    /// Disable a server, or enable it again.
     Server {
-        /// Which IP.
+        /// IP address of the server.
         ip: String,
-        /// Whether it is disabled.
+        /// True disables, false enables.
         disabled: bool,
     },
-    /// Disables an item, or enables it again.
+    /// Disable an item, or enable it again.
     Item {
-        /// Which item.
+        /// Number of the item, from 0.
         item: u32,
-        /// Whether it is disabled.
+        /// True disables, false enables.
         disabled: bool,
     },
-    /// Pauses runs on a server, or lets them go on.
+    /// Pause a server, or resume it. Instances of a paused server keep their items and start
+    /// nothing.
     Pause {
-        /// Which IP.
+        /// IP address of the server.
         ip: String,
-        /// Whether it is paused.
+        /// True pauses, false resumes.
         paused: bool,
     },
-    /// Asks for a run now, of all items.
+    /// Request a run of all items now.
     Trigger,
-    /// Takes the instance node of a process away, as the console of ElasticJob does to shut it down.
+    /// Delete the instance node of a process, as the console of ElasticJob does to shut it down.
     RemoveInstance(String),
-    /// Takes the leader node away.
+    /// Delete the leader node.
     RemoveLeader,
 }
 
-/// A cluster that could not do what was asked: the harness failed, not the product.
+/// Error of the cluster or of the test that drives it. The product under test did not fail.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClusterError {
-    /// A predicate did not come to hold.
-    #[error("waited {max_periods} periods in vain for {what}")]
+    /// The predicate did not hold in time.
+    #[error("{what}: not reached within {max_periods} periods")]
     Timeout {
-        /// For what.
+        /// Name of the awaited condition.
         what: String,
-        /// How long, in periods.
+        /// Limit, in periods.
         max_periods: u32,
     },
-    /// There is no process of this name, or it is not in the state that the act needs.
+    /// There is no process of this name, or its state does not permit the call.
     #[error("{act}: {name} {reason}")]
     Process {
-        /// Which act.
+        /// Attempted call.
         act: &'static str,
-        /// Which process.
+        /// Name of the process.
         name: String,
-        /// Why it cannot be.
+        /// State that does not permit the call.
         reason: String,
     },
-    /// Something outside failed.
+    /// A resource outside of the product failed, such as a process or a server.
     #[error("{act} failed")]
     Harness {
-        /// Which act.
+        /// Attempted call.
         act: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: Box<dyn std::error::Error + Send + Sync>,
     },

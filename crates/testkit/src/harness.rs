@@ -1,7 +1,7 @@
-//! The simulated cluster for the development crates of this workspace, without a promise of stability.
+//! Simulated cluster for the development crates of this workspace, without a promise of stability.
 //!
-//! [`Cluster`] is the trait that fault scenarios are written against, [`ScenarioCluster`] its simulated implementation.
-//! [`Director`] plays faults on a [`ScenarioCluster`] at their times.
+//! Fault scenarios are written against the trait [`Cluster`]; [`ScenarioCluster`] is its simulated
+//! implementation. [`Director`] applies scheduled faults to a [`ScenarioCluster`].
 
 pub use crate::cluster::{
     Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent, When, Work,

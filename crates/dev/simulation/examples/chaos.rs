@@ -1,6 +1,9 @@
-//! Chaos from seeds: `chaos FROM [COUNT]` plays seeds and prints those that fail; `chaos --replay SEED` prints one in
-//! full, `chaos --shrink SEED` makes a failing one smaller and prints its plan, `chaos --script FILE` plays a plan, and
-//! `chaos --history SEED` prints a history, one JSON a line. `cargo xtask sim --system` does the first two of these.
+//! Seeded chaos on the simulated cluster.
+//!
+//! `chaos FROM [COUNT]` plays seeds and prints those that fail. `chaos --replay SEED` prints the
+//! result of one seed, and `chaos --shrink SEED` prints a smaller plan that still fails. `chaos
+//! --script FILE` plays a plan, `chaos --plan SEED` prints one, and `chaos --history SEED` prints a
+//! history, one JSON record a line. `cargo xtask sim --system` uses the first two forms.
 #![expect(clippy::print_stdout, reason = "a program talks to the person who runs it")]
 
 use std::fmt;
@@ -8,7 +11,7 @@ use std::process::ExitCode;
 
 use simulation::chaos::{ChaosPlan, Outcome, replay, run_seed, shrink};
 
-/// How many runs the search for a smaller one may take.
+/// Maximum number of runs in the search for a smaller plan.
 const MAX_RUNS: usize = 400;
 
 fn main() -> ExitCode {
@@ -17,16 +20,16 @@ fn main() -> ExitCode {
     match words.as_slice() {
         ["--replay", seed] => with(seed, |seed| {
             let outcome = run_seed(seed);
-            say(&outcome.to_string(), outcome.is_valid())
+            finish(&outcome.to_string(), outcome.is_valid())
         }),
         ["--script", file] => with_script(file, |plan| {
             let outcome = replay(plan);
-            say(&outcome.to_string(), outcome.is_valid())
+            finish(&outcome.to_string(), outcome.is_valid())
         }),
-        ["--plan", seed] => with(seed, |seed| say(&plan(&ChaosPlan::draw(seed)), true)),
+        ["--plan", seed] => with(seed, |seed| finish(&plan(&ChaosPlan::draw(seed)), true)),
         ["--shrink", seed] => with(seed, |seed| {
             let smallest = shrink(run_seed(seed), MAX_RUNS);
-            say(&format!("{}\n{smallest}", plan(&smallest.plan)), smallest.is_valid())
+            finish(&format!("{}\n{smallest}", plan(&smallest.plan)), smallest.is_valid())
         }),
         ["--history", seed] => with(seed, |seed| {
             for record in run_seed(seed).history.records() {
@@ -36,7 +39,7 @@ fn main() -> ExitCode {
         }),
         [from] => with(from, |from| play(from, 1)),
         [from, count] => with(from, |from| with(count, |count| play(from, count))),
-        _ => say(
+        _ => finish(
             "usage: chaos FROM [COUNT] | --replay SEED | --script FILE | --plan SEED | --shrink SEED | --history SEED",
             false,
         ),
@@ -46,7 +49,7 @@ fn main() -> ExitCode {
 fn with(number: &str, then: impl FnOnce(u64) -> ExitCode) -> ExitCode {
     match number.parse() {
         Ok(number) => then(number),
-        Err(error) => say(&format!("{number:?} is no number: {error}"), false),
+        Err(error) => finish(&format!("{number:?} is not a number: {error}"), false),
     }
 }
 
@@ -54,13 +57,13 @@ fn with_script(file: &str, then: impl FnOnce(&ChaosPlan) -> ExitCode) -> ExitCod
     let text = std::fs::read_to_string(file).map_err(|error| error.to_string());
     match text.and_then(|text| serde_json::from_str(&text).map_err(|error| error.to_string())) {
         Ok(plan) => then(&plan),
-        Err(error) => say(&format!("{file} is no plan: {error}"), false),
+        Err(error) => finish(&format!("{file} cannot be read as a plan: {error}"), false),
     }
 }
 
-fn say(what: &str, good: bool) -> ExitCode {
-    println!("{what}");
-    if good { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+fn finish(text: &str, is_valid: bool) -> ExitCode {
+    println!("{text}");
+    if is_valid { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
 fn plan(plan: &ChaosPlan) -> String {
@@ -69,7 +72,7 @@ fn plan(plan: &ChaosPlan) -> String {
 
 fn play(from: u64, count: u64) -> ExitCode {
     let Some(end) = from.checked_add(count) else {
-        return say(&format!("there are no {count} seeds from {from} on"), false);
+        return finish(&format!("there are fewer than {count} seeds from {from} on"), false);
     };
     let mut totals = Totals::default();
     for outcome in (from..end).map(run_seed) {
@@ -78,10 +81,10 @@ fn play(from: u64, count: u64) -> ExitCode {
             println!("{outcome}\n");
         }
     }
-    say(&format!("{count} seeds, {totals}"), totals.not_valid == 0)
+    finish(&format!("{count} seeds, {totals}"), totals.not_valid == 0)
 }
 
-/// What seeds have come to.
+/// Totals over the seeds of a call.
 #[derive(Debug, Default)]
 struct Totals {
     not_valid: u64,

@@ -1,11 +1,11 @@
-//! The thirty fault scenarios on the simulated cluster, several seeds each, in virtual time.
+//! The thirty fault scenarios on the simulated cluster, in virtual time, with several seeds each.
 
 use checker::{Options, Verdict};
 use simulation::scenario::{self, Judgement, Scenario};
 use testkit::harness::{ClusterOptions, ScenarioCluster};
 use testkit::run;
 
-/// The seeds that each scenario is played with.
+/// Seeds of each scenario.
 const SEEDS: std::ops::Range<u64> = 0..4;
 
 fn play(scenario: &Scenario, options: ClusterOptions) -> Judgement {
@@ -17,7 +17,7 @@ fn play(scenario: &Scenario, options: ClusterOptions) -> Judgement {
     })
 }
 
-fn holds(id: &str) {
+fn assert_valid(id: &str) {
     let scenario = scenario::find(id).expect("a scenario of this number");
     for seed in SEEDS {
         let judgement = play(scenario, ClusterOptions::new(seed));
@@ -26,7 +26,7 @@ fn holds(id: &str) {
 }
 
 macro_rules! scenarios {
-    ($($name:ident)+) => { $(#[test] fn $name() { holds(&stringify!($name).to_uppercase()); })+ };
+    ($($name:ident)+) => { $(#[test] fn $name() { assert_valid(&stringify!($name).to_uppercase()); })+ };
 }
 
 scenarios! {
@@ -34,7 +34,7 @@ scenarios! {
     f16 f17 f18 f19 f20 f21 f22 f23 f24 f25 f26 f27 f28 f29 f30
 }
 
-/// In Europe/Berlin the clock goes from 02:00 to 03:00 a minute after this world begins.
+/// In Europe/Berlin the clock jumps from 02:00 to 03:00 one minute after this world begins.
 #[test]
 fn f25_across_the_change_to_summer_time() {
     let scenario = scenario::find("F25").expect("a scenario of this number");
@@ -43,8 +43,8 @@ fn f25_across_the_change_to_summer_time() {
     assert_eq!(judgement.verdict(), Verdict::Valid, "{judgement}");
 }
 
-/// In Europe/Berlin the clock goes from 03:00 back to 02:00 some minutes after the jumps of this world are over: local
-/// times come twice, and each fires once.
+/// In Europe/Berlin the clock is set back from 03:00 to 02:00 some minutes after the clock jumps of
+/// the scenario. An hour of local times occurs twice, and each of them fires once.
 #[test]
 fn f25_across_the_change_back() {
     let scenario = scenario::find("F25").expect("a scenario of this number");

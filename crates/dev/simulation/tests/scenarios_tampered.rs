@@ -1,4 +1,4 @@
-//! The scenarios can fail: histories in which something is otherwise are not accepted.
+//! Scenarios can fail: tampered histories are not accepted.
 
 use checker::history::{ExecEvent, Fact, Record, RegOp};
 use checker::{Options, Verdict};
@@ -21,7 +21,8 @@ fn judge(scenario: &Scenario, records: &[Record]) -> Judgement {
     Judgement::of(scenario, seen, Ok(()), &Options::default())
 }
 
-/// Replaces text in what nodes whose path contains `node` were set to, from the `nth` such write on that has it.
+/// Replaces text in the data of nodes whose path contains `node`. Skips the first `nth` writes that
+/// contain it.
 fn rewrite(records: &mut [Record], node: &str, from: &str, to: &str, nth: usize) {
     let mut seen = 0;
     for record in records {
@@ -40,7 +41,7 @@ fn rewrite(records: &mut [Record], node: &str, from: &str, to: &str, nth: usize)
     }
 }
 
-/// Takes commits away that set a node whose path contains `node` to something that contains `data`.
+/// Removes writes of data that contains `data` to nodes whose path contains `node`.
 fn drop_writes(records: &mut [Record], node: &str, data: &str, since: u64) {
     for record in records.iter_mut().filter(|record| record.mt > since) {
         let Fact::Reg { ops, .. } = &mut record.fact else { continue };
@@ -53,7 +54,7 @@ fn drop_writes(records: &mut [Record], node: &str, data: &str, since: u64) {
     }
 }
 
-/// Changes how the runs of a process end.
+/// Changes the result of all runs of a process.
 fn end_as(records: &mut [Record], p: &str, how: &str) {
     for record in records.iter_mut().filter(|record| record.p == p) {
         if let Fact::Exec { ev: ExecEvent::End, result, .. } = &mut record.fact {
@@ -62,14 +63,14 @@ fn end_as(records: &mut [Record], p: &str, how: &str) {
     }
 }
 
-/// Returns when the first fault of this kind began.
+/// Returns the time of the first fault of this kind.
 fn fault(records: &[Record], wanted: &str) -> u64 {
     let is_meant =
         |record: &&Record| matches!(&record.fact, Fact::Nemesis { kind, .. } if kind == wanted);
     records.iter().find(is_meant).expect("a fault of this kind").mt
 }
 
-/// Repeats the first record that is meant at a later time.
+/// Inserts a copy of the first matching record at a later time.
 fn repeat(records: &mut Vec<Record>, mt: u64, is_meant: impl Fn(&Fact) -> bool) {
     let mut again =
         records.iter().find(|record| is_meant(&record.fact)).expect("such a record").clone();
@@ -87,11 +88,11 @@ fn sets(fact: &Fact, node: &str) -> bool {
 
 type Tamper = fn(&mut Vec<Record>);
 
-/// Scenario, what is otherwise, how, and what the judgement says of it.
+/// Scenario, name of the case, tampering, and part of the expected sentence.
 const ROWS: [(&str, &str, Tamper, &str); 18] = [
     (
         "F01",
-        "nobody takes over",
+        "no instance takes over",
         |records| drop_writes(records, "/ledger/", "FAILOVER", 0),
         "was run again under token None",
     ),
@@ -108,9 +109,9 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
     ),
     (
         "F03",
-        "what c ran when it left was cut short",
+        "the runs of c were cancelled when it left",
         |records| end_as(records, "c", "cancelled"),
-        "did not end well before c left",
+        "did not succeed before c left",
     ),
     (
         "F04",
@@ -128,7 +129,7 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
     ),
     (
         "F05",
-        "the resource takes what it refused",
+        "the resource accepts the rejected effects",
         |records| {
             for record in records {
                 if let Fact::Effect { accepted, .. } = &mut record.fact {
@@ -169,7 +170,7 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
                 }
             }
         },
-        "another id in each of its three sessions",
+        "a new id in each of its three sessions",
     ),
     (
         "F08",
@@ -179,7 +180,7 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
     ),
     (
         "F09",
-        "nobody else is elected",
+        "no other leader is elected",
         |records| {
             let cut = fault(records, "partition");
             drop_writes(records, "coordination/term", "", cut);
@@ -188,7 +189,7 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
     ),
     (
         "F10",
-        "nobody reshards after the leader's death",
+        "no leader reshards after the crash",
         |records| {
             let crash = fault(records, "crash");
             drop_writes(records, "coordination/assignment", "", crash);
@@ -224,7 +225,7 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
     ),
     (
         "F16",
-        "what was noted before the crash is gone after it",
+        "the noted misfire is lost after the crash",
         |records| {
             let crash = fault(records, "crash");
             drop_writes(records, "/ledger/", "\"source\":\"MISFIRE\"", crash);
@@ -239,13 +240,13 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
     ),
     (
         "F22",
-        "what was lost is recorded as done",
+        "the lost runs are recorded as succeeded",
         |records| rewrite(records, "/ledger/", "interrupted", "succeeded", 0),
         "was recorded as Some(\"succeeded\")",
     ),
     (
         "F28",
-        "an item that fails is recorded as done",
+        "a failed item is recorded as succeeded",
         |records| rewrite(records, "/ledger/0", "failed", "succeeded", 0),
         "recorded as Some(\"succeeded\"), not failed",
     ),
@@ -264,23 +265,23 @@ const ROWS: [(&str, &str, Tamper, &str); 18] = [
 ];
 
 #[test]
-fn a_history_in_which_something_is_otherwise_is_invalid_and_says_what() {
+fn tampered_history_is_invalid_and_names_the_expectation() {
     for (id, case, tamper, expected) in ROWS {
         let scenario = scenario::find(id).expect("a scenario of this number");
         let played = play(scenario);
-        assert_eq!(played.verdict(), Verdict::Valid, "{id} as it was: {played}");
+        assert_eq!(played.verdict(), Verdict::Valid, "{id} without tampering: {played}");
         let mut records = played.records;
         tamper(&mut records);
         let judged = judge(scenario, &records);
         assert_eq!(judged.verdict(), Verdict::Invalid, "{id}, {case}: {judged}");
         let says_so = judged.unmet.iter().any(|sentence| sentence.contains(expected));
-        assert!(says_so, "{id}, {case}: nothing says {expected:?} in {:#?}", judged.unmet);
+        assert!(says_so, "{id}, {case}: no sentence contains {expected:?} in {:#?}", judged.unmet);
     }
 }
 
-/// A run that did not hit what it is about shows nothing, however well everything went.
+/// A run that did not reach its subject proves nothing, even if all expectations hold.
 #[test]
-fn a_history_in_which_nothing_was_hit_is_unknown() {
+fn history_without_its_fault_is_not_valid() {
     let quiet = |kind: &'static str| {
         move |records: &mut Vec<Record>| {
             for record in records {

@@ -1,4 +1,4 @@
-//! The pure simulation, as far as every test run takes it. `ejob-sim run` goes on from there.
+//! The pure simulation, as every test run plays it. `ejob-sim run` plays more seeds.
 
 use std::process::Command;
 
@@ -9,25 +9,25 @@ use simulation::sim::{
 
 const THREADS: usize = 2;
 
-/// Words a failure with everything that is needed to see it again.
+/// Asserts that a script violates nothing; else prints all data needed to repeat it.
 fn assert_holds(script: &Script, judge: Judge, what: &str) {
-    let report = run(script, judge, Keep { story: true, history: false });
+    let report = run(script, judge, Keep { trace: true, history: false });
     let violation = report.violation;
     let script = script.to_json();
-    assert!(violation.is_none(), "{what}: {violation:?}\n{}\n{script}", report.story);
+    assert!(violation.is_none(), "{what}: {violation:?}\n{}\n{script}", report.trace);
 }
 
 #[test]
-fn without_faults_every_fire_of_every_item_runs_exactly_once() {
+fn each_fire_runs_exactly_once_without_faults() {
     for seed in 0..60 {
-        let report = run_calm(seed, 10, Judge::Online, Keep { story: true, history: false });
-        assert_eq!(report.violation, None, "seed {seed}\n{}", report.story);
+        let report = run_calm(seed, 10, Judge::Online, Keep { trace: true, history: false });
+        assert_eq!(report.violation, None, "seed {seed}\n{}", report.trace);
         assert!(report.coverage.runs >= 10, "seed {seed} ran {}", report.coverage.runs);
     }
 }
 
 #[test]
-fn under_faults_no_property_breaks_and_everything_heals() {
+fn properties_hold_under_faults_and_after_healing() {
     let totals = run_seeds(0, 150, THREADS, Judge::Online);
     let again = totals.failures.first().map(|(seed, _)| {
         format!("cargo run --release -p simulation --bin ejob-sim -- replay {seed}")
@@ -35,9 +35,9 @@ fn under_faults_no_property_breaks_and_everything_heals() {
     assert!(totals.failures.is_empty(), "{:?}\n{}", totals.failures, again.unwrap_or_default());
 }
 
-/// What has found something once finds nothing any more.
+/// Plays every seed and script that once found a fault.
 #[test]
-fn what_was_found_once_stays_mended() {
+fn corpus_finds_no_violation() {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/corpus");
     let read = |file: &str| std::fs::read_to_string(format!("{folder}/{file}")).unwrap();
     let corpus = parse_corpus(&read("sim.txt")).unwrap();
@@ -46,16 +46,20 @@ fn what_was_found_once_stays_mended() {
         path.extension().is_some_and(|extension| extension == "json")
     });
     let scripts = corpus.iter().filter(|entry| matches!(entry.source, Source::File(_)));
-    assert_eq!(scripts.count(), files.count(), "scripts in the list, and in the folder");
+    assert_eq!(
+        scripts.count(),
+        files.count(),
+        "number of scripts in sim.txt, and of files in the folder"
+    );
     for entry in corpus {
         let script = entry.script(read).unwrap();
         assert_holds(&script, Judge::Full, &entry.found);
     }
 }
 
-/// A fault at some writes of the scripted run; `ejob-sim points` takes all of them.
+/// Injects a fault at every 20th write of the scripted run; `ejob-sim points` takes all writes.
 #[test]
-fn a_fault_at_any_write_loses_nothing() {
+fn fault_at_any_write_violates_nothing() {
     for like_zookeeper in [false, true] {
         let points = points(like_zookeeper, 20);
         assert!(points.len() >= 50, "{} points", points.len());
@@ -65,25 +69,25 @@ fn a_fault_at_any_write_loses_nothing() {
     }
 }
 
-/// Runs a seed in a process of its own and returns what it prints.
-fn replay_elsewhere(seed: u64) -> String {
+/// Replays a seed in a separate process and returns its output.
+fn replay_in_process(seed: u64) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ejob-sim"));
     let output = command.args(["replay", "--quiet", &seed.to_string()]).output();
     let output = output.expect("the program is built with the tests");
-    String::from_utf8(output.stdout).expect("it prints text")
+    String::from_utf8(output.stdout).expect("the output is UTF-8")
 }
 
 #[test]
-fn the_same_seed_gives_the_same_run_in_every_process() {
+fn same_seed_gives_same_run_in_every_process() {
     for seed in [3, 8, 21, 34] {
-        let once = replay_elsewhere(seed);
+        let once = replay_in_process(seed);
         assert!(once.starts_with("digest "), "seed {seed}: {once}");
-        assert_eq!(once, replay_elsewhere(seed), "seed {seed}");
+        assert_eq!(once, replay_in_process(seed), "seed {seed}");
     }
-    assert_ne!(replay_elsewhere(3), replay_elsewhere(8));
+    assert_ne!(replay_in_process(3), replay_in_process(8));
 }
 
-/// What the product must have done in 200 seeds, and how often at least.
+/// Events of the product in 200 seeds, each with its minimum count.
 const PRODUCT: [(&str, u64); 35] = [
     ("claimed", 5_000),
     ("settled", 3_000),
@@ -112,11 +116,11 @@ const PRODUCT: [(&str, u64); 35] = [
     ("conflict", 1_000),
     ("config_rejected", 50),
     ("strategy_failed", 5),
-    // What some seeds have beside the rest.
-    ("told_run", 150),
+    // Rows that only some seeds reach.
+    ("run_with_parameter", 150),
     ("request_dropped", 4),
     ("delayed_fire", 200),
-    ("fires_of_a_day_left_out", 100),
+    ("excluded_day", 100),
     ("config_jitter", 50),
     ("config_excluded_days", 20),
     ("narrowed", 100),
@@ -124,7 +128,7 @@ const PRODUCT: [(&str, u64); 35] = [
 ];
 
 #[test]
-fn the_runs_reach_what_they_are_for() {
+fn runs_reach_the_required_coverage() {
     let seen = run_seeds(1_000, 200, THREADS, Judge::Online).coverage;
     let least = |kind| if kind == "enable_item" { 3 } else { 8 };
     let acts = FAULTS.iter().chain(&OPERATORS).map(|(kind, _)| (*kind, least(*kind)));
@@ -133,5 +137,5 @@ fn the_runs_reach_what_they_are_for() {
         .map(|(what, least)| (what, seen.of(what), least))
         .filter(|(_, count, least)| count < least)
         .collect();
-    assert!(rare.is_empty(), "too rare (what, how often, at least): {rare:?}");
+    assert!(rare.is_empty(), "too rare (row, count, minimum): {rare:?}");
 }

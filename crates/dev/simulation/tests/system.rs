@@ -1,4 +1,4 @@
-//! The simulated cluster without faults, and with single ones; each history is judged by the checker.
+//! The simulated cluster without faults, and with single faults; the checker judges each history.
 #![expect(clippy::unwrap_used, reason = "helpers of tests")]
 
 use std::time::Duration;
@@ -29,7 +29,7 @@ async fn cluster(seed: u64, names: &[&str], items: u32, periods: f64) -> Scenari
     cluster
 }
 
-/// Heals, waits for calm, and has the history judged.
+/// Heals all faults, waits, and returns the history after asserting that it is valid.
 async fn judged(mut cluster: ScenarioCluster, case: &str) -> Vec<Record> {
     cluster.heal().await.unwrap();
     cluster.elapse(Duration::from_secs(60)).await;
@@ -39,7 +39,7 @@ async fn judged(mut cluster: ScenarioCluster, case: &str) -> Vec<Record> {
     history.records().to_vec()
 }
 
-/// A run that ended well.
+/// A successful run.
 #[derive(Debug)]
 struct Done {
     fire: i64,
@@ -75,12 +75,13 @@ fn n_sessions(records: &[Record], process: &str) -> usize {
 }
 
 fn learns(records: &[Record], process: &str, wanted: SessionEvent) -> bool {
-    let is_it = |record: &Record| matches!(record.fact, Fact::Session { ev, .. } if ev == wanted);
-    records.iter().any(|record| record.p == process && is_it(record))
+    let has_event =
+        |record: &Record| matches!(record.fact, Fact::Session { ev, .. } if ev == wanted);
+    records.iter().any(|record| record.p == process && has_event(record))
 }
 
 #[test]
-fn without_faults_every_fire_of_every_item_is_run_once() {
+fn each_fire_of_each_item_runs_once_without_faults() {
     let records = run(async {
         let mut cluster = cluster(1, &["a", "b", "c"], 6, 0.2).await;
         cluster.elapse(Duration::from_secs(65)).await;
@@ -90,12 +91,12 @@ fn without_faults_every_fire_of_every_item_is_run_once() {
     let n_done = done.len();
     done.sort_unstable();
     done.dedup();
-    assert_eq!(done.len(), n_done, "nothing runs twice");
+    assert_eq!(done.len(), n_done, "no fire of an item runs twice");
     assert_eq!(n_done, 6 * 12, "twelve fires in two minutes");
 }
 
 #[test]
-fn what_a_killed_process_ran_is_run_again_by_another() {
+fn run_of_killed_process_is_taken_over() {
     let records = run(async {
         let mut cluster = cluster(2, &["a", "b"], 4, 0.5).await;
         cluster.until("a runs something", 6, &|records| runs(records, "a")).await.unwrap();
@@ -107,11 +108,11 @@ fn what_a_killed_process_ran_is_run_again_by_another() {
         .iter()
         .position(|r| matches!(&r.fact, Fact::Nemesis { kind, .. } if kind == "crash"));
     let after_death = &records[crash.unwrap()..];
-    assert!(after_death.iter().all(|record| record.p != "a"), "the dead are silent");
+    assert!(after_death.iter().all(|record| record.p != "a"), "a killed process writes no records");
 }
 
 #[test]
-fn a_process_behind_a_partition_comes_back_in_another_session() {
+fn partitioned_process_returns_in_new_session() {
     for mode in [LinkMode::Black, LinkMode::DropRequests, LinkMode::DropReplies] {
         run(async {
             let mut cluster = cluster(3, &["a", "b"], 4, 0.1).await;
@@ -120,21 +121,21 @@ fn a_process_behind_a_partition_comes_back_in_another_session() {
             cluster.elapse(Duration::from_secs(15)).await;
             cluster.link("a", LinkMode::Pass).await.unwrap();
             let back = |records: &[Record]| n_sessions(records, "a") >= 2;
-            cluster.until("a has another session", 2, &back).await.unwrap();
+            cluster.until("a has a new session", 2, &back).await.unwrap();
             judged(cluster, &format!("{mode:?}")).await
         });
     }
 }
 
-/// A reset is healed within the session; nothing is taken over.
+/// A reset is healed within the session; no run is taken over.
 #[test]
-fn a_reset_costs_neither_the_session_nor_a_run() {
+fn connection_reset_keeps_session_and_runs() {
     let records = run(async {
         let mut cluster = cluster(4, &["a", "b"], 4, 0.5).await;
         cluster.until("a runs something", 6, &|records| runs(records, "a")).await.unwrap();
         cluster.link("a", LinkMode::Reset).await.unwrap();
         let suspended = |records: &[Record]| learns(records, "a", SessionEvent::Suspended);
-        cluster.until("a notices", 1, &suspended).await.unwrap();
+        cluster.until("a is suspended", 1, &suspended).await.unwrap();
         judged(cluster, "a reset").await
     });
     assert_eq!(n_sessions(&records, "a"), 1);
@@ -142,7 +143,7 @@ fn a_reset_costs_neither_the_session_nor_a_run() {
 }
 
 #[test]
-fn a_pause_is_fenced_if_it_outlasts_the_session_and_unnoticed_if_it_does_not() {
+fn pause_causes_takeover_only_if_it_outlasts_the_session() {
     for (case, pause, expected) in [("long", 12, true), ("short", 2, false)] {
         let records = run(async {
             let mut cluster = cluster(5, &["a", "b"], 4, 0.6).await;
@@ -158,7 +159,7 @@ fn a_pause_is_fenced_if_it_outlasts_the_session_and_unnoticed_if_it_does_not() {
 }
 
 #[test]
-fn what_is_arranged_for_a_write_happens_at_it() {
+fn injected_action_happens_at_its_write() {
     let actions = [
         Action::Kill,
         Action::Pause,
@@ -177,7 +178,7 @@ fn what_is_arranged_for_a_write_happens_at_it() {
         });
         let fired = |record: &Record| matches!(&record.fact, Fact::Nemesis { why, .. } if why.contains("claim"));
         assert!(records.iter().any(fired), "{case}");
-        // Whoever was not killed goes on.
+        // Only a killed process stops completing runs.
         assert_eq!(
             done(&records).iter().any(|done| done.p == "a"),
             action != Action::Kill,
@@ -187,7 +188,7 @@ fn what_is_arranged_for_a_write_happens_at_it() {
 }
 
 #[test]
-fn the_registry_may_be_down_stand_still_or_lag() {
+fn promises_hold_while_registry_is_down_stopped_or_lagging() {
     let events = [
         RegEvent::KillLeader,
         RegEvent::StopLeader(Duration::from_secs(3)),
@@ -206,7 +207,7 @@ fn the_registry_may_be_down_stand_still_or_lag() {
 }
 
 #[test]
-fn an_operator_is_obeyed() {
+fn operator_actions_take_effect() {
     let ops = [
         AdminOp::Configure(Box::new(config(7))),
         AdminOp::Server { ip: "10.0.0.1".to_owned(), disabled: true },
@@ -231,7 +232,7 @@ fn an_operator_is_obeyed() {
 }
 
 #[test]
-fn a_process_that_leaves_hands_everything_over() {
+fn graceful_leave_causes_no_takeover() {
     let records = run(async {
         let mut cluster = cluster(9, &["a", "b"], 4, 0.5).await;
         cluster.until("a runs something", 6, &|records| runs(records, "a")).await.unwrap();

@@ -1,24 +1,25 @@
-//! Chaos from fixed seeds, and the search for smaller runs.
+//! Chaos from fixed seeds, and the search for smaller plans.
 
 use checker::Property;
 use simulation::chaos::{ChaosPlan, Outcome, replay, run_seed, shrink};
 use testkit::harness::Fault;
 
-/// More of them run in `cargo xtask sim --system`. Seeds that once failed stay here, with what they have found.
+/// Fixed seeds; each once found the fault that its comment names. `cargo xtask sim --system` plays
+/// more.
 const SEEDS: [u64; 12] = [
-    0, 2, 3, // jobs paused and resumed between two fires
-    4, 5,    // a run completed by its process in a later session
-    44,   // a clock that is ahead passes fires over, and the item moves on
-    76,   // catches up, and calls back once per cluster
-    413,  // a request was lost, and what was to happen after it did not
-    66,   // an item that moved was not caught up with
-    958,  // a leave whose ends of runs were not recorded was told as clean
-    1019, // a callback said completed while a run for earlier fires went on
-    2728, // an assignment was decided by a view that showed the last one in part
+    0, 2, 3, // jobs are paused and resumed between two fires
+    4, 5,    // a process completes a run in a later session
+    44,   // a clock that is ahead skips fires, and the item gets another owner
+    76,   // catch-up and once-per-cluster callbacks
+    413,  // a request is lost, so the action armed for after it does not happen
+    66,   // no catch-up after a change of the owner
+    958,  // a shutdown was reported as clean, although completions were not recorded
+    1019, // the completed callback came while a run for earlier fires was running
+    2728, // a leader assigned items by a view that contained the last assignment in part
 ];
 
 #[test]
-fn no_promise_is_broken_by_what_these_seeds_do() {
+fn fixed_seeds_break_no_promise() {
     let failed: Vec<String> = SEEDS
         .into_iter()
         .map(run_seed)
@@ -28,9 +29,9 @@ fn no_promise_is_broken_by_what_these_seeds_do() {
     assert!(failed.is_empty(), "{}", failed.join("\n\n"));
 }
 
-/// Callbacks that come once per cluster and runs that catch up take part in the chaos, and are judged.
+/// Once-per-cluster callbacks and catch-up take part in the chaos, and the checker judges them.
 #[test]
-fn callbacks_and_catching_up_are_reached_and_judged() {
+fn callbacks_and_catch_up_are_reached_and_judged() {
     let outcome = run_seed(76);
     let Outcome { plan, report, .. } = &outcome;
     assert!(plan.job.once && plan.job.catch_up.is_some(), "{plan:?}");
@@ -41,7 +42,7 @@ fn callbacks_and_catching_up_are_reached_and_judged() {
     assert!(calls > 20 && caught_up > 2, "{report}");
 }
 
-/// What the seeds of a night shall reach must be reachable: each kind of fault comes up.
+/// Each kind of fault is drawn, so the seeds of a nightly run can reach it.
 #[test]
 fn every_kind_of_fault_is_drawn() {
     let kind = |fault: &Fault| {
@@ -57,9 +58,9 @@ fn every_kind_of_fault_is_drawn() {
     assert_eq!(drawn.len(), 23, "{drawn:?}");
 }
 
-/// There is nothing to look for in it.
+/// A valid plan offers no failure to search for.
 #[test]
-fn a_valid_run_is_not_made_smaller() {
+fn valid_plan_is_not_shrunk() {
     let outcome = replay(&ChaosPlan { faults: Vec::new(), chaos_ms: 20_000, ..ChaosPlan::draw(1) });
     assert!(outcome.is_valid(), "{outcome}");
     let plan = outcome.plan.clone();

@@ -1,4 +1,4 @@
-//! The same seed gives the same history: in one process, on two threads at a time, and in two processes.
+//! The same seed gives the same history in one process, on two threads, and in two processes.
 
 use std::process::Command;
 use std::thread;
@@ -7,9 +7,9 @@ use simulation::chaos::{ChaosPlan, run_seed};
 use testkit::harness::{Fault, Scheduled};
 
 const SEEDS: std::ops::Range<u64> = 40..43;
-/// Set for the child that prints digests.
+/// Environment variable of the child process that prints digests.
 const CHILD: &str = "TESTKIT_PRINT_DIGESTS";
-/// What begins a line with digests.
+/// Prefix of the output line with digests.
 const MARK: &str = "digests:";
 
 fn digests() -> Vec<String> {
@@ -17,26 +17,26 @@ fn digests() -> Vec<String> {
 }
 
 #[test]
-fn two_threads_at_a_time_see_the_same() {
+fn same_digests_on_two_threads() {
     let other = thread::spawn(digests);
     let here = digests();
     assert_eq!(here, other.join().unwrap());
     let mut different = here.clone();
     different.sort_unstable();
     different.dedup();
-    assert_eq!(different.len(), here.len(), "seeds differ");
+    assert_eq!(different.len(), here.len(), "histories of different seeds differ");
 }
 
-/// Two processes: what leaks in from the operating system, such as addresses and hash keys, differs between them.
+/// Addresses and hash keys differ between two processes; they must not affect a history.
 #[test]
-fn two_processes_see_the_same() {
+fn same_digests_in_two_processes() {
     if std::env::var_os(CHILD).is_some() {
         return println!("{MARK}{}", digests().join(","));
     }
     let child = || {
         let program = std::env::current_exe().unwrap();
         let output = Command::new(program)
-            .args(["--exact", "two_processes_see_the_same", "--nocapture"])
+            .args(["--exact", "same_digests_in_two_processes", "--nocapture"])
             .env(CHILD, "1")
             .output()
             .unwrap();
@@ -47,9 +47,9 @@ fn two_processes_see_the_same() {
     assert_eq!(child(), format!("{MARK}{}", digests().join(",")));
 }
 
-/// A stored plan is the whole run: what comes back from JSON plays the same.
+/// A stored plan is the complete run: read back from JSON, it equals the plan.
 #[test]
-fn a_plan_survives_being_stored() {
+fn plan_round_trips_through_json() {
     let plan = ChaosPlan::draw(44);
     let stored = serde_json::to_string(&plan).unwrap();
     let read: ChaosPlan = serde_json::from_str(&stored).unwrap();

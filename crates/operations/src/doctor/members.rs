@@ -8,7 +8,7 @@ use crate::JobSnapshot;
 use crate::held::{self, LiveServers};
 
 pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
-    let mut findings = ghosts(case);
+    let mut findings = leftover_instances(case);
     findings.extend(without_server(case));
     findings.extend(dead_servers(case));
     findings.extend(addresses(case));

@@ -1,4 +1,4 @@
-//! The simulated cluster: processes, links, the registry and an operator in one world.
+//! The simulated cluster: processes, connections, the registry and an operator in one world.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,46 +10,46 @@ use jiff::Timestamp;
 use lite::{Following, JobConfig};
 
 use super::process::{Gate, GatedSpawn, JobToRun, Process, Start};
-use super::recorder::{Recorder, Voice};
+use super::recorder::{FactWriter, Recorder};
 use super::registry::{SimRegistry, Weather};
 use super::resource::FencedResource;
 use super::work::WorkJob;
 use super::world::{Streams, WorldClock};
 use crate::cluster::{ClusterError, InstOpts, LinkMode};
 
-/// What a simulated cluster is like.
+/// Options of a simulated cluster.
 #[derive(Clone, Debug)]
 pub struct ClusterOptions {
-    /// What the history calls the run.
+    /// Name of the run in the history.
     pub run: String,
-    /// Where all chance comes from.
+    /// Seed of all random decisions.
     pub seed: u64,
-    /// What the network is like.
+    /// Network conditions.
     pub weather: Weather,
-    /// What time it is at the beginning.
+    /// Time at the beginning.
     pub start: Timestamp,
-    /// What the history must have reached to count, by the checker's coverage rows.
+    /// Coverage that the history must reach to count, by row of the checker.
     pub require: BTreeMap<String, u64>,
-    /// Whether processes take part in callbacks that come once per cluster and fire; the history shows them.
+    /// True if processes take part in once-per-cluster callbacks; the history records the calls.
     pub calls_back: bool,
-    /// Of which jobs processes follow their own items only: with an odd seed of all.
+    /// Jobs with narrow watches. By default: all jobs if the seed is odd.
     pub following: Following,
 }
 
 impl ClusterOptions {
-    /// Returns the options of a cluster with [`Weather::USUAL`] that begins at noon of a leap day, half a period before
-    /// the next fire.
+    /// Returns the options of a cluster with [`Weather::USUAL`]. It begins at noon of a leap day,
+    /// half a period before the next fire.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "the constant is a time")]
     pub fn new(seed: u64) -> Self {
-        let start = Timestamp::from_second(1_709_207_995).expect("a time of our era");
+        let start = Timestamp::from_second(1_709_207_995).expect("the constant is a valid time");
         let run = format!("seed-{seed}");
         let (weather, require) = (Weather::USUAL, BTreeMap::new());
         Self { run, seed, weather, start, require, calls_back: false, following: following(seed) }
     }
 }
 
-/// With odd seeds processes follow their own items only, whatever the job.
+/// Returns the setting for narrow watches: with odd seeds, every job has narrow watches.
 #[must_use]
 pub fn following(seed: u64) -> Following {
     match seed.is_multiple_of(2) {
@@ -58,13 +58,13 @@ pub fn following(seed: u64) -> Following {
     }
 }
 
-/// A cluster in virtual time: see [`Cluster`](crate::cluster::Cluster), which it implements.
+/// A cluster in virtual time. It implements [`Cluster`](crate::cluster::Cluster).
 ///
-/// Make it and use it inside of [`run`](super::run).
+/// Create and use it inside of [`run`](super::run).
 #[derive(Debug)]
 pub struct ScenarioCluster {
     pub(super) recorder: Recorder,
-    pub(super) nemesis: Arc<Voice>,
+    pub(super) nemesis: Arc<FactWriter>,
     pub(super) registry: SimRegistry,
     pub(super) job: Option<JobConfig>,
     resource: Arc<FencedResource>,
@@ -72,26 +72,26 @@ pub struct ScenarioCluster {
     calls_back: bool,
     following: Following,
     pub(super) processes: BTreeMap<String, Process>,
-    /// Earlier lives. What they own is never dropped before the world ends.
+    /// Ended incarnations of processes. What they own is not dropped before the world ends.
     past: Vec<Process>,
     pub(super) links: BTreeMap<String, LinkMode>,
     pub(super) skews: BTreeMap<String, i64>,
-    /// Faults that have begun, by target and kind.
+    /// Faults in force, by target and kind.
     pub(super) open: BTreeSet<(String, &'static str)>,
-    /// The number of the registry's outage that goes on now; 0 if there is none.
+    /// Number of the registry outage in force; 0 if there is none.
     pub(super) outage: Arc<AtomicU64>,
     pub(super) n_outages: u64,
 }
 
 impl ScenarioCluster {
-    /// The period of the job's schedule.
+    /// Period of the job's schedule.
     pub const PERIOD: Duration = Duration::from_secs(10);
-    /// The timeout of sessions.
+    /// Session timeout.
     pub const SESSION_TIMEOUT: Duration = Duration::from_secs(4);
-    /// The schedule that fires once a period.
+    /// Schedule that fires once a period.
     pub const CRON: &'static str = "0/10 * * * * ?";
 
-    /// Begins a world with [`ClusterOptions::new`].
+    /// Creates a world with [`ClusterOptions::new`].
     ///
     /// # Panics
     /// Outside of [`run`](super::run), or of another tokio runtime with time.
@@ -100,7 +100,7 @@ impl ScenarioCluster {
         Self::with_options(ClusterOptions::new(seed))
     }
 
-    /// Begins a world.
+    /// Creates a world.
     ///
     /// # Panics
     /// Outside of [`run`](super::run), or of another tokio runtime with time.
@@ -108,8 +108,8 @@ impl ScenarioCluster {
     pub fn with_options(options: ClusterOptions) -> Self {
         let ClusterOptions { run, seed, weather, start, require, calls_back, following } = options;
         let recorder = Recorder::new(WorldClock::starting_at(start));
-        let nemesis = Arc::new(recorder.voice("nemesis", 0));
-        nemesis.say(Fact::RunMeta {
+        let nemesis = Arc::new(recorder.writer("nemesis", 0));
+        nemesis.write(Fact::RunMeta {
             v: FORMAT,
             run,
             seed: Some(seed),
@@ -145,27 +145,27 @@ impl ScenarioCluster {
         }
     }
 
-    /// Returns how much has been recorded so far.
+    /// Returns the number of records so far.
     #[must_use]
     pub fn n_records(&self) -> usize {
-        self.recorder.look(<[Record]>::len)
+        self.recorder.with_records(<[Record]>::len)
     }
 
-    /// Returns how far this world's time has come.
+    /// Returns the virtual time since the world began.
     #[must_use]
     pub fn elapsed(&self) -> Duration {
         self.recorder.clock().elapsed()
     }
 
-    /// Returns true if there is a process of this name that has neither ended nor been killed.
+    /// Returns true if a process of this name exists that has neither ended nor been killed.
     #[must_use]
     pub fn lives(&self, name: &str) -> bool {
         self.processes.get(name).is_some_and(Process::lives)
     }
 
-    /// Notes what the registry keeps for each session.
-    pub(super) fn note_feeds(&self) {
-        self.registry.note_feeds();
+    /// Records how many feeds each session has at the registry.
+    pub(super) fn record_feeds(&self) {
+        self.registry.record_feeds();
     }
 
     pub(super) fn resource(&self) -> &Arc<FencedResource> {
@@ -176,25 +176,25 @@ impl ScenarioCluster {
         self.processes.iter().map(|(name, process)| (name.as_str(), process))
     }
 
-    /// Changes what the network is like for everybody.
+    /// Changes the network conditions of all processes.
     pub fn set_weather(&mut self, weather: Weather) {
         self.registry.set_weather(weather);
     }
 
     pub(super) fn process(&self, act: &'static str, name: &str) -> Result<&Process, ClusterError> {
         self.processes.get(name).filter(|process| process.lives()).ok_or_else(|| {
-            let reason = "does not live".to_owned();
+            let reason = "is not running".to_owned();
             ClusterError::Process { act, name: name.to_owned(), reason }
         })
     }
 
-    /// Starts a process with the job of scenarios.
+    /// Starts a process with the job of the scenarios.
     ///
     /// # Errors
-    /// [`ClusterError::Process`] if it lives already, or no job was created.
+    /// [`ClusterError::Process`] if the process is running already, or no job was created.
     pub fn start_worker(&mut self, name: &str, opts: InstOpts) -> Result<(), ClusterError> {
         let Some(config) = self.job.clone() else {
-            let reason = "has no job to run: create one first".to_owned();
+            let reason = "has no job to run; create a job first".to_owned();
             return Err(ClusterError::Process { act: "spawn", name: name.to_owned(), reason });
         };
         let resource = Arc::clone(&self.resource);
@@ -205,7 +205,7 @@ impl ScenarioCluster {
         self.start_behind(gate, name, &opts.server, opts.life, jobs)
     }
 
-    /// Starts a process, or a new life of one that has ended.
+    /// Starts a process, or starts a process again that has ended.
     pub(super) fn start(
         &mut self,
         name: &str,
@@ -225,7 +225,7 @@ impl ScenarioCluster {
         jobs: Vec<JobToRun>,
     ) -> Result<(), ClusterError> {
         if self.lives(name) {
-            let reason = "lives already".to_owned();
+            let reason = "is running already".to_owned();
             return Err(ClusterError::Process { act: "spawn", name: name.to_owned(), reason });
         }
         let inc = self.processes.get(name).map_or(0, |process| process.inc + 1);
@@ -251,16 +251,16 @@ impl ScenarioCluster {
         Ok(())
     }
 
-    /// Ends the world and returns its history.
+    /// Ends the world and returns the history.
     pub(super) fn finish_now(&mut self) -> Vec<Record> {
         self.disarm();
         if self.registry.has_failed() {
             let at = "the simulated network".to_owned();
             let error = "its task has ended with a panic".to_owned();
-            self.nemesis.say(Fact::HarnessFailure { at, error });
+            self.nemesis.write(Fact::HarnessFailure { at, error });
         }
-        self.note_feeds();
-        self.nemesis.say(Fact::End);
+        self.record_feeds();
+        self.nemesis.write(Fact::End);
         for process in self.processes.values().filter(|process| process.lives()) {
             self.registry.kill(process.client());
         }

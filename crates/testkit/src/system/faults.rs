@@ -1,4 +1,4 @@
-//! Faults of processes, links and the registry, each with its record.
+//! Faults of processes, connections and the registry. Each is recorded in the history.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -7,30 +7,30 @@ use std::time::Duration;
 use checker::history::{Fact, FaultOutcome, NemesisEvent};
 
 use super::cluster::ScenarioCluster;
-use super::process::Life;
+use super::process::ProcessState;
 use crate::cluster::{Action, ClusterError, LinkMode, Point, RegEvent};
 
-/// How long a process that leaves may take until what still runs is cancelled.
+/// Time for a leaving process to complete its runs, before they are cancelled.
 const DRAIN_DEADLINE: Duration = Duration::from_secs(45);
 
 impl ScenarioCluster {
     pub(super) fn kill_now(&mut self, name: &str) -> Result<(), ClusterError> {
         let process = self.process("kill", name)?;
-        let (client, life) = (process.client(), process.gate.life());
-        if life == Life::Paused {
-            // A pause at a point of a write has begun without us.
+        let (client, state) = (process.client(), process.gate.state());
+        if state == ProcessState::Paused {
+            // The pause began at a write, not by this module, so it is not in `open` yet.
             self.open.insert((name.to_owned(), "pause"));
         }
         self.end_fault(name, "pause");
         self.registry.kill(client);
-        self.point("crash", name, "");
+        self.record_point("crash", name, "");
         Ok(())
     }
 
     pub(super) fn pause_now(&mut self, name: &str) -> Result<(), ClusterError> {
         let process = self.process("pause", name)?;
-        if process.gate.life() == Life::Paused {
-            // It stands still already, and goes on when that ends.
+        if process.gate.state() == ProcessState::Paused {
+            // The process is paused already, and that pause has an end of its own.
             return Ok(());
         }
         let client = process.client();
@@ -41,10 +41,10 @@ impl ScenarioCluster {
 
     pub(super) fn resume_now(&mut self, name: &str) -> Result<(), ClusterError> {
         let process = self.process("resume", name)?;
-        let (client, life) = (process.client(), process.gate.life());
-        if life == Life::Paused {
+        let (client, state) = (process.client(), process.gate.state());
+        if state == ProcessState::Paused {
             self.registry.resume(client);
-            // A pause at a point of a write has begun without us.
+            // As in `kill_now`: the pause may have begun at a write.
             self.open.insert((name.to_owned(), "pause"));
             self.end_fault(name, "pause");
         }
@@ -61,7 +61,7 @@ impl ScenarioCluster {
         self.end_fault(name, "delay");
         match mode {
             LinkMode::Pass => {}
-            LinkMode::Reset => self.point("reset", name, ""),
+            LinkMode::Reset => self.record_point("reset", name, ""),
             LinkMode::Delay(time) => {
                 self.begin_fault(name, "delay", &format!("ms={}", time.as_millis()))
             }
@@ -77,7 +77,8 @@ impl ScenarioCluster {
         Ok(())
     }
 
-    /// Lets so many of a thousand calls of a process lose their request or their reply; 0 heals.
+    /// Makes this share of the calls of a process, in thousandths, lose their request or reply; 0
+    /// heals.
     pub(super) fn lose_now(&mut self, name: &str, permille: u32) -> Result<(), ClusterError> {
         let client = self.process("lose", name)?.client();
         self.end_fault(name, "loss");
@@ -94,7 +95,7 @@ impl ScenarioCluster {
             true => FaultOutcome::Installed,
             false => FaultOutcome::Skipped,
         };
-        self.note(NemesisEvent::Point, "expire", name, outcome, "");
+        self.record_fault(NemesisEvent::Point, "expire", name, outcome, "");
         Ok(())
     }
 
@@ -145,33 +146,39 @@ impl ScenarioCluster {
         }
     }
 
-    /// Notes an outage that ends by itself, and with it an earlier one that it has overtaken.
+    /// Records an outage that ends by itself. It also ends an earlier outage that it replaces.
     fn outage(&mut self, time: Duration, how: &str) {
         self.end_outage();
         self.n_outages += 1;
         let (number, why) = (self.n_outages, format!("{how} ms={}", time.as_millis()));
         self.outage.store(number, Ordering::Relaxed);
-        self.note(NemesisEvent::Begin, "registry_down", "registry", FaultOutcome::Installed, &why);
+        self.record_fault(
+            NemesisEvent::Begin,
+            "registry_down",
+            "registry",
+            FaultOutcome::Installed,
+            &why,
+        );
         let (nemesis, outage) = (Arc::clone(&self.nemesis), Arc::clone(&self.outage));
         drop(tokio::spawn(async move {
             tokio::time::sleep(time).await;
             if outage.compare_exchange(number, 0, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
-                nemesis.say(end_of_outage());
+                nemesis.write(end_of_outage());
             }
         }));
     }
 
     fn end_outage(&mut self) {
         if self.outage.swap(0, Ordering::Relaxed) != 0 {
-            self.nemesis.say(end_of_outage());
+            self.nemesis.write(end_of_outage());
         }
     }
 
-    /// Heals everything that is still wrong. Who was killed stays dead.
-    pub(super) fn mend(&mut self) {
+    /// Heals all faults in force. Killed processes stay dead.
+    pub(super) fn heal_all(&mut self) {
         let alive = self.processes.iter().filter(|(_, process)| process.lives());
         for name in alive.map(|(name, _)| name.clone()).collect::<Vec<_>>() {
-            // They live: they were asked in the line above.
+            // These calls cannot fail: the processes were filtered by `lives` above.
             let _ = self.resume_now(&name);
             let _ = self.lose_now(&name, 0);
         }
@@ -187,45 +194,58 @@ impl ScenarioCluster {
         self.disarm();
     }
 
-    /// Notes that nothing is wrong any more.
-    pub(super) fn say_healed(&self) {
-        self.nemesis.say(Fact::Healed);
+    /// Records that no fault is in force any more.
+    pub(super) fn record_healed(&self) {
+        self.nemesis.write(Fact::Healed);
     }
 
-    /// Returns who is stopped.
+    /// Returns the names of paused processes.
     pub(super) fn stopped(&self) -> Vec<String> {
-        let stopped = self.processes.iter().filter(|(_, p)| p.gate.life() == Life::Paused);
+        let stopped = self.processes.iter().filter(|(_, p)| p.gate.state() == ProcessState::Paused);
         stopped.map(|(name, _)| name.clone()).collect()
     }
 
-    /// Notes that a fault was not possible.
-    pub(super) fn skip(&self, kind: &str, why: &str) {
-        self.note(NemesisEvent::Point, kind, "", FaultOutcome::Skipped, why);
+    /// Records that a fault could not be applied.
+    pub(super) fn record_skipped(&self, kind: &str, why: &str) {
+        self.record_fault(NemesisEvent::Point, kind, "", FaultOutcome::Skipped, why);
     }
 
     pub(super) fn disarm(&mut self) {
         for (owner, what) in self.registry.disarm() {
-            self.note(NemesisEvent::Point, "injection", &owner, FaultOutcome::Skipped, &what);
+            self.record_fault(
+                NemesisEvent::Point,
+                "injection",
+                &owner,
+                FaultOutcome::Skipped,
+                &what,
+            );
         }
     }
 
-    pub(super) fn point(&self, kind: &'static str, target: &str, why: &str) {
-        self.note(NemesisEvent::Point, kind, target, FaultOutcome::Installed, why);
+    pub(super) fn record_point(&self, kind: &'static str, target: &str, why: &str) {
+        self.record_fault(NemesisEvent::Point, kind, target, FaultOutcome::Installed, why);
     }
 
     fn begin_fault(&mut self, target: &str, kind: &'static str, why: &str) {
-        self.note(NemesisEvent::Begin, kind, target, FaultOutcome::Installed, why);
+        self.record_fault(NemesisEvent::Begin, kind, target, FaultOutcome::Installed, why);
         self.open.insert((target.to_owned(), kind));
     }
 
     fn end_fault(&mut self, target: &str, kind: &'static str) {
         if self.open.remove(&(target.to_owned(), kind)) {
-            self.note(NemesisEvent::End, kind, target, FaultOutcome::Installed, "");
+            self.record_fault(NemesisEvent::End, kind, target, FaultOutcome::Installed, "");
         }
     }
 
-    fn note(&self, ev: NemesisEvent, kind: &str, target: &str, outcome: FaultOutcome, why: &str) {
-        self.nemesis.say(nemesis_fact(ev, kind, target, outcome, why));
+    fn record_fault(
+        &self,
+        ev: NemesisEvent,
+        kind: &str,
+        target: &str,
+        outcome: FaultOutcome,
+        why: &str,
+    ) {
+        self.nemesis.write(nemesis_fact(ev, kind, target, outcome, why));
     }
 }
 

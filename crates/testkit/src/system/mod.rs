@@ -1,12 +1,14 @@
-//! System simulation: whole schedulers on a simulated registry under a paused clock, with faults at the four seams.
+//! System simulation: complete schedulers on a simulated registry under a paused clock, with faults
+//! at the four seams.
 //!
-//! Everything happens in one thread and in virtual time, and all chance comes from one seed: the same seed gives the
-//! same history. A [`ScenarioCluster`] is the cluster that scenarios act on; what happened is judged by the `checker`.
+//! Everything happens in one thread and in virtual time. One seed determines all random decisions,
+//! so the same seed gives the same history. Scenarios act on a [`ScenarioCluster`], and the
+//! `checker` judges the history.
 //!
-//! In reading order: `world` (time and chance) · `recorder` (the history) · `registry` (the simulated registry and the
-//! ways to it) · `process` (a scheduler behind its seams) · `resource`, `work` (the job of scenarios) · `cluster`,
-//! `faults`, `operator`, `scenario` (what scenarios can do) ·
-//! `chaos` (faults at their times) · `kit` (all of it for your own job).
+//! In reading order: `world` (time and randomness) · `recorder` (the history) · `registry` (the
+//! simulated registry and its network) · `process` (a scheduler behind its seams) · `resource`,
+//! `work` (the job of scenarios) · `cluster`, `faults`, `operator`, `scenario` (actions of
+//! scenarios) · `chaos` (scheduled faults) · `kit` (the public kit for users' jobs).
 
 mod chaos;
 mod cluster;
@@ -26,12 +28,12 @@ pub use cluster::{ClusterOptions, ScenarioCluster, following};
 pub use kit::{FencedStore, Overtaken, Seen, SimCluster};
 pub use registry::Weather;
 
-/// Runs a simulation to its end: on this thread, in virtual time that begins to pass here.
+/// Runs a simulation to its end, on this thread and in virtual time.
 ///
-/// Time passes only while everything waits, so that hours take milliseconds.
+/// Time passes only while every task waits, so hours take milliseconds.
 ///
 /// # Panics
-/// If the future panics, or there can be no runtime.
+/// If the future panics, or no runtime can be created.
 ///
 /// # Examples
 /// ```

@@ -1,4 +1,4 @@
-//! What operators do, as the registry transactions that the console of ElasticJob would write.
+//! Operator actions, as the registry transactions that the console of ElasticJob would write.
 
 use checker::history::{Fact, FaultOutcome};
 use coordination::{Layout, encode_config};
@@ -7,20 +7,20 @@ use reg_center::{Lifetime, NodePath, Txn, TxnOutcome};
 use super::cluster::ScenarioCluster;
 use crate::cluster::AdminOp;
 
-/// What an act comes to: in words, and as transactions.
-struct Act {
+/// An operator action: its description, and its transactions.
+struct OperatorAction {
     what: String,
     txns: Vec<Txn>,
 }
 
 impl ScenarioCluster {
-    /// Acts as the operator and notes what came of it; returns whether it was done.
+    /// Performs an operator action and records its outcome. Returns true if anything was changed.
     pub(super) fn operate(&mut self, op: AdminOp) -> bool {
         let Some(layout) = self.job.as_ref().map(|job| Layout::new(&job.job_name)) else {
-            self.note_act("nothing: there is no job".to_owned(), FaultOutcome::Skipped);
+            self.record_action("no action: there is no job".to_owned(), FaultOutcome::Skipped);
             return false;
         };
-        let Act { what, txns } = self.act(&layout.root(), op);
+        let OperatorAction { what, txns } = self.plan_action(&layout.root(), op);
         let done = |txn: &Txn| {
             let outcome = self.registry.operate(txn);
             matches!(outcome, Some(Ok(TxnOutcome::Committed(_))))
@@ -30,15 +30,15 @@ impl ScenarioCluster {
             true => FaultOutcome::Installed,
             false => FaultOutcome::Skipped,
         };
-        self.note_act(what, outcome);
+        self.record_action(what, outcome);
         outcome == FaultOutcome::Installed
     }
 
-    fn note_act(&self, what: String, outcome: FaultOutcome) {
-        self.nemesis.say(Fact::Operator { what, outcome });
+    fn record_action(&self, what: String, outcome: FaultOutcome) {
+        self.nemesis.write(Fact::Operator { what, outcome });
     }
 
-    fn act(&self, job: &NodePath, op: AdminOp) -> Act {
+    fn plan_action(&self, job: &NodePath, op: AdminOp) -> OperatorAction {
         let at =
             |parts: &[&str]| parts.iter().try_fold(job.clone(), |path, part| path.join(part)).ok();
         let (what, txns): (String, Vec<Option<Txn>>) = match op {
@@ -83,12 +83,12 @@ impl ScenarioCluster {
                 ("remove leader".to_owned(), vec![node.map(|path| Txn::new().delete(path))])
             }
         };
-        Act { what, txns: txns.into_iter().flatten().collect() }
+        OperatorAction { what, txns: txns.into_iter().flatten().collect() }
     }
 
-    /// Replaces a node's data, or makes the node.
+    /// Returns a transaction that sets a node's data, or creates the node.
     pub(super) fn write(&self, path: NodePath, data: &str) -> Txn {
-        let exists = self.registry.look(|model| model.read(&path).is_some());
+        let exists = self.registry.with_model(|model| model.read(&path).is_some());
         match exists {
             true => Txn::new().put(path, data.to_owned()),
             false => Txn::new().create(path, data.to_owned(), Lifetime::Persistent),
@@ -96,16 +96,16 @@ impl ScenarioCluster {
     }
 
     fn children(&self, path: &NodePath) -> Vec<NodePath> {
-        let names = self.registry.look(|model| model.children(path)).unwrap_or_default();
+        let names = self.registry.with_model(|model| model.children(path)).unwrap_or_default();
         names.iter().filter_map(|name| path.join(name).ok()).collect()
     }
 
-    /// Returns the instance node that belongs to a process's present session.
+    /// Returns the instance node that belongs to the present session of a process.
     fn instance_of(&self, name: &str, instances: &NodePath) -> Option<NodePath> {
         let (_, process) = self.processes().find(|(other, _)| *other == name)?;
         let session = self.registry.session_of(process.client())?;
         let owned = |path: &NodePath| {
-            self.registry.look(|model| model.read(path).and_then(|node| node.stat.owner))
+            self.registry.with_model(|model| model.read(path).and_then(|node| node.stat.owner))
         };
         self.children(instances).into_iter().find(|path| owned(path) == Some(session))
     }

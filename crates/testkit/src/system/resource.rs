@@ -1,17 +1,19 @@
-//! The outside resource: a store that knows the greatest token of each item and refuses smaller ones.
+//! The external resource: a store that keeps the greatest token of each item and rejects smaller
+//! ones.
 
 use std::collections::BTreeMap;
 
 use checker::history::{Fact, RunId};
 use parking_lot::Mutex;
 
-use super::recorder::{Recorder, Voice};
+use super::recorder::{FactWriter, Recorder};
 
-/// The judge of effects. It is outside of every process: what it has taken stays taken.
+/// Judges effects. The resource is outside of every process, so faults of processes do not affect
+/// it.
 #[derive(Debug)]
 pub(crate) struct FencedResource {
     state: Mutex<State>,
-    voice: Voice,
+    writer: FactWriter,
 }
 
 #[derive(Debug, Default)]
@@ -22,26 +24,27 @@ struct State {
 
 impl FencedResource {
     pub(crate) fn new(recorder: &Recorder) -> Self {
-        Self { state: Mutex::default(), voice: recorder.voice("resource", 0) }
+        Self { state: Mutex::default(), writer: recorder.writer("resource", 0) }
     }
 
-    /// Announces a run before it reads or does anything; false if a later run was here before. The history shows it.
+    /// Announces a run before its first read or effect, and records this. Returns false if a later
+    /// run was announced.
     pub(crate) fn begin(&self, run: &RunId) -> bool {
         let (accepted, rseq) = self.state.lock().take(run);
-        self.voice.say(Fact::Announced { run: run.clone(), accepted, rseq });
+        self.writer.write(Fact::Announced { run: run.clone(), accepted, rseq });
         accepted
     }
 
-    /// Takes an effect of a run, or refuses it; the history shows which.
+    /// Accepts or rejects an effect of a run, and records this.
     pub(crate) fn effect(&self, run: &RunId) -> bool {
         let (accepted, rseq) = self.state.lock().take(run);
-        self.voice.say(Fact::Effect { run: run.clone(), accepted, rseq });
+        self.writer.write(Fact::Effect { run: run.clone(), accepted, rseq });
         accepted
     }
 }
 
 impl State {
-    /// Returns whether the run may act, and which act of all it is.
+    /// Returns whether the run is accepted, and the sequence number of this access.
     fn take(&mut self, run: &RunId) -> (bool, u64) {
         let (accepted, rseq) = (self.admit(run), self.n_acts);
         self.n_acts += 1;
@@ -62,15 +65,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_announced_token_refuses_the_effects_of_smaller_ones() {
+    fn announced_token_rejects_effects_of_smaller_tokens() {
         super::super::run(async {
             let recorder = Recorder::new(WorldClock::starting_at(jiff::Timestamp::UNIX_EPOCH));
             let resource = FencedResource::new(&recorder);
             let run = |item, token| RunId { job: "j".to_owned(), item, fire: 0, token };
             assert!(resource.begin(&run(0, 1)) && resource.effect(&run(0, 1)));
-            assert!(resource.begin(&run(0, 2)), "a takeover announces itself");
-            assert!(!resource.effect(&run(0, 1)), "the overtaken one is refused");
-            assert!(!resource.begin(&run(0, 1)), "for ever");
+            assert!(resource.begin(&run(0, 2)), "a takeover is accepted");
+            assert!(!resource.effect(&run(0, 1)), "the overtaken run is rejected");
+            assert!(!resource.begin(&run(0, 1)), "the overtaken run stays rejected");
             assert!(resource.effect(&run(0, 2)) && resource.effect(&run(1, 1)));
         });
     }

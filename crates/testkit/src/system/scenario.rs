@@ -1,4 +1,4 @@
-//! The simulated cluster as scenarios see it.
+//! The simulated cluster as an implementation of the trait for scenarios.
 
 use std::pin::pin;
 use std::time::Duration;
@@ -100,11 +100,11 @@ impl Cluster for ScenarioCluster {
     ) -> Result<(), ClusterError> {
         let wait = async {
             loop {
-                let news = self.recorder.news();
-                if self.recorder.look(holds) {
+                let changed = self.recorder.changed();
+                if self.recorder.with_records(holds) {
                     return;
                 }
-                news.await;
+                changed.await;
             }
         };
         let timeout = tokio::time::timeout(Self::PERIOD * max_periods, pin!(wait)).await;
@@ -116,8 +116,8 @@ impl Cluster for ScenarioCluster {
     }
 
     async fn heal(&mut self) -> Result<(), ClusterError> {
-        self.mend();
-        self.say_healed();
+        self.heal_all();
+        self.record_healed();
         Ok(())
     }
 

@@ -13,7 +13,7 @@ use super::process::{GatedSpawn, run_id};
 use super::resource::FencedResource;
 use crate::cluster::Work;
 
-/// In how many slices an item works: between them the process can be stopped.
+/// Number of slices of an item's work. The process can stop between two slices.
 const SLICES: u32 = 10;
 
 /// The code of an item, as [`Work`] describes it.
@@ -22,7 +22,7 @@ pub(crate) struct WorkJob {
     pub(crate) work: Work,
     pub(crate) period: Duration,
     pub(crate) resource: Arc<FencedResource>,
-    /// How the process starts what nobody can cancel.
+    /// Starts the tasks that a cancelled run does not cancel.
     pub(crate) spawn: GatedSpawn,
 }
 
@@ -31,7 +31,7 @@ impl Job for WorkJob {
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
         let (run, item) = (run_id(&context), context.item().index());
         if !self.resource.begin(&run) {
-            return Err("a later run has announced itself".into());
+            return Err("a later run of this item has announced itself".into());
         }
         if self.work.hang.contains(&item) {
             context.cancelled().await;
@@ -40,30 +40,34 @@ impl Job for WorkJob {
         if !self.work.block.contains(&item) {
             return self.work(item, &run).await;
         }
-        let (tell, told) = oneshot::channel();
+        let (sender, receiver) = oneshot::channel();
         let job = self.clone();
         self.spawn.spawn(Box::pin(async move {
-            // Nobody hears of it if the run was cancelled.
-            let _ = tell.send(job.work(item, &run).await);
+            // The receiver is gone if the run was cancelled.
+            let _ = sender.send(job.work(item, &run).await);
         }));
-        told.await?
+        receiver.await?
     }
 }
 
 impl WorkJob {
-    /// It does not look whether it shall stop: the worst that a job can do while it still awaits.
+    /// Works without checking for cancellation: the worst behaviour of a job that still awaits.
     async fn work(&self, item: u32, run: &RunId) -> Result<(), JobError> {
         for _ in 0..SLICES {
             tokio::time::sleep(self.duration(item) / SLICES).await;
         }
         if self.work.panic.contains(&item) {
-            // Without a call of the panic hook: this panic is meant.
+            // Skips the panic hook, because this panic is intended.
             resume_unwind(Box::new("the item panics on purpose"));
         }
         if self.work.fail.contains(&item) {
             return Err("the item fails on purpose".into());
         }
-        if self.resource.effect(run) { Ok(()) } else { Err("a later run has been here".into()) }
+        if self.resource.effect(run) {
+            Ok(())
+        } else {
+            Err("a later run of this item has used the resource".into())
+        }
     }
 
     fn duration(&self, item: u32) -> Duration {

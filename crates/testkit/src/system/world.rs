@@ -1,4 +1,4 @@
-//! What everything in one simulated world shares: its clock and its sources of chance.
+//! State that the whole simulated world shares: its clock and its sources of randomness.
 
 use std::time::Duration;
 
@@ -6,7 +6,8 @@ use fastrand::Rng;
 use jiff::Timestamp;
 use tokio::time::Instant;
 
-/// The true time of a world, in tokio's paused time. Whole milliseconds: tokio's timers know no less.
+/// True time of a world, in tokio's paused time. It counts whole milliseconds, the resolution of
+/// tokio's timers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct WorldClock {
     origin: Instant,
@@ -34,7 +35,7 @@ impl WorldClock {
         u64::try_from(self.elapsed().as_nanos()).unwrap_or(u64::MAX)
     }
 
-    /// Returns the moment so long after the beginning.
+    /// Returns the instant this long after the beginning of the world.
     pub(crate) fn moment(&self, since_origin: Duration) -> Option<Instant> {
         self.origin.checked_add(since_origin)
     }
@@ -45,12 +46,12 @@ impl WorldClock {
     }
 }
 
-/// Independent sources of chance, so that a change in what one is asked does not reshuffle the others.
+/// Independent sources of randomness: a changed use of one does not affect the others.
 #[derive(Debug)]
 pub(crate) struct Streams {
     /// Delays, losses and staleness.
     pub(crate) network: Rng,
-    /// What the product draws through its randomness seam; each life forks one.
+    /// Randomness of the product; each incarnation of a process forks its own source.
     pub(crate) lives: Rng,
 }
 

@@ -1,5 +1,5 @@
-//! `ejob-sim`: runs the pure simulation. Without arguments it says how.
-#![expect(clippy::print_stdout, reason = "a program for people")]
+//! `ejob-sim`: runs the pure simulation. Without arguments it prints its usage.
+#![expect(clippy::print_stdout, reason = "a command-line program prints its results")]
 
 use std::process::ExitCode;
 use std::time::Instant;
@@ -12,14 +12,14 @@ const USAGE: &str = "usage:
   ejob-sim replay SEED | --script FILE [--quiet]
   ejob-sim shrink SEED | --script FILE
   ejob-sim points [--nth N] [--point PLACE [--zookeeper]]
-run       runs N seeds from S (0) on T threads (all processors); ends with one line of figures
-replay    runs one seed or script and shows its last events
-shrink    looks for the smallest script that fails in the same way, and prints it
-points    one fault at each Nth (1) write of a scripted run, in each of the seven modes
+run       runs N seeds from S (0) on T threads (all processors) and prints one line of totals
+replay    runs one seed or script and prints its last events
+shrink    prints the smallest script found that violates the same property
+points    injects one fault at each Nth (1) write of a scripted run, in each of the seven modes
 All take --judge full|online: the checks after every write and the checker (the default), or these checks alone.
 The exit code is 1 if a property is violated, 2 if the command line is wrong.";
 
-/// What a task found: whether every property held.
+/// Result of a command: true if every property held, an error if the command line is wrong.
 type Verdict = Result<bool, String>;
 
 fn main() -> ExitCode {
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 }
 
 fn dispatch(arguments: &[String]) -> Verdict {
-    let (command, rest) = arguments.split_first().ok_or("a command is missing")?;
+    let (command, rest) = arguments.split_first().ok_or("the command is missing")?;
     let mut options = Options { words: rest.to_vec() };
     match command.as_str() {
         "run" => run(options),
@@ -48,7 +48,7 @@ fn dispatch(arguments: &[String]) -> Verdict {
             shrink(&options.script()?, judge)
         }
         "points" => points(options),
-        other => Err(format!("there is no command {other:?}")),
+        other => Err(format!("the command is {other:?}; valid is run, replay, shrink or points")),
     }
 }
 
@@ -70,46 +70,46 @@ fn run(mut options: Options) -> Verdict {
         totals.coverage.rows().for_each(|(what, count)| println!("{what} {count}"));
     }
     for (seed, violation) in &totals.failures {
-        println!("seed {seed} {}", told(violation));
-        println!("  again: {}", again(&format!("replay {seed}")));
+        println!("seed {seed} {}", describe(violation));
+        println!("  repeat with: {}", command_line(&format!("replay {seed}")));
     }
     if let Some((seed, _)) = totals.failures.first() {
-        println!("smaller: {}", again(&format!("shrink {seed}")));
+        println!("shrink with: {}", command_line(&format!("shrink {seed}")));
     }
     println!("{}", totals.summary(start.elapsed().as_secs_f64()));
     Ok(totals.failures.is_empty())
 }
 
-/// Words a violation, with the records that show it.
-fn told(violation: &Violation) -> String {
+/// Returns a violation as text, with the records that show it.
+fn describe(violation: &Violation) -> String {
     let Violation { property, text, step, window } = violation;
     let window: String = window.iter().map(|line| format!("\n    {line}")).collect();
     format!("step {step}: {property}: {text}{window}")
 }
 
 fn replay(script: &Script, judge: Judge, quiet: bool) -> Verdict {
-    let keep = Keep { history: false, story: !quiet };
+    let keep = Keep { history: false, trace: !quiet };
     let report = sim::run(script, judge, keep);
     if !quiet {
-        println!("{}", report.story);
+        println!("{}", report.trace);
     }
     println!(
         "digest {:016x} steps {} events {}",
         report.digest, report.steps, report.coverage.events
     );
     if let Some(violation) = &report.violation {
-        println!("{}", told(violation));
+        println!("{}", describe(violation));
     }
     Ok(report.violation.is_none())
 }
 
 fn shrink(script: &Script, judge: Judge) -> Verdict {
     let Some(smallest) = sim::shrink(script, judge) else {
-        println!("every property holds: there is nothing to shrink");
+        println!("every property holds: nothing to shrink");
         return Ok(true);
     };
     print!("{}", smallest.to_json());
-    println!("again: {}", again("replay --script FILE"));
+    println!("repeat with: {}", command_line("replay --script FILE"));
     Ok(false)
 }
 
@@ -133,9 +133,9 @@ fn points(mut options: Options) -> Verdict {
         failed += failures.len();
         for (place, violation) in failures {
             let zookeeper = if like_zookeeper { " --zookeeper" } else { "" };
-            let words = again(&format!("points --nth {nth} --point {place}{zookeeper}"));
-            println!("{:?} {}", points[place], told(&violation));
-            println!("  again: {words}");
+            let words = command_line(&format!("points --nth {nth} --point {place}{zookeeper}"));
+            println!("{:?} {}", points[place], describe(&violation));
+            println!("  repeat with: {words}");
         }
     }
     let seconds = start.elapsed().as_secs_f64();
@@ -143,25 +143,27 @@ fn points(mut options: Options) -> Verdict {
     Ok(failed == 0)
 }
 
-/// Shows what happens at one point, by its place in the list of all.
+/// Runs one point, by its index in the list of all points, and prints the last events.
 fn point(place: usize, nth: u32, like_zookeeper: bool, judge: Judge) -> Verdict {
     let points = sim::points(like_zookeeper, nth);
-    let point = points.get(place).ok_or(format!("there are {} points", points.len()))?;
-    let keep = Keep { story: true, history: false };
+    let point = points
+        .get(place)
+        .ok_or(format!("the point is {place}; valid is less than {}", points.len()))?;
+    let keep = Keep { trace: true, history: false };
     let (report, _) = sim::run_point(Some(*point), like_zookeeper, judge, keep);
-    println!("{}\n{point:?}", report.story);
+    println!("{}\n{point:?}", report.trace);
     if let Some(violation) = &report.violation {
         println!("{}: {}", violation.property, violation.text);
     }
     Ok(report.violation.is_none())
 }
 
-/// Words the command that repeats something.
-fn again(arguments: &str) -> String {
-    format!("cargo run --release -p testkit --bin ejob-sim -- {arguments}")
+/// Returns the command line that repeats a run.
+fn command_line(arguments: &str) -> String {
+    format!("cargo run --release -p simulation --bin ejob-sim -- {arguments}")
 }
 
-/// The words of a command line that nobody has taken yet.
+/// The words of a command line that have not been parsed yet.
 struct Options {
     words: Vec<String>,
 }
@@ -196,7 +198,7 @@ impl Options {
         }
     }
 
-    /// Reads which run is meant: a seed, or `--script FILE`.
+    /// Parses the run to play: a seed, or `--script FILE`.
     fn script(mut self) -> Result<Script, String> {
         if let Some(file) = self.value("--script")? {
             self.end()?;
@@ -208,14 +210,14 @@ impl Options {
                 Ok(seed) => Ok(Script::draw(seed)),
                 Err(_) => Err(format!("the seed is {seed:?}; valid is a whole number")),
             },
-            _ => Err("one seed or --script FILE is needed".to_owned()),
+            _ => Err("a seed or --script FILE is missing".to_owned()),
         }
     }
 
     fn end(self) -> Result<(), String> {
         match self.words.first() {
             None => Ok(()),
-            Some(word) => Err(format!("{word:?} is too much")),
+            Some(word) => Err(format!("{word:?} is not a known option or argument")),
         }
     }
 }

@@ -1,19 +1,21 @@
-//! Drawing a run of chaos from a seed: each seed has its own mix, so that rare combinations come up.
+//! Draws a chaos plan from a seed. Each seed has its own mix of faults, so that rare combinations
+//! occur.
 
 use fastrand::Rng;
 use testkit::harness::{FAULT_KINDS, Scheduled, Weather, draw_fault};
 
 use super::plan::{CatchUpPlan, ChaosPlan, JobPlan};
 
-/// How long things go wrong.
+/// Duration of the chaos.
 const CHAOS_MS: u64 = 600_000;
-/// How long nothing goes wrong afterwards.
+/// Duration of the calm after the chaos.
 const CALM_MS: u64 = 120_000;
-/// The first fault comes when the cluster has found itself.
+/// Earliest start of a fault, when the cluster has settled.
 const FIRST_MS: u64 = 8_000;
 
 impl ChaosPlan {
-    /// Draws a run: two to five nodes, one to nine items, about ten minutes of faults and two of calm.
+    /// Draws a plan: two to five processes, one to nine items, ten minutes of faults and two of
+    /// calm.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut root = Rng::with_seed(seed);
@@ -56,7 +58,7 @@ fn job(rng: &mut Rng) -> JobPlan {
     }
 }
 
-/// What came later than the rest has its own chance, so that seeds keep their meaning.
+/// Draws the newer settings from a source of their own, so that seeds keep their older meaning.
 fn extras(rng: &mut Rng, job: JobPlan) -> JobPlan {
     let once = chance(rng, 40) && job.monitor;
     let catches_up = chance(rng, 20) && job.monitor && job.misfire;
@@ -65,7 +67,7 @@ fn extras(rng: &mut Rng, job: JobPlan) -> JobPlan {
 }
 
 fn between(rng: &mut Rng, low: f64, high: f64) -> f64 {
-    // Three digits are enough, and readable in a stored plan.
+    // Three digits suffice, and keep a stored plan readable.
     ((low + rng.f64() * (high - low)) * 1000.0).round() / 1000.0
 }
 
@@ -98,7 +100,7 @@ fn weather(rng: &mut Rng) -> Weather {
     weather
 }
 
-/// Draws which kinds of faults there are, how many, and when.
+/// Draws the kinds of faults, their number and their times.
 fn schedule(rng: &mut Rng, nodes: u32, items: u32) -> Vec<Scheduled> {
     let mut kinds: Vec<u32> = (0..FAULT_KINDS).filter(|_| chance(rng, 50)).collect();
     if kinds.is_empty() {

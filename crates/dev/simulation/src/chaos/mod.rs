@@ -1,4 +1,4 @@
-//! Seeded chaos: a run is drawn from a seed, played, judged, and made smaller if it fails.
+//! Seeded chaos: a plan is drawn from a seed, played, judged, and shrunk if it fails.
 
 mod draw;
 mod outcome;
@@ -15,12 +15,12 @@ use std::time::Duration;
 use checker::history::{Fact, Record};
 use checker::{History, Options, check};
 
-/// Draws a run of chaos from a seed, plays and judges it.
+/// Draws a plan from a seed, plays it and judges the history.
 ///
 /// The same seed gives the same history, in every process and on every thread.
 ///
 /// # Panics
-/// Inside of an asynchronous runtime: it has one of its own.
+/// Inside of an asynchronous runtime: the function starts its own.
 ///
 /// # Examples
 /// ```
@@ -32,26 +32,27 @@ pub fn run_seed(seed: u64) -> Outcome {
     replay(&ChaosPlan::draw(seed))
 }
 
-/// Plays and judges a run of chaos.
+/// Plays a plan and judges the history.
 ///
 /// # Panics
-/// Inside of an asynchronous runtime: it has one of its own.
+/// Inside of an asynchronous runtime: the function starts its own.
 #[must_use]
 pub fn replay(plan: &ChaosPlan) -> Outcome {
     let history = History::from_records(play_all(plan));
-    let report = check(&history, &patience(plan));
+    let report = check(&history, &check_options(plan));
     Outcome { plan: plan.clone(), report, history }
 }
 
-/// Returns how strictly times are judged: a slow network is no excuse for more than it costs.
-fn patience(plan: &ChaosPlan) -> Options {
+/// Returns the checker's options. Bounds on times are extended by the delays of the plan's network.
+fn check_options(plan: &ChaosPlan) -> Options {
     let options = Options::default();
     let network = Duration::from_millis(plan.weather.worst_reaction());
     let (epsilon, settle) = (options.epsilon + network, options.settle + 2 * network);
     Options { epsilon, settle, ..options }
 }
 
-/// Plays a run of chaos and returns what happened. A plan that cannot be played is a failure of the harness.
+/// Plays a plan and returns the history. A plan that cannot be played is recorded as a failure of
+/// the harness.
 fn play_all(plan: &ChaosPlan) -> Vec<Record> {
     match testkit::run(play::play(plan)) {
         Ok(records) => records,
@@ -59,7 +60,7 @@ fn play_all(plan: &ChaosPlan) -> Vec<Record> {
     }
 }
 
-/// Returns a history's only record, if there could be no history.
+/// Returns the only record of a run without a history.
 fn harness_failure(at: &str, error: &str) -> Record {
     let fact = Fact::HarnessFailure { at: at.to_owned(), error: error.to_owned() };
     Record { p: "nemesis".to_owned(), inc: 0, seq: 0, mt: 0, wt: 0, fact }

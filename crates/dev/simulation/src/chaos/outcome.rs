@@ -1,4 +1,4 @@
-//! What came of a run of chaos.
+//! The outcome of a chaos run.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
@@ -8,25 +8,25 @@ use checker::{History, Property, Report, Verdict};
 
 use super::plan::ChaosPlan;
 
-/// What came of a run of chaos.
+/// The outcome of a chaos run.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// What was played.
+    /// The plan that was played.
     pub plan: ChaosPlan,
-    /// What the checker says.
+    /// The checker's report.
     pub report: Report,
-    /// What happened.
+    /// The history of the run.
     pub history: History,
 }
 
 impl Outcome {
-    /// Returns true unless a promise was broken or the harness failed.
+    /// Returns true if every promise held and the harness worked.
     #[must_use]
     pub fn is_valid(&self) -> bool {
         self.report.verdict == Verdict::Valid
     }
 
-    /// Returns the first promise that was broken.
+    /// Returns the first violated promise.
     #[must_use]
     pub fn broken(&self) -> Option<Property> {
         self.report.violations.first().map(|violation| violation.property)
@@ -40,7 +40,8 @@ impl Outcome {
 }
 
 impl fmt::Display for Outcome {
-    /// One line if all is well; else the seed, what is broken with its window, and how to see it again.
+    /// Writes one line if the run is valid; else the seed, the violations with their records, and
+    /// the command that repeats the run.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ChaosPlan { seed, nodes, job, faults, .. } = &self.plan;
         let (items, n_faults, n_records) = (job.items, faults.len(), self.history.records().len());
@@ -51,7 +52,7 @@ impl fmt::Display for Outcome {
         }
         writeln!(f)?;
         for problem in &self.report.problems {
-            writeln!(f, "  not acceptable: {problem}")?;
+            writeln!(f, "  harness problem: {problem}")?;
         }
         for violation in self.report.violations.iter().take(SHOWN) {
             writeln!(f, "  {violation}")?;
@@ -61,21 +62,21 @@ impl fmt::Display for Outcome {
         }
         let more = self.report.violations.len().saturating_sub(SHOWN);
         if more > 0 {
-            writeln!(f, "  and {more} violations more")?;
+            writeln!(f, "  and {more} more violations")?;
         }
-        write!(f, "  again: cargo xtask sim --system --replay {seed}")
+        write!(f, "  repeat with: cargo xtask sim --system --replay {seed}")
     }
 }
 
-/// How many violations are shown.
+/// Maximum number of violations in the text.
 const SHOWN: usize = 3;
 
-/// Returns a number that differs for histories that differ: the same in every process and on every machine.
+/// Returns a digest of a history that is the same in every process and on every machine.
 #[must_use]
 pub fn digest(records: &[Record]) -> u64 {
     let mut hasher = DefaultHasher::new();
     for record in records {
-        // A record is plain data: it always has a line.
+        // A record is plain data, so its serialization cannot fail.
         hasher.write(serde_json::to_string(record).unwrap_or_default().as_bytes());
         hasher.write_u8(b'\n');
     }

@@ -1,4 +1,4 @@
-//! A whole run of chaos as data: it can be stored, repeated, and made smaller.
+//! A chaos plan: a complete run as data that can be stored, repeated and shrunk.
 
 use std::time::Duration;
 
@@ -6,65 +6,65 @@ use lite::{InvalidConfig, JobBuilder, JobConfig};
 use serde::{Deserialize, Serialize};
 use testkit::harness::{ScenarioCluster, Scheduled, Weather, Work};
 
-/// A run of chaos, completely described. Times are in milliseconds since the beginning.
+/// A complete chaos run as data. Times are in milliseconds since the beginning.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChaosPlan {
-    /// Where delays and losses come from. Faults and workload are below and do not depend on it.
+    /// Seed of delays and losses. Faults and workload are listed below and do not depend on it.
     pub seed: u64,
-    /// How many processes there are, each on a server of its own.
+    /// Number of processes, each on its own server.
     pub nodes: u32,
-    /// What the network is like.
+    /// Network conditions.
     pub weather: Weather,
-    /// What the job is like.
+    /// Settings of the job.
     pub job: JobPlan,
-    /// How long things go wrong.
+    /// Duration of the chaos.
     pub chaos_ms: u64,
-    /// How long nothing goes wrong afterwards.
+    /// Duration of the calm after the chaos.
     pub calm_ms: u64,
-    /// What goes wrong, in the order of time.
+    /// Faults in the order of their times.
     pub faults: Vec<Scheduled>,
 }
 
-/// The job of a run of chaos.
+/// Job of a chaos run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobPlan {
-    /// How many items it has at the beginning.
+    /// Number of items at the beginning.
     pub items: u32,
-    /// Whether runs of lost instances are taken over.
+    /// True if other instances take over runs of lost instances.
     pub failover: bool,
-    /// Whether fires that met the running item are run afterwards.
+    /// True if fires that met a busy item are run afterwards.
     pub misfire: bool,
-    /// Whether runs are claimed.
+    /// True if runs are claimed and recorded.
     pub monitor: bool,
-    /// How long an item works, in periods of ten seconds.
+    /// Duration of an item's work, in periods of ten seconds.
     pub periods: f64,
-    /// Items with another duration.
+    /// Items with a duration of their own, in periods.
     pub slow: Vec<(u32, f64)>,
     /// Items that return an error.
     pub fail: Vec<u32>,
     /// Items that panic.
     pub panic: Vec<u32>,
-    /// Items that never end by themselves.
+    /// Items that run until they are cancelled.
     pub hang: Vec<u32>,
-    /// Whether there are callbacks that come once per cluster and fire.
+    /// True if processes take part in once-per-cluster callbacks.
     #[serde(default)]
     pub once: bool,
-    /// Which fires are run afterwards that nobody ran in their time.
+    /// Catch-up policy; `None` is no catch-up.
     #[serde(default)]
     pub catch_up: Option<CatchUpPlan>,
 }
 
-/// How a job catches up: see [`CatchUp`](lite::CatchUp).
+/// Catch-up policy of a job: see [`CatchUp`](lite::CatchUp).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CatchUpPlan {
-    /// How old a fire may be, in seconds.
+    /// Maximum age of a fire, in seconds.
     pub window_seconds: u32,
-    /// How many fires of an item at most.
+    /// Maximum number of fires per item.
     pub max: u32,
 }
 
 impl ChaosPlan {
-    /// The name of node `n`: `a`, `b` …
+    /// Returns the name of node `n`: `a`, `b` …
     pub(super) fn name(n: u32) -> String {
         let letter = u8::try_from(n % 26).unwrap_or(0);
         char::from(b'a' + letter).to_string()

@@ -1,4 +1,4 @@
-//! Playing a run of chaos on a cluster of the job of scenarios.
+//! Plays a chaos plan on a simulated cluster with the job of scenarios.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use super::plan::ChaosPlan;
 /// Plays a plan to its end and returns the history.
 ///
 /// # Errors
-/// [`ClusterError`] if the plan itself cannot be played: a job without items, for example.
+/// [`ClusterError`] if the plan cannot be played, for example because the job has no items.
 pub(super) async fn play(plan: &ChaosPlan) -> Result<Vec<Record>, ClusterError> {
     let config = plan.job.config().map_err(|error| ClusterError::Harness {
         act: "reading the plan".to_owned(),
@@ -39,7 +39,7 @@ pub(super) async fn play(plan: &ChaosPlan) -> Result<Vec<Record>, ClusterError> 
     Box::new(cluster).finish().await
 }
 
-/// The server of node `n` of a plan.
+/// Returns the server of node `n` of a plan.
 fn server(n: u32) -> String {
     format!("10.0.0.{}", n + 1)
 }

@@ -1,4 +1,4 @@
-//! Making a failing run smaller: fewer faults, shorter ones, fewer items, as long as the same promise stays broken.
+//! Shrinks a failing chaos plan, as long as the same promise stays broken.
 
 use checker::Property;
 use testkit::harness::{Fault, Weather};
@@ -6,11 +6,11 @@ use testkit::harness::{Fault, Weather};
 use super::plan::ChaosPlan;
 use super::{Outcome, replay};
 
-/// Looks for a smaller plan that breaks the same promise, with at most `max_runs` runs.
+/// Returns the smallest plan found that breaks the same promise, after at most `max_runs` runs.
 ///
-/// First chunks of the faults go, from halves down to single ones; then durations are halved; then the job gets fewer
-/// items and nodes and the weather better. Returns the smallest that was found, as it came out; `outcome` itself if
-/// nothing is broken.
+/// The search first removes chunks of faults, from halves down to single ones. Then it halves
+/// durations, removes items and nodes, and improves the network conditions. It returns the outcome
+/// of the smallest failing plan, or `outcome` itself if it is valid.
 #[must_use]
 pub fn shrink(outcome: Outcome, max_runs: usize) -> Outcome {
     let Some(property) = outcome.broken() else { return outcome };
@@ -29,7 +29,7 @@ struct Search {
 }
 
 impl Search {
-    /// Keeps a plan if it still breaks the promise.
+    /// Plays a plan, and keeps it if it still breaks the promise.
     fn keeps(&mut self, plan: ChaosPlan) -> bool {
         if self.runs_left == 0 || plan == self.best.plan {
             return false;
@@ -43,7 +43,7 @@ impl Search {
         kept
     }
 
-    /// Delta debugging: takes chunks out, and halves them when nothing more can go.
+    /// Removes chunks of faults by delta debugging, with ever smaller chunks.
     fn drop_faults(&mut self) {
         let mut size = self.best.plan.faults.len().div_ceil(2).max(1);
         loop {

@@ -1,20 +1,21 @@
-//! F05: a process is stopped for longer than its session lives, in the middle of a run (*take-off*).
+//! F05: a process is stopped for longer than its session lives, in the middle of a run.
 //!
 //! ```text
-//! a         [i t --|stopped 3T ................|-> writes: refused
+//! a         [i t --|stopped 3T ................|-> writes: rejected
 //! session   ............expires
 //! b                        [i FAILOVER t+1 -----] writes: accepted
 //! a                                             rejoins under another id
 //! ```
-//! Twice: once at 30 % of the work and once just before its write. The code blocks its thread, so that cancelling it stops
-//! nothing: it writes in the end, and the resource refuses it. ElasticJob looks at its *failover* node only when a run
-//! begins, so nothing stops the old run.
+//! The process is stopped twice: once at 30 % of the work and once just before its write. The code
+//! blocks its thread, so a cancellation does not stop it: it writes in the end, and the resource
+//! rejects the write. ElasticJob reads its *failover* node only when a run begins, so nothing stops
+//! the old run.
 
 use std::collections::BTreeSet;
 
 use super::findings::Findings;
 use super::history_queries::{Hit, Lost, Seen};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Scenario, Work};
 
 const WORK: f64 = 0.8;
@@ -22,7 +23,7 @@ const WORK: f64 = 0.8;
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F05",
     title: "pause longer than the session in the middle of a run",
-    shows: "the resource refuses the effect of an overtaken run, and its end is not recorded",
+    shows: "the resource rejects the effect of an overtaken run, and its end is not recorded",
     catches: "a takeover under the same token, or a completion without comparing the token",
     run: |stage| Box::pin(script(stage)),
     expect,
@@ -30,7 +31,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     require: &[("failover", 2)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     let work = Work { block: vec![0, 1], ..work(WORK) };
     stage.assemble(2, &["a", "b"], &work).await?;
     for share in [0.3, 0.95] {
@@ -41,7 +42,7 @@ async fn script(stage: &mut Stage) -> Played {
         stage.pause("a").await?;
         stage.elapse(stage.sessions(3.0)).await;
         stage
-            .promised("b takes over what a ran", 6, |seen| {
+            .until_promised("b takes over a run of a", 6, |seen| {
                 let runs = seen.since(mark).runs();
                 runs.iter().any(|run| run.p == "b" && run.is_failover())
             })
@@ -51,7 +52,7 @@ async fn script(stage: &mut Stage) -> Played {
         stage.until_rejoined("a", mark).await?;
         stage.until_shared(2).await?;
     }
-    stage.rest(0..2).await
+    stage.heal_and_settle(0..2).await
 }
 
 fn stopped<'a>(seen: &Seen<'a>) -> Vec<(Hit<'a>, Vec<Lost>)> {
@@ -61,7 +62,7 @@ fn stopped<'a>(seen: &Seen<'a>) -> Vec<(Hit<'a>, Vec<Lost>)> {
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     for (hit, lost) in stopped(seen) {
-        findings.lost_and_found(seen, "a", hit.mt);
+        findings.lost_runs_are_repeated(seen, "a", hit.mt);
         for lost in lost {
             let accepted = seen.effects().filter(|(item, fire, _, accepted)| {
                 *accepted && (*item, *fire) == (lost.item, lost.fire)
@@ -69,14 +70,14 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
             let accepted: Vec<_> = accepted.map(|(_, _, token, _)| token).collect();
             findings.expect(accepted == [lost.token + 1], || {
                 format!(
-                    "of fire {} of item {}, effects under the tokens {accepted:?} were accepted; expected is {}",
+                    "fire {} of item {}: effects under the tokens {accepted:?} were accepted; expected is {}",
                     lost.fire, lost.item, lost.token + 1
                 )
             });
             let recorded =
                 lost.then.iter().any(|change| change.is_end() && change.after.token == lost.token);
             findings.expect(!recorded, || {
-                format!("the overtaken run of item {} was recorded as done", lost.item)
+                format!("the overtaken run of item {} was recorded as completed", lost.item)
             });
         }
     }
@@ -84,7 +85,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         seen.instances().into_iter().filter(|(.., p)| *p == Some("a")).map(|(id, ..)| id).collect();
     let distinct: BTreeSet<_> = ids.iter().collect();
     findings.expect(ids.len() >= 3 && distinct.len() == ids.len(), || {
-        format!("a must have another id in each of its three sessions; it had {ids:?}")
+        format!("a must have a new id in each of its three sessions; it had {ids:?}")
     });
     findings.into_sentences()
 }
@@ -93,14 +94,14 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let stopped = stopped(seen);
     findings.expect(stopped.len() == 2 && stopped.iter().all(|(_, lost)| !lost.is_empty()), || {
-        "a was not stopped twice in the middle of a run".to_owned()
+        "a was not stopped in the middle of a run twice".to_owned()
     });
     let tried = stopped.iter().flat_map(|(_, lost)| lost).all(|lost| {
         seen.effects()
             .any(|(item, fire, token, _)| (item, fire, token) == (lost.item, lost.fire, lost.token))
     });
     findings.expect(tried, || {
-        "an overtaken run did not try to write: nothing was there to refuse".to_owned()
+        "an overtaken run did not try to write, so nothing could be rejected".to_owned()
     });
     findings.into_sentences()
 }

@@ -1,24 +1,25 @@
-//! F08: the connection breaks and comes back within the session, during a run.
+//! F08: the connection breaks and returns within the session, during a run.
 //!
 //! ```text
 //! a         [i t -----------------------]      the same run, the same token
 //! link      ......|black 0.5T|reset|pass
 //! session   ................................    the same one
 //! ```
-//! ElasticJob clears the running marks of its items when it is RECONNECTED (`RegistryCenterConnectionStateListener`), of
-//! items that it is still executing, and of whoever is executing the failover of one.
+//! On RECONNECTED, ElasticJob clears the running marks of its items
+//! (`RegistryCenterConnectionStateListener`). This includes items that it still executes, and items
+//! that another instance executes by failover.
 
 use checker::history::SessionEvent;
 
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{LinkMode, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F08",
     title: "reconnect without expiry while running",
-    shows: "a reconnect within the session changes nothing about what runs",
+    shows: "a reconnect within the session does not affect running items",
     catches: "clearing running marks on reconnect, or cancelling runs when the connection is suspended",
     run: |stage| Box::pin(script(stage)),
     expect,
@@ -26,7 +27,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
     require: &[],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(2, &["a", "b"], &work(1.2)).await?;
     stage.until_running("a", 1).await?;
     let mark = stage.mark().await?;
@@ -37,7 +38,7 @@ async fn script(stage: &mut Stage) -> Played {
     stage.until_session("a", mark, SessionEvent::Suspended).await?;
     stage.until_session("a", mark, SessionEvent::Connected).await?;
     stage.until_idle("a").await?;
-    stage.rest(0..2).await
+    stage.heal_and_settle(0..2).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
@@ -47,7 +48,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let broken = seen.hits("partition").next().map_or(u64::MAX, |hit| hit.mt);
     for run in seen.runs().iter().filter(|run| run.p == "a" && run.spans(broken)) {
         let again = seen.runs_of(run.id.item, run.id.fire).len();
-        findings.expect(run.is_well() && again == 1, || {
+        findings.expect(run.has_succeeded() && again == 1, || {
             format!(
                 "item {} was run {again} times for its fire and ended as {:?}",
                 run.id.item, run.end
@@ -68,7 +69,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let ids: Vec<_> = seen.sessions("a").map(|(_, _, sid)| sid).collect();
     let cycle = seen.sessions("a").any(|(_, ev, _)| ev == SessionEvent::Suspended);
     findings.expect(cycle && ids.iter().all(|sid| ids.first() == Some(sid)), || {
-        format!("a was to be suspended and to come back in the same session; it saw {ids:?}")
+        format!("a must be suspended and reconnect in the same session; it saw {ids:?}")
     });
     findings.into_sentences()
 }

@@ -1,7 +1,7 @@
 //! F09: the leader is cut off while it reshards.
 //!
 //! ```text
-//! a leads   resharding for c [held 0.5T ...]     its write never lands
+//! a leads   resharding for c [held 0.5T ...]     its write is never executed
 //! link a    .................|black 3T ..........|pass
 //! b                                 leads, reshards for b and c
 //! a                                              joins again, gets items again
@@ -9,21 +9,21 @@
 
 use super::findings::Findings;
 use super::history_queries::{Seen, ns};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, LinkMode, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F09",
     title: "partition of the leader",
-    shows: "a leader that is cut off is replaced in time and writes nothing more",
-    catches: "leader-only writes without a check of the term, or an isolated process that goes on starting runs",
+    shows: "a leader that is cut off is replaced in time, and its later writes fail",
+    catches: "leader-only writes without a guard on the term, or an isolated process that still starts runs",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[("reshard", 2)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(4, &["a", "b"], &work(0.5)).await?;
     let leader = stage.leader().await?;
     stage.next_fire_of(&leader).await?;
@@ -34,16 +34,16 @@ async fn script(stage: &mut Stage) -> Played {
     stage.link(&leader, LinkMode::Black).await?;
     stage.elapse(stage.sessions(3.0)).await;
     stage
-        .promised("somebody else leads and reshards", 4, |seen| {
-            let told = seen.since(mark).told("resharded").any(|told| told.p != leader);
-            told && seen.assigned_for() == Some(2)
+        .until_promised("another leader reshards for two instances", 4, |seen| {
+            let resharded = seen.since(mark).events("resharded").any(|event| event.p != leader);
+            resharded && seen.assigned_for() == Some(2)
         })
         .await?;
     let mark = stage.mark().await?;
     stage.link(&leader, LinkMode::Pass).await?;
     stage.until_rejoined(&leader, mark).await?;
     stage.until_shared(3).await?;
-    stage.rest(0..4).await
+    stage.heal_and_settle(0..4).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
@@ -61,7 +61,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         .find(|end| end.target == cut.target)
         .map_or(u64::MAX, |end| end.mt);
     let lease = ns(seen.session_timeout());
-    findings.begins_nothing(seen, cut.target, cut.mt + lease, heals);
+    findings.starts_nothing(seen, cut.target, cut.mt + lease, heals);
     findings.into_sentences()
 }
 
@@ -70,12 +70,11 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let (held, cut) = (seen.hits("delay").next(), seen.hits("partition").next());
     let hit =
         held.zip(cut).is_some_and(|(held, cut)| held.target == cut.target && held.mt <= cut.mt);
-    findings
-        .expect(hit, || "the leader had no resharding under way when it was cut off".to_owned());
+    findings.expect(hit, || "the leader had no pending resharding when it was cut off".to_owned());
     let led = cut.and_then(|cut| {
         let last = seen.terms().into_iter().rev().find(|(mt, _)| *mt <= cut.mt)?;
         Some(seen.session_at(cut.target, cut.mt) == Some(last.1))
     });
-    findings.expect(led == Some(true), || "who was cut off did not lead".to_owned());
+    findings.expect(led == Some(true), || "the process that was cut off did not lead".to_owned());
     findings.into_sentences()
 }

@@ -1,31 +1,32 @@
-//! F10: the leader is killed at its resharding, before the write and after it.
+//! F10: the leader is killed at its resharding, once before the write and once after it.
 //!
 //! ```text
-//! leader 1   d joins:  reshard -x killed before     the old assignment is intact and whole
+//! leader 1   d joins:  reshard -x killed before   the old assignment stays complete
 //! leader 2             .......... reshards: d has items
-//! leader 2   e joins:  reshard x- killed after      the new assignment is whole, although nobody heard of it
+//! leader 2   e joins:  reshard x- killed after    the new assignment is complete; reply lost
 //! leader 3             .......... reshards without leader 2
 //! ```
-//! ElasticJob removes the old owners one by one before it writes the new ones (`ShardingService.resetShardingInfo`): a
-//! crash between them, or just a look, finds items that belong to nobody.
+//! ElasticJob removes the old owners one by one before it writes the new ones
+//! (`ShardingService.resetShardingInfo`). A crash, or a read, between these writes finds items
+//! without an owner.
 
 use super::findings::Findings;
 use super::history_queries::{Hit, Seen};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F10",
     title: "leader crash around the write of a resharding",
-    shows: "an assignment is whole at every revision, and the next leader finishes what the last one began",
-    catches: "a resharding in more than one step, or a leader that forgets that resharding was asked for",
+    shows: "an assignment is complete at every revision, and the next leader completes the resharding",
+    catches: "a resharding in more than one transaction, or a leader that ignores a pending request",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[("reshard", 3)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(6, &["a", "b", "c"], &work(0.3)).await?;
     for (newcomer, is_after) in [("d", false), ("e", true)] {
         let leader = stage.leader().await?;
@@ -42,16 +43,16 @@ async fn script(stage: &mut Stage) -> Played {
             })
             .await?;
         stage
-            .promised("the next leader reshards without the last one", 6, |seen| {
-                let last = seen.since(mark).told("resharded").next_back();
-                last.is_some_and(|told| told.p != leader) && seen.assigned_for() == Some(3)
+            .until_promised("the next leader reshards without the former leader", 6, |seen| {
+                let last = seen.since(mark).events("resharded").next_back();
+                last.is_some_and(|event| event.p != leader) && seen.assigned_for() == Some(3)
             })
             .await?;
     }
-    stage.rest(0..6).await
+    stage.heal_and_settle(0..6).await
 }
 
-/// Returns the assignment that was in force when a leader was killed, if each item had an owner then.
+/// Returns true if each item had an owner when a leader was killed.
 fn whole_at(seen: &Seen<'_>, crash: Hit<'_>) -> bool {
     (0..6).all(|item| seen.owner_at(item, crash.mt).is_some())
 }
@@ -78,14 +79,15 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
         .zip(["d", "e"])
         .map(|(crash, newcomer)| {
             let own = seen.session_at(crash.target, crash.mt);
-            let joined = seen.told("joined").find(|told| told.p == newcomer).map(|told| told.mt);
+            let joined =
+                seen.events("joined").find(|event| event.p == newcomer).map(|event| event.mt);
             let opened = seen.sessions(newcomer).next().map(|(mt, ..)| mt).or(joined);
             seen.assignments().into_iter().any(|a| Some(a.sid) == own && Some(a.mt) >= opened)
         })
         .collect();
     findings.expect(landed == [false, true], || {
         format!(
-            "one leader was to die before its resharding landed and one after; landed: {landed:?}"
+            "one leader must die before its resharding is executed and one after; executed: {landed:?}"
         )
     });
     findings.into_sentences()

@@ -1,38 +1,39 @@
-//! F11: two leaders reshard: one is stopped right before its write, another one leads meanwhile.
+//! F11: two leaders reshard: one is stopped right before its write, and another one leads
+//! meanwhile.
 //!
 //! ```text
-//! 1  a leads  c joins:  reshard -|stopped 2T ..................|  its write fails: the session is over
+//! 1  a leads  c joins:  reshard -|stopped 2T ..................|  conflict: the session has ended
 //!    b                           .... leads, reshards for b and c
-//! 2  b leads  d joins:  reshard -|stopped ........|  its write fails: the session lives, the term does not
+//! 2  b leads  d joins:  reshard -|stopped ........|  conflict: the term has ended
 //!    operator                    removes the leader
 //!    a or c                      leads, reshards for all
 //! ```
-//! ElasticJob swallows the conflict (`RegExceptionHandler`) and logs that the resharding is complete.
+//! ElasticJob swallows the conflict (`RegExceptionHandler`) and logs a completed resharding.
 
 use super::findings::Findings;
 use super::history_queries::{AssignmentSeen, Hit, Seen};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, AdminOp, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F11",
     title: "two leaders reshard",
-    shows: "the write of a deposed leader fails as a whole, whether its session is over or only its term",
-    catches: "a resharding without a check of the term, or with the check in a transaction of its own",
+    shows: "the write of a deposed leader fails as a whole, whether its session has ended or only its term",
+    catches: "a resharding without a guard on the term, or with the guard in a separate transaction",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[("reshard", 3)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(4, &["a", "b"], &work(0.3)).await?;
     let first = stage.leader().await?;
     let mark = stop_at_resharding(stage, &first, "c").await?;
     stage.elapse(stage.sessions(2.0)).await;
     stage
-        .promised("somebody else leads and reshards", 4, |seen| {
-            seen.since(mark).told("resharded").any(|told| told.p != first)
+        .until_promised("another leader reshards for two instances", 4, |seen| {
+            seen.since(mark).events("resharded").any(|event| event.p != first)
                 && seen.assigned_for() == Some(2)
         })
         .await?;
@@ -44,18 +45,18 @@ async fn script(stage: &mut Stage) -> Played {
     let mark = stop_at_resharding(stage, &second, "d").await?;
     stage.admin(AdminOp::RemoveLeader).await?;
     stage
-        .until("somebody else leads and reshards for all", 2, |seen| {
-            seen.since(mark).told("resharded").any(|told| told.p != second)
+        .until("another leader reshards for all four instances", 2, |seen| {
+            seen.since(mark).events("resharded").any(|event| event.p != second)
                 && seen.assigned_for() == Some(4)
         })
         .await?;
     stage.resume(&second).await?;
     stage
-        .until("the former leader knows", 4, |seen| {
-            seen.since(mark).told("lost_leadership").any(|told| told.p == second)
+        .until("the former leader has lost its leadership", 4, |seen| {
+            seen.since(mark).events("lost_leadership").any(|event| event.p == second)
         })
         .await?;
-    stage.rest(0..4).await
+    stage.heal_and_settle(0..4).await
 }
 
 /// Stops the leader right before it writes the resharding for a newcomer.
@@ -76,7 +77,7 @@ async fn stop_at_resharding(
     Ok(mark)
 }
 
-/// Returns for each stop the assignments until the next stop or the end.
+/// Returns each stop with the assignments until the next stop or the end.
 fn chapters<'a>(seen: &Seen<'a>) -> Vec<(Hit<'a>, Vec<AssignmentSeen>)> {
     let stops: Vec<_> = seen.hits("pause").collect();
     let until = |place: usize| stops.get(place + 1).map_or(u64::MAX, |next| next.mt);
@@ -101,7 +102,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         };
         findings.expect(stale.is_none_or(led_again), || {
             format!(
-                "{} resharded at revision {:?} although it did not lead any more",
+                "{} resharded at revision {:?} after its term",
                 stop.target,
                 stale.map(|a| a.zxid)
             )
@@ -122,7 +123,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
         })
         .collect();
     findings.expect(outlived == [Some(false), Some(true)], || {
-        format!("another leader was to reshard once after the session of the first had ended and once before; the session lived: {outlived:?}")
+        format!("another leader must reshard once after the end of the first leader's session and once before; the session lived: {outlived:?}")
     });
     findings.into_sentences()
 }

@@ -1,14 +1,14 @@
-//! F12: resharding is asked for while a resharding is under way, and runs hold items back.
+//! F12: resharding is requested while a resharding is pending, and runs delay items.
 //!
 //! ```text
-//! a leads   c joins:  reshard [held ....]  fails: things have changed; again, for a, b and c
+//! a leads   c joins:  reshard [held ....]  conflicts; planned again, for a, b and c
 //! b         [.. ----------------------]
-//! x         [.. -------|close: drains ---]  left; nothing goes to it
+//! x         [.. -------|close: drains ---]  left; it gets no item
 //! c                    ...............   gets items as their runs end
 //! ```
-//! ElasticJob reads the instances, waits, and then deletes an unversioned flag (`ShardingService.java:109`): what was
-//! asked for meanwhile is forgotten. Here requests are a counter and the leader does not wait: busy items are *pending*
-//! (ADR 1).
+//! ElasticJob reads the instances, waits, and then deletes an unversioned flag
+//! (`ShardingService.java:109`), so it loses requests made meanwhile. Here, requests are a counter
+//! and the leader does not wait: busy items are *pending* (ADR 1).
 
 use std::collections::BTreeSet;
 
@@ -16,14 +16,14 @@ use checker::history::ProcessEvent;
 
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F12",
-    title: "resharding is asked for during a resharding",
-    shows: "the last assignment is for the last members; no request is lost",
-    catches: "a request that is consumed without its version, or an assignment made for members read before a wait",
+    title: "resharding is requested during a resharding",
+    shows: "the last assignment is for the last instances; no request is lost",
+    catches: "a request that is consumed without its version, or an assignment for instances read before a wait",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
@@ -32,7 +32,7 @@ pub(super) const SCENARIO: Scenario = Scenario {
 
 const NAMES: [&str; 3] = ["a", "b", "d"];
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(6, &NAMES, &work(1.2)).await?;
     for name in NAMES {
         stage.until_running(name, 2).await?;
@@ -45,13 +45,13 @@ async fn script(stage: &mut Stage) -> Played {
     let mark = stage.mark().await?;
     stage.begin_close(leaver).await?;
     stage
-        .promised("the leaver leaves", 10, |seen| {
+        .until_promised("the leaving process has left", 10, |seen| {
             seen.since(mark).process(leaver, ProcessEvent::Left).next().is_some()
         })
         .await?;
     stage.until_shared(3).await?;
     stage.until_running("c", 1).await?;
-    stage.rest(0..6).await
+    stage.heal_and_settle(0..6).await
 }
 
 fn leaver<'a>(seen: &Seen<'a>) -> Option<(&'a str, u64)> {
@@ -73,7 +73,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     });
     findings.expect(Some(last.handled) == seen.requests() && last.n_pending == 0, || {
         format!(
-            "the last assignment has handled request {} of {:?}, with {} items pending",
+            "the last assignment has handled request {} of {:?} and left {} items pending",
             last.handled,
             seen.requests(),
             last.n_pending
@@ -82,12 +82,12 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     for item in 0..6 {
         let owner = seen.owner_at(item, u64::MAX);
         findings.expect(owner.is_some_and(|owner| expected.contains(owner)), || {
-            format!("item {item} belongs to {owner:?} in the end")
+            format!("item {item} has the owner {owner:?} in the end")
         });
         let late = seen.owners(item).into_iter().filter(|(mt, _)| *mt > drain + 1_000_000_000);
         let mut late = late.filter_map(|(_, owner)| seen.process_of(owner?));
         findings.expect(!late.any(|p| p == leaver), || {
-            format!("item {item} went to {leaver}, which was leaving")
+            format!("item {item} was assigned to {leaver}, which was leaving")
         });
     }
     findings.into_sentences()
@@ -103,9 +103,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
         .zip(next.as_ref())
         .is_some_and(|((held, drain), next)| held <= drain && drain < next.mt);
     findings
-        .expect(between, || "nobody began to leave while a resharding was under way".to_owned());
-    findings.expect(next.is_some_and(|a| a.n_pending > 0), || {
-        "no item had to wait for its run".to_owned()
-    });
+        .expect(between, || "no process began to leave while a resharding was pending".to_owned());
+    findings.expect(next.is_some_and(|a| a.n_pending > 0), || "no item was pending".to_owned());
     findings.into_sentences()
 }

@@ -1,35 +1,36 @@
-//! F13: a claim races a resharding; nothing is broken.
+//! F13: a claim races a resharding, without faults.
 //!
 //! ```text
 //! fire                      f
 //! b         joins
-//! a leads   reshard [held 0.5U ....]  item 1 moves to b
-//! a                         claims 0 and 1 [held 0.5U ....]  fails: item 1 is not its own any more
+//! a leads   reshard [held 0.5U ....]  item 1 is assigned to b
+//! a                         claims 0 and 1 [held 0.5U ....]  conflicts: a no longer owns item 1
 //! b                                    [1 --]
 //! a                                                          [0 --]
 //! ```
-//! b joins before the fire. Whoever joins after it has nothing to do with it: the fire of an item that moves to such a
-//! newcomer before it was claimed is shown as a gap (ADR 2 says *seen*). A claim would have to take longer than a join.
+//! b joins before the fire. An instance that joins after a fire does not run it. If an item is
+//! assigned to such a newcomer before the fire was claimed, the fire appears as a gap (ADR 2). For
+//! that, a claim would have to take longer than a join.
 //!
-//! ElasticJob reads its items from a cache and marks them as running without comparing anything.
+//! ElasticJob reads its items from a cache and marks them as running without comparing versions.
 
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F13",
     title: "claim races a resharding",
-    shows: "a claim that was decided before a resharding fails; the item runs once, at its new owner",
-    catches: "a claim that does not check the owner and the assignment that it was decided by",
+    shows: "a claim planned before a resharding conflicts; the item runs once, at its new owner",
+    catches: "a claim without guards on the owner and the assignment",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[("reshard", 1)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(2, &["a"], &work(0.2)).await?;
     stage.next_fire_of("a").await?;
     stage.elapse(stage.periods(0.65)).await;
@@ -39,17 +40,17 @@ async fn script(stage: &mut Stage) -> Played {
     stage.until_hit("delay", "a", 2).await?;
     stage.until_running("b", 1).await?;
     stage.until_idle("b").await?;
-    stage.rest(0..2).await
+    stage.heal_and_settle(0..2).await
 }
 
-/// Returns when the claim was held, and the fire that it was for.
+/// Returns when the claim was delayed, and its fire.
 fn held(seen: &Seen<'_>) -> Option<(u64, i64)> {
     let held = seen.hits("delay").nth(1)?.mt;
     let claims = seen.ledger().into_iter().filter(|change| change.mt > held && change.is_claim());
     Some((held, claims.filter_map(|change| change.after.fire).min()?))
 }
 
-/// Returns the items that moved to b before anybody claimed the fire.
+/// Returns the items that were assigned to b before the fire was claimed.
 fn moved(seen: &Seen<'_>) -> Vec<u32> {
     let Some((held, fire)) = held(seen) else { return Vec::new() };
     let claimed = |item| {
@@ -85,7 +86,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
 fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     findings.expect(!moved(seen).is_empty(), || {
-        "no item moved while its claim was under way".to_owned()
+        "no item changed its owner while its claim was pending".to_owned()
     });
     findings.into_sentences()
 }

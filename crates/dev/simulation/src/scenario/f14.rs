@@ -1,4 +1,4 @@
-//! F14: the outcome of a claim is unknown: once the reply is lost, once the request.
+//! F14: the outcome of a claim is unknown: once its reply is lost, once its request.
 //!
 //! ```text
 //! a   claim ->commit x lost    finds its own claim in the record: [i t ----]
@@ -7,21 +7,21 @@
 
 use super::findings::Findings;
 use super::history_queries::{Change, Seen};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F14",
     title: "ambiguous claim",
-    shows: "a claim whose outcome is unknown leads to one run, and never to an item that is stuck as running",
-    catches: "taking an unknown outcome for a failure (the item stays claimed by nobody), or for a success (it runs unclaimed)",
+    shows: "a claim with an unknown outcome leads to one run, and never to an item that stays running without a run",
+    catches: "treating an unknown outcome as a failure (the item stays claimed without a run), or as a success (it runs unclaimed)",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(2, &["a", "b"], &work(0.3)).await?;
     for (kind, is_reply) in [("lose_reply", true), ("lose_request", false)] {
         stage.next_fire_of("a").await?;
@@ -33,29 +33,31 @@ async fn script(stage: &mut Stage) -> Played {
         stage.until_hit(kind, "a", 1).await?;
         let mark = stage.mark().await?;
         stage
-            .promised("the fire is run all the same", 3, |seen| {
-                seen.since(mark).runs().iter().any(|run| run.p == "a" && run.is_well())
+            .until_promised("the fire is run nevertheless", 3, |seen| {
+                seen.since(mark).runs().iter().any(|run| run.p == "a" && run.has_succeeded())
             })
             .await?;
     }
-    stage.rest(0..2).await
+    stage.heal_and_settle(0..2).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     findings.no_failover(seen);
     findings.each_fire_once(seen, 0..2);
-    once_each(seen, &mut findings);
+    one_run_per_claim(seen, &mut findings);
     findings.into_sentences()
 }
 
-/// Expects that every claim has led to exactly one run under its token, unless it was made at the very end.
-pub(super) fn once_each(seen: &Seen<'_>, findings: &mut Findings) {
-    once_each_unless(seen, findings, |_| false);
+/// Expects that every claim has led to exactly one run under its token. The last claim of an item
+/// may have none.
+pub(super) fn one_run_per_claim(seen: &Seen<'_>, findings: &mut Findings) {
+    one_run_per_claim_unless(seen, findings, |_| false);
 }
 
-/// The same, but claims may have led to no run if what came next is of this kind.
-pub(super) fn once_each_unless(
+/// As [`one_run_per_claim`], but a claim may have led to no run if `excused` accepts the next
+/// change.
+pub(super) fn one_run_per_claim_unless(
     seen: &Seen<'_>,
     findings: &mut Findings,
     excused: impl Fn(&Change) -> bool,
@@ -83,7 +85,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     let sessions = seen.sessions_of("a").len();
     findings.expect(sessions == 1, || {
-        format!("a had {sessions} sessions: its doubts ended with the first")
+        format!("a had {sessions} sessions, not one: the first ended with a claim in doubt")
     });
     for kind in ["lose_reply", "lose_request"] {
         let n = seen.hits(kind).filter(|hit| hit.target == "a").count();

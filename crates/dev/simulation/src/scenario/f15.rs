@@ -1,28 +1,28 @@
-//! F15: the outcome of a completion is unknown: once the reply is lost, once the request.
+//! F15: the outcome of a completion is unknown: once its reply is lost, once its request.
 //!
 //! ```text
-//! a   [i t ---- done ->commit x lost    finds its end in the record; nothing more to do
-//! a   [i t+1 -- done x lost             finds its run in the record, writes the end again
+//! a   [i t ---- done ->commit x lost    finds the completion in the record
+//! a   [i t+1 -- done x lost             finds its run in the record, completes it again
 //! ```
 
-use super::f14::once_each;
+use super::f14::one_run_per_claim;
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F15",
     title: "ambiguous completion",
-    shows: "an end whose record is in doubt is recorded once; nothing is failed over or run again",
-    catches: "forgetting a run when its end could not be written, or writing the end over a later claim",
+    shows: "a completion in doubt is recorded once; nothing is taken over or run again",
+    catches: "forgetting a run whose completion failed, or overwriting a later claim with it",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(2, &["a", "b"], &work(0.3)).await?;
     for (kind, is_reply) in [("lose_reply", true), ("lose_request", false)] {
         stage.next_fire_of("a").await?;
@@ -33,19 +33,19 @@ async fn script(stage: &mut Stage) -> Played {
         stage.until_hit(kind, "a", 1).await?;
         let mark = stage.mark().await?;
         stage
-            .promised("the end is recorded all the same", 2, |seen| {
-                seen.since(mark).told("settled").any(|told| told.p == "a")
+            .until_promised("the completion is recorded nevertheless", 2, |seen| {
+                seen.since(mark).events("settled").any(|event| event.p == "a")
             })
             .await?;
     }
-    stage.rest(0..2).await
+    stage.heal_and_settle(0..2).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     findings.no_failover(seen);
     findings.each_fire_once(seen, 0..2);
-    once_each(seen, &mut findings);
+    one_run_per_claim(seen, &mut findings);
     for change in seen.ledger().iter().filter(|change| change.is_end()) {
         let outcome = change.after.outcome.as_deref();
         findings.expect(outcome == Some("succeeded"), || {

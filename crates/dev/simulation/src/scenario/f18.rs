@@ -1,20 +1,22 @@
 //! F18: the registry's leader is killed during a claim, three times.
 //!
 //! ```text
-//! a         claim [held]->...   retried or found       [i --]     and again, and again
+//! a         claim [held]->...   retried, or found in the record   [i --]   and twice more
 //! registry            |leader killed, another elected|
 //! session   ..........................................   survives
 //! ```
-//! That sessions survive is expected only where the registry is back within half their timeout: the real ensemble elects
-//! a leader in more than half a second, and sessions last for one. Without them, runs are cancelled and taken over, or a
-//! claim is taken over before anybody has heard of it; that every fire is begun once holds all the same, as long as the
-//! registry is back within half a period. After that the next fire may come before everybody is there again, and the record
-//! says what was left out.
+//! Sessions must survive only if the registry is back within half their timeout. The real ensemble
+//! elects a leader in more than half a second, and sessions last for one second.
+//!
+//! If a session ends, its runs are cancelled and taken over, or a claim is taken over before its
+//! instance knows of it. Nevertheless every fire is begun once, as long as the registry is back
+//! within half a period. After a longer outage the next fire may come before all instances are
+//! back, and the record names the fires that were not run.
 
-use super::f14::once_each_unless;
+use super::f14::one_run_per_claim_unless;
 use super::findings::Findings;
 use super::history_queries::{Seen, ns};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, RegEvent, Scenario};
 
 const KILLS: usize = 3;
@@ -22,15 +24,15 @@ const KILLS: usize = 3;
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F18",
     title: "registry leader killed during claims",
-    shows: "an election of the registry costs a moment: no session, no run, no fire",
-    catches: "an error of the connection that is taken for the outcome of a claim",
+    shows: "an election of the registry costs a moment, and no session, run or fire",
+    catches: "a connection error that is treated as the outcome of a claim",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(2, &["a", "b"], &work(0.2)).await?;
     for n in 1..=KILLS {
         stage.next_fire_of("a").await?;
@@ -40,13 +42,13 @@ async fn script(stage: &mut Stage) -> Played {
         let mark = stage.mark().await?;
         stage.registry(RegEvent::KillLeader).await?;
         stage
-            .promised("both items are run all the same", 4, |seen| {
+            .until_promised("both items are run nevertheless", 4, |seen| {
                 let runs = seen.since(mark).runs();
-                (0..2).all(|item| runs.iter().any(|run| run.id.item == item && run.is_well()))
+                (0..2).all(|item| runs.iter().any(|run| run.id.item == item && run.has_succeeded()))
             })
             .await?;
     }
-    stage.rest(0..2).await
+    stage.heal_and_settle(0..2).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
@@ -56,8 +58,8 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         true => findings.each_fire_once(seen, 0..2),
         false => findings.each_fire_accounted_for_all(seen, 0..2),
     }
-    // Its session may have ended before anybody heard of the claim.
-    once_each_unless(seen, &mut findings, |next| next.loser().is_some());
+    // The session of the claimant may have ended before it received the reply to the claim.
+    one_run_per_claim_unless(seen, &mut findings, |next| next.former_holder().is_some());
     let is_short = outages.iter().all(|length| *length < ns(seen.session_timeout()) / 2);
     let healed = seen.healed().unwrap_or(u64::MAX);
     for p in ["a", "b"].into_iter().filter(|_| is_short) {
@@ -68,7 +70,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     findings.into_sentences()
 }
 
-/// Returns for how long the registry was away, each time.
+/// Returns the duration of each outage of the registry, in nanoseconds.
 fn outages(seen: &Seen<'_>) -> Vec<u64> {
     let ends: Vec<_> = seen.ends_of("registry_down").map(|end| end.mt).collect();
     let begins = seen.hits("registry_down").map(|hit| hit.mt);

@@ -1,29 +1,29 @@
-//! F19: what a process sees of the registry lags behind.
+//! F19: the views of processes lag behind the registry.
 //!
 //! ```text
 //! a, b      [..]   |lags half a period ..............................|
-//! c                joins; items move to it while others still see the old assignment
-//! fires            f+U: late, or refused and then claimed by the new owner; never twice
+//! c                joins and gets items while a and b still see the old assignment
+//! fires            f+U: late, or a conflict and then a claim of the new owner; never twice
 //! ```
 
-use super::f14::once_each;
+use super::f14::one_run_per_claim;
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{RegEvent, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F19",
     title: "stale follower",
-    shows: "who sees the past acts late, but never on ownership that it has no more",
-    catches: "a decision that rests on a cached read and is not checked in its transaction",
+    shows: "an instance with a stale view acts late, but never on lost ownership",
+    catches: "a decision based on a cached read, without a guard in its transaction",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[("reshard", 1)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(4, &["a", "b"], &work(0.2)).await?;
     stage.next_fire_of("a").await?;
     stage.registry(RegEvent::Lag(stage.periods(0.5))).await?;
@@ -31,14 +31,14 @@ async fn script(stage: &mut Stage) -> Played {
     stage.until_running("c", 1).await?;
     stage.elapse(stage.periods(2.0)).await;
     stage.registry(RegEvent::Lag(std::time::Duration::ZERO)).await?;
-    stage.rest(0..4).await
+    stage.heal_and_settle(0..4).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     findings.no_failover(seen);
     findings.each_fire_accounted_for_all(seen, 0..4);
-    once_each(seen, &mut findings);
+    one_run_per_claim(seen, &mut findings);
     findings.into_sentences()
 }
 
@@ -48,6 +48,6 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let moved = from.zip(to).is_some_and(|(from, to)| {
         (0..4).any(|item| seen.owners(item).iter().any(|(mt, _)| *mt > from.mt && *mt < to.mt))
     });
-    findings.expect(moved, || "no item moved while anybody saw the past".to_owned());
+    findings.expect(moved, || "no item changed its owner while views lagged".to_owned());
     findings.into_sentences()
 }

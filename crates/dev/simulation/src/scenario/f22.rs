@@ -1,32 +1,31 @@
-//! F22: failover is turned off while orphans wait, and on again an hour later.
+//! F22: failover is turned off while orphaned runs wait, and on again an hour later.
 //!
 //! ```text
 //! c           [4 5 -- killed
-//! a, b                 takeover [held ......] fails: the configuration has changed
+//! a, b                 takeover [held ......] conflicts: the configuration changed
 //! failover    on ...............|off .......................... an hour ............|on
-//! items 4 5            orphan   |interrupted; later fires run as usual
-//! ```
-//! ElasticJob's `removeFailoverInfo` leaves `leader/failover/items`: the old orphans are taken over when failover is on
-//! again.
+//! items 4 5            orphaned |interrupted; later fires run as usual
+//! ElasticJob's `removeFailoverInfo` leaves `leader/failover/items`, so the old orphaned runs are
+//! taken over when failover is on again.
 
 use super::findings::Findings;
 use super::history_queries::{Change, Lost, Seen};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, Scenario};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F22",
     title: "failover off during a failover, on again later",
-    shows: "orphans are accounted for when failover is turned off, and do not rise again",
-    catches: "a queue of orphans that is not cleared, or a takeover that does not check the configuration",
+    shows: "orphaned runs are recorded as interrupted when failover is turned off, and stay so",
+    catches: "a failover queue that is not cleared, or a takeover without a guard on the configuration",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[],
 };
 
-async fn script(stage: &mut Stage) -> Played {
-    // Whoever leads is busy when the session of c ends, and takes nothing over as it finds it.
+async fn script(stage: &mut Stage) -> StepResult {
+    // The leader is busy when the session of c ends, so it does not take over at the sweep.
     stage.assemble(6, &["a", "b", "c"], &work(0.9)).await?;
     stage.until_running("c", 2).await?;
     for taker in ["a", "b"] {
@@ -34,7 +33,7 @@ async fn script(stage: &mut Stage) -> Played {
     }
     stage.kill("c").await?;
     stage
-        .until("both takeovers are under way", 6, |seen| {
+        .until("both takeovers are delayed", 6, |seen| {
             ["a", "b"].iter().all(|p| seen.hits("delay").any(|hit| hit.target == *p))
         })
         .await?;
@@ -42,7 +41,7 @@ async fn script(stage: &mut Stage) -> Played {
     stage.until_shared(2).await?;
     stage.elapse(stage.an_hour()).await;
     stage.configure(|config| config.failover = true).await?;
-    stage.rest(0..6).await
+    stage.heal_and_settle(0..6).await
 }
 
 fn lost(seen: &Seen<'_>) -> Vec<Lost> {
@@ -50,9 +49,9 @@ fn lost(seen: &Seen<'_>) -> Vec<Lost> {
 }
 
 fn turned(seen: &Seen<'_>) -> Vec<u64> {
-    // The first two configurations are the job's and its schedule.
+    // The first two configurations create the job and set its schedule.
     let kill = seen.hits("crash").next().map_or(u64::MAX, |crash| crash.mt);
-    seen.acts("config").filter(|mt| *mt > kill).collect()
+    seen.operator_actions("config").filter(|mt| *mt > kill).collect()
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
@@ -66,7 +65,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
                 lost.item
             )
         });
-        let done = lost.done();
+        let done = lost.completed_by();
         let outcome = done.and_then(|done| done.after.outcome.clone());
         findings.expect(outcome.as_deref() == Some("interrupted"), || {
             format!("the lost run of item {} was recorded as {outcome:?}", lost.item)
@@ -75,7 +74,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
             seen,
             off,
             done.map(|change: &Change| change.mt),
-            "recording what was lost",
+            "recording the lost run",
         );
     }
     let again = seen.runs().iter().filter(|run| run.is_failover()).count();
@@ -85,7 +84,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         .into_iter()
         .filter(|node| node.starts_with("leader/failover/items/"))
         .collect();
-    findings.expect(queued.is_empty(), || format!("left in the queue: {queued:?}"));
+    findings.expect(queued.is_empty(), || format!("items left in the failover queue: {queued:?}"));
     findings.into_sentences()
 }
 
@@ -94,13 +93,14 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let off = turned(seen).first().copied();
     let waiting = lost(seen)
         .iter()
-        .filter_map(Lost::found)
+        .filter_map(Lost::orphaned_by)
         .filter(|found| found.after.is_orphan() && Some(found.mt) < off)
         .count();
-    findings.expect(waiting > 0, || "no orphan waited when failover was turned off".to_owned());
+    findings
+        .expect(waiting > 0, || "no orphaned run waited when failover was turned off".to_owned());
     let held = seen.hits("delay").filter(|hit| Some(hit.mt) <= off).count();
     findings.expect(held == 2, || {
-        format!("{held} takeovers were under way when failover was turned off, not 2")
+        format!("{held} takeovers were delayed when failover was turned off, not 2")
     });
     findings.into_sentences()
 }

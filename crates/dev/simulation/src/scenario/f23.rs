@@ -2,31 +2,31 @@
 //!
 //! ```text
 //! monitoring   off .........|on ....................|off ................|on
-//! items        [no token ---]      [t=1 -------------]      [refused by the resource]   [t=2 --]
+//! items        [no token ---]      [t=1 -------------]      [rejected by resource]     [t=2 --]
 //!              ends unclaimed,     ends as claimed
 //!              is not claimed again
 //! ```
 //! Without monitoring there is no claim, so S1, S3, S5, misfires and failover are not available
-//! (`docs/guarantees.md`, "Costs of settings"). A resource that has seen a token refuses what comes without one:
-//! runs after the second change end at once with an error, and that is as it should be.
+//! (`docs/guarantees.md`, "Costs of settings"). A resource that has seen a token rejects
+//! writes without one. So runs after the second change end at once with an error, as intended.
 
 use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F23",
     title: "monitoring off and on during runs",
-    shows: "runs in progress end as what they began as, and are not begun again",
-    catches: "a claim of what runs unclaimed here, or a claimed run whose end is not recorded after the change",
+    shows: "running items end under the setting of their start, and are not started again",
+    catches: "a claim of an item that runs unclaimed, or a claimed run whose completion is not recorded after the change",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     let unmonitored = |config: &mut lite::JobConfig| {
         (config.monitor_execution, config.failover) = (false, false);
     };
@@ -40,16 +40,16 @@ async fn script(stage: &mut Stage) -> Played {
     stage.configure(unmonitored).await?;
     let mark = stage.mark().await?;
     stage
-        .promised("both run unclaimed again", 4, |seen| {
+        .until_promised("both run unclaimed again", 4, |seen| {
             let runs = seen.since(mark).runs();
             ["a", "b"].iter().all(|p| runs.iter().any(|run| run.p == *p && run.id.token == 0))
         })
         .await?;
     stage.configure(monitored).await?;
-    stage.rest(0..2).await
+    stage.heal_and_settle(0..2).await
 }
 
-async fn until_both_run(stage: &mut Stage, how: &str, is_claimed: bool) -> Played {
+async fn until_both_run(stage: &mut Stage, how: &str, is_claimed: bool) -> StepResult {
     let what = format!("both run {how}");
     stage
         .until(&what, 4, move |seen| {
@@ -61,8 +61,8 @@ async fn until_both_run(stage: &mut Stage, how: &str, is_claimed: bool) -> Playe
 
 /// Returns when monitoring was turned on during runs, and off again.
 fn turned(seen: &Seen<'_>) -> Option<(u64, u64)> {
-    let mut acts = seen.acts("config");
-    // The first one gives the job its schedule.
+    let mut acts = seen.operator_actions("config");
+    // The first change sets the schedule.
     Some((acts.nth(1)?, acts.next()?))
 }
 
@@ -72,7 +72,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
     let Some((on, off)) = turned(seen) else { return findings.into_sentences() };
     let runs = seen.runs();
     for run in runs.iter().filter(|run| run.spans(off) || run.spans(on)) {
-        findings.expect(run.is_well(), || {
+        findings.expect(run.has_succeeded(), || {
             format!("the run of item {} ended as {:?}", run.id.item, run.end)
         });
         let again = seen.runs_of(run.id.item, run.id.fire).len();
@@ -107,7 +107,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     });
     findings
         .expect(during.is_some_and(|(unclaimed, claimed)| unclaimed > 0 && claimed > 0), || {
-            format!("unclaimed runs at the first change and claimed ones at the second: {during:?}")
+            format!("unclaimed runs at the first change and claimed runs at the second: {during:?}; both must be more than 0")
         });
     findings.into_sentences()
 }

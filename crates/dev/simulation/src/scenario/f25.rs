@@ -1,34 +1,36 @@
 //! F25: the wall clock of one instance jumps back by an hour, and later forward by an hour.
 //!
 //! ```text
-//! a   [f --]  |-1h: nothing is due that was not done ......|0   [..]  |+1h [f+1h --] one, naming the gap |0 ....
-//! b   [f --]  [f+U --]  [f+2U --]   ...   every fire in its time
+//! a   [f --]  |-1h: no new fire is due ....|0  [..]  |+1h [f+1h --] one run, a gap |0 ...
+//! b   [f --]  [f+U --]  [f+2U --]   ...   every fire on time
 //! ```
-//! After the jump forward is corrected, the items of a have been run for the hour to come: they wait until the time has
-//! come (S1a). `max_time_diff` keeps an instance from running ahead (F24); it is off here.
+//! After the jump forward is corrected, the items of a have run for a fire an hour ahead. They wait
+//! until that time has come (S1a). `max_time_diff` prevents such a run (F24); it is off here.
 //!
-//! The job is scheduled in the zone `Europe/Berlin`. Where the backend can choose what time it is, the scenario is also
-//! played across both changes of that zone in a year: a simulated world begins shortly before them. Across the change
-//! *back*, local times are shown twice and fire when they are shown for the second time, which is Quartz's rule: the job is
-//! silent for the first pass, and that is no gap. An hour is sixty minutes in virtual time, and eight periods in real time.
+//! The job is scheduled in the zone `Europe/Berlin`. Simulated worlds can begin shortly before a
+//! change of that zone, so the scenario is also played across both changes of a year.
+//!
+//! At the change *back*, an hour of local times occurs twice. They fire at the second occurrence,
+//! by Quartz's rule: the job does not fire during the first one, and that is no gap. An hour is
+//! sixty minutes in virtual time, and eight periods in real time.
 
 use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::{Change, Seen, ns};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F25",
     title: "wall clock jumps back and forward",
-    shows: "no past fire is run again, what was skipped is named and not made up for in a burst, others notice nothing",
-    catches: "fires that are computed from the last wake-up and all run; a last fire that goes back",
+    shows: "no past fire is run again, skipped fires are recorded as a gap without a burst, other instances are unaffected",
+    catches: "fires that are computed from the last wake-up and all run; a last fire that decreases",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     let config = |config: &mut lite::JobConfig| {
         config.time_zone = Some("Europe/Berlin".to_owned());
         config.max_time_diff = lite::MaxTimeDiff::Off;
@@ -48,7 +50,7 @@ async fn script(stage: &mut Stage) -> Played {
     stage.elapse(stage.periods(2.0)).await;
     stage.skew("a", 0.0).await?;
     stage.elapse(hour).await;
-    stage.rest(0..2).await
+    stage.heal_and_settle(0..2).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
@@ -63,7 +65,7 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
             format!("a past fire of item {item} was run again")
         });
     }
-    // No burst: in each period after a jump, a begins at most two runs of its one item.
+    // In each period after a jump, a may begin at most two runs of its one item: no burst.
     for jump in seen.hits("skew").chain(seen.ends_of("skew")) {
         let soon = jump.mt + ns(seen.period());
         let burst = runs
@@ -84,7 +86,9 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
         let mut accounts = of_item.flat_map(|(_, accounts)| accounts);
         let gap = accounts.find(|account| account.token == claim.after.token);
         let gap = gap.and_then(|account| account.gap_from);
-        findings.expect(gap.is_none(), || format!("b missed fire {gap:?}: it was disturbed"));
+        findings.expect(gap.is_none(), || {
+            format!("b missed fire {gap:?}, although its clock was right")
+        });
     }
     findings.into_sentences()
 }
@@ -94,6 +98,6 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let jumps = seen.hits("skew").filter(|hit| hit.target == "a").count();
     findings.expect(jumps == 2, || format!("the clock of a jumped {jumps} times, not twice"));
     let gap = (0..2).flat_map(|item| seen.accounts(item)).any(|account| account.gap_from.is_some());
-    findings.expect(gap, || "nothing was skipped".to_owned());
+    findings.expect(gap, || "no fire was skipped".to_owned());
     findings.into_sentences()
 }

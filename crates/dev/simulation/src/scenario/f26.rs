@@ -1,30 +1,31 @@
-//! F26: everybody dies in the middle of a fire, and two come back together.
+//! F26: all processes die in the middle of a fire, and two come back together.
 //!
 //! ```text
 //! a, b, c   [0..6 ---- killed
-//! sessions  ...................expire; nobody is there to see it
+//! sessions  ...................expire; no process sees it
 //! a', b'                            start together   [0..6 FAILOVER of the same fire ----]
 //! ```
-//! ElasticJob recovers leftovers only when the newcomer is the only instance (`FailoverListenerManager.java:131`): with two
-//! at once the running marks stay and the leader waits for ever (#2429).
+//! ElasticJob recovers leftovers only if the newcomer is the only instance
+//! (`FailoverListenerManager.java:131`). If two start at once, the running marks stay and the
+//! leader waits for ever (#2429).
 
 use super::Scenario;
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F26",
     title: "all die, two come back together",
-    shows: "what a whole cluster left unfinished is found and run again by whoever comes back",
-    catches: "a sweep that waits for a removal to be notified of, instead of looking at what is there",
+    shows: "the instances that come back find and repeat the unfinished runs of the whole cluster",
+    catches: "a sweep that waits for the notification of a removal, instead of reading the view",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[("failover", 6)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(6, &["a", "b", "c"], &work(0.8)).await?;
     for name in ["a", "b", "c"] {
         stage.until_running(name, 2).await?;
@@ -37,13 +38,13 @@ async fn script(stage: &mut Stage) -> Played {
     stage.spawn("a", &work(0.8)).await?;
     stage.spawn("b", &work(0.8)).await?;
     stage.until_taken_over(6, mark, 14).await?;
-    stage.rest(0..6).await
+    stage.heal_and_settle(0..6).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     for crash in seen.hits("crash") {
-        findings.lost_and_found(seen, crash.target, crash.mt);
+        findings.lost_runs_are_repeated(seen, crash.target, crash.mt);
     }
     findings.each_fire_accounted_for_all(seen, 0..6);
     findings.into_sentences()
@@ -58,7 +59,7 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
         .hits("crash")
         .filter_map(|crash| seen.closed(seen.session_at(crash.target, crash.mt)?));
     let gone = ended.map(|(mt, _)| mt).max();
-    let back = seen.told("joined").map(|told| told.mt).filter(|mt| Some(*mt) > gone).count();
+    let back = seen.events("joined").map(|event| event.mt).filter(|mt| Some(*mt) > gone).count();
     findings.expect(back == 2, || format!("{back} instances came back after all were gone, not 2"));
     findings.into_sentences()
 }

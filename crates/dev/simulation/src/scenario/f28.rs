@@ -3,14 +3,15 @@
 //! ```text
 //! item 0   [Err]     [Err]     [Err]       recorded as failed; the next fire runs
 //! item 1   [panic]   [panic]   [panic]     recorded as panicked; the next fire runs
-//! item 2   [.............................. never ends; its fires are noted, by name and number
+//! item 2   [.............................. never ends; its fires are noted as a range
 //! item 3   [--]      [--]      [--]        on time
 //! ```
-//! ElasticJob keeps the running mark of an item that failed (since #2513): it never runs again.
+//! ElasticJob keeps the running mark of an item that failed (since #2513), so the item never runs
+//! again.
 
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Scenario, Work};
 
 const FIRES: usize = 5;
@@ -18,26 +19,26 @@ const FIRES: usize = 5;
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F28",
     title: "code fails, panics and hangs",
-    shows: "an item that fails is done with that fire; an item that hangs disturbs nobody but itself",
-    catches: "a failed item that stays running, or a fire that waits for all items of the last one",
+    shows: "a failed item runs again at the next fire; a hanging item delays no other item",
+    catches: "a failed item that stays running, or a fire that waits for all items of the previous fire",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     let work = Work { fail: vec![0], panic: vec![1], hang: vec![2], ..work(0.2) };
     stage.assemble(4, &["a", "b"], &work).await?;
     stage
-        .promised("the others go on", 10, |seen| {
+        .until_promised("the other items run several fires", 10, |seen| {
             let runs = seen.runs();
             let over =
-                |item| runs.iter().filter(|run| run.id.item == item && run.is_over()).count();
+                |item| runs.iter().filter(|run| run.id.item == item && run.has_ended()).count();
             [0, 1, 3].into_iter().all(|item| over(item) >= FIRES)
         })
         .await?;
-    stage.rest_but(0..4, &[2]).await
+    stage.heal_and_settle_except(0..4, &[2]).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
@@ -51,9 +52,10 @@ fn expect(seen: &Seen<'_>) -> Vec<String> {
                 format!("a run of item {item} was recorded as {recorded:?}, not {outcome}")
             });
         }
-        findings.is_punctual(seen, item);
+        findings.starts_on_time(seen, item);
     }
-    // All fires since the one that hangs are noted as one range, up to the last one that the others have run.
+    // All fires since the hanging one are noted as one range, up to the last fire that the other
+    // items have run.
     let last = [0, 1, 3].into_iter().flat_map(|item| seen.accounts(item)).map(|a| a.last).max();
     let noted = seen.ledger_of(2).into_iter().next_back().and_then(|change| change.after.misfire);
     let hangs = seen.accounts(2).last().map(|account| account.last);

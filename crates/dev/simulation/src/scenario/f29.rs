@@ -2,42 +2,42 @@
 //!
 //! ```text
 //! fire       f        f+U       f+2U      f+3U      f+4U      f+5U
-//! item 0     [f ------ 2.5U -----------][f+U..f+2U MISFIRE, named ----]
+//! item 0     [f ------ 2.5U -----------][f+U..f+2U MISFIRE ----------]
 //! items 1-5  [-]      [-]       [-]       [-]       [-]       [-]
 //! ```
 
 use super::findings::Findings;
 use super::history_queries::Seen;
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Scenario, Work};
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F29",
     title: "slow item beside quick ones",
-    shows: "a slow item delays no other; the fires that it could not run are merged and named",
-    catches: "a fire that waits for all items of the last one, or a misfire that stands for unnamed fires",
+    shows: "a slow item delays no other item; its missed fires are merged into one recorded range",
+    catches: "a fire that waits for all items of the previous fire, or a misfire without the range of its fires",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[("misfire", 2)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     let work = Work { slow: vec![(0, 2.5)], ..work(0.1) };
     stage.assemble(6, &["a"], &work).await?;
     stage
-        .promised("the slow item is run three times", 14, |seen| {
-            seen.runs().iter().filter(|run| run.id.item == 0 && run.is_well()).count() >= 3
+        .until_promised("the slow item has run three times", 14, |seen| {
+            seen.runs().iter().filter(|run| run.id.item == 0 && run.has_succeeded()).count() >= 3
         })
         .await?;
-    stage.rest(0..6).await
+    stage.heal_and_settle(0..6).await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
     findings.each_fire_once(seen, 0..6);
-    findings.misfires_are_named(seen, 0);
-    (1..6).for_each(|item| findings.is_punctual(seen, item));
+    findings.misfires_have_ranges(seen, 0);
+    (1..6).for_each(|item| findings.starts_on_time(seen, item));
     findings.into_sentences()
 }
 

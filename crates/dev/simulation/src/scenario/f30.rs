@@ -1,22 +1,23 @@
-//! F30: a soak: chance decides what breaks; then only a core is healed while one process keeps flapping; then all.
+//! F30: a soak with random faults. Then only a core is healed while one process restarts
+//! repeatedly; then all.
 //!
 //! ```text
-//! 20 U      kill, stop, cut, expire, delay, lose, skew, close, start, more and fewer items, registry down ...
-//! core      a and the registry are well; b comes and goes; the others stay as they are: everything is run
-//! healed    all are well: nothing is left behind
+//! 20 U      kill, start, pause, resume, cut, reset, lose, more and fewer items, registry down
+//! core      a and the registry healthy; b restarts repeatedly; c, d as they are: all items run
+//! healed    all healthy: no node is left behind
 //! ```
 
 use checker::history::FaultOutcome;
 
 use super::findings::Findings;
 use super::history_queries::{Seen, ns};
-use super::stage::{Played, Stage, work};
+use super::stage::{Stage, StepResult, work};
 use super::{Action, LinkMode, RegEvent, Scenario};
 
 const NAMES: [&str; 4] = ["a", "b", "c", "d"];
-/// The periods in which things break.
+/// Number of periods with random faults.
 const CHAOS: u32 = 20;
-/// How often one process comes and goes while the core is to make progress.
+/// Number of starts and kills of b while the core must make progress.
 const FLAPS: u32 = 4;
 const ITEMS: u32 = 6;
 const WORK: f64 = 0.3;
@@ -24,21 +25,21 @@ const WORK: f64 = 0.3;
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F30",
     title: "churn soak",
-    shows: "after any mixture of faults a healthy core makes progress, and nothing is left behind",
-    catches: "whatever the other scenarios do not think of; waits that depend on who is broken; leaks",
+    shows: "after any mixture of faults a healthy core makes progress, and no node is left behind",
+    catches: "combinations that no other scenario covers; waits for broken instances; leaked nodes",
     run: |stage| Box::pin(script(stage)),
     expect,
     covers,
     require: &[("failover", 1), ("reshard", 4)],
 };
 
-async fn script(stage: &mut Stage) -> Played {
+async fn script(stage: &mut Stage) -> StepResult {
     stage.assemble(ITEMS, &NAMES, &work(WORK)).await?;
     stage.next_fire_of("a").await?;
     let mut dead: Vec<&'static str> = Vec::new();
     for _ in 0..CHAOS * 2 {
         let name = NAMES[stage.chance.usize(..NAMES.len())];
-        break_something(stage, name, &mut dead).await?;
+        inject_random_fault(stage, name, &mut dead).await?;
         stage.elapse(stage.periods(0.5)).await;
     }
     progress_of_core(stage, &mut dead).await?;
@@ -46,21 +47,21 @@ async fn script(stage: &mut Stage) -> Played {
         stage.spawn(name, &work(WORK)).await?;
     }
     stage.configure(|config| config.sharding_total_count = ITEMS).await?;
-    stage.rest(0..ITEMS).await
+    stage.heal_and_settle(0..ITEMS).await
 }
 
-/// Does one of many things to a process or to the registry.
-async fn break_something(
+/// Applies a random fault to a process or to the registry.
+async fn inject_random_fault(
     stage: &mut Stage,
     name: &'static str,
     dead: &mut Vec<&'static str>,
-) -> Played {
+) -> StepResult {
     if let Some(place) = dead.iter().position(|other| *other == name) {
         dead.remove(place);
         stage.link(name, LinkMode::Pass).await?;
         return stage.spawn(name, &work(WORK)).await;
     }
-    // A process whose end nobody knows of is started anew before anything else is done to it.
+    // A killed process is restarted before any other fault hits it.
     match stage.chance.u32(..14) {
         0 | 1 => {
             dead.push(name);
@@ -85,8 +86,9 @@ async fn break_something(
     }
 }
 
-/// Makes a and the registry well, has b come and go, leaves the rest as it is, and demands that everything is run.
-async fn progress_of_core(stage: &mut Stage, dead: &mut Vec<&'static str>) -> Played {
+/// Heals a and the registry, restarts b repeatedly, leaves c and d as they are, and demands that
+/// all items run.
+async fn progress_of_core(stage: &mut Stage, dead: &mut Vec<&'static str>) -> StepResult {
     if let Some(place) = dead.iter().position(|name| *name == "a") {
         dead.remove(place);
         stage.spawn("a", &work(WORK)).await?;
@@ -107,40 +109,40 @@ async fn progress_of_core(stage: &mut Stage, dead: &mut Vec<&'static str>) -> Pl
         stage.elapse(stage.periods(1.0)).await;
     }
     stage
-        .promised("the core runs every item although others are broken", 12, |seen| {
+        .until_promised("the core runs every item although c and d may be broken", 12, |seen| {
             let runs = seen.since(mark).runs();
-            (0..ITEMS).all(|item| runs.iter().any(|run| run.id.item == item && run.is_over()))
+            (0..ITEMS).all(|item| runs.iter().any(|run| run.id.item == item && run.has_ended()))
         })
         .await
 }
 
 fn expect(seen: &Seen<'_>) -> Vec<String> {
     let mut findings = Findings::default();
-    // Leaders change because sessions end, or an operator wants it: never more often.
+    // The leader changes only because its session ended or an operator removed it.
     let ended = seen
         .records()
         .iter()
         .filter(|record| matches!(record.fact, checker::history::Fact::SessClose { .. }));
     let (changes, ended) = (seen.terms().len(), ended.count());
     findings.expect(changes <= ended + 1, || {
-        format!("the lead changed {changes} times, although only {ended} sessions ended")
+        format!("the leader changed {changes} times, although only {ended} sessions ended")
     });
     leftovers(seen, &mut findings);
     findings.into_sentences()
 }
 
-/// Expects that the registry holds what the living need, and nothing of the dead.
+/// Expects that the registry holds only nodes that living instances need.
 fn leftovers(seen: &Seen<'_>, findings: &mut Findings) {
     let nodes = seen.nodes();
     let n_under = |folder: &str| nodes.iter().filter(|node| node.starts_with(folder)).count();
     let alive = NAMES.len();
     let instances = n_under("instances/");
     findings.expect(instances == alive, || {
-        format!("{instances} instances are registered; {alive} live")
+        format!("{instances} instances are registered, but {alive} processes live")
     });
     for folder in ["leader/failover/items/", "coordination/draining/", "coordination/triggers/"] {
         let n = n_under(folder);
-        findings.expect(n == 0, || format!("{n} nodes are left under {folder}"));
+        findings.expect(n == 0, || format!("{n} nodes remain under {folder}"));
     }
     let surplus = nodes.iter().filter(|node| {
         let item = node
@@ -149,9 +151,7 @@ fn leftovers(seen: &Seen<'_>, findings: &mut Findings) {
         item.is_some_and(|item| item >= ITEMS) && node.matches('/').count() == 2
     });
     let surplus: Vec<_> = surplus.collect();
-    findings.expect(surplus.is_empty(), || {
-        format!("items that the job does not have left {surplus:?}")
-    });
+    findings.expect(surplus.is_empty(), || format!("nodes of surplus items remain: {surplus:?}"));
 }
 
 fn covers(seen: &Seen<'_>) -> Vec<String> {

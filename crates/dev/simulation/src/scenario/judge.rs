@@ -1,4 +1,4 @@
-//! Playing a scenario and judging what came of it.
+//! Plays a scenario and judges the result.
 
 use std::fmt;
 
@@ -9,23 +9,24 @@ use super::history_queries::Seen;
 use super::stage::{ScenarioError, Stage};
 use super::{Cluster, Scenario};
 
-/// What came of a scenario.
+/// The judgement of a played scenario.
 #[derive(Debug)]
 pub struct Judgement {
-    /// Which scenario.
+    /// Number of the scenario.
     pub id: &'static str,
-    /// What the checker says about the promises that every run must keep.
+    /// The checker's report about the promises of every run.
     pub report: Report,
-    /// What this scenario expects beyond them and did not get, each a sentence.
+    /// Unmet expectations of this scenario, each a sentence.
     pub unmet: Vec<String>,
-    /// What the scenario is about and did not happen, each a sentence: the run shows nothing.
+    /// Conditions that the scenario needs and did not reach, each a sentence. Such a run proves
+    /// nothing.
     pub unreached: Vec<String>,
-    /// The whole history.
+    /// The complete history.
     pub records: Vec<Record>,
 }
 
 impl Judgement {
-    /// Judges a finished history. `played` is how the script ended.
+    /// Judges a finished history. `played` is the result of the script.
     #[must_use]
     pub fn of(
         scenario: &Scenario,
@@ -40,17 +41,17 @@ impl Judgement {
         match played {
             Ok(()) => {}
             Err(error @ ScenarioError::Broken { .. }) => unmet.push(error.to_string()),
-            Err(error) => unreached.push(reasons(&error)),
+            Err(error) => unreached.push(error_chain(&error)),
         }
         Self { id: scenario.id, report, unmet, unreached, records }
     }
 
-    /// Returns the verdict: invalid if a promise or an expectation is not kept; else unknown if the run did not reach
-    /// what it is about, or the harness failed.
+    /// Returns the verdict. It is invalid if a promise or an expectation is broken, and unknown if
+    /// the run did not reach its subject or the harness failed.
     #[must_use]
     pub fn verdict(&self) -> Verdict {
         match (self.report.verdict, self.unmet.is_empty(), self.unreached.is_empty()) {
-            // What a script expects after something that never came about proves nothing.
+            // An unmet expectation proves nothing if its premise was not reached.
             (Verdict::Valid | Verdict::Unknown, false, true) => Verdict::Invalid,
             (Verdict::Valid, true, true) => Verdict::Valid,
             (Verdict::Invalid, ..) => Verdict::Invalid,
@@ -63,7 +64,7 @@ impl fmt::Display for Judgement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} is {}", self.id, self.verdict())?;
         for sentence in &self.unmet {
-            writeln!(f, "  not as expected: {sentence}")?;
+            writeln!(f, "  unmet: {sentence}")?;
         }
         for sentence in &self.unreached {
             writeln!(f, "  not reached: {sentence}")?;
@@ -72,11 +73,12 @@ impl fmt::Display for Judgement {
     }
 }
 
-/// Plays a scenario on a cluster that nothing has been done with, and judges it. `seed` decides what the scenario leaves
-/// to chance; the cluster has its own.
+/// Plays a scenario on a fresh cluster and judges it. `seed` drives the random choices of the
+/// scenario; the cluster has its own seed.
 ///
 /// # Errors
-/// [`ClusterError`](super::ClusterError) if there is no history to judge. Everything else is part of the judgement.
+/// [`ClusterError`](super::ClusterError) if there is no history to judge. Other failures are part
+/// of the judgement.
 pub async fn run(
     scenario: &Scenario,
     cluster: Box<dyn Cluster>,
@@ -87,14 +89,14 @@ pub async fn run(
     let mut stage = Stage::new(cluster, seed);
     let played = (scenario.run)(&mut stage).await;
     let mut records = stage.into_cluster().finish().await?;
-    demand(scenario, &mut records);
+    require_coverage(scenario, &mut records);
     let history = History::from_records(records);
     let seen = Seen::new(history.records(), period, session_timeout);
     Ok(Judgement::of(scenario, seen, played, options))
 }
 
-/// Writes into the history what the run must have reached to count.
-fn demand(scenario: &Scenario, records: &mut [Record]) {
+/// Adds the required coverage of the scenario to the history.
+fn require_coverage(scenario: &Scenario, records: &mut [Record]) {
     for record in records {
         if let Fact::RunMeta { run, require, .. } = &mut record.fact {
             *run = format!("{} {}: {run}", scenario.id, scenario.title);
@@ -105,7 +107,7 @@ fn demand(scenario: &Scenario, records: &mut [Record]) {
     }
 }
 
-fn reasons(error: &dyn std::error::Error) -> String {
+fn error_chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
 }

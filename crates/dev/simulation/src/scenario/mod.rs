@@ -1,11 +1,12 @@
-//! Fault scenarios: written once, against any [`Cluster`].
+//! Fault scenarios, written against the trait [`Cluster`](testkit::harness::Cluster).
 //!
-//! Each of [`ALL`] is a script that does something to a cluster, expectations about the finished history, and what the
-//! run must have reached to show anything. [`run`] plays one and judges it, together with the promises that the
-//! `checker` judges in every run. `docs/scenarios.md` has the table.
+//! Each of [`ALL`] has a script of faults, expectations of the finished history, and conditions
+//! that the run must have reached to prove anything. [`run`] plays a scenario and judges it,
+//! together with the promises that the `checker` judges in every run. `docs/scenarios.md` has the
+//! table.
 //!
-//! In reading order: `stage`, `waits` (the words of the scripts) · `history_queries` and
-//! `findings` (the words of the expectations) · `f01` … `f30` · `judge`.
+//! In reading order: `stage`, `waits` (functions for scripts) · `history_queries`, `findings`
+//! (functions for expectations) · `f01` … `f30` · `judge`.
 
 mod findings;
 mod history_queries;
@@ -56,23 +57,23 @@ pub use stage::{ScenarioError, Stage};
 /// A fault scenario.
 #[derive(Clone, Copy, Debug)]
 pub struct Scenario {
-    /// Its number: `F01` to `F30`.
+    /// Number of the scenario: `F01` to `F30`.
     pub id: &'static str,
-    /// What happens, in a few words.
+    /// The fault, in a few words.
     pub title: &'static str,
-    /// What it shows, and which fault of ElasticJob it would expose.
+    /// The behaviour that a valid run shows.
     pub shows: &'static str,
-    /// What would make it invalid: a change of the product that it catches.
+    /// Changes of the product that would make the run invalid.
     pub catches: &'static str,
     /// The script.
     pub run: for<'a> fn(&'a mut Stage) -> BoxFuture<'a, Result<(), ScenarioError>>,
-    /// What is expected of the finished history beyond the promises that the checker judges. Each sentence is about one
-    /// thing that is otherwise.
+    /// Returns a sentence for each unmet expectation of the finished history, beyond the promises
+    /// of the checker.
     pub expect: fn(&Seen<'_>) -> Vec<String>,
-    /// What must have happened for the run to show anything. Each sentence is about one thing that did not.
+    /// Returns a sentence for each condition that the run needs and did not reach.
     pub covers: fn(&Seen<'_>) -> Vec<String>,
-    /// What must have been reached, by the checker's coverage rows. Only what the script itself brings about: with more or
-    /// fewer reshardings the cluster comes together at the beginning, depending on who is quick.
+    /// Coverage that the run must reach, by row of the checker. It counts only what the script
+    /// itself causes: the number of reshardings at the start depends on the order of joins.
     pub require: &'static [(&'static str, u64)],
 }
 

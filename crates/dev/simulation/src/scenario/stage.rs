@@ -1,4 +1,4 @@
-//! The stage that scenarios play on: a cluster, with the words that their scripts are written in.
+//! The stage: a cluster, with the functions that scripts are written with.
 
 use std::time::Duration;
 
@@ -10,35 +10,35 @@ use super::{
     Action, AdminOp, Cluster, ClusterError, InstOpts, LinkMode, Point, RegEvent, When, Work,
 };
 
-/// Why a script could not be played to its end.
+/// Error that ends a script early.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScenarioError {
-    /// The cluster could not do what was asked, or something that the scenario needs did not come about: the run shows
+    /// The cluster failed, or a precondition of the scenario was not reached. The run proves
     /// nothing.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// Something did not happen that the product promises.
-    #[error("{what} did not happen within {max_periods} periods")]
+    /// The product did not keep a promise in time.
+    #[error("{what}: promised, but not reached within {max_periods} periods")]
     Broken {
-        /// What was promised.
+        /// The promised condition.
         what: String,
-        /// Within how many periods.
+        /// Limit, in periods.
         max_periods: u32,
     },
-    /// The scenario's own job cannot be described.
-    #[error("the job of the scenario is not valid")]
+    /// The configuration of the scenario's own job is invalid.
+    #[error("the configuration of the scenario's job is invalid")]
     Job(#[from] lite::InvalidConfig),
 }
 
-/// What a script returns.
-pub(crate) type Played = Result<(), ScenarioError>;
+/// Result of a step of a script.
+pub(crate) type StepResult = Result<(), ScenarioError>;
 
 /// A cluster on which one scenario is played.
 pub struct Stage {
     pub(super) cluster: Box<dyn Cluster>,
     job: Option<JobConfig>,
-    /// For scenarios that leave something to chance.
+    /// Random source for scenarios with random choices.
     pub(crate) chance: Rng,
 }
 
@@ -48,7 +48,7 @@ impl std::fmt::Debug for Stage {
     }
 }
 
-/// Returns work that takes this many periods for every item.
+/// Returns the behaviour of a job whose items all work for this many periods.
 pub(crate) fn work(periods: f64) -> Work {
     Work { periods, ..Work::default() }
 }
@@ -66,28 +66,29 @@ impl Stage {
         self.cluster.period()
     }
 
-    /// Returns a time of so many periods.
+    /// Returns the duration of `n` periods.
     pub(crate) fn periods(&self, n: f64) -> Duration {
         self.cluster.period().mul_f64(n)
     }
 
-    /// Returns a time of so many session timeouts.
+    /// Returns the duration of `n` session timeouts.
     pub(crate) fn sessions(&self, n: f64) -> Duration {
         self.cluster.session_timeout().mul_f64(n)
     }
 
-    /// Returns an hour where time is virtual; where it is real, as many periods as anybody can wait for.
+    /// Returns an hour in virtual time; in real time, eight periods, which a test can wait for.
     pub(crate) fn an_hour(&self) -> Duration {
         let virtual_time = self.period() >= Duration::from_secs(10);
         if virtual_time { Duration::from_secs(3600) } else { self.periods(8.0) }
     }
 
-    /// Makes the job: failover, misfires and monitoring on. It has no schedule until everybody is there.
+    /// Creates the job with failover, misfires and monitoring. It has no schedule until all
+    /// processes have joined.
     pub(crate) async fn create_job(
         &mut self,
         items: u32,
         change: impl FnOnce(&mut JobConfig),
-    ) -> Played {
+    ) -> StepResult {
         let mut config = JobBuilder::new(JOB, items).failover(true).build()?;
         change(&mut config);
         self.cluster.create_job(config.clone()).await?;
@@ -95,19 +96,20 @@ impl Stage {
         Ok(())
     }
 
-    /// Makes the job, starts these processes, waits until they share the items, then lets the job fire once a period.
-    pub(crate) async fn assemble(&mut self, items: u32, names: &[&str], work: &Work) -> Played {
+    /// Creates the job, starts these processes, waits until they share the items, and starts the
+    /// schedule.
+    pub(crate) async fn assemble(&mut self, items: u32, names: &[&str], work: &Work) -> StepResult {
         self.assemble_with(items, names, work, |_| {}).await
     }
 
-    /// As [`assemble`](Self::assemble), with a configuration of one's own.
+    /// As [`assemble`](Self::assemble), with changes of the configuration.
     pub(crate) async fn assemble_with(
         &mut self,
         items: u32,
         names: &[&str],
         work: &Work,
         change: impl FnOnce(&mut JobConfig),
-    ) -> Played {
+    ) -> StepResult {
         self.create_job(items, change).await?;
         for name in names {
             self.spawn(name, work).await?;
@@ -116,89 +118,92 @@ impl Stage {
         self.start_schedule().await
     }
 
-    /// Lets the job fire once a period from now on.
-    pub(crate) async fn start_schedule(&mut self) -> Played {
+    /// Sets the schedule, which fires once a period.
+    pub(crate) async fn start_schedule(&mut self) -> StepResult {
         let cron = self.cluster.cron();
         self.configure(|config| config.cron = Some(cron)).await
     }
 
-    /// Starts a process on the server of its name.
-    pub(crate) async fn spawn(&mut self, name: &str, work: &Work) -> Played {
+    /// Starts a process on its own server.
+    pub(crate) async fn spawn(&mut self, name: &str, work: &Work) -> StepResult {
         let opts = InstOpts { server: server_of(name), work: work.clone(), life: None };
         Ok(self.cluster.spawn(name, opts).await?)
     }
 
-    /// Starts a process with a fixed name of its life.
-    pub(crate) async fn spawn_as(&mut self, name: &str, life: &str, work: &Work) -> Played {
+    /// Starts a process with a fixed instance name.
+    pub(crate) async fn spawn_as(&mut self, name: &str, life: &str, work: &Work) -> StepResult {
         let life = Some(life.to_owned());
         let opts = InstOpts { server: server_of(name), work: work.clone(), life };
         Ok(self.cluster.spawn(name, opts).await?)
     }
 
-    pub(crate) async fn kill(&mut self, name: &str) -> Played {
+    pub(crate) async fn kill(&mut self, name: &str) -> StepResult {
         Ok(self.cluster.kill(name).await?)
     }
 
-    pub(crate) async fn pause(&mut self, name: &str) -> Played {
+    pub(crate) async fn pause(&mut self, name: &str) -> StepResult {
         Ok(self.cluster.pause(name).await?)
     }
 
-    pub(crate) async fn resume(&mut self, name: &str) -> Played {
+    pub(crate) async fn resume(&mut self, name: &str) -> StepResult {
         Ok(self.cluster.resume(name).await?)
     }
 
-    /// Has a process begin to leave.
-    pub(crate) async fn begin_close(&mut self, name: &str) -> Played {
+    /// Begins the graceful shutdown of a process.
+    pub(crate) async fn begin_close(&mut self, name: &str) -> StepResult {
         Ok(self.cluster.close(name).await?)
     }
 
-    pub(crate) async fn link(&mut self, name: &str, mode: LinkMode) -> Played {
+    pub(crate) async fn link(&mut self, name: &str, mode: LinkMode) -> StepResult {
         Ok(self.cluster.link(name, mode).await?)
     }
 
-    pub(crate) async fn expire(&mut self, name: &str) -> Played {
+    pub(crate) async fn expire(&mut self, name: &str) -> StepResult {
         Ok(self.cluster.expire(name).await?)
     }
 
-    /// Shifts a wall clock forward or back; zero heals.
-    pub(crate) async fn skew(&mut self, name: &str, ahead: f64) -> Played {
+    /// Sets the difference of a wall clock from the true time, in periods; zero heals.
+    pub(crate) async fn skew(&mut self, name: &str, ahead: f64) -> StepResult {
         let ms = self.period().as_secs_f64() * 1_000.0 * ahead;
-        #[expect(clippy::cast_possible_truncation, reason = "some hours, in milliseconds")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "a difference of hours, in milliseconds, fits"
+        )]
         Ok(self.cluster.skew(name, ms.round() as i64).await?)
     }
 
-    /// Arranges that something happens before the next write of a duty.
-    pub(crate) async fn before(&mut self, name: &str, duty: &str, action: Action) -> Played {
+    /// Arms an action before the next write of a duty.
+    pub(crate) async fn before(&mut self, name: &str, duty: &str, action: Action) -> StepResult {
         self.inject(name, duty, When::Before, action).await
     }
 
-    /// Arranges that something happens after the next write of a duty, before its reply is seen.
-    pub(crate) async fn after(&mut self, name: &str, duty: &str, action: Action) -> Played {
+    /// Arms an action after the next write of a duty, before its reply is seen.
+    pub(crate) async fn after(&mut self, name: &str, duty: &str, action: Action) -> StepResult {
         self.inject(name, duty, When::After, action).await
     }
 
-    async fn inject(&mut self, name: &str, duty: &str, when: When, action: Action) -> Played {
+    async fn inject(&mut self, name: &str, duty: &str, when: When, action: Action) -> StepResult {
         let point = Point { duty: Some(duty.to_owned()), nth: 0, when };
         Ok(self.cluster.inject(name, point, action).await?)
     }
 
-    pub(crate) async fn registry(&mut self, event: RegEvent) -> Played {
+    pub(crate) async fn registry(&mut self, event: RegEvent) -> StepResult {
         Ok(self.cluster.registry(event).await?)
     }
 
-    pub(crate) async fn admin(&mut self, op: AdminOp) -> Played {
+    pub(crate) async fn admin(&mut self, op: AdminOp) -> StepResult {
         Ok(self.cluster.admin(op).await?)
     }
 
     /// Disables the server of a process, or enables it again.
-    pub(crate) async fn disable(&mut self, name: &str, disabled: bool) -> Played {
+    pub(crate) async fn disable(&mut self, name: &str, disabled: bool) -> StepResult {
         self.admin(AdminOp::Server { ip: server_of(name), disabled }).await
     }
 
     /// Changes the stored configuration.
-    pub(crate) async fn configure(&mut self, change: impl FnOnce(&mut JobConfig)) -> Played {
+    pub(crate) async fn configure(&mut self, change: impl FnOnce(&mut JobConfig)) -> StepResult {
         let Some(mut config) = self.job.take() else {
-            let source = "there is no job yet".into();
+            let source = "the job was not created yet".into();
             let act = "configure".to_owned();
             return Err(ClusterError::Harness { act, source }.into());
         };
@@ -212,7 +217,7 @@ impl Stage {
     }
 }
 
-/// Returns the IP of a process: that of `a` is 10.0.0.1, that of `b` 10.0.0.2 …
+/// Returns the server of a process: 10.0.0.1 for `a`, 10.0.0.2 for `b` …
 pub(crate) fn server_of(name: &str) -> String {
     let first = name.bytes().next().unwrap_or(b'a');
     format!("10.0.0.{}", first.saturating_sub(b'a') + 1)

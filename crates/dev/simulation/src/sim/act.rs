@@ -1,185 +1,186 @@
-//! Acts: everything that faults and operators can do to a run, as data.
+//! Acts of a script as data: the faults and the operator actions of a run.
 
 use serde::{Deserialize, Serialize};
 
 use super::change::Change;
 
-/// Whom an act is meant for. Resolved when the act is due; an act that finds nobody is skipped.
+/// Target of an act. It is resolved when the act is due; an act without a target is skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Who {
     /// The node of this number.
     Node(u8),
-    /// The node that leads.
+    /// The node that is the leader.
     Leader,
-    /// The first node from this number on that executes an item.
+    /// The first node, from this number on, that executes an item.
     Runner(u8),
 }
 
-/// Something that a fault or an operator does. Times are virtual milliseconds.
+/// A fault or an operator action. Times are virtual milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case")]
 pub enum Act {
-    /// The next commit of the node is not executed; nobody learns that.
+    /// The next commit of the node is not executed, and its outcome is unknown.
     LoseRequest {
-        /// Whose.
+        /// The node.
         who: Who,
     },
-    /// The next commit of the node is executed; nobody learns that.
+    /// The next commit of the node is executed, and its outcome is unknown.
     LoseReply {
-        /// Whose.
+        /// The node.
         who: Who,
     },
-    /// The next commit of the node is reported as unknown, and happens later, if its session then lives.
+    /// The next commit of the node is reported as unknown, and executed later if its session still
+    /// lives.
     LateRequest {
-        /// Whose.
+        /// The node.
         who: Who,
     },
-    /// The next commit of the node waits.
+    /// The next commit of the node is delayed.
     DelayRequest {
-        /// Whose.
+        /// The node.
         who: Who,
-        /// How long.
+        /// Duration of the delay.
         ms: u32,
     },
-    /// The connection is cut.
+    /// The connection to the registry is cut.
     Cut {
-        /// Whose.
+        /// The node.
         who: Who,
-        /// How long.
+        /// Duration of the cut.
         ms: u32,
-        /// After what time the process notices.
+        /// Time until the process notices.
         notice_ms: u32,
     },
-    /// What the registry tells the node comes late.
+    /// Messages of the registry to the node are delayed.
     Lag {
-        /// Which node.
+        /// The node.
         who: Who,
-        /// By how much.
+        /// Duration of the delay.
         ms: u32,
     },
-    /// The registry ends the session.
+    /// The registry ends the session of the node.
     Expire {
-        /// Whose.
+        /// The node.
         who: Who,
-        /// After what time the process notices.
+        /// Time until the process notices.
         notice_ms: u32,
     },
     /// The process is killed.
     Crash {
-        /// Which.
+        /// The node.
         who: Who,
-        /// After what time another one starts on the same server.
+        /// Time until another process starts on the same server.
         restart_ms: u32,
     },
-    /// The process stands still: it does nothing, then everything at once.
+    /// The process is frozen: it does nothing, and later handles all messages at once.
     Freeze {
-        /// Which.
+        /// The node.
         who: Who,
-        /// How long.
+        /// Duration of the freeze.
         ms: u32,
     },
-    /// Nobody reaches the registry.
+    /// The registry is down for all nodes.
     RegistryDown {
-        /// How long.
+        /// Duration of the outage.
         ms: u32,
-        /// All sessions end meanwhile.
+        /// True if all sessions end during the outage.
         expire: bool,
     },
-    /// The wall clock of the node differs by this much from now on.
+    /// The wall clock of the node differs from the true time from now on.
     Skew {
-        /// Whose.
+        /// The node.
         who: Who,
-        /// By how much, in milliseconds; negative is slow.
+        /// The difference in milliseconds; a negative clock is slow.
         ms: i64,
     },
-    /// The last fire comes again.
+    /// The last fire of the node is delivered again.
     Refire {
-        /// Where.
+        /// The node.
         who: Who,
     },
 
-    /// An operator writes this to the server of the node: empty, `DISABLED` or `PAUSED`.
+    /// An operator writes this data to the server node: empty, `DISABLED` or `PAUSED`.
     Server {
-        /// Whose server.
+        /// The node of the server.
         who: Who,
-        /// What.
+        /// The data.
         data: String,
     },
     /// An operator removes the server of the node.
     RemoveServer {
-        /// Whose.
+        /// The node.
         who: Who,
     },
-    /// An operator disables an item, or enables it.
+    /// An operator disables an item, or enables it again.
     Item {
-        /// Which.
+        /// Number of the item.
         item: u32,
-        /// Whether it is disabled.
+        /// True disables, false enables.
         disabled: bool,
     },
     /// An operator changes the configuration.
     Configure {
-        /// What in it.
+        /// The change.
         change: Change,
     },
-    /// An operator stores something that is no configuration.
+    /// An operator stores text that is not a valid configuration.
     Poison {
-        /// What.
+        /// The text.
         text: String,
     },
-    /// An operator takes the leader node away.
+    /// An operator deletes the leader node.
     RemoveLeader,
-    /// An operator takes the instance node away.
+    /// An operator deletes the instance node.
     RemoveInstance {
-        /// Whose.
+        /// The node.
         who: Who,
     },
-    /// A Java instance asks for resharding.
+    /// A Java instance requests resharding.
     Necessary,
-    /// Somebody triggers the job through this process.
+    /// A program triggers the job through its own instance.
     Trigger {
-        /// Which.
+        /// The node.
         who: Who,
-        /// What the runs are told.
+        /// Parameter for the runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parameter: Option<String>,
     },
-    /// An operator leaves a request to run some items.
+    /// An operator makes a manual request for some items.
     RequestRun {
-        /// How many items, from the first on; `None` is all.
+        /// Number of items, from the first on; `None` is all items.
         items: Option<u32>,
-        /// What the runs are told.
+        /// Parameter for the runs.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         parameter: Option<String>,
     },
     /// An operator triggers one instance through its node.
     TriggerNode {
-        /// Whose.
+        /// The node.
         who: Who,
     },
-    /// The process starts no runs for a while.
+    /// The process is paused and starts no runs.
     Pause {
-        /// Which.
+        /// The node.
         who: Who,
-        /// How long.
+        /// Duration of the pause.
         ms: u32,
     },
-    /// The process leaves in order, and another one joins.
+    /// The process leaves gracefully, and another process joins later.
     Drain {
-        /// Which.
+        /// The node.
         who: Who,
-        /// After what time its runs are cancelled.
+        /// Time until its runs are cancelled.
         deadline_ms: u32,
-        /// For how long its session lives on, because somebody shares it.
+        /// Time for which its session lives on, as if other jobs shared the session.
         linger_ms: u32,
-        /// How long after it has left another one starts.
+        /// Time until another process starts, after this one has left.
         rejoin_ms: u32,
     },
 }
 
 impl Act {
-    /// Returns the name of its kind, as in histories and tables of coverage.
+    /// Returns the name of the act's kind, as in histories and coverage tables.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -216,7 +217,7 @@ impl Act {
         }
     }
 
-    /// Returns whom it is meant for; `None` if it is about the registry or the job.
+    /// Returns the target; `None` if the act concerns the registry or the job.
     #[must_use]
     pub fn who(&self) -> Option<Who> {
         match self {
@@ -248,10 +249,10 @@ impl Act {
         }
     }
 
-    /// Makes a request tell its runs something; all other acts stay as they are.
+    /// Adds a parameter to a request; all other acts stay unchanged.
     #[must_use]
-    pub fn telling(self, text: String) -> Self {
-        #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts tell nothing")]
+    pub fn with_parameter(self, text: String) -> Self {
+        #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts have no parameter")]
         match self {
             Self::Trigger { who, .. } => Self::Trigger { who, parameter: Some(text) },
             Self::RequestRun { items, .. } => Self::RequestRun { items, parameter: Some(text) },
@@ -259,18 +260,18 @@ impl Act {
         }
     }
 
-    /// Returns true for faults that begin and end.
+    /// Returns true for faults that have a beginning and an end.
     #[must_use]
-    pub fn lasts(&self) -> bool {
+    pub fn has_duration(&self) -> bool {
         matches!(
             self,
             Self::Cut { .. } | Self::Freeze { .. } | Self::RegistryDown { .. } | Self::Skew { .. }
         )
     }
 
-    /// Returns true for what operators do; everything else is a fault.
+    /// Returns true for operator actions, false for faults.
     #[must_use]
-    pub fn is_operators(&self) -> bool {
+    pub fn is_operator_action(&self) -> bool {
         match self {
             Self::LoseRequest { .. }
             | Self::LoseReply { .. }

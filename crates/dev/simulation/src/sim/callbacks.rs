@@ -1,7 +1,7 @@
-//! Who may call back: whoever could start a run at that moment.
+//! Checks of once-per-cluster callbacks: the caller must be allowed to start a run at that moment.
 //!
-//! That callbacks come in order, and not before all items have got so far, is for the checker; here each new call is held
-//! against the truth of the moment at which its record was written.
+//! The checker judges the order of the callbacks, and that all items have come far enough. Here,
+//! each new call is compared with the registry's state when its record was written.
 
 use coordination::{ServerState, server_of};
 use reg_center::{Change, Node};
@@ -10,7 +10,7 @@ use sharding::InstanceId;
 
 use super::world::World;
 
-/// The record of calls, as far as this check reads it.
+/// Fields of the record of calls that this check needs.
 #[derive(Debug, Default, Deserialize)]
 struct Calls {
     started: Option<Call>,
@@ -25,7 +25,7 @@ struct Call {
 }
 
 impl World {
-    /// Looks for calls that begin with these changes, which the truth does not show yet.
+    /// Checks the calls that begin with these changes, against the state before the changes.
     pub(crate) fn check_callbacks(&mut self, changes: &[Change]) {
         let once = self.paths.once();
         let written = |change: &Change| match change {
@@ -38,8 +38,8 @@ impl World {
         };
         let calls: Vec<Call> = changes.iter().flat_map(written).collect();
         for call in calls {
-            if call.token > self.truth.last_call {
-                self.truth.last_call = call.token;
+            if call.token > self.tracked.last_call {
+                self.tracked.last_call = call.token;
                 self.check_caller(&InstanceId::new(call.holder));
             }
         }
@@ -51,7 +51,7 @@ impl World {
         let enabled = server.as_ref().is_some_and(|server| view.is_enabled(server));
         let state = server.as_ref().and_then(|server| view.server_state(server));
         if !view.is_registered(caller) {
-            self.fail("S13", format!("{caller} calls back, which is not registered"));
+            self.fail("S13", format!("{caller} calls back but is not registered"));
         } else if !enabled {
             self.fail("S10", format!("{caller} calls back on a disabled server"));
         } else if state == Some(ServerState::Paused) {
@@ -60,7 +60,7 @@ impl World {
     }
 }
 
-/// Returns the calls of a record that have yet to return.
+/// Returns the calls of a record that have not returned yet.
 fn begun(node: &Node) -> Vec<Call> {
     let calls: Calls = serde_json::from_slice(&node.data).unwrap_or_default();
     let both = calls.started.into_iter().chain(calls.completed);
@@ -76,7 +76,7 @@ mod tests {
     use super::super::script::Script;
     use super::*;
 
-    /// A world at rest in which somebody leads.
+    /// Returns a quiet world with a leader.
     fn quiet_world() -> World {
         let mut world = World::new(Script::with(1, Profile::calm(1)), Keep::default());
         world.run_until_quiet();
@@ -91,13 +91,13 @@ mod tests {
     }
 
     #[test]
-    fn a_call_is_held_against_the_state_of_its_instance_and_server() {
-        let stranger = InstanceId::new("10.0.0.1@-@nobody");
+    fn caller_must_be_registered_and_enabled() {
+        let stranger = InstanceId::new("10.0.0.1@-@stranger");
         let rows = [
-            ("it may", None, false, None),
-            ("disabled", Some("DISABLED"), false, Some("S10")),
-            ("paused", Some("PAUSED"), false, Some("S10")),
-            ("unknown", None, true, Some("S13")),
+            ("allowed", None, false, None),
+            ("disabled server", Some("DISABLED"), false, Some("S10")),
+            ("paused server", Some("PAUSED"), false, Some("S10")),
+            ("unregistered instance", None, true, Some("S13")),
         ];
         for (case, server, unknown, expected) in rows {
             let mut world = quiet_world();
@@ -109,7 +109,7 @@ mod tests {
             let caller = if unknown { &stranger } else { &leader };
             let (once, returned) = (world.paths.once(), record(1, caller, true));
             world.operate(&Txn::new().create(once.clone(), returned, Lifetime::Persistent));
-            assert_eq!(world.violation, None, "{case}: one that has returned");
+            assert_eq!(world.violation, None, "{case}: a call that has returned");
             world.operate(&Txn::new().put(once, record(1, caller, false)));
             let found = world.violation.as_ref().map(|violation| violation.property.as_str());
             assert_eq!(found, expected, "{case}");

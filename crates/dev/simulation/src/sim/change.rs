@@ -1,34 +1,34 @@
-//! Changes of the configuration that operators make.
+//! Configuration changes of operators.
 
 use serde::{Deserialize, Serialize};
 
-/// A change of the configuration.
+/// A configuration change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Another number of items.
+    /// Number of items.
     Total(u32),
     /// Failover on or off.
     Failover(bool),
-    /// Misfires are made up for, or not.
+    /// Misfires on or off.
     Misfire(bool),
-    /// Runs are claimed, or not.
+    /// Monitoring on or off.
     Monitor(bool),
-    /// Another strategy, by its name.
+    /// Strategy, by its name.
     Strategy(String),
-    /// Another period, in seconds.
+    /// Period, in seconds.
     Period(u32),
-    /// Instances come up with their server disabled, or not.
+    /// Start of instances with their server disabled, on or off.
     Disabled(bool),
-    /// Missed fires are each run afterwards, or not.
+    /// Catch-up on or off.
     CatchUp(bool),
-    /// Items stay with their instances, or not.
+    /// Static sharding on or off.
     Static(bool),
-    /// Fires begin later by less than so many milliseconds; 0 is in time.
+    /// Exclusive upper bound of the start delay (jitter), in milliseconds; 0 is none.
     Jitter(u32),
-    /// Other days without fires; empty is none.
+    /// Excluded days; empty is none.
     ExcludedDays(String),
-    /// None: the document is written again, which repairs a poisoned one.
+    /// No change: the configuration is written again, which repairs an invalid one.
     Nothing,
 }
 

@@ -1,20 +1,22 @@
-//! The corpus: every seed and script that ever found something, with what it found, repeated for ever.
+//! The corpus: every seed and script that ever found a fault, with a description, for repetition in
+//! every test run.
 
 use super::profile::PROFILE_VERSION;
 use super::script::{Script, ScriptError};
 
-/// One line of the corpus: `seed <seed> <version> <what it found>` or `script <file> <version> <what it found>`.
+/// A line of the corpus: `seed <seed> <version> <description>` or `script <file> <version>
+/// <description>`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Which run.
+    /// Seed or file of the run.
     pub source: Source,
-    /// The version of the profile that it belongs to.
+    /// Version of the profile that the run belongs to.
     pub version: u32,
-    /// What it found.
+    /// Description of the fault that the run found.
     pub found: String,
 }
 
-/// Where a run of the corpus comes from.
+/// Source of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// Drawn from a seed.
@@ -23,43 +25,43 @@ pub enum Source {
     File(String),
 }
 
-/// A corpus that cannot be used.
+/// Error of a corpus.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CorpusError {
-    /// A line is none of a corpus.
+    /// The line cannot be parsed.
     #[error(
-        "line {number} is {line:?}; valid is `seed <seed> <version> <what it found>` or `script <file> <version> <what it found>`"
+        "line {number} is {line:?}; valid is `seed <seed> <version> <description>` or `script <file> <version> <description>`"
     )]
     Line {
-        /// Which, from 1.
+        /// Number of the line, from 1.
         number: usize,
-        /// What it is.
+        /// Text of the line.
         line: String,
     },
-    /// A seed belongs to another version, under which it was another run.
+    /// The seed belongs to another version, under which it gave another run.
     #[error("seed {seed} is of version {version}; valid is {PROFILE_VERSION}, or a script")]
     Version {
-        /// Which seed.
+        /// The seed.
         seed: u64,
-        /// Of which version.
+        /// Its version.
         version: u32,
     },
-    /// A file is no script.
-    #[error("{file} cannot be used")]
+    /// The file cannot be read as a script.
+    #[error("{file} cannot be read as a script")]
     Script {
-        /// Which.
+        /// Name of the file.
         file: String,
-        /// Why.
+        /// Cause.
         #[source]
         source: ScriptError,
     },
 }
 
-/// Reads a corpus. Empty lines and those that begin with `#` say nothing.
+/// Parses a corpus. Empty lines and lines that begin with `#` are ignored.
 ///
 /// # Errors
-/// [`CorpusError::Line`] names the first line that cannot be read.
+/// [`CorpusError::Line`] with the first line that cannot be parsed.
 pub fn parse_corpus(text: &str) -> Result<Vec<Entry>, CorpusError> {
     let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
     let lines = lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'));
@@ -83,10 +85,10 @@ fn parse_line(line: &str) -> Option<Entry> {
 }
 
 impl Entry {
-    /// Returns the run; `read` reads a file beside the corpus.
+    /// Returns the script of the run; `read` reads a file beside the corpus.
     ///
     /// # Errors
-    /// [`CorpusError`] if the seed is of another version, or the file is no script.
+    /// [`CorpusError`] if the seed is of another version, or the file cannot be read as a script.
     pub fn script(&self, read: impl FnOnce(&str) -> String) -> Result<Script, CorpusError> {
         match &self.source {
             Source::Seed(seed) if self.version != PROFILE_VERSION => {
@@ -104,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_are_read_and_others_are_refused_by_number() {
+    fn invalid_line_is_rejected_with_its_number() {
         let text = "# comment\n\nseed 26 1 noted fires\nscript a.json 1 a claim in doubt\n";
         let corpus = parse_corpus(text).unwrap();
         assert_eq!(corpus[0].source, Source::Seed(26));

@@ -1,52 +1,52 @@
-//! What has happened in runs: a run whose faults hit nothing proves nothing.
+//! Coverage of runs. A run whose faults hit nothing proves nothing.
 
 use std::collections::BTreeMap;
 
-/// How often things happened, by name: the kinds of acts that were done, and what the product did.
+/// Counts by name: kinds of acts that were performed, and events of the product.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Coverage {
-    /// How many runs of items began.
+    /// Number of runs of items.
     pub runs: u64,
-    /// How many fires came on all nodes.
+    /// Number of fires on all nodes.
     pub fires: u64,
-    /// How many events coordinators were told.
+    /// Number of events that coordinators handled.
     pub events: u64,
-    /// How many faults and acts of operators were done.
+    /// Number of faults and operator actions that were performed.
     pub faults: u64,
     counts: BTreeMap<&'static str, u64>,
 }
 
 impl Coverage {
-    /// Returns true if a run says anything: something was broken, and something ran.
+    /// Returns true if the run proves anything: a fault hit, and an item ran.
     #[must_use]
-    pub fn is_telling(&self) -> bool {
+    pub fn is_meaningful(&self) -> bool {
         self.faults > 0 && self.runs > 0
     }
 
-    /// Counts something once.
-    pub fn count(&mut self, what: &'static str) {
-        *self.counts.entry(what).or_default() += 1;
+    /// Increments a count.
+    pub fn count(&mut self, name: &'static str) {
+        *self.counts.entry(name).or_default() += 1;
     }
 
-    /// Returns how often something happened.
+    /// Returns a count.
     #[must_use]
-    pub fn of(&self, what: &str) -> u64 {
-        self.counts.get(what).copied().unwrap_or(0)
+    pub fn of(&self, name: &str) -> u64 {
+        self.counts.get(name).copied().unwrap_or(0)
     }
 
-    /// Returns everything that was counted, by name.
+    /// Returns all counts by name.
     pub fn rows(&self) -> impl Iterator<Item = (&'static str, u64)> {
-        self.counts.iter().map(|(what, count)| (*what, *count))
+        self.counts.iter().map(|(name, count)| (*name, *count))
     }
 
-    /// Adds what happened in another run.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         self.runs += other.runs;
         self.fires += other.fires;
         self.events += other.events;
         self.faults += other.faults;
-        for (what, count) in other.rows() {
-            *self.counts.entry(what).or_default() += count;
+        for (name, count) in other.rows() {
+            *self.counts.entry(name).or_default() += count;
         }
     }
 }

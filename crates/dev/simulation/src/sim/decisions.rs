@@ -1,4 +1,4 @@
-//! What nodes decide, held against what they were told.
+//! Checks of the nodes' decisions against the events that they have received.
 
 use std::collections::BTreeSet;
 
@@ -10,90 +10,93 @@ use sharding::ShardingItem;
 
 use super::world::World;
 
-/// What a process was told, as far as it decides what may begin there.
+/// State of a process by its received events, as far as it limits what the process may start.
 #[derive(Debug, Default)]
-pub(crate) struct Told {
+pub(crate) struct Received {
     paused: bool,
     draining: bool,
-    /// The session can be relied upon.
+    /// True while the process can rely on its session.
     lease: bool,
-    /// The commit on its way that takes the registration away, or has.
+    /// Ticket of the pending or executed commit that deletes the registration.
     leaves: Option<Ticket>,
-    /// The fires that each fire has to catch up with.
+    /// For each fire, the earlier fires that it has to catch up.
     missed: Vec<(FireTime, Vec<FireTime>)>,
-    /// Items that were started for a fire without being claimed.
+    /// Items that were started for a fire without a claim.
     unclaimed: BTreeSet<(ShardingItem, FireTime)>,
 }
 
 impl World {
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other events change nothing here")]
-    pub(crate) fn note_told(&mut self, index: usize, event: &Event) {
-        let told = &mut self.nodes[index].told;
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other events do not affect this state")]
+    pub(crate) fn note_received(&mut self, index: usize, event: &Event) {
+        let received = &mut self.nodes[index].received;
         match event {
-            Event::Paused => told.paused = true,
-            Event::Resumed => told.paused = false,
-            Event::Drain => told.draining = true,
-            Event::Connected { .. } => told.lease = true,
-            Event::LeaseExpired => told.lease = false,
-            Event::Lost => (told.lease, told.leaves) = (false, None),
+            Event::Paused => received.paused = true,
+            Event::Resumed => received.paused = false,
+            Event::Drain => received.draining = true,
+            Event::Connected { .. } => received.lease = true,
+            Event::LeaseExpired => received.lease = false,
+            Event::Lost => (received.lease, received.leaves) = (false, None),
             Event::Fire { at, missed, .. } => {
-                told.missed.push((*at, missed.clone()));
+                received.missed.push((*at, missed.clone()));
             }
-            Event::Replied { ticket, reply } if told.leaves == Some(*ticket) => {
+            Event::Replied { ticket, reply } if received.leaves == Some(*ticket) => {
                 let stays = matches!(reply, Reply::Conflict(_) | Reply::NotExecuted);
-                told.leaves = told.leaves.filter(|_| !stays);
+                received.leaves = received.leaves.filter(|_| !stays);
             }
             _ => {}
         }
     }
 
-    /// Whoever is paused, leaves, or cannot rely on its session decides to begin nothing.
+    /// Checks that a process that is paused, leaving or without a lease claims nothing.
     pub(crate) fn check_commit(&mut self, index: usize, ticket: Ticket, txn: &Txn) {
         let node = &mut self.nodes[index];
-        let registration = node.life.as_ref().map(|life| self.paths.instance(life));
+        let registration = node.instance.as_ref().map(|instance| self.paths.instance(instance));
         let leaves =
             |op: &Op| matches!(op, Op::Delete { path, .. } if Some(path) == registration.as_ref());
         if txn.ops().iter().any(leaves) {
-            node.told.leaves = Some(ticket);
+            node.received.leaves = Some(ticket);
         }
         if !txn.ops().iter().any(|op| self.paths.begins_run(op)) {
             return;
         }
-        let Told { paused, draining, lease, .. } = self.nodes[index].told;
+        let Received { paused, draining, lease, .. } = self.nodes[index].received;
         let rows = [
             ("S10", paused, "is paused"),
-            ("S12", draining, "leaves"),
+            ("S12", draining, "is draining"),
             ("S2", !lease, "cannot rely on its session"),
         ];
         for (property, _, state) in rows.into_iter().filter(|(_, holds, _)| *holds) {
-            self.fail(property, format!("{index} claims a run although it {state}"));
+            self.fail(property, format!("node {index} claims a run although it {state}"));
         }
     }
 
-    /// The same when a run begins: what was claimed before a pause may begin in it.
+    /// As [`check_commit`](Self::check_commit), for the start of a run. A run that was claimed
+    /// before a pause may start during it.
     pub(crate) fn check_begin(&mut self, index: usize, start: &StartItem) {
         let unclaimed = start.token == FencingToken(0);
-        let told = &mut self.nodes[index].told;
-        // Requests are known by when they were made, which is not exact here: time stands still for a while.
+        let received = &mut self.nodes[index].received;
+        // The time of a request is not a unique id here, because virtual time can stand still.
         let scheduled = unclaimed && start.source != RunSource::Manual;
-        let again = scheduled && !told.unclaimed.insert((start.item, start.fire));
+        let again = scheduled && !received.unclaimed.insert((start.item, start.fire));
         let rows = [
-            ("S1a", again, "has begun it before"),
-            ("S10", told.paused && unclaimed, "is paused"),
-            ("S12", told.leaves.is_some(), "is on its way out"),
-            ("S2", !told.lease, "cannot rely on its session"),
+            ("S1a", again, "has started it before"),
+            ("S10", received.paused && unclaimed, "is paused"),
+            ("S12", received.leaves.is_some(), "is deleting its registration"),
+            ("S2", !received.lease, "cannot rely on its session"),
         ];
         let StartItem { item, fire, .. } = start;
         for (property, _, state) in rows.into_iter().filter(|(_, holds, _)| *holds) {
             self.fail(
                 property,
-                format!("{index} begins item {item} for {fire} although it {state}"),
+                format!("node {index} starts item {item} for {fire} although it {state}"),
             );
         }
     }
 
-    /// A job that catches up leaves no fire out that it was told of. While the stored configuration cannot be used each instance goes by
-    /// the last good one that it has seen, and that may be one without catching up.
+    /// Checks that a job with catch-up skips no fire that the holder had to catch up.
+    ///
+    /// While the stored configuration is invalid, each instance uses the last valid one that it has
+    /// seen, which may be without catch-up.
     pub(crate) fn check_caught_up(
         &mut self,
         item: ShardingItem,
@@ -106,17 +109,21 @@ impl World {
             ConfigState::Absent | ConfigState::Invalid { .. } => false,
         };
         let (Some(last), Some(fire)) = (old.last_fire, new.last_fire) else { return };
-        let holder = self.nodes.iter().find(|node| node.life.as_ref() == Some(&run.holder));
+        let holder = self.nodes.iter().find(|node| node.instance.as_ref() == Some(&run.holder));
         let alone = run.merged.is_none();
         let Some(node) = holder.filter(|_| catches_up && alone && last < fire) else { return };
         let left_out =
             |list: &Vec<FireTime>| list.iter().any(|missed| last < *missed && *missed < fire);
-        // How far back a list goes is limited, and nobody knows here which one the claim was decided by.
+        // The list is limited in length, and the one that the claim was planned by is not known
+        // here.
         let lists =
-            node.told.missed.iter().filter(|(at, list)| *at == fire || list.contains(&fire));
+            node.received.missed.iter().filter(|(at, list)| *at == fire || list.contains(&fire));
         let lists: Vec<_> = lists.map(|(_, list)| left_out(list)).collect();
         if !lists.is_empty() && lists.into_iter().all(|left_out| left_out) {
-            self.fail("S3", format!("item {item} went from {last} to {fire} and left fires out"));
+            self.fail(
+                "S3",
+                format!("item {item} went from fire {last} to {fire} and skipped fires in between"),
+            );
         }
     }
 }

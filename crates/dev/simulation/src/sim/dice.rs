@@ -1,31 +1,31 @@
-//! Chance: streams of numbers that depend on a seed, a purpose and a moment, and on nothing that was drawn before.
+//! Random numbers that depend only on a seed, a purpose and a moment, never on earlier draws.
 //!
-//! Because each moment has dice of its own, taking an event out of a run leaves what chance decides elsewhere as it was.
-//! That is what makes runs shrink.
+//! Each moment has its own dice. So the removal of an event from a run leaves the random decisions
+//! at other moments unchanged, and runs can be shrunk.
 
-/// What dice are for; each purpose has its own numbers.
+/// Purpose of random numbers; each purpose has its own stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
     /// The settings of the run.
     Profile,
-    /// Which node does what next, and what the network does with it.
+    /// The choice of the next node and its activity, and the network.
     Schedule,
-    /// How long runs take and how they end.
+    /// Durations and outcomes of runs.
     Work,
-    /// Which faults happen.
+    /// The faults.
     Faults,
-    /// What operators do.
+    /// The operator actions.
     Operators,
-    /// What some runs have beside all that, so that the others stay what they were before there was any of it.
+    /// Settings that were added later. Runs without them keep their older meaning.
     Extras,
 }
 
-/// A small generator with a full period: the same seed, the same numbers, on every machine.
+/// A small generator with a full period. A seed gives the same numbers on every machine.
 #[derive(Clone, Debug)]
 pub struct Dice(u64);
 
 impl Dice {
-    /// Returns the dice for a purpose at a moment, which is a number of a step or anything else that identifies it.
+    /// Returns the dice for a purpose at a moment, such as the number of a step.
     #[must_use]
     pub fn at(seed: u64, stream: Stream, moment: u64) -> Self {
         let purpose = match stream {
@@ -55,7 +55,7 @@ impl Dice {
         self.roll().checked_rem(n).unwrap_or(0)
     }
 
-    /// Returns a place in a list of `len`, or 0 if it is empty.
+    /// Returns an index into a list of `len` elements, or 0 if the list is empty.
     pub fn place(&mut self, len: usize) -> usize {
         let len = u64::try_from(len).unwrap_or(u64::MAX);
         usize::try_from(self.below(len)).unwrap_or(0)
@@ -66,12 +66,12 @@ impl Dice {
         low + self.below(high.saturating_sub(low) + 1)
     }
 
-    /// Returns true once in `n` times on average; never if `n` is 0.
+    /// Returns true with the probability `1 / n`; never if `n` is 0.
     pub fn one_in(&mut self, n: u64) -> bool {
         n > 0 && self.below(n) == 0
     }
 
-    /// Returns true `share` times in a hundred on average.
+    /// Returns true with a probability of `share` percent.
     pub fn percent(&mut self, share: u8) -> bool {
         share > 0 && self.below(100) < u64::from(share)
     }
@@ -79,12 +79,13 @@ impl Dice {
     /// Returns one of the values.
     ///
     /// # Panics
-    /// If there is none.
+    /// If `values` is empty.
     pub fn pick<T: Clone>(&mut self, values: &[T]) -> T {
         values[self.place(values.len())].clone()
     }
 
-    /// Returns the place of a weight, each as likely as it is heavy; 0 if all are 0.
+    /// Returns the index of a weight, with a probability in proportion to it; 0 if all weights are
+    /// 0.
     pub fn weighted(&mut self, weights: &[u8]) -> usize {
         let total = weights.iter().map(|weight| u64::from(*weight)).sum();
         let mut left = self.below(total);
@@ -104,7 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn moments_and_purposes_do_not_disturb_each_other() {
+    fn moments_and_purposes_have_independent_numbers() {
         let first = |stream, moment| Dice::at(7, stream, moment).roll();
         assert_eq!(first(Stream::Work, 3), first(Stream::Work, 3));
         assert_ne!(first(Stream::Work, 3), first(Stream::Work, 4));
@@ -113,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn weights_are_kept() {
+    fn weighted_choice_follows_the_weights() {
         let mut counts = [0_u32; 3];
         let mut dice = Dice::at(1, Stream::Schedule, 0);
         for _ in 0..10_000 {

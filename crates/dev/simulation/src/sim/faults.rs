@@ -1,4 +1,4 @@
-//! Doing acts: whom they hit, and what faults do.
+//! Performs acts: resolves their targets and applies faults.
 
 use std::time::Duration;
 
@@ -17,9 +17,9 @@ pub(crate) fn duration(ms: u32) -> Duration {
 }
 
 impl World {
-    /// Does what an act says, or skips it if it finds nothing to hit.
+    /// Performs an act, or skips it if it has no target.
     pub(crate) fn perform(&mut self, act: &Act) {
-        self.recorder.tell(|| format!("! step {}: {act:?}", self.step));
+        self.recorder.trace_line(|| format!("! step {}: {act:?}", self.step));
         let target = act.who().and_then(|who| self.resolve(who));
         let is_done = match act.who() {
             Some(_) => target.is_some_and(|index| self.hit(act, index)),
@@ -29,16 +29,17 @@ impl World {
             self.coverage.count(act.kind());
             self.coverage.faults += 1;
         }
-        if act.is_operators() {
+        if act.is_operator_action() {
             self.note_operator(act, target, is_done);
-        } else if !is_done || !act.lasts() {
+        } else if !is_done || !act.has_duration() {
             self.note_fault(NemesisEvent::Point, act.kind(), target, is_done);
         }
     }
 
     fn resolve(&self, who: Who) -> Option<usize> {
         let leader = self.observer.view().leader();
-        let leads = |index: &usize| leader.is_some() && self.nodes[*index].life.as_ref() == leader;
+        let leads =
+            |index: &usize| leader.is_some() && self.nodes[*index].instance.as_ref() == leader;
         match who {
             Who::Node(index) => usize::from(index).checked_rem(self.nodes.len()),
             Who::Leader => (0..self.nodes.len()).find(leads),
@@ -54,10 +55,10 @@ impl World {
         }
     }
 
-    /// Does something to a node. Returns false if there was nothing to do it to.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are about something else")]
+    /// Applies an act to a node. Returns false if it had no effect.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts do not concern a node")]
     fn hit(&mut self, act: &Act, index: usize) -> bool {
-        if act.is_operators() {
+        if act.is_operator_action() {
             return self.operate_on(act, index);
         }
         if self.nodes[index].process == Process::Down {
@@ -88,7 +89,7 @@ impl World {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are those of operators")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are operator actions")]
     fn act_on_registry(&mut self, act: &Act) -> bool {
         match *act {
             Act::RegistryDown { ms, expire } => self.registry_goes_down(duration(ms), expire),
@@ -96,7 +97,7 @@ impl World {
         }
     }
 
-    /// Arranges what becomes of the next commit.
+    /// Arms a fate for the next commit of a node.
     fn arm(&mut self, index: usize, fate: Fate) -> bool {
         self.nodes[index].armed.push_back(fate);
         true
@@ -119,7 +120,7 @@ impl World {
         true
     }
 
-    /// The registry ends the session and breaks the connection; the process finds out later.
+    /// Ends a session at the registry and breaks its connection. The process notices later.
     pub(crate) fn expire(&mut self, index: usize, notice: Duration) -> bool {
         let Some(session) = self.nodes[index].session else { return false };
         if !self.sessions.contains_key(&session) {
@@ -134,7 +135,7 @@ impl World {
         true
     }
 
-    /// The process is gone with everything in it; its session is not.
+    /// Kills a process. Its session lives on until it expires.
     pub(crate) fn crash(&mut self, index: usize, restart: Duration) -> bool {
         if self.nodes[index].process == Process::Down {
             return false;
@@ -147,7 +148,7 @@ impl World {
         }
         for pending in std::mem::take(&mut self.nodes[index].commits) {
             if pending.confirm.is_empty() && self.dice.one_in(2) {
-                self.leave_ghost(index, pending.txn);
+                self.keep_late_request(index, pending.txn);
             }
         }
         self.end_process(index, restart);
@@ -185,7 +186,7 @@ impl World {
         true
     }
 
-    /// The process goes on where it stood. It finds out about its session when it comes to it.
+    /// Continues a frozen process. It learns the state of its session later.
     pub(crate) fn thaw(&mut self, index: usize) {
         if self.nodes[index].process != Process::Frozen {
             return;
@@ -210,10 +211,10 @@ impl World {
             self.note_fault(NemesisEvent::Begin, "skew", Some(index), true);
         }
         if was.abs().max(ms.abs()) >= product::MAX_TIME_DIFF_MS {
-            // The timer looks again at a clock that was set back far.
+            // The timer is recalculated when a clock was set back far.
             let now = self.wall(index);
             if let Some(timer) = &mut self.nodes[index].timer {
-                timer.next_ms = timer.next_ms.min(timer.rhythm.next_after(now));
+                timer.next_ms = timer.next_ms.min(timer.schedule.next_after(now));
             }
             self.coverage.count("wrong_clock");
         }
@@ -226,7 +227,7 @@ impl World {
         }
         self.note_fault(NemesisEvent::Begin, "registry_down", None, true);
         self.registry_down = true;
-        self.registry_forgets = expire;
+        self.outage_ends_sessions = expire;
         for index in 0..self.nodes.len() {
             let notice = Duration::from_millis(self.dice.pick(&[0, 0, 30, 200]));
             if self.cut(index, notice.min(length)) {
@@ -239,7 +240,8 @@ impl World {
         true
     }
 
-    /// The registry is back. It counts the time of all sessions anew, or has lost them.
+    /// Ends the outage of the registry. It counts the timeouts of all sessions anew, or has lost
+    /// the sessions.
     pub(crate) fn registry_up(&mut self) {
         if !self.registry_down {
             return;
@@ -249,7 +251,7 @@ impl World {
         let timeout = duration(self.script.profile.session_ms);
         let waiting = self.sessions.iter().filter(|(_, session)| session.ends.is_some());
         for id in waiting.map(|(id, _)| *id).collect::<Vec<_>>() {
-            if self.registry_forgets {
+            if self.outage_ends_sessions {
                 self.end_session(id);
             } else {
                 self.let_expire(id, timeout);
@@ -257,7 +259,7 @@ impl World {
         }
     }
 
-    // ---- notes ----
+    // ---- records ----
 
     pub(crate) fn note_fault(
         &mut self,
@@ -279,9 +281,9 @@ impl World {
         self.record_outside(Writer::Nemesis, Fact::Operator { what, outcome: outcome(is_done) });
     }
 
-    /// Tells the process that it may start runs again.
+    /// Resumes a paused process, which may start runs again.
     pub(crate) fn unpause(&mut self, index: usize) {
-        self.tell(index, Event::Resumed);
+        self.handle(index, Event::Resumed);
     }
 }
 

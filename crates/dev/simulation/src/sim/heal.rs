@@ -1,4 +1,5 @@
-//! Healing: every fault ends, everything comes to rest, and then everything must be where it belongs.
+//! Healing: every fault ends, the cluster becomes quiet, and then its state must be complete and
+//! clean.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,21 +9,21 @@ use coordination::{Coordinator, FireTime, JobView, Phase};
 use reg_center::Txn;
 use sharding::ShardingItem;
 
-use super::clockwork::{millis, next_fire};
+use super::clocks::{millis, next_fire};
 use super::node::{Node, Process};
 use super::product;
 use super::profile::STRATEGIES;
 use super::record::Writer;
 use super::world::World;
 
-/// How many turns everybody gets before it counts as never becoming quiet.
+/// Maximum number of turns until the cluster must be quiet.
 const TURNS: usize = 4_000;
-/// Waits that are longer are not waited for: they only look at everything once more. Several processes that do so once
-/// a minute leave a longer gap somewhere.
+/// Maximum wait that counts as activity. Longer waits are for reconciling: several processes that
+/// reconcile once a minute leave a longer gap.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
 
 impl World {
-    /// Lets everything happen that is under way, with fair turns, until nothing is. No fires come meanwhile.
+    /// Takes turns until no activity is pending. No fires come meanwhile.
     pub(crate) fn run_until_quiet(&mut self) {
         self.fires_on = false;
         for _ in 0..TURNS {
@@ -37,11 +38,11 @@ impl World {
                 }
             }
         }
-        let waits: Vec<_> = self.nodes.iter().map(Node::waits).collect();
-        self.fail("quiet", format!("it never becomes quiet: {waits:?}"));
+        let waits: Vec<_> = self.nodes.iter().map(Node::pending_work).collect();
+        self.fail("quiet", format!("the cluster does not become quiet: {waits:?}"));
     }
 
-    /// Everybody does one of each.
+    /// Lets each node perform each activity once.
     pub(crate) fn turn(&mut self) {
         for index in 0..self.nodes.len() {
             self.deliver_fire(index);
@@ -51,14 +52,15 @@ impl World {
             self.reply(index);
             self.finish(index);
         }
-        self.haunt();
+        self.execute_late_request();
     }
 
-    /// Something can happen now.
+    /// Returns true if an activity is possible now.
     pub(crate) fn is_ready(&self) -> bool {
         let now = self.mono;
         let up = self.nodes.iter().filter(|node| node.is_up());
-        let haunted = self.sessions.values().any(|session| !session.ghosts.is_empty());
+        let has_late_requests =
+            self.sessions.values().any(|session| !session.late_requests.is_empty());
         let ready = |node: &Node| {
             (!node.inbox.is_empty() && node.lag_until <= now)
                 || (node.is_linked() && node.commits.iter().any(|c| c.not_before <= now))
@@ -67,10 +69,10 @@ impl World {
                 || node.runs.iter().any(|run| run.ends.is_some_and(|ends| ends <= now))
                 || node.calls.iter().any(|call| call.ends <= now)
         };
-        haunted || up.into_iter().any(ready)
+        has_late_requests || up.into_iter().any(ready)
     }
 
-    /// Returns when something can happen next.
+    /// Returns the time of the next possible activity.
     pub(crate) fn next_moment(&self) -> Option<Duration> {
         let up = || self.nodes.iter().filter(|node| node.is_up());
         let wakes = up().filter_map(|node| node.coordinator.next_wake());
@@ -89,9 +91,9 @@ impl World {
             .min()
     }
 
-    /// Ends every fault and undoes what operators did.
+    /// Ends every fault and undoes the operator actions.
     pub(crate) fn heal(&mut self) {
-        self.recorder.tell(|| "! everything heals".to_owned());
+        self.recorder.trace_line(|| "! healing begins".to_owned());
         self.healing = true;
         self.registry_up();
         for index in 0..self.nodes.len() {
@@ -101,9 +103,9 @@ impl World {
             self.operate(&Txn::new().delete(self.paths.item_disabled(item)));
         }
         self.settings.disabled = false;
-        // Items of an instance that never comes back would stay with it.
+        // Items of an instance that never returns would stay with it.
         self.settings.static_sharding = false;
-        // Fires that come, and in time, are what the end is judged by.
+        // The final state is judged by fires that come and begin on time.
         (self.settings.jitter_ms, self.settings.excluded_days) = (0, String::new());
         if !STRATEGIES.contains(&self.settings.strategy.as_str()) {
             self.settings.strategy = String::new();
@@ -117,7 +119,7 @@ impl World {
         }
         self.run_until_quiet();
         self.check_misfires();
-        self.outlive_fast_clocks();
+        self.wait_for_fast_clocks();
         for _ in 0..3 {
             self.fire_all();
         }
@@ -138,7 +140,7 @@ impl World {
                 self.relink(index);
                 self.unpause(index);
             }
-            // It starts when it was planned to.
+            // It starts at its planned time.
             Process::Frozen | Process::Down => {}
         }
     }
@@ -151,16 +153,16 @@ impl World {
             of.ledger.as_ref().filter(|l| l.value.misfire.is_some()).map(|_| item)
         });
         if let Some(item) = noted {
-            self.fail("L2", format!("item {item} misfired and nobody runs it"));
+            self.fail("L2", format!("item {item} has a noted misfire that no instance runs"));
         }
     }
 
-    /// What a fast clock has fired counts until the right ones are past it.
-    fn outlive_fast_clocks(&mut self) {
+    /// Waits until the true time has passed all fires that fast clocks have run.
+    fn wait_for_fast_clocks(&mut self) {
         let fires = self.observer.view().items();
         let recorded = fires.filter_map(|(_, of)| Some(of.ledger.as_ref()?.value.last_fire?.0));
         let seen = self.nodes.iter().filter_map(|node| Some(node.last_fire?.at));
-        // Fires that lie further in the future are missed, and nothing remembers them.
+        // Fires further in the future are missed, and no record contains them.
         let horizon = self.true_wall() + product::MAX_TIME_DIFF_MS;
         let fires = recorded.chain(seen).filter(|fire| *fire <= horizon);
         let ahead = fires.max().map_or(0, |last| last - self.true_wall());
@@ -168,9 +170,10 @@ impl World {
         self.run_until_quiet();
     }
 
-    /// Lets the next fire come on every node, and everything that follows from it. Returns the fire.
+    /// Lets the next fire come on every node, waits until the cluster is quiet, and returns the
+    /// fire.
     pub(crate) fn fire_all(&mut self) -> FireTime {
-        self.fire_again();
+        self.resume_fires();
         let wall = self.true_wall();
         let at = next_fire(wall, i64::from(self.settings.period) * 1_000);
         self.advance(Duration::from_millis(u64::try_from(at - wall).unwrap_or(0)));
@@ -182,8 +185,8 @@ impl World {
     /// Checks that every item ran once for a fire.
     pub(crate) fn check_all_ran(&mut self, fire: FireTime) {
         for item in (0..self.settings.items).map(ShardingItem::new) {
-            let unclaimed = self.truth.unclaimed.get(&(item, fire)).copied().unwrap_or(0);
-            let claimed = u32::from(self.truth.done.contains(&(item, fire)));
+            let unclaimed = self.tracked.unclaimed.get(&(item, fire)).copied().unwrap_or(0);
+            let claimed = u32::from(self.tracked.done.contains(&(item, fire)));
             if unclaimed + claimed != 1 {
                 self.fail(
                     "L0",
@@ -195,8 +198,8 @@ impl World {
 
     // ---- the healed state ----
 
-    /// Checks that there is one leader, that every item has an owner who is available, is idle, and is done with the
-    /// last fire, and that nothing is queued, shown as running, or of a former life.
+    /// Checks the final state: one leader, each item idle with an available owner and done with the
+    /// last fire. No queue entry, mark or node of an earlier incarnation may remain.
     pub(crate) fn check_healed(&mut self) {
         if self.violation.is_some() {
             return;
@@ -205,13 +208,13 @@ impl World {
         for index in 0..self.settings.items {
             self.check_healed_item(ShardingItem::new(index));
         }
-        self.check_litter();
+        self.check_leftovers();
         for index in 0..self.nodes.len() {
             let node = &self.nodes[index];
-            if !shows_the_truth(&node.coordinator, self.observer.view()) {
-                self.fail("view", format!("the view of {index} differs from the truth"));
+            if !view_matches(&node.coordinator, self.observer.view()) {
+                self.fail("view", format!("the view of node {index} differs from the registry"));
             } else if node.coordinator.status().phase != Phase::Active {
-                self.fail("L1", format!("{index} takes no part"));
+                self.fail("L1", format!("node {index} is not active"));
             }
         }
     }
@@ -227,10 +230,10 @@ impl World {
         let members = &assigned.members;
         let available: Vec<_> =
             view.instances().filter(|id| view.is_available(id)).map(ToString::to_string).collect();
-        // Static sharding takes no notice of who comes.
-        let joins_count = !self.settings.static_sharding;
-        if *members != available && joins_count {
-            let text = format!("assigned for {members:?}; available are {available:?}");
+        // Static sharding does not react to joins.
+        let joins_matter = !self.settings.static_sharding;
+        if *members != available && joins_matter {
+            let text = format!("the assignment is for {members:?}; available are {available:?}");
             return self.fail("S9", text);
         }
         let Some(config) = view.config() else { return };
@@ -238,9 +241,13 @@ impl World {
         let in_force = (config.sharding_total_count, config.strategy.as_str());
         let asked = self.paths.requests(&self.model);
         if made_for != in_force {
-            self.fail("S9", format!("assigned for {made_for:?}; in force is {in_force:?}"));
-        } else if joins_count && asked != Some(assigned.handled) {
-            let text = format!("request {asked:?} was made; {} was handled", assigned.handled);
+            self.fail(
+                "S9",
+                format!("the assignment is for {made_for:?}; the configuration has {in_force:?}"),
+            );
+        } else if joins_matter && asked != Some(assigned.handled) {
+            let text =
+                format!("request {asked:?} was made; the assignment handled {}", assigned.handled);
             self.fail("S9", text);
         }
     }
@@ -250,55 +257,65 @@ impl World {
         let of = view.item(item).clone();
         let owner = of.owner.as_ref().map(|owner| &owner.value);
         if !owner.is_some_and(|owner| view.is_available(owner)) {
-            return self.fail("L1", format!("item {item} belongs to {owner:?}"));
+            return self.fail(
+                "L1",
+                format!("item {item} has the owner {owner:?}, which is not available"),
+            );
         }
         let Some(last) = self.last_fire else { return };
         if !self.settings.monitor {
-            let starts = self.truth.unclaimed.get(&(item, last)).copied().unwrap_or(0);
+            let starts = self.tracked.unclaimed.get(&(item, last)).copied().unwrap_or(0);
             if starts != 1 {
                 self.fail("L0", format!("item {item} ran {starts} times for {last}"));
             }
             return;
         }
         let Some(ledger) = of.ledger.as_ref().map(|ledger| &ledger.value) else {
-            return self.fail("L1", format!("item {item} has no record"));
+            return self.fail("L1", format!("item {item} has no ledger record"));
         };
         if !ledger.is_idle() || ledger.misfire.is_some() {
-            self.fail("L2", format!("item {item} is {}", ledger.summary()));
+            self.fail("L2", format!("item {item} is not idle: {}", ledger.summary()));
         } else if ledger.last_fire != Some(last) {
-            self.fail("L0", format!("item {item} was not fired: {:?}", ledger.last_fire));
+            self.fail(
+                "L0",
+                format!(
+                    "item {item} did not run for the last fire, but for {:?}",
+                    ledger.last_fire
+                ),
+            );
         }
     }
 
-    fn check_litter(&mut self) {
+    fn check_leftovers(&mut self) {
         let (total, monitored) = (self.settings.items, self.settings.monitor);
-        let litter = self.observer.view().items().find_map(|(item, of)| {
+        let leftover = self.observer.view().items().find_map(|(item, of)| {
             let marked =
                 of.running || of.queued || of.failover.is_some() || (of.misfire && monitored);
             let surplus = item.index() >= total && of.owner.is_some();
             (marked || surplus).then(|| format!("item {item}: {of:?}"))
         });
         let leftovers = self.paths.leftovers(&self.model);
-        if let Some(text) = litter {
+        if let Some(text) = leftover {
             self.fail("L7", text);
         } else if !leftovers.is_empty() {
-            self.fail("L7", format!("left over: {leftovers:?}"));
+            self.fail("L7", format!("nodes remain: {leftovers:?}"));
         }
     }
 
-    /// Virtual time since the beginning, in milliseconds.
+    /// Returns the virtual time since the beginning, in milliseconds.
     pub(crate) fn elapsed_ms(&self) -> i64 {
         millis(self.mono)
     }
 }
 
-/// Returns true if an instance sees nothing but the truth, and everything but items of others that it does not follow.
-fn shows_the_truth(coordinator: &Coordinator, truth: &JobView) -> bool {
-    let (shown, whole) = (coordinator.view().to_string(), truth.to_string());
+/// Returns true if a view equals the registry's state, except for items of other instances that it
+/// does not watch.
+fn view_matches(coordinator: &Coordinator, registry: &JobView) -> bool {
+    let (shown, whole) = (coordinator.view().to_string(), registry.to_string());
     let (shown, whole): (BTreeSet<_>, BTreeSet<_>) =
         (shown.lines().collect(), whole.lines().collect());
     let unseen_items = whole.difference(&shown).all(|line| line.starts_with("item "));
-    let own = coordinator.instance().into_iter().flat_map(|me| truth.items_of(me));
+    let own = coordinator.instance().into_iter().flat_map(|me| registry.items_of(me));
     let sees_own =
         own.map(|(item, _)| item).all(|item| coordinator.view().item(item).owner.is_some());
     shown.is_subset(&whole) && unseen_items && sees_own

@@ -1,8 +1,12 @@
-//! What the registry tells one process: changes of its session, snapshots and changes of the job's subtree.
+//! Messages from the registry to one process: session changes, snapshots, and changes of the job's
+//! subtree.
 //!
-//! The contract promises order per node only, states that may be skipped, and snapshots that need not be of one moment.
-//! Two kinds of registries are imitated: one whose events carry what happened, as the embedded one, and one whose
-//! events only name what to read, as the ZooKeeper adapter, which also lists the tree level by level while others write.
+//! The contract promises order per node only. States may be skipped, and a snapshot may mix several
+//! revisions.
+//!
+//! Two kinds of registries are simulated. The events of the first carry the new state, as in the
+//! registry in memory. The events of the second only name a node to be read, as in the ZooKeeper
+//! adapter. That adapter also lists the tree level by level while writes continue.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -13,27 +17,27 @@ use reg_center::{Change, Node, NodePath, Revision, Scope};
 use super::dice::Dice;
 use super::profile::Pace;
 
-/// One thing on its way to the process.
+/// A message to the process.
 #[derive(Debug)]
 pub(crate) enum Message {
     Session(Event),
     Change(Change),
 }
 
-/// The queue between the registry and a process.
+/// Queue of messages from the registry to a process.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     queue: VecDeque<Message>,
-    /// Paths that events have named and that have yet to be read.
+    /// Paths named by events whose nodes have not been read yet.
     touched: VecDeque<NodePath>,
-    /// What was told last of each node: its creation and its last change.
+    /// Last delivered state of each node: revisions of its creation and of its last change.
     seen: BTreeMap<NodePath, (Revision, Revision)>,
     listing: Option<Listing>,
-    /// What the process is told of; nothing before the first snapshot.
+    /// Scope of the feed; `None` before the first snapshot.
     scope: Option<Scope>,
 }
 
-/// A tree that is being read level by level.
+/// A listing of the tree that is read level by level.
 #[derive(Debug, Default)]
 struct Listing {
     level: Vec<NodePath>,
@@ -50,18 +54,19 @@ impl Inbox {
         self.queue.is_empty() && self.touched.is_empty() && self.listing.is_none()
     }
 
-    /// Tells the process something about its session.
+    /// Queues a session change.
     pub(crate) fn push_session(&mut self, event: Event) {
         self.queue.push_back(Message::Session(event));
     }
 
-    /// The connection is gone: what was not told will be part of the next snapshot.
+    /// Drops pending reads after the loss of the connection. The next snapshot will contain their
+    /// state.
     pub(crate) fn cut(&mut self) {
         self.touched.clear();
         self.listing = None;
     }
 
-    /// Nobody wants to know any more what was not told.
+    /// Drops all pending messages and reads of the feed; session changes stay.
     pub(crate) fn forget(&mut self) {
         self.queue.retain(|message| matches!(message, Message::Session(_)));
         self.touched.clear();
@@ -69,7 +74,7 @@ impl Inbox {
         (self.listing, self.scope) = (None, None);
     }
 
-    /// Begins a snapshot, which replaces everything that the process has not seen.
+    /// Begins a snapshot, which replaces all pending changes.
     pub(crate) fn list(&mut self, model: &Model, scope: &Scope, pace: &Pace) {
         self.forget();
         self.scope = Some(scope.clone());
@@ -91,7 +96,7 @@ impl Inbox {
         self.queue.push_back(Message::Change(Change::Ready));
     }
 
-    /// Something was written.
+    /// Queues a change after a write.
     pub(crate) fn notify(&mut self, change: &Change, pace: &Pace, dice: &mut Dice) {
         let followed = |path| self.scope.as_ref().is_some_and(|scope| scope.contains(path));
         if !change.path().is_some_and(followed) {
@@ -110,17 +115,17 @@ impl Inbox {
         self.enqueue(change.clone(), usize::try_from(earlier).unwrap_or(0), replaces);
     }
 
-    /// Appends a change, or puts it some places earlier, yet never before another change of the same node, nor into a
-    /// snapshot.
+    /// Queues a change, possibly some places earlier. It never overtakes another change of its
+    /// node, and never enters a snapshot.
     fn enqueue(&mut self, change: Change, earlier: usize, replaces: bool) {
-        let mine = change.path().cloned();
-        if replaces && let Some(path) = &mine {
+        let own_path = change.path().cloned();
+        if replaces && let Some(path) = &own_path {
             self.replace(path);
         }
         let movable = |other: &&Message| match other {
             Message::Session(_) => false,
             Message::Change(other) => {
-                other.path().is_some_and(|other| Some(other) != mine.as_ref())
+                other.path().is_some_and(|other| Some(other) != own_path.as_ref())
             }
         };
         let room =
@@ -129,7 +134,7 @@ impl Inbox {
         self.queue.insert(at, Message::Change(change));
     }
 
-    /// Takes the undelivered changes of a node back; the entries of a snapshot stay.
+    /// Removes the undelivered changes of a node; entries of snapshots stay.
     fn replace(&mut self, path: &NodePath) {
         self.queue.retain(|message| match message {
             Message::Change(Change::Put(node)) => node.path != *path,
@@ -139,7 +144,8 @@ impl Inbox {
         });
     }
 
-    /// Reads what events have named, or goes on with a listing. Returns false if there is nothing to read.
+    /// Reads nodes that events have named, or continues a listing. Returns false if there was
+    /// nothing to read.
     pub(crate) fn poll(&mut self, model: &Model, pace: &Pace, dice: &mut Dice) -> bool {
         if let (Some(listing), Some(scope)) = (&mut self.listing, &self.scope) {
             if let Some(nodes) = listing.read(model, scope.root(), dice) {
@@ -172,7 +178,7 @@ impl Inbox {
         self.queue.extend(change.map(Message::Change));
     }
 
-    /// Returns the next message about the session, or the changes before it, at most so many.
+    /// Returns the next session change, or the next changes as one batch of at most `most`.
     pub(crate) fn pop(&mut self, most: usize) -> Option<Event> {
         match self.queue.pop_front()? {
             Message::Session(event) => Some(event),
@@ -191,7 +197,7 @@ impl Inbox {
 }
 
 impl Listing {
-    /// Reads some nodes of the current level; returns everything once there is no further level.
+    /// Reads some nodes of the current level. Returns all nodes once there is no further level.
     fn read(&mut self, model: &Model, root: &NodePath, dice: &mut Dice) -> Option<Vec<Node>> {
         let some = 1 + dice.place(self.level.len());
         let some = if dice.one_in(2) { self.level.len() } else { some.min(self.level.len()) };

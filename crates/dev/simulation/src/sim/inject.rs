@@ -1,4 +1,4 @@
-//! One fault at one write: which, and how.
+//! Injection of one fault at one write of the scripted run.
 
 use std::time::Duration;
 
@@ -7,20 +7,20 @@ use coordination::Reply;
 use super::node::{Fate, Pending};
 use super::world::World;
 
-/// How a write goes wrong.
+/// Fault at a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
-    /// The process is killed before it sends.
+    /// The process is killed before it sends the write.
     CrashBefore,
     /// The process is killed before it sees the reply.
     CrashAfter,
     /// The reply is lost.
     ReplyLost,
-    /// The request is lost, and nobody learns that.
+    /// The request is lost, and its outcome is unknown.
     RequestLost,
-    /// The process stands still before it sends, for longer than its session lives.
+    /// The process is frozen before it sends the write, for longer than its session lives.
     PauseBefore,
-    /// The process stands still before it sees the reply, for longer than its session lives.
+    /// The process is frozen before it sees the reply, for longer than its session lives.
     PauseAfter,
     /// The session ends before the request arrives.
     ExpireBefore,
@@ -39,35 +39,36 @@ impl Mode {
     ];
 }
 
-/// One way in which the scripted run goes wrong.
+/// A fault at a write of the scripted run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Point {
-    /// Which node, from 0.
+    /// Number of the node, from 0.
     pub node: usize,
-    /// Which of its writes, from 0.
+    /// Number of the write of this node, from 0.
     pub write: u32,
-    /// How.
+    /// The fault.
     pub mode: Mode,
 }
 
-/// Counts writes, and lets one go wrong.
+/// Counts writes, and injects a fault at one of them.
 #[derive(Debug)]
 pub(crate) struct Injection {
     pub(crate) point: Option<Point>,
     pub(crate) counts: Vec<u32>,
-    /// When it went wrong, by the right wall clock.
+    /// Time of the fault, by the true wall clock.
     pub(crate) hit_at: Option<i64>,
-    /// What happens once the write was executed.
+    /// Fault that follows the execution of the write.
     pub(crate) after: Option<Mode>,
 }
 
-/// How long a session lives without contact, and a killed process stays away.
+/// Session timeout, and downtime of a killed process.
 const SESSION: Duration = Duration::from_millis(400);
-/// Longer than a session lives.
+/// Duration of a freeze: longer than the session timeout.
 const PAUSE: Duration = Duration::from_millis(1_200);
 
 impl World {
-    /// Lets a write go wrong before it is executed. `None` if that is the end of it for now.
+    /// Injects the fault of a write before its execution. Returns `None` if the write is not
+    /// executed now.
     pub(crate) fn inject_before(&mut self, index: usize, mut pending: Pending) -> Option<Pending> {
         let wall = self.true_wall();
         let Some(injection) = self.injection.as_mut().filter(|_| !self.healing) else {

@@ -1,20 +1,21 @@
-//! The checker's word on the history of a run.
+//! The checker's judgement of the history of a run.
 
 use checker::history::Record;
 use checker::{History, Options, check};
 
 use super::world::World;
 
-/// Steps are drawn, so that a message may take as long as chance wants: while there is chaos, no bound on times means
-/// anything. What must hold after healing is checked at the end of the run.
+/// Returns the checker's options. Steps are drawn at random, so during the chaos a message can take
+/// any time and bounds have no meaning. The state after healing is checked separately at the end of
+/// the run.
 fn options() -> Options {
     Options { scale: PATIENCE, ..Options::default() }
 }
 
-/// The factor on all bounds of the checker.
+/// Factor on all time bounds of the checker.
 const PATIENCE: f64 = 100.0;
 
-/// Lets the checker judge the history; gives it back.
+/// Lets the checker judge the history, and returns the history.
 pub(crate) fn judge(world: &mut World, records: Vec<Record>) -> Vec<Record> {
     let history = History::from_records(records);
     let report = check(&history, &options());
@@ -36,8 +37,8 @@ mod tests {
     use crate::sim::{Judge, Keep, Profile, Script, run_calm};
 
     #[test]
-    fn what_is_broken_is_told_with_the_records_that_show_it() {
-        let keep = Keep { history: true, story: false };
+    fn violation_contains_its_records() {
+        let keep = Keep { history: true, trace: false };
         let mut records = run_calm(1, 3, Judge::Online, keep).records;
         let mut started = None;
         for record in &mut records {
@@ -45,10 +46,11 @@ mod tests {
                 started = Some(cfg);
             }
         }
-        *started.expect("something runs") += 1;
+        *started.expect("the calm run starts an item") += 1;
         let mut world = World::new(Script::with(1, Profile::calm(1)), keep);
         judge(&mut world, records);
-        let violation = world.violation.expect("no claim is for that configuration");
+        let violation =
+            world.violation.expect("the checker must report the wrong configuration version");
         assert_eq!(violation.property, "S1");
         assert!(violation.window.iter().any(|line| line.contains("start")), "{violation:?}");
     }

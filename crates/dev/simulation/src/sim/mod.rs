@@ -1,28 +1,32 @@
-//! Pure simulation: coordinators on the registry's model, one seed, virtual time, no async.
+//! Pure simulation: coordinators on the registry's model, from one seed, in virtual time, without
+//! async code.
 //!
-//! Each step lets one thing happen to one node: a change arrives, a request is executed, a reply comes back, a fire
-//! comes, a run ends, time passes. What goes wrong is a [`Script`], drawn from a seed beforehand, so that a failure can
-//! be kept, repeated and shortened. After every write the properties of the project's guarantees are checked; in the end
-//! everything heals, and everything must be where it belongs.
+//! Each step lets one node perform one activity: a change arrives, a request is executed, a reply
+//! arrives, a fire comes, a run ends, or time passes. Faults and operator actions are in a
+//! [`Script`], drawn from a seed beforehand, so that a failure can be stored, repeated and shrunk.
 //!
-//! In reading order: `dice`, `profile`, `act`, `script` (what will happen) · `world` (the scheduler) · `node`, `inbox`,
-//! `sessions`, `registry`, `rhythm`, `clockwork`, `work` (the parts) · `faults`, `operators` (acts) · `truth`, `telling`, `callbacks`, `decisions`, `heal` (the checks) ·
-//! `record`, `coverage`, `judge` (what is left, and what the checker says) · `run`, `fleet`, `shrink`, `points`, `corpus`
-//! (what to do with it).
+//! The properties of the project's guarantees are checked after every write. At the end all faults
+//! heal, and the final state is checked.
+//!
+//! In reading order: `dice`, `profile`, `act`, `script` (the input) · `world` (the step loop) ·
+//! `node`, `inbox`, `sessions`, `registry`, `schedule`, `clocks`, `work` (the parts of the cluster)
+//! · `faults`, `operators` (acts) · `invariants`, `request_parameters`, `callbacks`, `decisions`,
+//! `heal` (the checks) · `record`, `coverage`, `judge` (the output) · `run`, `seeds`, `shrink`,
+//! `points`, `corpus` (the uses).
 
 mod act;
 mod callbacks;
 mod change;
-mod clockwork;
+mod clocks;
 mod corpus;
 mod coverage;
 mod decisions;
 mod dice;
 mod faults;
-mod fleet;
 mod heal;
 mod inbox;
 mod inject;
+mod invariants;
 mod judge;
 mod node;
 mod notes;
@@ -32,14 +36,14 @@ mod product;
 mod profile;
 mod record;
 mod registry;
-mod rhythm;
+mod request_parameters;
 mod run;
+mod schedule;
 mod script;
+mod seeds;
 mod sessions;
 mod shrink;
-mod telling;
 mod time;
-mod truth;
 mod work;
 mod world;
 
@@ -48,7 +52,6 @@ pub use change::Change;
 pub use corpus::{CorpusError, Entry, Source, parse_corpus};
 pub use coverage::Coverage;
 pub use dice::{Dice, Stream};
-pub use fleet::{Totals, run_seeds};
 pub use inject::{Mode, Point};
 pub use points::{points, run_point, run_points};
 pub use profile::{
@@ -57,5 +60,6 @@ pub use profile::{
 pub use record::Keep;
 pub use run::{Judge, Report, run, run_calm};
 pub use script::{Draw, FAULTS, OPERATORS, Script, ScriptError, Timed};
+pub use seeds::{Totals, run_seeds};
 pub use shrink::shrink;
 pub use world::{ACTIVITIES, Violation};

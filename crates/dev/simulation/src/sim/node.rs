@@ -9,31 +9,31 @@ use coordination::{
 use reg_center::{NodePath, Scope, SessionId, Txn};
 use sharding::{InstanceId, ShardingItem};
 
-use super::decisions::Told;
+use super::decisions::Received;
 use super::inbox::Inbox;
 use super::product;
 use super::profile::JobSettings;
-use super::rhythm::Rhythm;
+use super::schedule::SimSchedule;
 
-/// Whether the process is there.
+/// Execution state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Process {
-    /// It runs.
+    /// Running.
     Up,
-    /// It exists and does nothing.
+    /// Existing without doing anything.
     Frozen,
-    /// It has left or was killed; another one will start.
+    /// Left or killed; another process will start.
     Down,
 }
 
-/// The connection to the registry.
+/// Connection to the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Link {
     Up,
     Cut { since: Duration, noticed: bool },
 }
 
-/// What becomes of a commit, apart from what the registry says.
+/// Fate of a commit, apart from the registry's answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
     Normal,
@@ -43,18 +43,18 @@ pub(crate) enum Fate {
     Delay(Duration),
 }
 
-/// A commit under way.
+/// A pending commit.
 #[derive(Debug)]
 pub(crate) struct Pending {
     pub(crate) ticket: Ticket,
     pub(crate) txn: Txn,
-    /// Nodes that have yet to be seen absent.
+    /// Nodes whose absence has not been confirmed yet.
     pub(crate) confirm: VecDeque<NodePath>,
     pub(crate) not_before: Duration,
     pub(crate) fate: Fate,
 }
 
-/// The code of an item, in progress.
+/// A running item's code.
 #[derive(Clone, Debug)]
 pub(crate) struct Exec {
     pub(crate) item: ShardingItem,
@@ -62,12 +62,12 @@ pub(crate) struct Exec {
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
     pub(crate) config: u32,
-    /// When it ends; `None` if it hangs.
+    /// End of the run; `None` if it hangs.
     pub(crate) ends: Option<Duration>,
     pub(crate) outcome: Outcome,
 }
 
-/// A once-per-cluster callback, in progress.
+/// A running once-per-cluster callback.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Call {
     pub(crate) stage: OnceStage,
@@ -75,69 +75,69 @@ pub(crate) struct Call {
     pub(crate) ends: Duration,
 }
 
-/// The timer of the schedule, by the wall clock of the process.
+/// Timer of the schedule, by the wall clock of the process.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JobTimer {
-    pub(crate) rhythm: Rhythm,
-    /// The next fire, which may have come and have yet to begin.
+    pub(crate) schedule: SimSchedule,
+    /// The next fire, which can be due without having begun.
     pub(crate) next_ms: i64,
 }
 
-/// A scheduled time that has come.
+/// A fire that has come due.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DueFire {
     pub(crate) at: i64,
-    /// The fires that it is one of.
-    pub(crate) rhythm: Rhythm,
+    /// Schedule of the fire.
+    pub(crate) schedule: SimSchedule,
 }
 
-/// How a process leaves.
+/// Parameters of a graceful leave.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Leaving {
     pub(crate) linger: Duration,
     pub(crate) rejoin: Duration,
 }
 
-/// One process with everything that is on its way to it.
+/// A process with all messages on their way to it.
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) coordinator: Coordinator,
     pub(crate) server: ServerIp,
-    /// Which process of this node it is, from 0.
+    /// Number of the incarnation of this node, from 0.
     pub(crate) inc: u32,
-    /// Counts connections, so that what was planned for an earlier one does not happen.
+    /// Number of connection changes. Events planned for an earlier number are ignored.
     pub(crate) epoch: u32,
     pub(crate) process: Process,
     pub(crate) link: Link,
-    /// The session of the client, which the coordinator may have yet to hear of.
+    /// Session of the client. The coordinator may not have received it yet.
     pub(crate) session: Option<SessionId>,
-    pub(crate) life: Option<InstanceId>,
-    /// The session that the coordinator was told of last.
-    pub(crate) told_session: Option<SessionId>,
+    pub(crate) instance: Option<InstanceId>,
+    /// Last session that the coordinator has received.
+    pub(crate) received_session: Option<SessionId>,
     pub(crate) inbox: Inbox,
-    /// What its feed is about.
+    /// Scope of the feed.
     pub(crate) scope: Scope,
     pub(crate) commits: Vec<Pending>,
-    /// Replies that the client gives once it notices that the connection is gone.
-    pub(crate) doomed: Vec<(Ticket, Reply)>,
+    /// Replies that the client gives when it notices the loss of the connection.
+    pub(crate) unnoticed_replies: Vec<(Ticket, Reply)>,
     pub(crate) replies: VecDeque<(Ticket, Reply)>,
     pub(crate) fires: VecDeque<DueFire>,
     pub(crate) timer: Option<JobTimer>,
-    /// The process has been told when the job fires.
+    /// True if the coordinator has set the schedule.
     pub(crate) scheduled: bool,
     pub(crate) last_fire: Option<DueFire>,
     pub(crate) skew_ms: i64,
-    /// Whether a reply has carried the registry's time.
+    /// True if a reply has carried the registry's time.
     pub(crate) knows_time: bool,
     pub(crate) runs: Vec<Exec>,
     pub(crate) calls: Vec<Call>,
     pub(crate) lag_until: Duration,
-    /// What becomes of the next commits.
+    /// Fates of the next commits.
     pub(crate) armed: VecDeque<Fate>,
-    /// The kind of fault that has cut the connection, to note its end.
+    /// Kind of the fault that cut the connection, for the record of its end.
     pub(crate) link_fault: Option<&'static str>,
     pub(crate) leaving: Leaving,
-    pub(crate) told: Told,
+    pub(crate) received: Received,
 }
 
 impl Node {
@@ -151,12 +151,12 @@ impl Node {
             process: Process::Up,
             link: Link::Cut { since: Duration::ZERO, noticed: true },
             session: None,
-            life: None,
-            told_session: None,
+            instance: None,
+            received_session: None,
             inbox: Inbox::default(),
             scope: Scope::all_of(product::root()),
             commits: Vec::new(),
-            doomed: Vec::new(),
+            unnoticed_replies: Vec::new(),
             replies: VecDeque::new(),
             fires: VecDeque::new(),
             timer: None,
@@ -169,13 +169,13 @@ impl Node {
             lag_until: Duration::ZERO,
             armed: VecDeque::new(),
             link_fault: None,
-            told: Told::default(),
+            received: Received::default(),
             leaving: Leaving::default(),
         }
     }
 
-    /// A fire begins.
-    pub(crate) fn come(&mut self, due: DueFire) {
+    /// Queues a fire that begins.
+    pub(crate) fn queue_fire(&mut self, due: DueFire) {
         self.fires.push_back(due);
         self.last_fire = Some(due);
     }
@@ -188,8 +188,8 @@ impl Node {
         self.link == Link::Up
     }
 
-    /// Returns what it waits for, in a few words.
-    pub(crate) fn waits(&self) -> String {
+    /// Returns the pending work of the node as text.
+    pub(crate) fn pending_work(&self) -> String {
         format!(
             "{:?} {:?} inbox {:?} commits {} replies {} runs {} {:?}",
             self.process,

@@ -1,4 +1,4 @@
-//! Notes that a world takes: for the history, for people, and that a property does not hold.
+//! Output of a world: records of the history, lines of the trace, and violations.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -39,12 +39,12 @@ impl World {
         self.record_outside(Writer::Nemesis, fact);
     }
 
-    /// Notes that a property does not hold. The first one counts.
+    /// Records a violation. Only the first one counts.
     pub(crate) fn fail(&mut self, property: &str, text: impl Into<String>) {
         self.fail_with(property, text, Vec::new());
     }
 
-    /// The same, with the records that show it.
+    /// As [`fail`](Self::fail), with the records that show the violation.
     pub(crate) fn fail_with(
         &mut self,
         property: &str,
@@ -53,24 +53,24 @@ impl World {
     ) {
         if self.violation.is_none() {
             let text = text.into();
-            self.recorder.tell(|| format!("!! {property}: {text}"));
+            self.recorder.trace_line(|| format!("!! {property}: {text}"));
             let property = property.to_owned();
             self.violation = Some(Violation { property, text, step: self.step, window });
         }
     }
 
-    pub(crate) fn plan(&mut self, after: Duration, what: Planned) {
-        self.agenda.plan(self.mono + after, what);
+    pub(crate) fn plan(&mut self, after: Duration, event: Planned) {
+        self.agenda.plan(self.mono + after, event);
     }
 
-    /// Returns the last events and the truth, for people.
-    pub(crate) fn story(&self) -> String {
+    /// Returns the trace and the registry's state, for people.
+    pub(crate) fn trace(&self) -> String {
         let mut text = String::new();
-        for line in self.recorder.story() {
+        for line in self.recorder.trace() {
             text.push_str(line);
             text.push('\n');
         }
-        write!(text, "---- truth\n{}", self.observer.view())
+        write!(text, "---- registry\n{}", self.observer.view())
             .expect("writing to a string cannot fail");
         text
     }

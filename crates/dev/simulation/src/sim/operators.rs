@@ -1,4 +1,4 @@
-//! What operators do, and processes that leave in order.
+//! Operator actions, and processes that leave gracefully.
 
 use std::time::Duration;
 
@@ -16,11 +16,13 @@ use super::time::Planned;
 use super::world::World;
 
 impl World {
-    /// Acts on a node, its server or its process. Returns false if there was nothing to act on.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are about something else")]
+    /// Performs an operator action on a node, its server or its process. Returns false if it had no
+    /// effect.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts do not concern a node")]
     pub(crate) fn operate_on(&mut self, act: &Act, index: usize) -> bool {
         let server = self.paths.server(&self.nodes[index].server);
-        let instance = self.nodes[index].life.as_ref().map(|life| self.paths.instance(life));
+        let instance =
+            self.nodes[index].instance.as_ref().map(|instance| self.paths.instance(instance));
         let is_up = self.nodes[index].is_up();
         match act {
             Act::Server { data, .. } => self.operate(&Txn::new().put(server, data.clone())),
@@ -33,12 +35,12 @@ impl World {
             }
             Act::Trigger { parameter, .. } if is_up => {
                 let parameter = parameter.as_deref().map(product::parameter);
-                self.told(index, Event::TriggerRequested { parameter })
+                self.send_event(index, Event::TriggerRequested { parameter })
             }
             Act::Pause { ms, .. } if is_up => {
                 let inc = self.nodes[index].inc;
                 self.plan(duration(*ms), Planned::Unpause { node: index, inc });
-                self.told(index, Event::Paused)
+                self.send_event(index, Event::Paused)
             }
             Act::Drain { deadline_ms, linger_ms, rejoin_ms, .. } if is_up => {
                 let (linger, rejoin) = (duration(*linger_ms), duration(*rejoin_ms));
@@ -50,12 +52,12 @@ impl World {
         }
     }
 
-    fn told(&mut self, index: usize, event: Event) -> bool {
-        self.tell(index, event);
+    fn send_event(&mut self, index: usize, event: Event) -> bool {
+        self.handle(index, event);
         true
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts are about something else")]
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other acts concern a node")]
     pub(crate) fn operate_on_registry(&mut self, act: &Act) -> bool {
         if self.registry_down {
             return false;
@@ -119,16 +121,18 @@ impl World {
 
     // ---- leaving ----
 
-    /// The process begins to leave; what still runs at the deadline is cancelled.
+    /// Begins the graceful shutdown of a process. Runs that have not ended at the deadline are
+    /// cancelled.
     pub(crate) fn drain(&mut self, index: usize, deadline: Duration) {
         let server = self.nodes[index].server.to_string();
         self.record(index, Fact::Process { ev: ProcessEvent::Drain, server });
         let inc = self.nodes[index].inc;
         self.plan(deadline, Planned::Cancel { node: index, inc });
-        self.tell(index, Event::Drain);
+        self.handle(index, Event::Drain);
     }
 
-    /// The process has left. Its session ends with it, unless somebody else shares it.
+    /// Ends a process that has left. Its session ends with it, unless it lingers because other jobs
+    /// share it.
     pub(crate) fn leave(&mut self, index: usize) {
         if self.nodes[index].process == Process::Down {
             return;
@@ -140,7 +144,7 @@ impl World {
         self.record(index, Fact::Process { ev: ProcessEvent::Left, server });
         for pending in std::mem::take(&mut self.nodes[index].commits) {
             if pending.confirm.is_empty() && self.dice.one_in(2) {
-                self.leave_ghost(index, pending.txn);
+                self.keep_late_request(index, pending.txn);
             }
         }
         let Leaving { linger, rejoin } = self.nodes[index].leaving;
@@ -152,7 +156,7 @@ impl World {
                 self.let_expire(session, linger);
             }
             Some(session) if is_linked => self.end_session(session),
-            // Nobody hears of the end: the session expires.
+            // Without a connection the registry does not learn of the end, so the session expires.
             Some(_) | None => {}
         }
     }

@@ -1,4 +1,5 @@
-//! Crash points: a scripted run, repeated once for each write of each process and each way in which it can go wrong.
+//! Crash points: a scripted run, repeated once for each write of each process and each fault at a
+//! write.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,7 +9,7 @@ use std::time::Duration;
 use coordination::FireTime;
 use sharding::ShardingItem;
 
-use super::clockwork::next_fire;
+use super::clocks::next_fire;
 use super::inject::{Injection, Mode, Point};
 use super::profile::{JobSettings, Pace, Profile, WorkSettings};
 use super::record::Keep;
@@ -20,8 +21,8 @@ const PERIOD_MS: i64 = 1_000;
 const NODES: u8 = 3;
 
 impl World {
-    /// Lets time pass with fires and fair turns, until something holds or the time is over.
-    fn live_until(&mut self, length: Duration, holds: impl Fn(&Self) -> bool) {
+    /// Lets time pass with fires and fair turns, until a condition holds or the time is over.
+    fn run_until(&mut self, length: Duration, holds: impl Fn(&Self) -> bool) {
         let end = self.mono + length;
         self.fires_on = true;
         while self.mono < end && self.violation.is_none() && !holds(self) {
@@ -34,8 +35,8 @@ impl World {
         }
     }
 
-    fn live(&mut self, ms: u64) {
-        self.live_until(Duration::from_millis(ms), |_| false);
+    fn run_for(&mut self, ms: u64) {
+        self.run_until(Duration::from_millis(ms), |_| false);
     }
 
     fn next_fire_moment(&self) -> Option<Duration> {
@@ -44,30 +45,32 @@ impl World {
         Some(self.mono + Duration::from_millis(ahead))
     }
 
-    /// The story: start, fire, crash in the middle of a run, restart, more items, an orderly leave, restart.
-    fn live_through_it(&mut self) -> Expected {
+    /// Plays the scripted run: start, fire, crash in the middle of a run, restart, more items, a
+    /// graceful leave, restart.
+    fn play_scripted_run(&mut self) -> Expected {
         let first = self.true_wall() + PERIOD_MS;
-        self.live(3_200);
-        self.live_until(Duration::from_secs(2), |world| !world.nodes[1].runs.is_empty());
+        self.run_for(3_200);
+        self.run_until(Duration::from_secs(2), |world| !world.nodes[1].runs.is_empty());
         let crash = self.true_wall();
         self.crash(1, Duration::from_millis(1_500));
-        self.live(4_000);
+        self.run_for(4_000);
         self.settings.items = 6;
         self.write_config();
         let grown = self.true_wall();
-        self.live(3_000);
+        self.run_for(3_000);
         if self.nodes[2].is_up() {
             self.nodes[2].leaving.rejoin = Duration::from_secs(1);
             self.drain(2, Duration::from_secs(2));
         }
-        self.live(4_000);
+        self.run_for(4_000);
         Expected { first, crash, grown, last: self.true_wall() }
     }
 
-    /// Every fire of every item ended in a run, except those near a fault.
+    /// Checks that every fire of every item ended in a run, except fires near a fault.
     fn check_accounts(&mut self, expected: &Expected) {
-        if let Some((item, fire)) = self.truth.abandoned.first() {
-            let text = format!("item {item} was claimed for {fire} and nobody finished it");
+        if let Some((item, fire)) = self.tracked.abandoned.first() {
+            let text =
+                format!("item {item} was claimed for {fire}, and the run was never completed");
             return self.fail("S3", text);
         }
         let hit = self.injection.as_ref().and_then(|injection| injection.hit_at);
@@ -79,11 +82,11 @@ impl World {
         };
         let mut fire = next_fire(expected.first - PERIOD_MS, PERIOD_MS);
         while fire + PERIOD_MS <= expected.last {
-            // New items have nothing to do with the fires around their birth.
+            // New items do not run the fires around their creation.
             let items = if fire > expected.grown + PERIOD_MS { 6 } else { 4 };
             let lost = (0..items)
                 .map(ShardingItem::new)
-                .find(|item| !self.truth.done.contains(&(*item, FireTime(fire))));
+                .find(|item| !self.tracked.done.contains(&(*item, FireTime(fire))));
             if let Some(item) = lost.filter(|_| !excused(fire)) {
                 self.fail("S3", format!("item {item} never ran for {fire}"));
             }
@@ -92,7 +95,7 @@ impl World {
     }
 }
 
-/// Times of the story, by the right wall clock.
+/// Times of the scripted run, by the true wall clock.
 #[derive(Clone, Copy, Debug)]
 struct Expected {
     first: i64,
@@ -101,7 +104,8 @@ struct Expected {
     last: i64,
 }
 
-/// The settings of the scripted run; `like_zookeeper` says how its registry tells of changes.
+/// Returns the profile of the scripted run. `like_zookeeper` makes change events name nodes without
+/// their data.
 fn profile(like_zookeeper: bool) -> Profile {
     Profile {
         nodes: NODES,
@@ -150,12 +154,12 @@ fn profile(like_zookeeper: bool) -> Profile {
         fault_mix: Vec::new(),
         operator_every: 0,
         operator_mix: Vec::new(),
-        told: false,
+        parameters: false,
         midnight_s: 0,
     }
 }
 
-/// Runs the story once and returns the number of writes of each node.
+/// Plays the scripted run once, and returns the number of writes of each node.
 #[must_use]
 pub fn run_point(
     point: Option<Point>,
@@ -169,7 +173,7 @@ pub fn run_point(
     let counts = vec![0; usize::from(NODES)];
     world.injection = Some(Injection { point, counts, hit_at: None, after: None });
     let report = conclude(&mut world, judge, |world| {
-        let expected = world.live_through_it();
+        let expected = world.play_scripted_run();
         world.heal();
         world.check_healed();
         world.check_accounts(&expected);
@@ -178,7 +182,7 @@ pub fn run_point(
     (report, counts)
 }
 
-/// Returns every point of the story: each mode of each `nth` write of each node.
+/// Returns every point of the scripted run: each mode of each `nth` write of each node.
 #[must_use]
 pub fn points(like_zookeeper: bool, nth: u32) -> Vec<Point> {
     let (_, counts) = run_point(None, like_zookeeper, Judge::Online, Keep::default());
@@ -191,11 +195,12 @@ pub fn points(like_zookeeper: bool, nth: u32) -> Vec<Point> {
     points
 }
 
-/// Runs the story once for each point, on all processors, and returns the places in the list of those at which a
-/// property does not hold.
+/// Plays the scripted run once for each point, on all processors. Returns the indexes of the points
+/// with a violation.
 ///
 /// # Panics
-/// If a thread panics, which is a fault of the harness: panics of the product are violations.
+/// If a worker thread panics, which is a fault of the harness: panics of the product are
+/// violations.
 #[must_use]
 pub fn run_points(points: &[Point], like_zookeeper: bool, judge: Judge) -> Vec<(usize, Violation)> {
     let threads = thread::available_parallelism().map_or(1, usize::from);

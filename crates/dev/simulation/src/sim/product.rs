@@ -1,5 +1,5 @@
-//! What the simulation knows about the product beyond its public types: the names of nodes, what they hold, and how its
-//! events are made. Everything that changes with the product's details changes here.
+//! The simulation's knowledge of the product beyond its public types: node names, node data, and
+//! the construction of its events. Only this module depends on these details.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,25 +14,25 @@ use serde::Deserialize;
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use super::profile::{JobSettings, Profile};
-use super::rhythm::Rhythm;
+use super::schedule::SimSchedule;
 
-/// The name of the job under test.
+/// Name of the job under test.
 pub(crate) const JOB: &str = "sim";
 
-/// What clocks may differ by before fires are missed.
+/// Maximum difference of clocks before an instance misses fires, in milliseconds.
 pub(crate) const MAX_TIME_DIFF_MS: i64 = DEFAULT_MAX_TIME_DIFF_SECONDS as i64 * 1_000;
 
-/// Instances follow their own items, whatever the job, and not long after something was out of the ordinary: it shall happen often.
+/// Narrow watches for every job, soon after each disturbance, so that runs switch often.
 const OWN_ITEMS: Following = Following { own_from: 1, after: Duration::from_millis(300) };
 
-/// The paths of the job under test.
+/// Paths of the job under test.
 #[derive(Clone, Debug)]
 pub(crate) struct Paths {
     pub(crate) layout: Layout,
     pub(crate) root: NodePath,
 }
 
-/// What a changed node is about, as far as the checks look at it.
+/// Kind of a changed node, as far as the checks need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Ledger(ShardingItem),
@@ -40,13 +40,13 @@ pub(crate) enum Subject {
     Other,
 }
 
-/// What an assignment was made for, as far as the checks look at it.
+/// Fields of an assignment that the checks need.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Assigned {
     pub(crate) members: Vec<String>,
     pub(crate) total: u32,
     pub(crate) strategy: String,
-    /// The last request for resharding that it has seen.
+    /// Version of the last handled request for resharding.
     pub(crate) handled: u32,
 }
 
@@ -58,7 +58,7 @@ impl Paths {
 
     fn below(&self, rest: &str) -> NodePath {
         let text = format!("{}/{rest}", self.root);
-        NodePath::parse(&text).expect("the names of nodes are valid")
+        NodePath::parse(&text).expect("names of nodes are valid path segments")
     }
 
     pub(crate) fn config(&self) -> NodePath {
@@ -85,14 +85,14 @@ impl Paths {
         self.below(&format!("sharding/{item}/disabled"))
     }
 
-    /// Returns true if an operation shows an item as running.
+    /// Returns true if an operation creates the running mark of an item.
     pub(crate) fn begins_run(&self, op: &Op) -> bool {
         let Op::Create { path, .. } = op else { return false };
         let rest = path.below(&self.root);
         rest.is_some_and(|rest| rest.starts_with("sharding/") && rest.ends_with("/running"))
     }
 
-    /// Reads a path. `None` for nodes of other jobs.
+    /// Returns the kind of a node; `Other` for nodes of other jobs.
     pub(crate) fn subject(&self, path: &NodePath) -> Subject {
         let Some(rest) = path.below(&self.root) else { return Subject::Other };
         let item = |text: &str| text.parse().ok().map(ShardingItem::new);
@@ -106,7 +106,7 @@ impl Paths {
         subject.unwrap_or(Subject::Other)
     }
 
-    /// Returns who leads the current term.
+    /// Returns the leader of the current term.
     pub(crate) fn term(&self, model: &Model) -> Option<InstanceId> {
         #[derive(Deserialize)]
         struct Term {
@@ -117,7 +117,7 @@ impl Paths {
         Some(InstanceId::new(term.leader))
     }
 
-    /// Reads a request that was just left: its id, and what it tells its runs.
+    /// Reads a newly created request: its id and its parameter.
     pub(crate) fn new_request(&self, node: &Node) -> Option<(String, Option<String>)> {
         #[derive(Deserialize)]
         struct Request {
@@ -129,24 +129,24 @@ impl Paths {
         Some((id.to_owned(), request.parameter))
     }
 
-    /// The record of once-per-cluster calls.
+    /// Returns the path of the record of once-per-cluster calls.
     pub(crate) fn once(&self) -> NodePath {
         self.below("coordination/once")
     }
 
-    /// Returns what the current assignment was made for.
+    /// Returns the current assignment.
     pub(crate) fn assignment(&self, model: &Model) -> Option<Assigned> {
         let node = model.read(&self.below("coordination/assignment"))?;
         serde_json::from_slice(&node.data).ok()
     }
 
-    /// Returns how often somebody has asked for resharding.
+    /// Returns the number of requests for resharding.
     pub(crate) fn requests(&self, model: &Model) -> Option<u32> {
         let node = model.read(&self.below("coordination/request"))?;
         Some(node.stat.version.0)
     }
 
-    /// Returns what is there only while something is going on: instances that leave, requests that wait.
+    /// Returns the nodes that exist only temporarily: draining instances and waiting requests.
     pub(crate) fn leftovers(&self, model: &Model) -> Vec<NodePath> {
         let leaving = self.below("coordination/draining");
         let requests = self.below("coordination/triggers");
@@ -157,19 +157,20 @@ impl Paths {
 }
 
 pub(crate) fn job() -> JobName {
-    JobName::new(JOB).expect("the name is valid")
+    JobName::new(JOB).expect("the constant is a valid job name")
 }
 
-/// The IP of the node with this number, from 0.
+/// Returns the IP address of a node, by its number from 0.
 pub(crate) fn server(index: usize) -> ServerIp {
-    ServerIp::new(&format!("10.0.0.{}", index + 1)).expect("the IP is valid")
+    ServerIp::new(&format!("10.0.0.{}", index + 1)).expect("the address is valid")
 }
 
-pub(crate) fn incarnation(server: &ServerIp, life: u32) -> InstanceId {
-    coordination::instance_id(server, &format!("7-{life}")).expect("the id is valid")
+pub(crate) fn incarnation(server: &ServerIp, number: u32) -> InstanceId {
+    coordination::instance_id(server, &format!("7-{number}")).expect("the id is valid")
 }
 
-/// Makes the coordinator of a process as the settings say. Each server has one name for all its processes.
+/// Creates the coordinator of a process by the settings. All processes of a server have the same
+/// stable name.
 pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordinator {
     let identity = Identity { job: job(), server: server.clone() };
     let coordinator =
@@ -183,20 +184,20 @@ pub(crate) fn coordinator(server: &ServerIp, settings: &JobSettings) -> Coordina
     if settings.named { coordinator.named(format!("name-{server}")) } else { coordinator }
 }
 
-/// Returns the subtree of the job under test.
+/// Returns the root of the job under test.
 pub(crate) fn root() -> NodePath {
     Layout::new(&job()).root()
 }
 
-/// What the registry takes in one transaction.
+/// Returns the registry's limits of one transaction.
 pub(crate) fn limits(settings: &JobSettings) -> Limits {
     Limits { max_ops: settings.max_ops, max_bytes: 700_000 }
 }
 
-/// The zone in which a day begins within each run that has a midnight in it: a minute after the epoch of runs.
+/// Zone in which midnight is one minute after the epoch of runs.
 pub(crate) const MIDNIGHT_ZONE: &str = "GMT+01:45";
 
-/// Writes the configuration that the settings stand for, in a run of this profile.
+/// Returns the stored configuration for these settings, in a run of this profile.
 pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
     let config = JobConfig {
         cron: Some(cron(settings.period)),
@@ -217,43 +218,43 @@ pub(crate) fn document(settings: &JobSettings, profile: &Profile) -> String {
     encode_config(&config)
 }
 
-/// What a job that catches up runs afterwards.
+/// Catch-up policy of jobs with catch-up.
 const CATCH_UP: CatchUp = CatchUp { window_seconds: 8, max: 4 };
 
 fn cron(period: u32) -> String {
     format!("0/{period} * * * * ?")
 }
 
-/// Reads the period back from a configuration, in milliseconds.
+/// Parses the period of a configuration, in milliseconds.
 pub(crate) fn period_ms(config: &JobConfig) -> Option<i64> {
     let period = config.cron.as_deref()?.strip_prefix("0/")?.split(' ').next()?;
     period.parse::<i64>().ok().map(|seconds| seconds * 1_000)
 }
 
-/// What runs are told.
+/// Converts the parameter of a request.
 pub(crate) fn parameter(text: &str) -> RequestParameter {
-    RequestParameter::new(text).expect("scripts tell what can be told")
+    RequestParameter::new(text).expect("parameters of scripts are valid")
 }
 
-/// A scheduled time has come; `since` is after what a job that catches up may have something left to run.
-pub(crate) fn fire(at: i64, rhythm: Rhythm, since: Option<FireTime>) -> Event {
+/// Returns the event for a due fire. A job with catch-up also gets the missed fires after `since`.
+pub(crate) fn fire(at: i64, schedule: SimSchedule, since: Option<FireTime>) -> Event {
     let window = i64::from(CATCH_UP.window_seconds) * 1_000;
     let earliest = since.map_or(at, |since| (since.0 + 1).max(at - window));
-    let missed: Vec<_> = rhythm.between(earliest, at).map(FireTime).collect();
+    let missed: Vec<_> = schedule.between(earliest, at).map(FireTime).collect();
     let surplus = missed.len().saturating_sub(CATCH_UP.max as usize);
     let missed = missed[surplus..].to_vec();
-    Event::Fire { at: FireTime(at), next: Some(FireTime(rhythm.next_after(at))), missed }
+    Event::Fire { at: FireTime(at), next: Some(FireTime(schedule.next_after(at))), missed }
 }
 
-/// Looks fires up in the schedule of a configuration.
+/// Returns at most `most` fires between two instants, by the schedule of a configuration.
 fn fires_between(
     config: &JobConfig,
     after: FireTime,
     before: FireTime,
     most: usize,
 ) -> Vec<FireTime> {
-    let Some(rhythm) = Rhythm::of(config) else { return Vec::new() };
-    let fires = rhythm.between(after.0.saturating_add(1), before.0);
+    let Some(schedule) = SimSchedule::of(config) else { return Vec::new() };
+    let fires = schedule.between(after.0.saturating_add(1), before.0);
     fires.map(FireTime).take(most).collect()
 }
 

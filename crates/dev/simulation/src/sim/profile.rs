@@ -1,141 +1,147 @@
-//! Profiles: what kind of run a seed is. Each draws its own, so that no mix of settings is the only one ever tried.
+//! Profiles: the settings of runs. Each seed draws its own, so that runs cover many mixes of
+//! settings.
 
 use serde::{Deserialize, Serialize};
 
 use super::change::Change;
 use super::dice::{Dice, Stream};
 
-/// The version of the meaning of seeds: a seed gives the same run only under the same version. What requests tell, delays of fires,
-/// days without them and ends that come together came later, by chance of their own ([`Stream::Extras`]): the seeds that have none of it are what they were.
+/// Version of the meaning of seeds: a seed gives the same run only under the same version.
+///
+/// Parameters of requests, jitter, excluded days and simultaneous ends were added later. They are
+/// drawn from [`Stream::Extras`], so older seeds without them keep their meaning.
 pub const PROFILE_VERSION: u32 = 1;
 
-/// The settings of a run.
+/// Settings of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Profile {
-    /// How many processes there are, 1 to 26.
+    /// Number of processes, 1 to 26.
     pub nodes: u8,
-    /// How many steps before everything heals.
+    /// Number of steps before everything heals.
     pub steps: u32,
-    /// The job at the beginning.
+    /// Settings of the job at the beginning.
     pub job: JobSettings,
-    /// How the network and the scheduler behave.
+    /// Behaviour of the network and of the step loop.
     pub pace: Pace,
-    /// What the job's code does.
+    /// Behaviour of the job's code.
     pub work: WorkSettings,
-    /// After what time without contact the registry ends a session, in milliseconds.
+    /// Session timeout: time without contact after which the registry ends a session, in
+    /// milliseconds.
     pub session_ms: u32,
-    /// One fault in so many steps; 0 is none.
+    /// Average number of steps between two faults; 0 is no faults.
     pub fault_every: u32,
-    /// How likely each kind of fault is, in the order of [`FAULTS`](super::script::FAULTS).
+    /// Weight of each kind of fault, in the order of [`FAULTS`](super::script::FAULTS).
     pub fault_mix: Vec<u8>,
-    /// One act of an operator in so many steps; 0 is none.
+    /// Average number of steps between two operator actions; 0 is none.
     pub operator_every: u32,
-    /// How likely each kind of act is, in the order of [`OPERATORS`](super::script::OPERATORS).
+    /// Weight of each kind of operator action, in the order of
+    /// [`OPERATORS`](super::script::OPERATORS).
     pub operator_mix: Vec<u8>,
-    /// Requests tell their runs something, most of them.
-    #[serde(default)]
-    pub told: bool,
-    /// How many seconds after the beginning another day begins where the job is, 1 to 60; 0 is much later.
+    /// True if most requests have a parameter.
+    #[serde(default, rename = "told")]
+    pub parameters: bool,
+    /// Seconds from the beginning until midnight in the job's zone, 1 to 60; 0 is no midnight
+    /// within the run.
     #[serde(default)]
     pub midnight_s: u8,
 }
 
-/// What a configuration says, as far as runs vary it.
+/// Settings of the configuration that runs vary.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct JobSettings {
-    /// How many items.
+    /// Number of items.
     pub items: u32,
-    /// The name of the strategy; empty is the default one.
+    /// Name of the strategy; empty is the default one.
     pub strategy: String,
-    /// Whether unfinished runs are taken over.
+    /// True if instances take over orphaned runs.
     pub failover: bool,
-    /// Whether misfires are made up for.
+    /// True if noted misfires are run.
     pub misfire: bool,
-    /// Whether runs are claimed.
+    /// True if runs are claimed and recorded.
     pub monitor: bool,
-    /// The period of the schedule in seconds: a divisor of 60.
+    /// Period of the schedule in seconds: a divisor of 60.
     pub period: u32,
-    /// Whether instances come up with their server disabled.
+    /// True if instances start with their server disabled.
     pub disabled: bool,
-    /// The interval of reconciling, in minutes.
+    /// Interval of reconciling, in minutes.
     pub reconcile_minutes: u32,
-    /// Whether fires that nobody ran in their time are each run afterwards.
+    /// True if the job catches up on fires that no instance ran in their time.
     pub catch_up: bool,
-    /// Whether items stay with their instances.
+    /// True if the job has static sharding.
     pub static_sharding: bool,
-    /// Whether instances have names that outlive their processes.
+    /// True if instances have stable names.
     pub named: bool,
-    /// Whether once-per-cluster callbacks are called.
+    /// True if instances take part in once-per-cluster callbacks.
     pub once: bool,
-    /// How many operations the registry takes in one transaction.
+    /// Maximum number of operations in one transaction.
     pub max_ops: usize,
-    /// What the delays of fires are less than, in milliseconds; 0 is none.
+    /// Exclusive upper bound of the start delay (jitter), in milliseconds; 0 is none.
     #[serde(default)]
     pub jitter_ms: u32,
-    /// The days without fires, one of [`FIRST_DAY`] or [`SECOND_DAY`]; empty is none.
+    /// Excluded days, one text of [`FIRST_DAY`] or [`SECOND_DAY`]; empty is none.
     #[serde(default)]
     pub excluded_days: String,
-    /// Whether instances follow no more items than they need to, however few there are.
+    /// True if instances have narrow watches, whatever the number of items.
     #[serde(default)]
     pub narrow: bool,
 }
 
-/// Three ways to leave out the day on which a run begins that has a midnight in it.
+/// Three forms of the excluded day before the midnight of a run.
 pub const FIRST_DAY: [&str; 3] = ["TUE", "11-14", "2023-11-10..2023-11-14"];
-/// Three ways to leave out the day after that.
+/// Three forms of the excluded day after the midnight of a run.
 pub const SECOND_DAY: [&str; 3] = ["sat .. sun, wed", "11-15..11-15", "2023-11-15"];
 
-/// How fast things happen, compared with each other.
+/// Relative speed of activities, and the order of messages.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Pace {
-    /// The weights of [`ACTIVITIES`](super::world::ACTIVITIES), in their order.
+    /// Weights of [`ACTIVITIES`](super::world::ACTIVITIES), in their order.
     pub weights: Vec<u8>,
-    /// By how much time advances at once, in milliseconds.
+    /// Advance of time per step, in milliseconds.
     pub quantum_ms: u32,
-    /// How many changes a node takes at once, at most.
+    /// Maximum number of changes in one batch.
     pub batch: u8,
-    /// How many changes in a hundred overtake others.
+    /// Percentage of changes that overtake others.
     pub reorder: u8,
-    /// How many places a change overtakes at most.
+    /// Maximum number of places that a change moves forward.
     pub window: u8,
-    /// How many changes in a hundred replace an older one of the same node that nobody has seen.
+    /// Percentage of changes that replace an undelivered change of the same node.
     pub coalesce: u8,
-    /// Events only name what to read; the state is read later, as on ZooKeeper. Else they carry it.
+    /// True if events only name nodes to be read later, as on ZooKeeper. Else they carry the data.
     pub reread: bool,
-    /// Snapshots are read level by level while writes go on. Else at one revision.
+    /// True if snapshots are read level by level during writes. Else they show one revision.
     pub torn: bool,
-    /// How many commits in a hundred overtake others of the same process.
+    /// Percentage of commits that overtake other commits of the same process.
     pub overtake: u8,
-    /// Replies tell the revision only if the transaction puts something, as those of ZooKeeper 3.8 do.
+    /// True if replies contain the revision only if the transaction puts data, as in ZooKeeper 3.8.
     pub blind: bool,
 }
 
-/// What the code of items does.
+/// Behaviour of the items' code.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkSettings {
-    /// The shortest and the longest usual run, in milliseconds.
+    /// Minimum and maximum duration of a usual run, in milliseconds.
     pub usual_ms: (u32, u32),
-    /// How many runs in a hundred are slow.
+    /// Percentage of slow runs.
     pub slow: u8,
-    /// How long a slow run takes, in milliseconds.
+    /// Duration of a slow run, in milliseconds.
     pub slow_ms: u32,
-    /// How many runs in a hundred fail, panic, or hang until they are cancelled.
+    /// Percentage of runs that fail.
     pub fail: u8,
-    /// See `fail`.
+    /// Percentage of runs that panic.
     pub panic: u8,
-    /// See `fail`.
+    /// Percentage of runs that hang until they are cancelled.
     pub hang: u8,
-    /// All runs of a process that are over end together.
+    /// True if all runs of a process that are due to end do so together.
     #[serde(default)]
     pub together: bool,
 }
 
-/// Strategies by name: all that the product has.
+/// Names of all strategies of the product.
 pub const STRATEGIES: [&str; 5] =
     ["", "ODEVITY", "ROUND_ROBIN", "SINGLE_SHARDING_BALANCE", "MINIMAL_MOVEMENT"];
 
 impl Profile {
-    /// Draws the settings of a seed.
+    /// Draws the profile of a seed.
     #[must_use]
     pub fn draw(seed: u64) -> Self {
         let mut dice = Dice::at(seed, Stream::Profile, 0);
@@ -151,17 +157,17 @@ impl Profile {
             fault_mix: mix(dice, super::script::FAULTS.len()),
             operator_every: dice.pick(&[0, 80, 120, 120, 250, 500]),
             operator_mix: mix(dice, super::script::OPERATORS.len()),
-            told: false,
+            parameters: false,
             midnight_s: 0,
         };
         profile.draw_extras(&mut Dice::at(seed, Stream::Extras, 0));
         profile
     }
 
-    /// A third of the seeds has requests that tell something, a sixth fires that begin later, a sixth days without fires, a third
-    /// runs that end together, a half instances that follow their own items only.
+    /// Draws the newer settings. Parameters and simultaneous ends occur in a third of the seeds,
+    /// jitter and excluded days in a sixth, and narrow watches in half of them.
     fn draw_extras(&mut self, dice: &mut Dice) {
-        self.told = dice.one_in(3);
+        self.parameters = dice.one_in(3);
         if dice.one_in(6) {
             self.job.jitter_ms = draw_jitter(dice);
         }
@@ -173,12 +179,13 @@ impl Profile {
         self.job.narrow = dice.one_in(2);
     }
 
-    /// Returns true if the times of fires are others than those of the expression.
+    /// Returns true if fires can differ from the cron expression: with jitter, or with a midnight
+    /// in the run.
     pub(crate) fn has_odd_times(&self) -> bool {
         self.job.jitter_ms > 0 || self.midnight_s > 0
     }
 
-    /// Draws another delay of fires, or other days without them.
+    /// Draws a change of the jitter or of the excluded days.
     pub(crate) fn draw_odd_times(&self, dice: &mut Dice) -> Change {
         if self.midnight_s > 0 && dice.one_in(2) {
             let days = if dice.one_in(3) { String::new() } else { draw_days(dice) };
@@ -188,7 +195,7 @@ impl Profile {
         }
     }
 
-    /// Returns a profile in which nothing goes wrong and every run is short.
+    /// Returns the profile of a seed without faults and with short runs only.
     #[must_use]
     pub fn calm(seed: u64) -> Self {
         let mut profile = Self::draw(seed);
@@ -200,7 +207,7 @@ impl Profile {
     }
 }
 
-/// Some are longer than the time up to the next fire.
+/// Draws the bound of the jitter. Some bounds exceed the time to the next fire.
 fn draw_jitter(dice: &mut Dice) -> u32 {
     dice.pick(&[1, 60, 400, 950, 1_700])
 }
@@ -218,7 +225,8 @@ fn medium(number: u64) -> u32 {
     u32::try_from(number).unwrap_or(u32::MAX)
 }
 
-/// A third of the kinds is left out, so that what remains meets nothing but itself more often.
+/// Draws weights of kinds. A third of the kinds gets the weight 0, so that the others meet more
+/// often.
 fn mix(dice: &mut Dice, kinds: usize) -> Vec<u8> {
     (0..kinds).map(|_| if dice.one_in(3) { 0 } else { small(dice.between(1, 9)) }).collect()
 }

@@ -1,4 +1,4 @@
-//! What a run leaves behind: a digest always, a history and a story if they are wanted.
+//! Output of a run: always a digest, and on request a history and a trace.
 
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -6,24 +6,24 @@ use std::time::Duration;
 use checker::history::{Fact, Record, RegOp};
 use reg_center::{Change, Op, SessionId, Stat};
 
-/// How many lines of a story are kept.
-const STORY_LINES: usize = 400;
+/// Maximum number of lines of a trace.
+const TRACE_LINES: usize = 400;
 
-/// What to keep of a run besides its digest.
+/// Output to keep of a run, in addition to its digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Keep {
     /// The history, for the checker.
     pub history: bool,
-    /// The last events in words, for people.
-    pub story: bool,
+    /// The last events as text, for people.
+    pub trace: bool,
 }
 
-/// Keeps what is wanted.
+/// Collects the output of a run.
 #[derive(Debug)]
 pub(crate) struct Recorder {
     keep: Keep,
     records: Vec<Record>,
-    story: VecDeque<String>,
+    trace: VecDeque<String>,
     digest: u64,
     seqs: Vec<u64>,
     nemesis_seq: u64,
@@ -33,7 +33,7 @@ pub(crate) struct Recorder {
     mt: u64,
 }
 
-/// Who writes a record.
+/// Source of a record.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Writer {
     Node { index: usize, inc: u32 },
@@ -42,7 +42,7 @@ pub(crate) enum Writer {
     Resource,
 }
 
-/// The name of a process in histories.
+/// Returns the name of a process in histories.
 pub(crate) fn process_name(index: usize) -> String {
     let letter = u8::try_from(index).map_or('?', |index| char::from(b'a' + index % 26));
     letter.to_string()
@@ -53,7 +53,7 @@ impl Recorder {
         Self {
             keep,
             records: Vec::new(),
-            story: VecDeque::new(),
+            trace: VecDeque::new(),
             digest: 0xcbf2_9ce4_8422_2325,
             seqs: vec![0; nodes],
             nemesis_seq: 0,
@@ -68,7 +68,7 @@ impl Recorder {
         self.keep.history
     }
 
-    /// Mixes something into the digest of the run.
+    /// Mixes a value into the digest of the run.
     pub(crate) fn mix(&mut self, value: u64) {
         self.digest = (self.digest ^ value).wrapping_mul(0x100_0000_01b3).rotate_left(23);
     }
@@ -84,25 +84,26 @@ impl Recorder {
         self.digest
     }
 
-    pub(crate) fn tell(&mut self, line: impl FnOnce() -> String) {
-        if self.keep.story {
-            self.story.push_back(line());
-            if self.story.len() > STORY_LINES {
-                self.story.pop_front();
+    pub(crate) fn trace_line(&mut self, line: impl FnOnce() -> String) {
+        if self.keep.trace {
+            self.trace.push_back(line());
+            if self.trace.len() > TRACE_LINES {
+                self.trace.pop_front();
             }
         }
     }
 
-    pub(crate) fn story(&self) -> impl Iterator<Item = &str> {
-        self.story.iter().map(String::as_str)
+    pub(crate) fn trace(&self) -> impl Iterator<Item = &str> {
+        self.trace.iter().map(String::as_str)
     }
 
-    /// Begins a new life of a process.
+    /// Restarts the numbering of records for a new incarnation of a process.
     pub(crate) fn restart(&mut self, index: usize) {
         self.seqs[index] = 0;
     }
 
-    /// Times never stand still, so that they give the order in which things were noted.
+    /// Appends a record. Its time is always greater than the last one, so that times give the
+    /// order.
     pub(crate) fn write(&mut self, writer: Writer, now: Duration, wall_ms: i64, fact: Fact) {
         if !self.keep.history {
             return;
@@ -131,7 +132,7 @@ impl Recorder {
     }
 }
 
-/// Writes a committed transaction as the registry's log does: parents that were made come first.
+/// Converts a committed transaction into its log entry. Implicitly created parents come first.
 pub(crate) fn reg_fact(
     zxid: i64,
     session: SessionId,

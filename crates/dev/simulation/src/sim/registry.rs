@@ -1,4 +1,4 @@
-//! The registry and the way to it: requests, their loss and delay, and who hears of what was written.
+//! The registry and the path to it: requests, their loss and delay, and the publication of writes.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::record::{Writer, reg_fact};
 use super::world::World;
 
 impl World {
-    /// A process hands a transaction to its client.
+    /// Sends a transaction from a process through its registry client.
     pub(crate) fn send(
         &mut self,
         index: usize,
@@ -36,7 +36,7 @@ impl World {
         node.commits.push(Pending { ticket, txn, confirm, not_before, fate });
     }
 
-    /// Lets one request of a process go on by one round trip.
+    /// Advances one request of a process by one round trip.
     pub(crate) fn execute(&mut self, index: usize) {
         let node = &self.nodes[index];
         if !node.is_linked() || node.commits.is_empty() || node.process == Process::Down {
@@ -55,7 +55,8 @@ impl World {
         self.commit(index, pending);
     }
 
-    /// Reads a node that must be absent. A process that stands still does not go on after the answer.
+    /// Confirms the absence of a node by a read. A frozen process does not continue after the
+    /// answer.
     fn confirm(&mut self, index: usize, at: usize) {
         if !self.nodes[index].is_up() {
             return;
@@ -80,10 +81,10 @@ impl World {
             return;
         }
         match pending.fate {
-            Fate::LoseRequest => return self.lose(index, pending.ticket),
+            Fate::LoseRequest => return self.report_unknown(index, pending.ticket),
             Fate::Late => {
-                self.leave_ghost(index, pending.txn);
-                return self.lose(index, pending.ticket);
+                self.keep_late_request(index, pending.txn);
+                return self.report_unknown(index, pending.ticket);
             }
             Fate::Normal | Fate::LoseReply | Fate::Delay(_) => {}
         }
@@ -92,23 +93,23 @@ impl World {
             self.coverage.count("conflict");
         }
         if pending.fate == Fate::LoseReply {
-            return self.lose(index, pending.ticket);
+            return self.report_unknown(index, pending.ticket);
         }
         self.nodes[index].replies.push_back((pending.ticket, reply));
         if let Some(session) = self.sessions.get_mut(&session) {
-            // The requests of a session are executed in order: what came before an answered one and is still on its
-            // way never happens now.
-            session.ghosts.clear();
+            // A session's requests are executed in order. So earlier requests that are still in
+            // flight can no longer be executed.
+            session.late_requests.clear();
         }
         self.inject_after(index);
     }
 
-    fn lose(&mut self, index: usize, ticket: Ticket) {
+    fn report_unknown(&mut self, index: usize, ticket: Ticket) {
         self.coverage.count("unknown_outcome");
         self.nodes[index].replies.push_back((ticket, Reply::Unknown));
     }
 
-    /// Executes a transaction in a session that lives.
+    /// Executes a transaction in a live session.
     fn write(&mut self, session: SessionId, txn: &Txn) -> Reply {
         let Ok((outcome, changes)) = self.model.commit(session, txn.ops()) else {
             return Reply::NotExecuted;
@@ -118,9 +119,9 @@ impl World {
             TxnOutcome::Committed(committed) => {
                 self.log(session, txn.ops(), &committed.stats, &changes);
                 let puts = txn.ops().iter().any(|op| matches!(op, Op::Put { .. }));
-                let tells = puts || !self.script.profile.pace.blind;
+                let has_revision = puts || !self.script.profile.pace.blind;
                 self.publish(Some(session), changes);
-                Reply::Committed(committed.revision.filter(|_| tells))
+                Reply::Committed(committed.revision.filter(|_| has_revision))
             }
         }
     }
@@ -145,32 +146,33 @@ impl World {
         }
     }
 
-    /// One request whose outcome nobody knows happens, or none.
-    pub(crate) fn haunt(&mut self) {
+    /// Executes one late request of unknown outcome, or none.
+    pub(crate) fn execute_late_request(&mut self) {
         if !self.dice.one_in(4) || self.registry_down {
             return;
         }
-        let haunted = self.sessions.iter().filter(|(_, session)| !session.ghosts.is_empty());
-        let haunted: Vec<_> = haunted.map(|(id, _)| *id).collect();
-        if haunted.is_empty() {
+        let candidates =
+            self.sessions.iter().filter(|(_, session)| !session.late_requests.is_empty());
+        let candidates: Vec<_> = candidates.map(|(id, _)| *id).collect();
+        if candidates.is_empty() {
             return;
         }
-        let id = self.dice.pick(&haunted);
+        let id = self.dice.pick(&candidates);
         let Some(session) = self.sessions.get_mut(&id) else { return };
-        let at = self.dice.place(session.ghosts.len());
-        let txn = session.ghosts.remove(at);
-        self.recorder.tell(|| format!("! a late request of session {id} happens"));
+        let at = self.dice.place(session.late_requests.len());
+        let txn = session.late_requests.remove(at);
+        self.recorder.trace_line(|| format!("! a late request of session {id} is executed"));
         if let Reply::Committed(_) = self.write(id, &txn) {
             self.coverage.count("late_write");
         }
     }
 
-    /// An operator writes. Refusals are answers, too.
+    /// Commits a transaction as the operator. Returns false on a conflict.
     pub(crate) fn operate(&mut self, txn: &Txn) -> bool {
         matches!(self.write(self.operator, txn), Reply::Committed(_))
     }
 
-    /// Everybody hears of a write, sooner or later; the truth is checked at once.
+    /// Publishes changes to all connected nodes, and checks the invariants at once.
     pub(crate) fn publish(&mut self, writer: Option<SessionId>, changes: Vec<Change>) {
         if changes.is_empty() {
             return;

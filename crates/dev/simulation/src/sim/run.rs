@@ -1,4 +1,4 @@
-//! Running one script, from the first step to the verdict.
+//! Plays one script, from the first step to the verdict.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,48 +11,48 @@ use super::record::{Keep, Writer};
 use super::script::Script;
 use super::world::{Violation, World};
 
-/// Who judges a run.
+/// Judges of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Judge {
-    /// The checks after every write and of the healed state.
+    /// The checks after every write, and of the final state.
     #[default]
     Online,
-    /// These, and the checker, which reads the history of the run.
+    /// These checks, and the checker, which reads the history of the run.
     Full,
 }
 
 impl Judge {
-    /// Returns what must be kept for this judge, besides what is wanted anyway.
+    /// Returns the output that must be kept for this judge.
     pub(crate) fn keeps(self, keep: Keep) -> Keep {
         Keep { history: keep.history || self == Self::Full, ..keep }
     }
 }
 
-/// What came of a run.
+/// Result of a run.
 #[derive(Debug)]
 pub struct Report {
-    /// The same script, the same digest.
+    /// Digest of the run; the same script gives the same digest.
     pub digest: u64,
-    /// How many steps it had.
+    /// Number of steps.
     pub steps: u64,
-    /// Virtual time that passed, in milliseconds.
+    /// Virtual time of the run, in milliseconds.
     pub elapsed_ms: i64,
-    /// What happened.
+    /// Counts of events.
     pub coverage: Coverage,
-    /// What does not hold, if anything.
+    /// The first violation, if there is one.
     pub violation: Option<Violation>,
-    /// The last events and the truth, if they were kept.
-    pub story: String,
+    /// The last events and the registry's state, if they were kept.
+    pub trace: String,
     /// The history, if it was kept.
     pub records: Vec<Record>,
 }
 
-/// Runs a script.
+/// Plays a script.
 #[must_use]
 pub fn run(script: &Script, judge: Judge, keep: Keep) -> Report {
     let mut world = World::new(script.clone(), judge.keeps(keep));
     conclude(&mut world, judge, |world| {
-        while world.goes_on() {
+        while world.has_steps_left() {
             world.step();
         }
         if world.violation.is_none() {
@@ -62,9 +62,9 @@ pub fn run(script: &Script, judge: Judge, keep: Keep) -> Report {
     })
 }
 
-/// Runs a story in a world and gathers what came of it. A panic of the product is a violation.
-pub(crate) fn conclude(world: &mut World, judge: Judge, story: impl FnOnce(&mut World)) -> Report {
-    let outcome = catch_unwind(AssertUnwindSafe(|| story(world)));
+/// Plays a function in a world and collects the result. A panic of the product is a violation.
+pub(crate) fn conclude(world: &mut World, judge: Judge, play: impl FnOnce(&mut World)) -> Report {
+    let outcome = catch_unwind(AssertUnwindSafe(|| play(world)));
     if let Err(panic) = outcome {
         world.fail("panic", panic_text(&*panic));
     }
@@ -79,7 +79,7 @@ pub(crate) fn conclude(world: &mut World, judge: Judge, story: impl FnOnce(&mut 
         elapsed_ms: world.elapsed_ms(),
         coverage: std::mem::take(&mut world.coverage),
         violation: world.violation.take(),
-        story: world.story(),
+        trace: world.trace(),
         records,
     }
 }
@@ -87,11 +87,11 @@ pub(crate) fn conclude(world: &mut World, judge: Judge, story: impl FnOnce(&mut 
 fn panic_text(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a value that is no text".to_owned())
+        .unwrap_or_else(|| "panic value without text".to_owned())
 }
 
-/// Runs a seed in which nothing goes wrong: some fires, each followed by everything that comes of it. Every fire of
-/// every item must run exactly once, and nothing may be reported as missed.
+/// Plays a seed without faults: some fires, each followed by all of its effects. Every fire of
+/// every item must run exactly once, and no fire may be missed.
 #[must_use]
 pub fn run_calm(seed: u64, fires: u32, judge: Judge, keep: Keep) -> Report {
     let script = Script::with(seed, Profile::calm(seed));
@@ -104,7 +104,7 @@ pub fn run_calm(seed: u64, fires: u32, judge: Judge, keep: Keep) -> Report {
         }
         world.check_healed();
         if world.coverage.of("missed") > 0 {
-            world.fail("L0", "something was missed although nothing went wrong");
+            world.fail("L0", "a fire was missed in a run without faults");
         }
     })
 }

@@ -1,5 +1,5 @@
-//! Scripts: a run as data. What chance would do at which step is drawn beforehand, so that it can be kept, repeated and
-//! shortened.
+//! Scripts: runs as data. The faults and operator actions of each step are drawn beforehand, so
+//! that a script can be stored, repeated and shrunk.
 
 use serde::{Deserialize, Serialize};
 
@@ -8,40 +8,40 @@ use super::change::Change;
 use super::dice::{Dice, Stream};
 use super::profile::{PROFILE_VERSION, Profile, STRATEGIES};
 
-/// A run: the same script gives the same run.
+/// A run as data; the same script gives the same run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Script {
-    /// The version of the profile that the seed belongs to; [`PROFILE_VERSION`].
+    /// Version of the profile that the seed belongs to; [`PROFILE_VERSION`].
     pub version: u32,
-    /// Decides what the acts do not say: the order of steps, the network, the duration of runs.
+    /// Seed of all other decisions: the order of activities, the network, the durations of runs.
     pub seed: u64,
-    /// The settings.
+    /// Settings of the run.
     pub profile: Profile,
-    /// What happens, in the order of steps.
+    /// Acts in the order of their steps.
     pub acts: Vec<Timed>,
 }
 
 /// An act and its step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed {
-    /// Before which step, from 1.
+    /// Step before which the act happens, from 1.
     pub step: u32,
-    /// What.
+    /// The act.
     #[serde(flatten)]
     pub act: Act,
 }
 
-/// A script that cannot be read.
+/// Error of a script that cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// The text is no script.
-    #[error("no script")]
+    /// The text is not a script.
+    #[error("the text is not a script")]
     Syntax(#[from] serde_json::Error),
-    /// It is one of another version.
-    #[error("version is {found}; valid is {PROFILE_VERSION}")]
+    /// The script is of another version.
+    #[error("the version of the script is {found}; valid is {PROFILE_VERSION}")]
     Version {
-        /// Which.
+        /// Version of the script.
         found: u32,
     },
 }
@@ -79,7 +79,7 @@ impl Script {
         Self { version: PROFILE_VERSION, seed, profile, acts }
     }
 
-    /// Writes it as JSON, one act a line.
+    /// Returns the script as JSON, one act per line.
     #[must_use]
     pub fn to_json(&self) -> String {
         let line = |act: &Timed| serde_json::to_string(act).unwrap_or_default();
@@ -93,10 +93,10 @@ impl Script {
         )
     }
 
-    /// Reads what [`to_json`](Self::to_json) wrote.
+    /// Parses the output of [`to_json`](Self::to_json).
     ///
     /// # Errors
-    /// [`ScriptError`] if it is no script of this version.
+    /// [`ScriptError`] if the text is not a script of this version.
     pub fn from_json(text: &str) -> Result<Self, ScriptError> {
         let script: Self = serde_json::from_str(text)?;
         if script.version != PROFILE_VERSION {
@@ -106,29 +106,29 @@ impl Script {
     }
 }
 
-/// In how many steps the odd times of a run change once.
+/// Average number of steps between two changes of jitter or excluded days.
 const ODD_TIMES_EVERY: u64 = 800;
 
-/// Of runs in which requests tell something, three in four do.
+/// Adds a parameter to three in four requests, in runs with parameters.
 fn with_extras(act: Act, seed: u64, step: u32, profile: &Profile) -> Act {
-    let mut dice = Dice::at(seed, Stream::Extras, u64::from(step) | TELLING);
-    if !profile.told || dice.one_in(4) {
+    let mut dice = Dice::at(seed, Stream::Extras, u64::from(step) | PARAMETER_MOMENT);
+    if !profile.parameters || dice.one_in(4) {
         return act;
     }
     let text = dice.pick(&["february", "march", "\"\\\t", "月报"]).to_owned();
-    act.telling(if dice.one_in(4) { "long ".repeat(400) } else { text })
+    act.with_parameter(if dice.one_in(4) { "long ".repeat(400) } else { text })
 }
 
-/// Tells the moments of what is told from those of steps.
-const TELLING: u64 = 1 << 40;
+/// Distinguishes the moments of parameters from those of steps.
+const PARAMETER_MOMENT: u64 = 1 << 40;
 
-/// By how much a clock is wrong that is off by any amount.
+/// Difference of a clock that is far off, in milliseconds.
 const YEAR_MS: i64 = 365 * 86_400_000;
 
-/// How an act of a kind is drawn.
+/// Draws an act of a kind.
 pub type Draw = fn(&mut Dice, &Profile) -> Act;
 
-/// The kinds of faults.
+/// Kinds of faults.
 pub const FAULTS: [(&str, Draw); 12] = [
     ("lose_request", |dice, profile| Act::LoseRequest { who: who(dice, profile) }),
     ("lose_reply", |dice, profile| Act::LoseReply { who: who(dice, profile) }),
@@ -162,7 +162,7 @@ pub const FAULTS: [(&str, Draw); 12] = [
     ("refire", |dice, profile| Act::Refire { who: who(dice, profile) }),
 ];
 
-/// The kinds of what operators do.
+/// Kinds of operator actions.
 pub const OPERATORS: [(&str, Draw); 25] = [
     ("disable_server", |dice, profile| server(dice, profile, "DISABLED")),
     ("enable_server", |dice, profile| server(dice, profile, "")),
@@ -224,7 +224,8 @@ fn ms(dice: &mut Dice, low: u32, high: u32) -> u32 {
     u32::try_from(dice.between(low.into(), high.into())).unwrap_or(high)
 }
 
-/// A duration shorter than, about as long as, or longer than a session lives without contact.
+/// Draws a duration between 10 ms and half a session timeout, one, one and a half, or three of
+/// them.
 fn span(dice: &mut Dice, profile: &Profile) -> u32 {
     let session = profile.session_ms;
     let most = dice.pick(&[session / 2, session, session * 3 / 2, session * 3]);
@@ -244,7 +245,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_script_is_read_back_as_it_was_written() {
+    fn script_round_trips_through_json() {
         for seed in 0..20 {
             let script = Script::draw(seed);
             assert_eq!(Script::from_json(&script.to_json()).unwrap(), script, "seed {seed}");
@@ -257,23 +258,23 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_the_tables_are_those_of_the_acts() {
+    fn names_in_tables_equal_kinds_of_acts() {
         let mut dice = Dice::at(1, Stream::Faults, 1);
         let profile = Profile::draw(1);
         for (name, draw) in FAULTS {
             let act = draw(&mut dice, &profile);
-            assert_eq!((act.kind(), act.is_operators()), (name, false));
+            assert_eq!((act.kind(), act.is_operator_action()), (name, false));
         }
         for (name, draw) in OPERATORS {
             let act = draw(&mut dice, &profile);
-            assert_eq!((act.kind(), act.is_operators()), (name, true));
+            assert_eq!((act.kind(), act.is_operator_action()), (name, true));
         }
     }
 
     #[test]
-    fn what_operators_do_does_not_depend_on_the_faults() {
+    fn operator_actions_are_independent_of_faults() {
         let operators = |script: Script| {
-            let acts = script.acts.into_iter().filter(|timed| timed.act.is_operators());
+            let acts = script.acts.into_iter().filter(|timed| timed.act.is_operator_action());
             acts.collect::<Vec<_>>()
         };
         let profile = Profile { operator_every: 50, fault_every: 40, ..Profile::draw(5) };

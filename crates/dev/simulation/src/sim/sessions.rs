@@ -1,4 +1,4 @@
-//! Sessions and connections: how they end, who learns it, and when.
+//! Sessions and connections: how they end, and when processes notice.
 
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ use super::world::World;
 /// A session at the registry.
 #[derive(Debug)]
 pub(crate) struct Session {
-    pub(crate) life: InstanceId,
-    /// The process that it is of: the node and which of its processes.
+    pub(crate) instance: InstanceId,
+    /// Process of the session: number of the node, and its incarnation.
     pub(crate) process: (usize, u32),
-    /// When the registry ends it, unless it hears of it.
+    /// Expiry time, unless the registry hears from the client.
     pub(crate) ends: Option<Duration>,
-    /// Requests that are reported as unknown and may still happen.
-    pub(crate) ghosts: Vec<Txn>,
+    /// Requests of unknown outcome that can still be executed.
+    pub(crate) late_requests: Vec<Txn>,
 }
 
 impl World {
@@ -30,7 +30,7 @@ impl World {
         Duration::from_millis(self.script.profile.session_ms.into())
     }
 
-    /// The registry hears no more of the session of this node.
+    /// Starts the session timeout of a node that has lost contact with the registry.
     pub(crate) fn lose_contact(&mut self, index: usize) {
         let timeout = self.session_timeout();
         let Some(session) = self.nodes[index].session else { return };
@@ -45,7 +45,7 @@ impl World {
         }
     }
 
-    /// A session is due to end, unless the registry has heard of it meanwhile or is not there itself.
+    /// Ends a session that is due, unless the registry has heard from it meanwhile or is down.
     pub(crate) fn session_due(&mut self, id: SessionId) {
         let due = self.sessions.get(&id).and_then(|session| session.ends);
         if !self.registry_down && due.is_some_and(|at| at <= self.mono) {
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// The registry ends a session, expired or closed.
+    /// Ends a session at the registry, expired or closed.
     pub(crate) fn end_session(&mut self, id: SessionId) {
         self.close_connection(id);
         let Some(session) = self.sessions.remove(&id) else { return };
@@ -63,7 +63,7 @@ impl World {
             self.coverage.count("expiry_while_running");
         }
         let changes = self.model.end_session(id);
-        self.recorder.tell(|| format!("! session {id} of {} ends", session.life));
+        self.recorder.trace_line(|| format!("! session {id} of {} ends", session.instance));
         let zxid = self.recorder.next_zxid();
         if self.recorder.keeps_history() {
             let path = |change: &Change| match change {
@@ -77,7 +77,8 @@ impl World {
         self.publish(None, changes);
     }
 
-    /// A session never watches its own end: the registry closes the connection first.
+    /// Closes the connection of an ending session first, so that a session never watches its own
+    /// end.
     fn close_connection(&mut self, id: SessionId) {
         let holds = |node: &Node| node.is_linked() && node.session == Some(id);
         if let Some(index) = self.nodes.iter().position(holds)
@@ -91,12 +92,12 @@ impl World {
 
     // ---- connections ----
 
-    /// The connection breaks. Requests under way are lost, or happen later.
+    /// Breaks a connection. Requests in flight are lost, or executed later.
     pub(crate) fn cut(&mut self, index: usize, notice: Duration) -> bool {
         if !self.nodes[index].is_linked() {
             return false;
         }
-        self.recorder.tell(|| format!("! {index} is cut off"));
+        self.recorder.trace_line(|| format!("! node {index} is cut off"));
         self.nodes[index].epoch += 1;
         self.nodes[index].link = Link::Cut { since: self.mono, noticed: false };
         self.nodes[index].inbox.cut();
@@ -105,23 +106,23 @@ impl World {
             let reply =
                 if pending.confirm.is_empty() { Reply::Unknown } else { Reply::NotExecuted };
             if reply == Reply::Unknown && self.dice.one_in(2) {
-                self.leave_ghost(index, pending.txn);
+                self.keep_late_request(index, pending.txn);
             }
-            self.nodes[index].doomed.push((pending.ticket, reply));
+            self.nodes[index].unnoticed_replies.push((pending.ticket, reply));
         }
         let epoch = self.nodes[index].epoch;
         self.plan(notice, Planned::Notice { node: index, epoch });
         true
     }
 
-    pub(crate) fn leave_ghost(&mut self, index: usize, txn: Txn) {
+    pub(crate) fn keep_late_request(&mut self, index: usize, txn: Txn) {
         let session = self.nodes[index].session;
         if let Some(session) = session.and_then(|id| self.sessions.get_mut(&id)) {
-            session.ghosts.push(txn);
+            session.late_requests.push(txn);
         }
     }
 
-    /// The client finds out that its connection is gone.
+    /// Lets the client notice the loss of its connection.
     pub(crate) fn notice(&mut self, index: usize) {
         let timeout = self.session_timeout();
         let node = &mut self.nodes[index];
@@ -129,8 +130,8 @@ impl World {
         node.link = Link::Cut { since, noticed: true };
         node.inbox.push_session(Event::Suspended);
         let unsent = node.commits.drain(..).map(|pending| (pending.ticket, Reply::Unknown));
-        let doomed: Vec<_> = node.doomed.drain(..).chain(unsent).collect();
-        node.replies.extend(doomed);
+        let unnoticed_replies: Vec<_> = node.unnoticed_replies.drain(..).chain(unsent).collect();
+        node.replies.extend(unnoticed_replies);
         let epoch = node.epoch;
         let lease = (since + timeout * 2 / 3).saturating_sub(self.mono);
         self.plan(lease, Planned::LeaseEnds { node: index, epoch });
@@ -143,7 +144,7 @@ impl World {
         }
     }
 
-    /// The connection is back, in the old session or a new one.
+    /// Restores the connection, in the old session or a new one.
     pub(crate) fn relink(&mut self, index: usize) {
         if self.nodes[index].is_linked() || self.nodes[index].process == Process::Down {
             return;
@@ -172,12 +173,13 @@ impl World {
         let node = &mut self.nodes[index];
         node.session = Some(session);
         node.link = Link::Up;
-        let incarnation = node.life.clone().expect("a session has a life");
+        let incarnation = node.instance.clone().expect("a node with a session has an instance id");
         node.inbox.push_session(Event::Connected { session, incarnation });
         node.inbox.list(&self.model, &node.scope, &self.script.profile.pace);
     }
 
-    /// A process begins its feed anew. Without a connection that waits until there is one.
+    /// Starts a feed again with another scope. Without a connection, the feed starts at the next
+    /// one.
     pub(crate) fn follow(&mut self, index: usize, scope: Scope) {
         let node = &mut self.nodes[index];
         self.coverage.count(if scope.parts().len() > 1 { "narrowed" } else { "widened" });
@@ -190,18 +192,19 @@ impl World {
 
     fn open_session(&mut self, index: usize) -> SessionId {
         let id = self.model.open_session();
-        self.lives += 1;
-        let life = product::incarnation(&self.nodes[index].server, self.lives);
+        self.n_instances += 1;
+        let instance = product::incarnation(&self.nodes[index].server, self.n_instances);
         let process = (index, self.nodes[index].inc);
-        self.truth.note_life(life.clone(), id, process);
-        self.nodes[index].life = Some(life.clone());
-        self.sessions.insert(id, Session { life, process, ends: None, ghosts: Vec::new() });
+        self.tracked.note_instance(instance.clone(), id, process);
+        self.nodes[index].instance = Some(instance.clone());
+        self.sessions
+            .insert(id, Session { instance, process, ends: None, late_requests: Vec::new() });
         let fact = Fact::SessionOpened { sid: id.0, owner: process_name(index) };
         self.record_outside(Writer::Registry, fact);
         id
     }
 
-    /// Notes what the process learns about its session.
+    /// Records a session change of a process.
     #[expect(
         clippy::wildcard_enum_match_arm,
         reason = "all other events are not about the session"
@@ -217,10 +220,10 @@ impl World {
         };
         let sid = match event {
             Event::Connected { session, .. } => session.0,
-            _ => self.nodes[index].told_session.map_or(0, |session| session.0),
+            _ => self.nodes[index].received_session.map_or(0, |session| session.0),
         };
         if let Event::Connected { session, .. } = event {
-            self.nodes[index].told_session = Some(*session);
+            self.nodes[index].received_session = Some(*session);
         }
         self.record_with(index, || Fact::Session { ev, sid, instance });
     }

@@ -1,13 +1,13 @@
-//! Shrinking: the smallest script that still breaks the same property.
+//! Shrinks a script: the smallest one found that violates the same property.
 
 use super::record::Keep;
 use super::run::{Judge, run};
 use super::script::{Script, Timed};
 
-/// How many runs shrinking may take.
-const MOST_RUNS: usize = 2_000;
+/// Maximum number of runs.
+const MAX_RUNS: usize = 2_000;
 
-/// Looks for smaller scripts that fail in the same way.
+/// Search for a smaller script with the same violation.
 #[derive(Debug)]
 struct Shrinker {
     best: Script,
@@ -16,10 +16,11 @@ struct Shrinker {
     runs: usize,
 }
 
-/// Returns the smallest script found that breaks the same property as `script`, or `None` if that breaks none.
+/// Returns the smallest script found that violates the same property as `script`; `None` if
+/// `script` violates none.
 ///
-/// Acts are dropped by delta debugging; then the run is cut off after the failure, times are halved, and nodes, items
-/// and unruliness are taken away, as long as it still fails.
+/// The search ends the run after the violation and drops acts by delta debugging. Then it removes
+/// nodes, items and network disturbances and halves durations, as long as the violation remains.
 #[must_use]
 pub fn shrink(script: &Script, judge: Judge) -> Option<Script> {
     let violation = run(script, judge, Keep::default()).violation?;
@@ -30,16 +31,16 @@ pub fn shrink(script: &Script, judge: Judge) -> Option<Script> {
         let before = shrinker.best.clone();
         shrinker.drop_acts();
         shrinker.simplify();
-        if shrinker.best == before || shrinker.runs >= MOST_RUNS {
+        if shrinker.best == before || shrinker.runs >= MAX_RUNS {
             return Some(shrinker.best);
         }
     }
 }
 
 impl Shrinker {
-    /// Keeps a candidate if it fails in the same way.
+    /// Plays a candidate, and keeps it if it violates the same property.
     fn try_out(&mut self, candidate: Script) -> bool {
-        if candidate == self.best || self.runs >= MOST_RUNS {
+        if candidate == self.best || self.runs >= MAX_RUNS {
             return false;
         }
         self.runs += 1;
@@ -51,7 +52,7 @@ impl Shrinker {
         fails
     }
 
-    /// What comes after the failure says nothing.
+    /// Ends the run after the violation.
     fn cut_off(&mut self, step: u32) {
         let mut candidate = self.best.clone();
         candidate.profile.steps = step;
@@ -59,7 +60,7 @@ impl Shrinker {
         self.try_out(candidate);
     }
 
-    /// Delta debugging: drops ever smaller pieces.
+    /// Drops ever smaller ranges of acts (delta debugging).
     fn drop_acts(&mut self) {
         let mut piece = self.best.acts.len().div_ceil(2);
         while piece > 0 {

@@ -1,4 +1,4 @@
-//! What is planned for a virtual time.
+//! Planned events of virtual time.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -6,30 +6,31 @@ use std::time::Duration;
 
 use reg_center::SessionId;
 
-/// Something that happens at a time. A node's `epoch` is the one that it was planned in; in a later one it is void.
+/// A planned event. If the `epoch` or `inc` of its node has changed meanwhile, the event is
+/// ignored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Planned {
-    /// The process notices that its connection is gone.
+    /// The process notices the loss of its connection.
     Notice { node: usize, epoch: u32 },
-    /// The process can no longer rely on its session.
+    /// The lease of the process ends.
     LeaseEnds { node: usize, epoch: u32 },
-    /// The connection is back.
+    /// The connection is restored.
     Relink { node: usize, epoch: u32 },
-    /// The process goes on.
+    /// The frozen process continues.
     Thaw { node: usize, inc: u32 },
     /// Another process starts.
     Start { node: usize, inc: u32 },
-    /// The process starts runs again.
+    /// The paused process resumes.
     Unpause { node: usize, inc: u32 },
     /// The runs of a leaving process are cancelled.
     Cancel { node: usize, inc: u32 },
-    /// The registry ends a session that it has not heard of, if that was the time.
+    /// The registry ends a session, unless its client was heard meanwhile.
     SessionEnds { session: SessionId },
-    /// The registry answers again.
+    /// The outage of the registry ends.
     RegistryUp,
 }
 
-/// What is planned, the earliest first; at the same time in the order of planning.
+/// Queue of planned events by time; events of the same time keep the order of planning.
 #[derive(Debug, Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<(Duration, u64, Planned)>>,
@@ -37,21 +38,21 @@ pub(crate) struct Agenda {
 }
 
 impl Agenda {
-    pub(crate) fn plan(&mut self, at: Duration, what: Planned) {
+    pub(crate) fn plan(&mut self, at: Duration, event: Planned) {
         self.planned += 1;
-        self.heap.push(Reverse((at, self.planned, what)));
+        self.heap.push(Reverse((at, self.planned, event)));
     }
 
-    /// Returns the next thing that is due.
+    /// Returns the next event that is due.
     pub(crate) fn pop(&mut self, now: Duration) -> Option<Planned> {
         let Reverse((at, ..)) = self.heap.peek()?;
         if *at > now {
             return None;
         }
-        self.heap.pop().map(|Reverse((_, _, what))| what)
+        self.heap.pop().map(|Reverse((_, _, event))| event)
     }
 
-    /// Returns when the next thing is due.
+    /// Returns the time of the next event.
     pub(crate) fn next(&self) -> Option<Duration> {
         self.heap.peek().map(|Reverse((at, ..))| *at)
     }

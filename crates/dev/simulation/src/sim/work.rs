@@ -1,4 +1,4 @@
-//! The job's code and the outside resource that it writes to.
+//! The job's code, and the external resource that it writes to.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -12,7 +12,7 @@ use super::node::{Call, Exec};
 use super::product;
 use super::world::World;
 
-/// A resource that refuses tokens smaller than one that it has seen.
+/// A resource that rejects tokens smaller than the greatest one that it has seen.
 #[derive(Debug, Default)]
 pub(crate) struct Resource {
     highest: BTreeMap<ShardingItem, FencingToken>,
@@ -20,15 +20,16 @@ pub(crate) struct Resource {
 }
 
 impl Resource {
-    /// Returns whether the resource takes what a run says or writes, and which act of all that is.
+    /// Returns whether the resource accepts an access of a run, and the sequence number of the
+    /// access.
     fn take(&mut self, item: ShardingItem, token: FencingToken) -> (bool, u64) {
         let (accepted, rseq) = (self.admit(item, token), self.acts);
         self.acts += 1;
         (accepted, rseq)
     }
 
-    /// Returns whether the resource takes a write under this token. Unclaimed runs have token 0: a resource that has
-    /// seen claimed ones refuses them.
+    /// Returns whether the resource accepts this token. Unclaimed runs have token 0, so a resource
+    /// that has seen claimed runs rejects them.
     fn admit(&mut self, item: ShardingItem, token: FencingToken) -> bool {
         let highest = self.highest.entry(item).or_default();
         let accepted = token >= *highest;
@@ -45,7 +46,7 @@ impl Exec {
 }
 
 impl World {
-    /// The process begins a run; first it shows its token to the resource.
+    /// Starts a run, which first announces its token to the resource.
     pub(crate) fn start_run(&mut self, index: usize, start: &StartItem) {
         let exec = self.draw_run(index, start);
         self.coverage.runs += 1;
@@ -64,13 +65,14 @@ impl World {
         self.nodes[index].runs.push(exec);
     }
 
-    /// What a run does depends on which run it is, not on when it begins.
+    /// Draws the duration and the outcome of a run. They depend on the identity of the run, not on
+    /// its start.
     fn draw_run(&self, index: usize, start: &StartItem) -> Exec {
         let work = &self.script.profile.work;
         let item = u64::from(start.item.index());
         let which = start.token.0 ^ (item << 40) ^ start.fire.0.unsigned_abs().rotate_left(20);
-        let life = u64::from(self.nodes[index].inc) << 56;
-        let mut dice = Dice::at(self.script.seed, Stream::Work, which ^ life);
+        let incarnation = u64::from(self.nodes[index].inc) << 56;
+        let mut dice = Dice::at(self.script.seed, Stream::Work, which ^ incarnation);
         let slow = dice.percent(work.slow);
         let usual = dice.between(work.usual_ms.0.into(), work.usual_ms.1.into());
         let length = Duration::from_millis(if slow { work.slow_ms.into() } else { usual });
@@ -91,7 +93,7 @@ impl World {
         }
     }
 
-    /// All runs of the process are cancelled; some need a moment.
+    /// Cancels all runs of a process; some end a moment later.
     pub(crate) fn interrupt(&mut self, index: usize) {
         let mono = self.mono;
         for exec in &mut self.nodes[index].runs {
@@ -103,7 +105,7 @@ impl World {
         }
     }
 
-    /// The process calls a once-per-cluster callback.
+    /// Starts a once-per-cluster callback on a process.
     pub(crate) fn call_once(
         &mut self,
         index: usize,
@@ -125,11 +127,11 @@ impl World {
         let over = self.nodes[index].calls.iter().position(|call| call.ends <= self.mono);
         let Some(place) = over else { return false };
         let Call { stage, token, .. } = self.nodes[index].calls.remove(place);
-        self.tell(index, Event::OnceReturned { stage, token });
+        self.handle(index, Event::OnceReturned { stage, token });
         true
     }
 
-    /// One call or one run that is over ends, or all runs that are over.
+    /// Ends one call that is due; else one run, or all runs that are due.
     pub(crate) fn finish(&mut self, index: usize) {
         if !self.nodes[index].is_up() || self.return_call(index) {
             return;
@@ -151,16 +153,16 @@ impl World {
             vec![self.nodes[index].runs.remove(place)]
         };
         let ends = ended.iter().map(|exec| self.end_run(index, exec)).collect();
-        self.tell_all(index, ends);
+        self.handle_all(index, ends);
     }
 
-    /// A run that was cancelled writes nothing; every other one has its effect when it ends. Returns what its process is told.
+    /// Ends a run and returns its event. A run that was not cancelled writes its effect first.
     fn end_run(&mut self, index: usize, exec: &Exec) -> Event {
         let &Exec { item, token, outcome, .. } = exec;
         if outcome == Outcome::Interrupted {
             self.coverage.count("interrupted_run");
         } else {
-            self.affect(exec);
+            self.write_effect(exec);
         }
         self.record_with(index, || Fact::Exec {
             ev: ExecEvent::End,
@@ -173,7 +175,7 @@ impl World {
         Event::ItemFinished { item, token, outcome, reason }
     }
 
-    fn affect(&mut self, exec: &Exec) {
+    fn write_effect(&mut self, exec: &Exec) {
         let (accepted, rseq) = self.resource.take(exec.item, exec.token);
         if !accepted {
             self.coverage.count("fenced_effect");

@@ -1,4 +1,4 @@
-//! The simulated cluster and its scheduler: each step lets one thing happen to one node.
+//! The simulated cluster and its step loop: each step lets one node perform one activity.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -11,6 +11,7 @@ use reg_center::{Change, Lifetime, SessionId, Txn};
 use super::coverage::Coverage;
 use super::dice::{Dice, Stream};
 use super::inject::Injection;
+use super::invariants::Tracked;
 use super::node::Node;
 use super::product::{self, Paths};
 use super::profile::JobSettings;
@@ -18,60 +19,61 @@ use super::record::{Keep, Recorder};
 use super::script::Script;
 use super::sessions::Session;
 use super::time::Agenda;
-use super::truth::Truth;
 use super::work::Resource;
 
-/// When the simulated time begins: a whole minute. In runs that have a midnight in them it is so many seconds before that,
-/// which is a minute later.
+/// Start of the simulated time: a whole minute, in milliseconds since 1970. Runs with a midnight
+/// begin less than a minute before that midnight, which is a minute later.
 pub(crate) const EPOCH_MS: i64 = 1_700_000_040_000;
 
-/// What a step can let happen, in the order of the weights of a profile.
+/// Activities of a step, in the order of the weights of a profile.
 pub const ACTIVITIES: [&str; 7] =
     ["deliver", "execute", "reply", "poll", "finish", "fire", "advance"];
 
-/// A property that does not hold, or a run that does not come to an end.
+/// A violated property, or a run that does not become quiet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// Which property, e.g. `S5`; `panic` if the product panicked, `quiet` if it never becomes quiet.
+    /// Id of the property, e.g. `S5`; `panic` if the product panicked, `quiet` if the run does not
+    /// become quiet.
     pub property: String,
-    /// What happened.
+    /// Description of the violation.
     pub text: String,
-    /// After which step.
+    /// Step of the violation.
     pub step: u32,
-    /// The records of the history that show it, one line each; empty if it was found before the history was read.
+    /// Records of the history around the violation, one line each; empty if the checker was not
+    /// involved.
     pub window: Vec<String>,
 }
 
-/// The cluster.
+/// The simulated cluster.
 #[derive(Debug)]
 pub(crate) struct World {
     pub(crate) script: Script,
     pub(crate) step: u32,
     next_act: usize,
-    /// The chance of this step.
+    /// Random numbers of this step.
     pub(crate) dice: Dice,
     pub(crate) model: Model,
     pub(crate) paths: Paths,
     pub(crate) nodes: Vec<Node>,
     pub(crate) sessions: BTreeMap<SessionId, Session>,
-    /// Sees every change at once; its view is the truth.
+    /// A coordinator that sees every change at once; its view equals the registry's state.
     pub(crate) observer: Coordinator,
     pub(crate) operator: SessionId,
     pub(crate) mono: Duration,
-    /// The true time at which the run began.
+    /// True time at the beginning of the run.
     pub(crate) epoch_ms: i64,
     pub(crate) agenda: Agenda,
     pub(crate) registry_down: bool,
-    /// The sessions end while the registry is down.
-    pub(crate) registry_forgets: bool,
-    pub(crate) lives: u32,
+    /// True if all sessions end during the outage.
+    pub(crate) outage_ends_sessions: bool,
+    pub(crate) n_instances: u32,
     pub(crate) settings: JobSettings,
     pub(crate) fires_on: bool,
     pub(crate) healing: bool,
-    /// The last fire that came on all nodes together.
+    /// Last fire that came on all nodes together.
     pub(crate) last_fire: Option<coordination::FireTime>,
     pub(crate) resource: Resource,
-    pub(crate) truth: Truth,
+    pub(crate) tracked: Tracked,
     pub(crate) recorder: Recorder,
     pub(crate) coverage: Coverage,
     pub(crate) injection: Option<Injection>,
@@ -79,7 +81,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Builds a cluster whose processes have just started.
+    /// Creates a cluster whose processes have just started.
     pub(crate) fn new(script: Script, keep: Keep) -> Self {
         let mut model = Model::new();
         let operator = model.open_session();
@@ -102,14 +104,14 @@ impl World {
             },
             agenda: Agenda::default(),
             registry_down: false,
-            registry_forgets: false,
-            lives: 0,
+            outage_ends_sessions: false,
+            n_instances: 0,
             settings: script.profile.job.clone(),
             fires_on: true,
             healing: false,
             last_fire: None,
             resource: Resource::default(),
-            truth: Truth::default(),
+            tracked: Tracked::default(),
             recorder: Recorder::new(keep, nodes),
             coverage: Coverage::default(),
             injection: None,
@@ -123,7 +125,7 @@ impl World {
     fn begin(&mut self) {
         self.show_time();
         self.record_meta();
-        self.witness_changes(vec![Change::Init, Change::Ready]);
+        self.observe_changes(vec![Change::Init, Change::Ready]);
         let document = product::document(&self.settings, &self.script.profile);
         let path = self.paths.config();
         self.operate(&Txn::new().create(path, document, Lifetime::Persistent));
@@ -139,15 +141,15 @@ impl World {
         self.relink(index);
     }
 
-    pub(crate) fn witness_changes(&mut self, changes: Vec<Change>) {
+    pub(crate) fn observe_changes(&mut self, changes: Vec<Change>) {
         let now = product::now(self.true_wall(), None, self.mono);
         self.observer.handle(now, Event::Registry(changes), &mut Vec::new());
     }
 
-    // ---- the scheduler ----
+    // ---- the step loop ----
 
-    /// Returns true while the run has steps left and nothing is violated.
-    pub(crate) fn goes_on(&self) -> bool {
+    /// Returns true while the run has steps left and no violation.
+    pub(crate) fn has_steps_left(&self) -> bool {
         self.violation.is_none() && self.step < self.script.profile.steps
     }
 
@@ -168,7 +170,7 @@ impl World {
             5 => self.deliver_fire(index),
             _ => {
                 self.advance(Duration::from_millis(self.script.profile.pace.quantum_ms.into()));
-                self.haunt();
+                self.execute_late_request();
             }
         }
     }
@@ -184,14 +186,15 @@ impl World {
     }
 
     pub(crate) fn deliver(&mut self, index: usize) {
-        // Healing is about where everything ends, not about every order in which it can get there.
+        // Healing is about the final state, not about every order of messages, so batches are
+        // large.
         let most = if self.healing { 64 } else { usize::from(self.script.profile.pace.batch) };
         let node = &mut self.nodes[index];
         if node.is_up()
             && node.lag_until <= self.mono
             && let Some(event) = node.inbox.pop(most)
         {
-            self.tell(index, event);
+            self.handle(index, event);
         }
     }
 
@@ -207,25 +210,26 @@ impl World {
         if self.nodes[index].is_up()
             && let Some((ticket, reply)) = self.nodes[index].replies.pop_front()
         {
-            self.tell(index, Event::Replied { ticket, reply });
+            self.handle(index, Event::Replied { ticket, reply });
         }
     }
 
-    // ---- telling nodes ----
+    // ---- events of nodes ----
 
-    pub(crate) fn tell(&mut self, index: usize, event: Event) {
-        self.tell_all(index, vec![event]);
+    pub(crate) fn handle(&mut self, index: usize, event: Event) {
+        self.handle_all(index, vec![event]);
     }
 
-    /// Tells a node what has come together.
-    pub(crate) fn tell_all(&mut self, index: usize, events: Vec<Event>) {
+    /// Delivers events that arrive together to a coordinator, and executes its commands.
+    pub(crate) fn handle_all(&mut self, index: usize, events: Vec<Event>) {
         for event in &events {
             self.recorder.mix(u64::from(self.step) << 8 | u64::try_from(index).unwrap_or(0));
             self.recorder.mix_bytes(event.name().as_bytes());
-            self.recorder.tell(|| format!("{index} <- {event}"));
+            self.recorder.trace_line(|| format!("{index} <- {event}"));
             self.record_session(index, event);
-            self.note_told(index, event);
-            // The reply to a write carries the registry's time. If the outcome is unknown the shell asks for it.
+            self.note_received(index, event);
+            // The reply to a write carries the registry's time. After an unknown outcome, the shell
+            // asks for it.
             let replied =
                 matches!(event, Event::Replied { reply: Reply::Committed(_) | Reply::Unknown, .. });
             self.nodes[index].knows_time |= replied;
@@ -236,12 +240,12 @@ impl World {
         let mut commands = Vec::new();
         self.nodes[index].coordinator.handle_all(now, events, &mut commands);
         for command in commands {
-            self.recorder.tell(|| format!("{index} -> {command}"));
-            self.obey(index, command);
+            self.recorder.trace_line(|| format!("{index} -> {command}"));
+            self.execute_command(index, command);
         }
     }
 
-    fn obey(&mut self, index: usize, command: Command) {
+    fn execute_command(&mut self, index: usize, command: Command) {
         match command {
             Command::Commit { ticket, txn, confirm_absent, .. } => {
                 self.check_commit(index, ticket, &txn);

@@ -1,4 +1,4 @@
-//! Who makes things go wrong at their times, undoes them, and brings back who is gone.
+//! The director applies faults at their times, undoes them, and restarts processes that have ended.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -10,56 +10,57 @@ use super::fault::{Fault, Scheduled, Strike};
 use crate::cluster::{AdminOp, Cluster, ClusterError};
 use crate::system::cluster::ScenarioCluster;
 
-/// How often the director looks after processes that were hit at one of their writes.
+/// Interval at which the director checks processes that were hit at one of their writes.
 const ROUND_MS: u64 = 500;
-/// How long a process that leaves may take at the end of the chaos before the calm begins.
+/// Maximum number of rounds that leaving processes may take at the end of the chaos.
 const LAST_ROUNDS: u64 = 240;
 
-/// What is to be done when a fault is over.
+/// Action that ends a fault.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Undo {
     Resume(u32),
     Pass(u32),
-    Lossless(u32),
-    RightClock(u32),
-    NoLag,
-    Repair,
+    StopLoss(u32),
+    ResetClock(u32),
+    StopLag,
+    RestoreConfig,
     Admin(AdminOp),
     Restart(u32, u64),
 }
 
-/// A process that chaos can happen to.
+/// A process that faults can hit.
 #[derive(Clone, Debug)]
 pub struct Node {
-    /// Its name.
+    /// Name of the process.
     pub name: String,
-    /// The IP that it uses.
+    /// IP address that the process uses.
     pub server: String,
 }
 
-/// Starts a process anew.
+/// Callback that starts a process again.
 pub type Spawn<'a> = dyn Fn(&mut ScenarioCluster, &Node) -> Result<(), ClusterError> + Sync + 'a;
 
-/// Makes faults happen at their times, and undoes them.
+/// Applies scheduled faults to a cluster and undoes them.
 pub struct Director<'a> {
     pub(super) cluster: &'a mut ScenarioCluster,
     pub(super) nodes: &'a [Node],
     spawn: &'a Spawn<'a>,
-    /// Their times count from the beginning.
+    /// Faults with their times, which count from the beginning of the chaos.
     faults: &'a [Scheduled],
     began: u64,
-    /// The first fault has come.
+    /// True after the first fault.
     has_begun: bool,
-    /// What the operator believes to be stored.
+    /// Configuration that the operator believes to be stored.
     pub(super) config: JobConfig,
     undo: BTreeMap<(u64, u64), Undo>,
     n_undo: u64,
-    /// Who is gone or going, and how long to stay so; from when on once it is gone.
+    /// Processes that have ended or are ending: the downtime in milliseconds, and when it began.
     pub(super) down: BTreeMap<u32, (u64, Option<u64>)>,
 }
 
 impl<'a> Director<'a> {
-    /// Returns a director of these nodes; the chaos begins at the present time. `config` is the stored configuration.
+    /// Returns a director of these processes. The chaos begins at the present time, and `config` is
+    /// the stored configuration.
     #[must_use]
     pub fn new(
         cluster: &'a mut ScenarioCluster,
@@ -84,14 +85,14 @@ impl<'a> Director<'a> {
         director
     }
 
-    /// Lets things go wrong for so long.
+    /// Applies the faults for this time, in milliseconds.
     pub async fn chaos(&mut self, for_ms: u64) {
         let mut faults = self.faults.iter().peekable();
         while self.now() < for_ms {
             let now = self.now();
             while let Some(due) = faults.next_if(|fault| fault.at_ms <= now) {
                 if !std::mem::replace(&mut self.has_begun, true) {
-                    self.cluster.note_feeds();
+                    self.cluster.record_feeds();
                 }
                 self.strike(&due.fault);
             }
@@ -99,7 +100,7 @@ impl<'a> Director<'a> {
                 let undo = entry.remove();
                 self.undo(undo);
             }
-            self.look_after_processes();
+            self.restart_and_resume();
             let next_fault = faults.peek().map(|fault| fault.at_ms);
             let next_undo = self.undo.first_key_value().map(|((at, _), _)| *at);
             let next = [next_fault, next_undo].into_iter().flatten().min();
@@ -108,31 +109,31 @@ impl<'a> Director<'a> {
         }
     }
 
-    /// Undoes everything, and waits for who is leaving before the calm begins.
+    /// Undoes all faults and waits until processes that are leaving have left and restarted.
     pub async fn restore_order(&mut self) {
-        self.cluster.mend();
+        self.cluster.heal_all();
         for undo in std::mem::take(&mut self.undo).into_values() {
             self.undo(undo);
         }
         for _ in 0..LAST_ROUNDS {
             self.down.values_mut().for_each(|(for_ms, _)| *for_ms = 0);
-            self.look_after_processes();
-            if self.down.is_empty() && self.numbers().all(|node| self.lives(node)) {
+            self.restart_and_resume();
+            if self.down.is_empty() && self.node_numbers().all(|node| self.lives(node)) {
                 break;
             }
             self.cluster.elapse(Duration::from_millis(ROUND_MS)).await;
         }
-        self.cluster.mend();
-        self.cluster.say_healed();
+        self.cluster.heal_all();
+        self.cluster.record_healed();
     }
 
-    /// Returns the milliseconds since the beginning of the chaos.
+    /// Returns the time since the beginning of the chaos, in milliseconds.
     fn now(&self) -> u64 {
         let now = u64::try_from(self.cluster.elapsed().as_millis()).unwrap_or(u64::MAX);
         now - self.began
     }
 
-    fn numbers(&self) -> impl Iterator<Item = u32> + use<> {
+    fn node_numbers(&self) -> impl Iterator<Item = u32> + use<> {
         0..u32::try_from(self.nodes.len()).unwrap_or(u32::MAX)
     }
 
@@ -156,14 +157,15 @@ impl<'a> Director<'a> {
         self.node(number).is_some_and(|node| (self.spawn)(self.cluster, node).is_ok())
     }
 
-    /// Brings back who is gone, and lets go on who was stopped at one of its writes.
-    fn look_after_processes(&mut self) {
+    /// Restarts processes whose downtime is over. Schedules the resume of processes that a write
+    /// has stopped.
+    fn restart_and_resume(&mut self) {
         let now = self.now();
-        for node in self.numbers() {
+        for node in self.node_numbers() {
             if self.lives(node) {
                 continue;
             }
-            let unforeseen = (self.hit_at_write(node), None);
+            let unforeseen = (self.strike_duration(node), None);
             let (for_ms, since) = self.down.get(&node).copied().unwrap_or(unforeseen);
             let since = since.unwrap_or(now);
             self.down.insert(node, (for_ms, Some(since)));
@@ -172,16 +174,16 @@ impl<'a> Director<'a> {
             }
         }
         for name in self.cluster.stopped() {
-            let node = self.numbers().find(|node| self.name(*node) == name);
+            let node = self.node_numbers().find(|node| self.name(*node) == name);
             let Some(node) = node else { continue };
             if !self.undo.values().any(|undo| *undo == Undo::Resume(node)) {
-                self.later(self.hit_at_write(node), Undo::Resume(node));
+                self.undo_later(self.strike_duration(node), Undo::Resume(node));
             }
         }
     }
 
-    /// Returns how long a node that was hit at one of its writes stays so.
-    fn hit_at_write(&self, node: u32) -> u64 {
+    /// Returns for how long a process stays down or stopped after a strike at one of its writes.
+    fn strike_duration(&self, node: u32) -> u64 {
         let now = self.now();
         let armed = self.faults.iter().filter(|fault| fault.at_ms <= now).rev();
         let mut times = armed.filter_map(|scheduled| {
@@ -196,7 +198,7 @@ impl<'a> Director<'a> {
         times.next().unwrap_or(1_000)
     }
 
-    pub(super) fn later(&mut self, for_ms: u64, undo: Undo) {
+    pub(super) fn undo_later(&mut self, for_ms: u64, undo: Undo) {
         self.n_undo += 1;
         self.undo.insert((self.now() + for_ms, self.n_undo), undo);
     }
@@ -208,7 +210,8 @@ impl fmt::Debug for Director<'_> {
     }
 }
 
-/// Nobody has an empty name: who is not there cannot be hit.
+/// Returns the name of a process, or the empty name, which no process has, if there is none with
+/// this number.
 pub(super) fn name_of(nodes: &[Node], number: u32) -> String {
     let node = usize::try_from(number).ok().and_then(|number| nodes.get(number));
     node.map(|node| node.name.clone()).unwrap_or_default()

@@ -1,10 +1,10 @@
-//! Drawing faults by chance.
+//! Random faults.
 
 use fastrand::Rng;
 
 use super::fault::{Fault, Scheduled, Strike, Way};
 
-/// The duties whose writes are worth hitting, some more than others.
+/// Duties whose writes are hit; repeated names are hit more often.
 const DUTIES: [&str; 12] = [
     "claim",
     "claim",
@@ -20,8 +20,9 @@ const DUTIES: [&str; 12] = [
     "election",
 ];
 
-/// Draws faults of processes, network and registry, and none of operators, two or three in a minute.
-pub(in crate::system) fn faults_of_the_world(
+/// Draws faults of processes, network and registry, without operator actions: two or three per
+/// minute.
+pub(in crate::system) fn draw_environment_faults(
     rng: &mut Rng,
     nodes: u32,
     for_ms: u64,
@@ -33,22 +34,22 @@ pub(in crate::system) fn faults_of_the_world(
     let mut at: Vec<u64> = (0..n_faults).map(|_| rng.u64(0..for_ms)).collect();
     at.sort_unstable();
     let draw = |at_ms| {
-        let kind = OF_THE_WORLD[rng.usize(0..OF_THE_WORLD.len())];
+        let kind = ENVIRONMENT_KINDS[rng.usize(0..ENVIRONMENT_KINDS.len())];
         Scheduled { at_ms, fault: draw_fault(rng, kind, nodes, 1) }
     };
     at.into_iter().map(draw).collect()
 }
 
-/// The kinds of [`draw_fault`] that no operator does.
-const OF_THE_WORLD: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 21, 22];
+/// The kinds of [`draw_fault`] that are not operator actions.
+const ENVIRONMENT_KINDS: [u32; 15] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 21, 22];
 
-/// The number of kinds that [`draw_fault`] knows.
+/// Number of kinds that [`draw_fault`] knows.
 pub const FAULT_KINDS: u32 = 23;
 
-/// Draws a fault of one of [`FAULT_KINDS`], counted from 0, against a cluster of this many nodes and items.
+/// Draws a fault of a kind, numbered from 0 to [`FAULT_KINDS`] - 1, for a cluster of this size.
 ///
 /// # Panics
-/// If there are no nodes or no items.
+/// If `nodes` or `items` is 0.
 #[must_use]
 pub fn draw_fault(rng: &mut Rng, kind: u32, nodes: u32, items: u32) -> Fault {
     let node = rng.u32(0..nodes);
@@ -102,7 +103,7 @@ fn way(rng: &mut Rng) -> Way {
     }
 }
 
-/// Draws between a tenth of a session timeout and ten of them, short ones as often as long ones.
+/// Draws a duration between a tenth of a session timeout and ten timeouts, on a logarithmic scale.
 fn duration(rng: &mut Rng) -> u64 {
     let scale = rng.u32(0..=6);
     let base = 400_u64 << scale;

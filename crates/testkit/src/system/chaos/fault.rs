@@ -1,73 +1,74 @@
-//! Faults as data: what goes wrong, to whom, and for how long.
+//! Faults as data: kind, target and duration.
 
 use serde::{Deserialize, Serialize};
 
-/// A fault, or something that an operator does, with everything needed to do it again.
+/// A fault or an operator action, with all data needed to repeat it.
 ///
-/// Nodes are counted from 0; times are in milliseconds. What lasts is undone after `for_ms`, and at the end of the
-/// chaos at the latest. A process that is gone comes back after `down_ms`.
+/// Nodes are numbered from 0, and times are in milliseconds. A fault with `for_ms` ends after that
+/// time, at the latest at the end of the chaos. A process that has ended starts again after
+/// `down_ms`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 #[expect(missing_docs, reason = "the fields are explained at the type")]
 pub enum Fault {
-    /// SIGKILL.
+    /// Kill the process (SIGKILL).
     Crash { node: u32, down_ms: u64 },
-    /// SIGSTOP, then SIGCONT.
+    /// Stop the process (SIGSTOP), then continue it (SIGCONT).
     Pause { node: u32, for_ms: u64 },
-    /// A graceful end.
+    /// Shut the process down gracefully.
     Leave { node: u32, down_ms: u64 },
-    /// Nothing passes in one direction or in both.
+    /// Block the messages in one or both directions.
     Partition { node: u32, way: Way, for_ms: u64 },
-    /// Everything takes longer, each way.
+    /// Delay every message, in each direction.
     Slow { node: u32, delay_ms: u64, for_ms: u64 },
-    /// The connection breaks.
+    /// Reset the connection.
     Reset { node: u32 },
-    /// Of a thousand calls so many lose their request or their reply.
+    /// Lose the request or the reply of this share of calls, in thousandths.
     Lossy { node: u32, permille: u32, for_ms: u64 },
-    /// The registry ends the session of a healthy process.
+    /// End the session of a healthy process on the registry's side.
     Expire { node: u32 },
-    /// The wall clock is wrong by so much.
+    /// Shift the wall clock by this many milliseconds.
     Skew { node: u32, ms: i64, for_ms: u64 },
-    /// All servers of the registry are down.
+    /// Take all servers of the registry down.
     RegistryDown { for_ms: u64 },
-    /// The leading server of the registry stands still.
+    /// Stop the leading server of the registry.
     RegistryFrozen { for_ms: u64 },
-    /// What processes see lags.
+    /// Let the views of all processes lag.
     RegistryLag { lag_ms: u64, for_ms: u64 },
     /// An operator disables a server and enables it again.
     DisableServer { node: u32, for_ms: u64 },
     /// An operator disables an item and enables it again.
     DisableItem { item: u32, for_ms: u64 },
-    /// The jobs of a process are paused and resumed.
+    /// An operator pauses the server of a process and resumes it.
     PauseJobs { node: u32, for_ms: u64 },
     /// An operator changes the number of items.
     Resize { items: u32 },
-    /// An operator switches failover.
+    /// An operator toggles failover.
     SwitchFailover,
-    /// An operator switches misfire.
+    /// An operator toggles misfire.
     SwitchMisfire,
     /// An operator stores an unreadable configuration and repairs it.
     Poison { for_ms: u64 },
-    /// An operator asks for a run now.
+    /// An operator requests a run of all items now.
     Trigger,
-    /// An operator takes an instance node away; the process is started again after `down_ms`.
+    /// An operator deletes an instance node; the process starts again after `down_ms`.
     RemoveInstance { node: u32, down_ms: u64 },
-    /// An operator takes the leader node away.
+    /// An operator deletes the leader node.
     RemoveLeader,
-    /// Something happens to a process at one of its next writes: at the `nth` of a duty, or of all.
+    /// Strike a process at one of its next writes: skip `nth` writes of the duty, or of all duties.
     AtWrite { node: u32, duty: Option<String>, nth: u32, after: bool, strike: Strike },
 }
 
-/// A fault and its time.
+/// A fault and its start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Scheduled {
-    /// When it begins.
+    /// Start of the fault, in milliseconds since the beginning of the chaos.
     pub at_ms: u64,
-    /// What it is.
+    /// The fault.
     pub fault: Fault,
 }
 
-/// Which direction nothing passes in.
+/// Direction of the messages that a partition blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Way {
@@ -75,29 +76,29 @@ pub enum Way {
     Up,
     /// From the registry to the process.
     Down,
-    /// Both.
+    /// Both directions.
     Both,
 }
 
-/// What happens at a write.
+/// Effect of a fault at a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "as in Fault")]
 pub enum Strike {
-    /// The process is killed.
+    /// Kill the process.
     Kill { down_ms: u64 },
-    /// The process is stopped.
+    /// Stop the process.
     Pause { for_ms: u64 },
-    /// The session ends on the registry's side.
+    /// End the session on the registry's side.
     Expire,
-    /// The request or the reply is lost.
+    /// Lose the request or its reply.
     Lose,
-    /// The write or its reply waits.
+    /// Delay the write or its reply.
     Delay { ms: u64 },
 }
 
 impl Fault {
-    /// Returns the durations of the fault, to be made shorter.
+    /// Returns references to all durations of the fault, so that a search can shorten them.
     #[must_use]
     pub fn durations(&mut self) -> Vec<&mut u64> {
         match self {

@@ -1,4 +1,4 @@
-//! Faults as data, and who makes them happen.
+//! Faults as data, and the director that applies them.
 
 mod director;
 mod draw;
@@ -6,6 +6,6 @@ mod fault;
 mod strike;
 
 pub use director::{Director, Node, Spawn};
-pub(super) use draw::faults_of_the_world;
+pub(super) use draw::draw_environment_faults;
 pub use draw::{FAULT_KINDS, draw_fault};
 pub use fault::{Fault, Scheduled, Strike, Way};

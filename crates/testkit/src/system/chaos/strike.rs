@@ -1,4 +1,4 @@
-//! From faults as data to acts on the cluster, and back.
+//! Converts faults as data into actions on the cluster, and undoes them.
 
 use std::time::Duration;
 
@@ -12,30 +12,30 @@ impl Director<'_> {
     pub(super) fn undo(&mut self, undo: Undo) {
         let nodes = self.nodes;
         let name = |node| name_of(nodes, node);
-        // Who does not live any more has nothing to undo.
+        // A process that has ended has nothing to undo.
         let _ = match undo {
             Undo::Resume(node) => self.cluster.resume_now(&name(node)),
             Undo::Pass(node) => self.cluster.link_now(&name(node), LinkMode::Pass),
-            Undo::Lossless(node) => self.cluster.lose_now(&name(node), 0),
-            Undo::RightClock(node) => self.cluster.skew_now(&name(node), 0),
+            Undo::StopLoss(node) => self.cluster.lose_now(&name(node), 0),
+            Undo::ResetClock(node) => self.cluster.skew_now(&name(node), 0),
             Undo::Restart(node, down_ms) => {
                 self.down.insert(node, (down_ms, None));
                 self.cluster.close_now(&name(node))
             }
-            Undo::NoLag => {
+            Undo::StopLag => {
                 self.cluster.registry_now(RegEvent::Lag(Duration::ZERO));
                 Ok(())
             }
-            Undo::Repair => {
+            Undo::RestoreConfig => {
                 let repair = self.configure(|_| {});
                 if !self.cluster.operate(repair) {
-                    self.later(1_000, Undo::Repair);
+                    self.undo_later(1_000, Undo::RestoreConfig);
                 }
                 Ok(())
             }
             Undo::Admin(op) => {
                 if !self.cluster.operate(op.clone()) {
-                    self.later(1_000, Undo::Admin(op));
+                    self.undo_later(1_000, Undo::Admin(op));
                 }
                 Ok(())
             }
@@ -44,7 +44,7 @@ impl Director<'_> {
 
     pub(super) fn strike(&mut self, fault: &Fault) {
         if let Err(error) = self.try_strike(fault) {
-            self.cluster.skip(fault_name(fault), &error.to_string());
+            self.cluster.record_skipped(fault_name(fault), &error.to_string());
         }
     }
 
@@ -59,7 +59,7 @@ impl Director<'_> {
             }
             Fault::Pause { node, for_ms } => {
                 self.cluster.pause_now(&name(node))?;
-                self.later(for_ms, Undo::Resume(node));
+                self.undo_later(for_ms, Undo::Resume(node));
             }
             Fault::Leave { node, down_ms } => {
                 self.cluster.close_now(&name(node))?;
@@ -72,21 +72,21 @@ impl Director<'_> {
                     Way::Both => LinkMode::Black,
                 };
                 self.cluster.link_now(&name(node), mode)?;
-                self.later(for_ms, Undo::Pass(node));
+                self.undo_later(for_ms, Undo::Pass(node));
             }
             Fault::Slow { node, delay_ms, for_ms } => {
                 self.cluster.link_now(&name(node), LinkMode::Delay(millis(delay_ms)))?;
-                self.later(for_ms, Undo::Pass(node));
+                self.undo_later(for_ms, Undo::Pass(node));
             }
             Fault::Reset { node } => self.cluster.link_now(&name(node), LinkMode::Reset)?,
             Fault::Lossy { node, permille, for_ms } => {
                 self.cluster.lose_now(&name(node), permille)?;
-                self.later(for_ms, Undo::Lossless(node));
+                self.undo_later(for_ms, Undo::StopLoss(node));
             }
             Fault::Expire { node } => self.cluster.expire_now(&name(node))?,
             Fault::Skew { node, ms, for_ms } => {
                 self.cluster.skew_now(&name(node), ms)?;
-                self.later(for_ms, Undo::RightClock(node));
+                self.undo_later(for_ms, Undo::ResetClock(node));
             }
             Fault::RegistryDown { for_ms } => {
                 self.cluster.registry_now(RegEvent::RestartAll(millis(for_ms)));
@@ -96,7 +96,7 @@ impl Director<'_> {
             }
             Fault::RegistryLag { lag_ms, for_ms } => {
                 self.cluster.registry_now(RegEvent::Lag(millis(lag_ms)));
-                self.later(for_ms, Undo::NoLag);
+                self.undo_later(for_ms, Undo::StopLag);
             }
             Fault::AtWrite { node, duty, nth, after, strike } => {
                 let when = if after { When::After } else { When::Before };
@@ -118,13 +118,13 @@ impl Director<'_> {
             | Fault::Poison { .. }
             | Fault::Trigger
             | Fault::RemoveInstance { .. }
-            | Fault::RemoveLeader => self.act(fault.clone()),
+            | Fault::RemoveLeader => self.perform_operator_action(fault.clone()),
         }
         Ok(())
     }
 
-    /// Acts as an operator, if the fault is one.
-    fn act(&mut self, fault: Fault) {
+    /// Performs the operator action of a fault; other faults are ignored.
+    fn perform_operator_action(&mut self, fault: Fault) {
         let (op, undo): (AdminOp, Option<(u64, Undo)>) = match fault {
             Fault::DisableServer { node, for_ms } => {
                 let server = |disabled| AdminOp::Server { ip: self.server(node), disabled };
@@ -142,12 +142,12 @@ impl Director<'_> {
             Fault::SwitchFailover => {
                 (self.configure(|c| c.failover = !c.failover && c.monitor_execution), None)
             }
-            // A job that catches up has to make up for misfires.
+            // Catch-up requires misfires, so a job that catches up keeps them.
             Fault::SwitchMisfire => {
                 (self.configure(|c| c.misfire = !c.misfire || c.catch_up.is_some()), None)
             }
             Fault::Poison { for_ms } => {
-                (AdminOp::Poison("{\"jobName\":".to_owned()), Some((for_ms, Undo::Repair)))
+                (AdminOp::Poison("{\"jobName\":".to_owned()), Some((for_ms, Undo::RestoreConfig)))
             }
             Fault::Trigger => (AdminOp::Trigger, None),
             Fault::RemoveInstance { node, down_ms } => {
@@ -171,7 +171,7 @@ impl Director<'_> {
         };
         let done = self.cluster.operate(op);
         if let Some((for_ms, undo)) = undo.filter(|_| done) {
-            self.later(for_ms, undo);
+            self.undo_later(for_ms, undo);
         }
     }
 

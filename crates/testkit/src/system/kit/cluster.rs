@@ -1,4 +1,4 @@
-//! The cluster that a job is tested on.
+//! The cluster that a user's job is tested on.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,21 +12,23 @@ use lite::{Job, JobConfig};
 
 use super::store::FencedStore;
 use crate::cluster::{Action, AdminOp, Cluster, ClusterError, LinkMode, Point, RegEvent, When};
-use crate::system::chaos::{Director, Node, faults_of_the_world};
+use crate::system::chaos::{Director, Node, draw_environment_faults};
 use crate::system::cluster::{ClusterOptions, ScenarioCluster};
 use crate::system::process::JobToRun;
 
-/// How long nothing goes wrong before the verdict, in periods of ten seconds.
+/// Time without faults before the verdict, in periods of ten seconds.
 const CALM_PERIODS: u32 = 12;
 
 /// A cluster of simulated processes that run your job, in virtual time and from one seed.
 ///
-/// Use it inside of [`run`](crate::run). Every process is a whole scheduler with a registry session, a clock and
-/// tasks of its own; nothing is mocked but the registry, the network and time. What happens to a process is in force when
-/// the call returns. An error means that the process is not in a state for it, and is the test's mistake.
+/// Use it inside of [`run`](crate::run). Each process is a complete scheduler with its own registry
+/// session, clock and tasks. Only the registry, the network and time are simulated. A call takes
+/// effect before it returns. An error means that the state of the process does not permit the call:
+/// correct the test.
 ///
-/// Wait with [`pass`](Self::pass) and [`until`](Self::until), never with threads: `tokio::time` is virtual here, for your
-/// job as well. A job that blocks a thread, spawns its own, or does real IO, blocks the world or escapes from it.
+/// Wait with [`pass`](Self::pass) and [`until`](Self::until), never with threads. In the simulation
+/// `tokio::time` is virtual, for your job as well. A job that blocks a thread stops the simulation;
+/// one that spawns threads or does real IO escapes from it.
 ///
 /// # Examples
 /// ```
@@ -53,7 +55,7 @@ const CALM_PERIODS: u32 = 12;
 ///     for node in ["a", "b", "c"] {
 ///         cluster.start(node)?;
 ///     }
-///     cluster.until("something runs on a", |seen| seen.runs_on("a") > 0).await?;
+///     cluster.until("a runs an item", |seen| seen.runs_on("a") > 0).await?;
 ///     cluster.crash("a")?;
 ///     cluster.pass(Duration::from_secs(60)).await;
 ///     Ok::<_, Box<dyn std::error::Error>>(cluster.judge().await)
@@ -71,7 +73,7 @@ pub struct SimCluster {
 type MakeJob = dyn Fn(&str) -> Arc<dyn Job> + Send + Sync;
 
 impl SimCluster {
-    /// Begins a world with an empty registry; all chance in it comes from the seed.
+    /// Creates a world with an empty registry. The seed determines all random decisions in it.
     ///
     /// # Panics
     /// Outside of [`run`](crate::run), or of another tokio runtime with time.
@@ -81,8 +83,10 @@ impl SimCluster {
         Self { cluster, job: None, nodes: Vec::new(), chance: Rng::with_seed(!seed) }
     }
 
-    /// Says what the processes run: a configuration, and how each process makes its job. Processes share nothing but
-    /// what you let them share, such as a store.
+    /// Sets the job that the processes run: its configuration, and a factory that makes the job for
+    /// each process.
+    ///
+    /// Processes share only the values that the factory hands to them, such as a store.
     pub fn schedule<J: Job>(
         &mut self,
         config: JobConfig,
@@ -92,25 +96,26 @@ impl SimCluster {
         self.job = Some((config, Arc::new(move |node: &str| Arc::new(job(node)) as Arc<dyn Job>)));
     }
 
-    /// Returns the store outside of all processes that judges effects.
+    /// Returns the external store, which rejects the writes of overtaken runs.
     #[must_use]
     pub fn store(&self) -> FencedStore {
         FencedStore { resource: Arc::clone(self.cluster.resource()) }
     }
 
-    /// Returns the true time in this world.
+    /// Returns the true time of this world.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.cluster.recorder.clock().wall()
     }
 
-    /// Starts a process, or starts one again that has ended. Each has a server of its own: `10.0.0.1`, `10.0.0.2` …
+    /// Starts a process, or starts a process again that has ended. Each process has its own server:
+    /// `10.0.0.1`, `10.0.0.2` …
     ///
     /// # Errors
-    /// [`ClusterError::Process`] if it lives already, or no job was scheduled.
+    /// [`ClusterError::Process`] if the process is running already, or no job was scheduled.
     pub fn start(&mut self, node: &str) -> Result<(), ClusterError> {
         let Some((config, make)) = &self.job else {
-            let reason = "has nothing to run: schedule a job first".to_owned();
+            let reason = "has no job to run; call `schedule` first".to_owned();
             return Err(ClusterError::Process { act: "start", name: node.to_owned(), reason });
         };
         let known = self.nodes.iter().position(|known| known.name == node);
@@ -124,66 +129,69 @@ impl SimCluster {
         Ok(())
     }
 
-    /// Kills a process: no destructor runs, and its session goes on until it expires.
+    /// Kills a process: no destructor runs, and its session continues until it expires.
     ///
     /// # Errors
-    /// [`ClusterError::Process`] if it does not live.
+    /// [`ClusterError::Process`] if the process is not running.
     pub fn crash(&mut self, node: &str) -> Result<(), ClusterError> {
         self.cluster.kill_now(node)
     }
 
-    /// Has a process leave in order: it starts nothing more, finishes what runs, and hands over.
+    /// Shuts a process down gracefully: it starts nothing more, completes its runs, and leaves.
     ///
     /// # Errors
-    /// [`ClusterError::Process`] if it does not live.
+    /// [`ClusterError::Process`] if the process is not running.
     pub fn leave(&mut self, node: &str) -> Result<(), ClusterError> {
         self.cluster.close_now(node)
     }
 
-    /// Stops a process in the middle of whatever it does, as a long garbage collection or a frozen machine would.
+    /// Pauses a process at any point of its work, as a long garbage collection or a frozen machine
+    /// does.
     ///
     /// # Errors
-    /// [`ClusterError::Process`] if it does not live.
+    /// [`ClusterError::Process`] if the process is not running.
     pub fn pause(&mut self, node: &str) -> Result<(), ClusterError> {
         self.cluster.pause_now(node)
     }
 
-    /// Lets a paused process go on. All its timers that came due meanwhile fire now.
+    /// Resumes a paused process. Its timers that came due meanwhile all fire now.
     ///
     /// # Errors
-    /// [`ClusterError::Process`] if it does not live.
+    /// [`ClusterError::Process`] if the process is not running.
     pub fn resume(&mut self, node: &str) -> Result<(), ClusterError> {
         self.cluster.resume_now(node)
     }
 
-    /// Changes what the connection between a process and the registry does; [`LinkMode::Pass`] heals.
+    /// Changes the behaviour of the connection between a process and the registry;
+    /// [`LinkMode::Pass`] heals.
     ///
     /// # Errors
-    /// None at present; a node that does not live yet begins with this connection.
+    /// None at present. A process that is not running yet will start with this connection.
     pub fn link(&mut self, node: &str, mode: LinkMode) -> Result<(), ClusterError> {
         self.cluster.link_now(node, mode)
     }
 
-    /// Ends the session of a process on the registry's side, although the process is well.
+    /// Ends the session of a healthy process on the registry's side.
     ///
     /// # Errors
-    /// [`ClusterError::Process`] if it does not live.
+    /// [`ClusterError::Process`] if the process is not running.
     pub fn expire(&mut self, node: &str) -> Result<(), ClusterError> {
         self.cluster.expire_now(node)
     }
 
-    /// Sets the wall clock of a process off by this much from the true time; zero heals.
+    /// Sets the difference between the wall clock of a process and the true time; zero heals.
     ///
     /// # Errors
-    /// None at present; a node that does not live yet begins with this clock.
+    /// None at present. A process that is not running yet will start with this clock.
     pub fn skew(&mut self, node: &str, by: SignedDuration) -> Result<(), ClusterError> {
         self.cluster.skew_now(node, i64::try_from(by.as_millis()).unwrap_or(0))
     }
 
-    /// Arranges that something happens to a process at its next registry write of a duty, such as `claim` or `release`.
+    /// Arms an action for the next registry write of a duty of a process, such as `claim` or
+    /// `release`.
     ///
     /// # Errors
-    /// [`ClusterError::Process`] if it does not live.
+    /// [`ClusterError::Process`] if the process is not running.
     pub fn at_next(
         &mut self,
         node: &str,
@@ -195,12 +203,13 @@ impl SimCluster {
         self.cluster.inject_now(node, point, action)
     }
 
-    /// Does something to the registry.
+    /// Applies an event to the registry.
     pub fn registry(&mut self, event: RegEvent) {
         self.cluster.registry_now(event);
     }
 
-    /// Acts as an operator. Returns whether it was done: not if the registry does not answer, or there is nothing to do.
+    /// Performs an operator action. Returns false if the registry did not answer, or if nothing was
+    /// changed.
     pub fn operator(&mut self, op: AdminOp) -> bool {
         self.cluster.operate(op)
     }
@@ -210,10 +219,10 @@ impl SimCluster {
         self.cluster.elapse(time).await;
     }
 
-    /// Waits until the history is as wanted, at most an hour of virtual time.
+    /// Waits until the history satisfies a condition, for at most an hour of virtual time.
     ///
     /// # Errors
-    /// [`ClusterError::Timeout`] with what was waited for.
+    /// [`ClusterError::Timeout`] with `what`, the name of the condition.
     pub async fn until(
         &mut self,
         what: &str,
@@ -223,13 +232,15 @@ impl SimCluster {
         self.cluster.until(what, HOUR, &|records: &[Record]| wanted(Seen { records })).await
     }
 
-    /// Lets everything go wrong that can, to all processes started so far: crashes, pauses, partitions, lost replies,
-    /// clocks, an unreliable registry. The seed decides what; who is gone at the end comes back.
+    /// Applies random faults to all processes started so far: crashes, pauses, partitions, lost
+    /// replies, wrong clocks, an unreliable registry.
+    ///
+    /// The seed determines the faults. Processes that are down at the end start again.
     pub async fn chaos(&mut self, time: Duration) {
         let Some((config, make)) = self.job.clone() else { return };
         let for_ms = u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
         let n_nodes = u32::try_from(self.nodes.len()).unwrap_or(u32::MAX);
-        let faults = faults_of_the_world(&mut self.chance, n_nodes, for_ms);
+        let faults = draw_environment_faults(&mut self.chance, n_nodes, for_ms);
         let job = config.clone();
         let spawn = move |cluster: &mut ScenarioCluster, node: &Node| {
             let jobs = vec![JobToRun::new(job.clone(), make(&node.name))];
@@ -240,13 +251,14 @@ impl SimCluster {
         director.restore_order().await;
     }
 
-    /// Heals everything, waits for two minutes, ends the world, and says which promises held.
+    /// Heals all faults, waits for two minutes, ends the world, and returns the checker's report.
     ///
-    /// A verdict of [`Valid`](checker::Verdict::Valid) means that none was broken; print the report to see what was
-    /// checked, and the records around what was broken. Who was crashed by the test stays dead.
+    /// The verdict is [`Valid`](checker::Verdict::Valid) if no promise was broken. Print the report
+    /// to see which promises were checked, and the records around a violation. Processes that the
+    /// test has crashed stay dead.
     pub async fn judge(mut self) -> Report {
-        self.cluster.mend();
-        self.cluster.say_healed();
+        self.cluster.heal_all();
+        self.cluster.record_healed();
         self.cluster.elapse(ScenarioCluster::PERIOD * CALM_PERIODS).await;
         check(&History::from_records(self.cluster.finish_now()), &Options::default())
     }
@@ -258,33 +270,33 @@ impl fmt::Debug for SimCluster {
     }
 }
 
-/// What has happened so far.
+/// The history so far.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     records: &'a [Record],
 }
 
 impl<'a> Seen<'a> {
-    /// Returns everything that was recorded, in order.
+    /// Returns all records in order.
     #[must_use]
     pub fn records(self) -> &'a [Record] {
         self.records
     }
 
-    /// Returns how many runs have begun on a node.
+    /// Returns the number of runs that have begun on a node.
     #[must_use]
     pub fn runs_on(self, node: &str) -> usize {
         self.execs(checker::history::ExecEvent::Start).filter(|record| record.p == node).count()
     }
 
-    /// Returns how many runs have ended, well or not, on all nodes.
+    /// Returns the number of runs that have ended on all nodes, whether they succeeded or not.
     #[must_use]
     pub fn ended_runs(self) -> usize {
         self.execs(checker::history::ExecEvent::End).count()
     }
 
     fn execs(self, wanted: checker::history::ExecEvent) -> impl Iterator<Item = &'a Record> {
-        let is_it = move |record: &&Record| matches!(&record.fact, checker::history::Fact::Exec { ev, .. } if *ev == wanted);
-        self.records.iter().filter(is_it)
+        let has_event = move |record: &&Record| matches!(&record.fact, checker::history::Fact::Exec { ev, .. } if *ev == wanted);
+        self.records.iter().filter(has_event)
     }
 }

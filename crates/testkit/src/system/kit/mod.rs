@@ -1,4 +1,5 @@
-//! The kit for testing one's own job: a cluster of simulated processes that run it, and everything that can go wrong.
+//! Test kit for users' jobs: a cluster of simulated processes that run the job, and the faults that
+//! can hit them.
 
 mod cluster;
 mod store;
@@ -6,7 +7,7 @@ mod store;
 pub use cluster::{Seen, SimCluster};
 pub use store::{FencedStore, Overtaken};
 
-/// The programs on the page for users, so that they run.
+/// Runs the programs of the user's page as tests.
 #[cfg(doctest)]
 #[doc = include_str!("../../../../../docs/testing-your-job.md")]
 struct TestingYourJob;

@@ -1,4 +1,4 @@
-//! A store that refuses the effects of runs that were overtaken.
+//! A store that rejects the effects of overtaken runs.
 
 use std::sync::Arc;
 
@@ -7,24 +7,24 @@ use lite::ShardingContext;
 use crate::system::process::run_id;
 use crate::system::resource::FencedResource;
 
-/// A store outside of every process that keeps the greatest fencing token of each item, as yours should.
+/// External store that keeps the greatest fencing token of each item, as your own store should.
 ///
-/// Every write is part of the history, and the verdict says whether a run that was overtaken got one through.
+/// The history contains every write, and the verdict reports an accepted write of an overtaken run.
 #[derive(Clone, Debug)]
 pub struct FencedStore {
     pub(super) resource: Arc<FencedResource>,
 }
 
-/// A later run of the item has shown its token: this one must not do anything any more.
+/// Error: a later run of the item has used the store, so this run must have no further effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a later run of the item has been here")]
+#[error("a later run of this item has used the store")]
 pub struct Overtaken;
 
 impl FencedStore {
-    /// Announces a run. Do this first, before anything is read that the run is going to change.
+    /// Announces a run. Call this first, before the run reads anything that it is going to change.
     ///
     /// # Errors
-    /// [`Overtaken`] if a later run was here before.
+    /// [`Overtaken`] if a later run of the item has used the store.
     pub fn announce(&self, run: &ShardingContext) -> Result<(), Overtaken> {
         if self.resource.begin(&run_id(run)) { Ok(()) } else { Err(Overtaken) }
     }
@@ -32,7 +32,7 @@ impl FencedStore {
     /// Writes the effect of a run.
     ///
     /// # Errors
-    /// [`Overtaken`] if a later run was here before; nothing was written then.
+    /// [`Overtaken`] if a later run of the item has used the store; then nothing was written.
     pub fn write(&self, run: &ShardingContext) -> Result<(), Overtaken> {
         if self.resource.effect(&run_id(run)) { Ok(()) } else { Err(Overtaken) }
     }

@@ -1,4 +1,5 @@
-//! The gate: every poll of every task of a process goes through it, so that a process can stop between any two polls.
+//! The gate of a process. Every poll of every task passes through it, so a process can stop between
+//! any two polls.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -7,20 +8,21 @@ use std::task::{Context, Poll, Waker};
 use lite::{Spawn, Task};
 use parking_lot::Mutex;
 
-/// Whether a process runs.
+/// Execution state of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Life {
+pub(crate) enum ProcessState {
     /// Its tasks are polled.
     Running,
-    /// SIGSTOP: its tasks keep their state, and their wake-ups for later.
+    /// As after SIGSTOP: its tasks keep their state, and their wake-ups are kept for the resume.
     Paused,
-    /// SIGKILL: its tasks are never polled again, and never dropped while the world exists.
+    /// As after SIGKILL: its tasks are never polled again, and never dropped while the world
+    /// exists.
     Killed,
-    /// The program has come to its own end, and what was left of its tasks with it.
+    /// The program has ended by itself. Its remaining tasks are never polled again.
     Ended,
 }
 
-/// The gate of one process life.
+/// Gate of one incarnation of a process.
 #[derive(Debug)]
 pub(crate) struct Gate {
     state: Mutex<State>,
@@ -28,31 +30,34 @@ pub(crate) struct Gate {
 
 #[derive(Debug)]
 struct State {
-    life: Life,
+    process: ProcessState,
     waiting: Vec<Waker>,
 }
 
 impl Gate {
     pub(crate) fn open() -> Arc<Self> {
-        Arc::new(Self { state: Mutex::new(State { life: Life::Running, waiting: Vec::new() }) })
+        Arc::new(Self {
+            state: Mutex::new(State { process: ProcessState::Running, waiting: Vec::new() }),
+        })
     }
 
-    pub(crate) fn life(&self) -> Life {
-        self.state.lock().life
+    pub(crate) fn state(&self) -> ProcessState {
+        self.state.lock().process
     }
 
     pub(crate) fn pause(&self) {
         let mut state = self.state.lock();
-        if state.life == Life::Running {
-            state.life = Life::Paused;
+        if state.process == ProcessState::Running {
+            state.process = ProcessState::Paused;
         }
     }
 
-    /// Lets everything go on that was woken meanwhile: timers that came due in the pause all fire now.
+    /// Continues the process and wakes all tasks that were woken during the pause. Timers that came
+    /// due meanwhile fire now.
     pub(crate) fn resume(&self) {
         let mut state = self.state.lock();
-        if state.life == Life::Paused {
-            state.life = Life::Running;
+        if state.process == ProcessState::Paused {
+            state.process = ProcessState::Running;
             let waiting = std::mem::take(&mut state.waiting);
             drop(state);
             waiting.into_iter().for_each(Waker::wake);
@@ -60,27 +65,27 @@ impl Gate {
     }
 
     pub(crate) fn kill(&self) {
-        self.state.lock().life = Life::Killed;
+        self.state.lock().process = ProcessState::Killed;
     }
 
-    /// Notes that the program has come to its own end.
+    /// Records that the program has ended by itself.
     pub(crate) fn end(&self) {
         let mut state = self.state.lock();
-        if state.life != Life::Killed {
-            state.life = Life::Ended;
+        if state.process != ProcessState::Killed {
+            state.process = ProcessState::Ended;
         }
     }
 
-    /// Returns true if a task may be polled; else remembers to wake it at the resume.
+    /// Returns true if a task may be polled. During a pause it keeps the waker for the resume.
     fn admits(&self, waker: &Waker) -> bool {
         let mut state = self.state.lock();
-        match state.life {
-            Life::Running => true,
-            Life::Paused => {
+        match state.process {
+            ProcessState::Running => true,
+            ProcessState::Paused => {
                 state.waiting.push(waker.clone());
                 false
             }
-            Life::Killed | Life::Ended => false,
+            ProcessState::Killed | ProcessState::Ended => false,
         }
     }
 }
@@ -97,7 +102,8 @@ impl Spawn for GatedSpawn {
     }
 }
 
-/// A task behind a gate. The runtime owns it: a killed one stays as it is until the runtime ends.
+/// A task behind a gate. The runtime owns it, so a task of a killed process stays as it is until
+/// the runtime ends.
 struct Gated {
     gate: Arc<Gate>,
     task: Task,

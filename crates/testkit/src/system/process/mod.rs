@@ -1,4 +1,4 @@
-//! A process of the simulation: a whole scheduler behind the four seams.
+//! A process of the simulation: a complete scheduler behind the four seams.
 
 mod gate;
 mod recorded;
@@ -13,14 +13,14 @@ use lite::{Following, Job, JobConfig, JobHandle, JobRecord, Scheduler, Spawn};
 use parking_lot::Mutex;
 use reg_center::{RegistryCenter, SessionChange};
 
-pub(crate) use gate::{Gate, GatedSpawn, Life};
-pub(crate) use recorded::{Diary, Recorded, run_id};
+pub(crate) use gate::{Gate, GatedSpawn, ProcessState};
+pub(crate) use recorded::{ProcessWriter, Recorded, run_id};
 pub(crate) use seams::{SeededRandomness, SimClock};
 
 use super::recorder::Recorder;
 use super::registry::{ClientId, SimCenter, SimRegistry};
 
-/// How long a process waits before it tries again to register a job with a registry that did not answer.
+/// Delay before another attempt to register a job, after the registry did not answer.
 const RETRY_PAUSE: Duration = Duration::from_secs(1);
 
 /// A job that a process takes part in.
@@ -28,7 +28,7 @@ const RETRY_PAUSE: Duration = Duration::from_secs(1);
 pub(crate) struct JobToRun {
     pub(crate) config: JobConfig,
     pub(crate) job: Arc<dyn Job>,
-    /// Whether the process takes part in callbacks that come once per cluster.
+    /// True if the process takes part in once-per-cluster callbacks.
     pub(crate) calls_back: bool,
 }
 
@@ -38,11 +38,11 @@ impl JobToRun {
     }
 }
 
-/// How a process is started.
+/// Parameters for the start of a process.
 pub(crate) struct Start<'a> {
     pub(crate) name: &'a str,
     pub(crate) inc: u32,
-    /// What all its tasks go through.
+    /// Gate for all tasks of the process.
     pub(crate) gate: Arc<Gate>,
     pub(crate) server: &'a str,
     pub(crate) life: String,
@@ -52,7 +52,7 @@ pub(crate) struct Start<'a> {
     pub(crate) jobs: Vec<JobToRun>,
 }
 
-/// One life of a process.
+/// One incarnation of a process.
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) inc: u32,
@@ -61,15 +61,16 @@ pub(crate) struct Process {
     pub(crate) clock: Arc<SimClock>,
     pub(crate) center: Arc<SimCenter>,
     spawn: GatedSpawn,
-    diary: Diary,
+    writer: ProcessWriter,
     scheduler: Scheduler,
 }
 
 impl Process {
-    /// Starts a process: it connects, registers its jobs and takes part. Nothing of that is waited for.
+    /// Starts a process, which connects, registers its jobs and joins. The call does not wait for
+    /// any of these steps.
     ///
     /// # Errors
-    /// [`lite::Error`] if the server or the life has no usable name.
+    /// [`lite::Error`] if the server address or the instance name is invalid.
     pub(crate) fn start(
         start: Start<'_>,
         recorder: &Recorder,
@@ -77,13 +78,13 @@ impl Process {
     ) -> Result<Self, lite::Error> {
         let gate = start.gate;
         let clock = Arc::new(SimClock::new(recorder.clock(), start.skew_ms));
-        let voice = Arc::new(recorder.voice(start.name, start.inc));
-        let diary = Diary { voice, clock: Arc::clone(&clock) };
+        let facts = Arc::new(recorder.writer(start.name, start.inc));
+        let writer = ProcessWriter { facts, clock: Arc::clone(&clock) };
         let server = start.server.to_owned();
-        diary.say(Fact::Process { ev: ProcessEvent::Start, server: server.clone() });
+        writer.write(Fact::Process { ev: ProcessEvent::Start, server: server.clone() });
         let center = Arc::new(registry.connect(start.name, &gate));
         let spawn = GatedSpawn { gate: Arc::clone(&gate) };
-        let events = diary.clone();
+        let events = writer.clone();
         let scheduler = Scheduler::builder(Arc::clone(&center) as Arc<dyn RegistryCenter>)
             .server_ip(&server)?
             .instance_name(start.life.clone())
@@ -91,58 +92,58 @@ impl Process {
             .clock(Arc::clone(&clock) as Arc<dyn lite::Clock>)
             .spawner(Arc::new(spawn.clone()))
             .randomness(Arc::new(SeededRandomness::new(start.rng)))
-            .event_subscriber(move |record: &JobRecord| events.note(record))
+            .event_subscriber(move |record: &JobRecord| events.write_event(record))
             .build()?;
         let first_instance = format!("{server}@-@{}", start.life);
         let program = Program {
             jobs: start.jobs,
             scheduler: scheduler.clone(),
             center: Arc::clone(&center),
-            diary: diary.clone(),
+            writer: writer.clone(),
             server: server.clone(),
             handles: Arc::default(),
         };
         spawn.spawn(Box::pin(program.clone().watch_session(first_instance)));
         spawn.spawn(Box::pin(program.run()));
-        Ok(Self { inc: start.inc, server, gate, clock, center, spawn, diary, scheduler })
+        Ok(Self { inc: start.inc, server, gate, clock, center, spawn, writer, scheduler })
     }
 
     pub(crate) fn client(&self) -> ClientId {
         self.center.id()
     }
 
-    /// Returns true if it has neither ended nor been killed.
+    /// Returns true if the process has neither ended nor been killed.
     pub(crate) fn lives(&self) -> bool {
-        matches!(self.gate.life(), Life::Running | Life::Paused)
+        matches!(self.gate.state(), ProcessState::Running | ProcessState::Paused)
     }
 
-    /// Begins to leave in order; the process ends when it has left, or at the deadline.
+    /// Begins a graceful shutdown. The process ends when it has left, or at the deadline.
     pub(crate) fn close(&self, deadline: Duration) {
         let (scheduler, center) = (self.scheduler.clone(), Arc::clone(&self.center));
-        let (diary, gate, server) =
-            (self.diary.clone(), Arc::clone(&self.gate), self.server.clone());
+        let (writer, gate, server) =
+            (self.writer.clone(), Arc::clone(&self.gate), self.server.clone());
         self.spawn.spawn(Box::pin(async move {
-            let say = |ev| diary.say(Fact::Process { ev, server: server.clone() });
-            say(ProcessEvent::Drain);
+            let write = |ev| writer.write(Fact::Process { ev, server: server.clone() });
+            write(ProcessEvent::Drain);
             let reports = scheduler.shutdown(deadline).await;
             if reports.iter().all(lite::ShutdownReport::is_clean) {
-                say(ProcessEvent::Left);
+                write(ProcessEvent::Left);
             }
-            // A registry that cannot be told finds out when the session expires.
+            // If the registry does not answer, the session expires later.
             let _ = center.close().await;
-            say(ProcessEvent::Exit);
+            write(ProcessEvent::Exit);
             gate.end();
         }));
     }
 }
 
-/// What runs in a process.
+/// The program of a process.
 #[derive(Clone)]
 struct Program {
     jobs: Vec<JobToRun>,
     scheduler: Scheduler,
     center: Arc<SimCenter>,
-    diary: Diary,
+    writer: ProcessWriter,
     server: String,
     handles: Arc<Mutex<Vec<JobHandle>>>,
 }
@@ -153,10 +154,11 @@ impl Program {
         for job in &self.jobs {
             let Some(handle) = self.register(job).await else { return };
             self.handles.lock().push(handle.clone());
-            // How long it takes is the checker's business; a process that leaves before has not joined.
+            // The checker judges how long a join takes. A process that leaves before has not
+            // joined.
             while let Err(lite::Error::Deadline { .. }) = handle.joined().await {}
         }
-        self.diary.say(Fact::Process { ev: ProcessEvent::Ready, server: self.server.clone() });
+        self.writer.write(Fact::Process { ev: ProcessEvent::Ready, server: self.server.clone() });
     }
 
     async fn connected(&self) {
@@ -168,13 +170,14 @@ impl Program {
         }
     }
 
-    /// Tries until it succeeds; `None` if the process is leaving, or the job cannot be registered at all.
+    /// Registers a job, with retries. Returns `None` if the process is leaving, or the job cannot
+    /// be registered.
     async fn register(&self, to_run: &JobToRun) -> Option<JobHandle> {
         loop {
-            let job = Recorded { job: Arc::clone(&to_run.job), diary: self.diary.clone() };
+            let job = Recorded { job: Arc::clone(&to_run.job), writer: self.writer.clone() };
             let mut registration = self.scheduler.schedule(to_run.config.clone(), job);
             if to_run.calls_back {
-                registration = registration.once_per_cluster(self.diary.clone());
+                registration = registration.once_per_cluster(self.writer.clone());
             }
             match registration.await {
                 Ok(handle) => return Some(handle),
@@ -184,14 +187,15 @@ impl Program {
                 Err(lite::Error::Stopped { .. }) => return None,
                 Err(error) => {
                     let (at, error) = ("registering the job".to_owned(), error.to_string());
-                    self.diary.say(Fact::HarnessFailure { at, error });
+                    self.writer.write(Fact::HarnessFailure { at, error });
                     return None;
                 }
             }
         }
     }
 
-    /// Writes down what the process learns about its session, with the id that it then goes by.
+    /// Records the session changes that the process sees, each with the instance id that it uses
+    /// afterwards.
     async fn watch_session(self, first_instance: String) {
         let mut changes = self.center.session_feed();
         let mut is_first = true;
@@ -205,11 +209,12 @@ impl Program {
                 | SessionChange::Lost { .. }
                 | SessionChange::Closed => None,
             };
-            self.diary.session(change, instance);
+            self.writer.write_session(change, instance);
         }
     }
 
-    /// Asks a job: it hears of sessions before it answers requests.
+    /// Reads the instance id from the status of a job. The job handles session changes before it
+    /// answers.
     async fn present_instance(&self) -> Option<String> {
         let handle = self.handles.lock().first().cloned()?;
         let status = handle.status().await.ok()?;

@@ -1,4 +1,4 @@
-//! Writing down what a process does: the code of its jobs, its job events, and what it learns about its session.
+//! Records the actions of a process: the runs of its jobs, its job events, and its session changes.
 
 use std::panic::{AssertUnwindSafe, resume_unwind};
 use std::sync::Arc;
@@ -11,22 +11,22 @@ use lite::{Clock, Job, JobError, JobEvent, JobRecord, OnceContext, OnceListener,
 use reg_center::SessionChange;
 
 use super::seams::SimClock;
-use crate::system::recorder::Voice;
+use crate::system::recorder::FactWriter;
 
-/// Says what a process has to say, by its own wall clock.
+/// Writes the records of a process, with the time of its own wall clock.
 #[derive(Clone, Debug)]
-pub(crate) struct Diary {
-    pub(crate) voice: Arc<Voice>,
+pub(crate) struct ProcessWriter {
+    pub(crate) facts: Arc<FactWriter>,
     pub(crate) clock: Arc<SimClock>,
 }
 
-impl Diary {
-    pub(crate) fn say(&self, fact: Fact) {
-        self.voice.say_at(self.clock.wall().as_millisecond(), fact);
+impl ProcessWriter {
+    pub(crate) fn write(&self, fact: Fact) {
+        self.facts.write_at(self.clock.wall().as_millisecond(), fact);
     }
 
-    /// Takes note of a job event.
-    pub(crate) fn note(&self, record: &JobRecord) {
+    /// Records a job event.
+    pub(crate) fn write_event(&self, record: &JobRecord) {
         let job = record.job.as_str().to_owned();
         let fact = if let JobEvent::Missed { item, fire, reason } = &record.event {
             let (item, reason) = (item.map(|item| item.index()), reason.to_string());
@@ -38,26 +38,26 @@ impl Diary {
             let name = record.event.name().to_owned();
             Fact::Event { job, name, text: record.event.to_string() }
         };
-        self.voice.say_at(record.at.as_millisecond(), fact);
+        self.facts.write_at(record.at.as_millisecond(), fact);
     }
 
-    pub(crate) fn session(&self, change: SessionChange, instance: Option<String>) {
+    pub(crate) fn write_session(&self, change: SessionChange, instance: Option<String>) {
         let (ev, sid) = match change {
             SessionChange::Connected { session, .. } => (SessionEvent::Connected, session.0),
             SessionChange::Suspended { session } => (SessionEvent::Suspended, session.0),
             SessionChange::Lost { session } => (SessionEvent::Lost, session.0),
             SessionChange::Closed => (SessionEvent::Closed, 0),
         };
-        self.say(Fact::Session { ev, sid, instance });
+        self.write(Fact::Session { ev, sid, instance });
     }
 }
 
-/// How long a callback takes: long enough to be cut short.
+/// Duration of a callback: long enough that a fault can interrupt it.
 const CALLBACK: Duration = Duration::from_millis(300);
 
-impl Diary {
+impl ProcessWriter {
     async fn once(&self, stage: &str, context: &OnceContext) {
-        self.say(Fact::Once {
+        self.write(Fact::Once {
             job: context.job_name().as_str().to_owned(),
             fire: context.fire_time().as_millisecond(),
             stage: stage.to_owned(),
@@ -68,7 +68,7 @@ impl Diary {
 }
 
 #[async_trait]
-impl OnceListener for Diary {
+impl OnceListener for ProcessWriter {
     async fn started(&self, context: OnceContext) {
         self.once("started", &context).await;
     }
@@ -78,7 +78,7 @@ impl OnceListener for Diary {
     }
 }
 
-/// Returns which run a context is about, as the history names it.
+/// Returns the id under which the history stores the run of this context.
 pub(crate) fn run_id(context: &ShardingContext) -> RunId {
     RunId {
         job: context.job_name().as_str().to_owned(),
@@ -88,16 +88,17 @@ pub(crate) fn run_id(context: &ShardingContext) -> RunId {
     }
 }
 
-/// A job whose runs are written down from inside, so that what is written is what the code has seen.
+/// A job that records its own runs from the inside, so that the records show what the code
+/// observed.
 pub(crate) struct Recorded {
     pub(crate) job: Arc<dyn Job>,
-    pub(crate) diary: Diary,
+    pub(crate) writer: ProcessWriter,
 }
 
 #[async_trait]
 impl Job for Recorded {
     async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
-        let run = OpenRun::begin(self.diary.clone(), &context);
+        let run = OpenRun::begin(self.writer.clone(), &context);
         let result = AssertUnwindSafe(self.job.execute(context.clone())).catch_unwind().await;
         match result {
             Ok(Ok(())) => run.end("ok"),
@@ -109,9 +110,10 @@ impl Job for Recorded {
     }
 }
 
-/// A run that has begun. One that is dropped was cancelled: of a killed process nothing is dropped.
+/// A run that has begun. Its drop records the end, as cancelled unless a result was set. Tasks of
+/// a killed process are never dropped, so its runs have no end.
 struct OpenRun {
-    diary: Diary,
+    writer: ProcessWriter,
     run: RunId,
     source: &'static str,
     cfg: u32,
@@ -119,10 +121,10 @@ struct OpenRun {
 }
 
 impl OpenRun {
-    fn begin(diary: Diary, context: &ShardingContext) -> Self {
+    fn begin(writer: ProcessWriter, context: &ShardingContext) -> Self {
         let (source, cfg) = (context.source().as_str(), context.config_version().0);
-        let run = Self { diary, run: run_id(context), source, cfg, result: "cancelled" };
-        run.say(ExecEvent::Start, None);
+        let run = Self { writer, run: run_id(context), source, cfg, result: "cancelled" };
+        run.write(ExecEvent::Start, None);
         run
     }
 
@@ -130,8 +132,8 @@ impl OpenRun {
         self.result = result;
     }
 
-    fn say(&self, ev: ExecEvent, result: Option<&str>) {
-        self.diary.say(Fact::Exec {
+    fn write(&self, ev: ExecEvent, result: Option<&str>) {
+        self.writer.write(Fact::Exec {
             ev,
             run: self.run.clone(),
             source: self.source.to_owned(),
@@ -143,6 +145,6 @@ impl OpenRun {
 
 impl Drop for OpenRun {
     fn drop(&mut self) {
-        self.say(ExecEvent::End, Some(self.result));
+        self.write(ExecEvent::End, Some(self.result));
     }
 }

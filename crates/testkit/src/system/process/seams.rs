@@ -11,7 +11,8 @@ use parking_lot::Mutex;
 
 use crate::system::world::WorldClock;
 
-/// The clocks of a process: the wall clock may be wrong on purpose, the monotonic one is exact.
+/// The clocks of a process. The wall clock can be wrong by a set difference; the monotonic clock is
+/// exact.
 #[derive(Debug)]
 pub(crate) struct SimClock {
     world: WorldClock,
@@ -23,7 +24,7 @@ impl SimClock {
         Self { world, skew_ms: AtomicI64::new(skew_ms) }
     }
 
-    /// Shifts the wall clock by so much from the true time, at once.
+    /// Sets the difference between the wall clock and the true time, in milliseconds, at once.
     pub(crate) fn set_skew(&self, ms: i64) {
         self.skew_ms.store(ms, Ordering::Relaxed);
     }

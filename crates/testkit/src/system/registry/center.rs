@@ -1,4 +1,4 @@
-//! The registry centre of a process in the simulation.
+//! The registry client that a simulated process uses.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,9 +14,10 @@ use tokio::sync::oneshot;
 use super::client::{ClientFeed, Phase};
 use super::message::{Answer, ClientId, Request, Up};
 use super::net::Shared;
-use crate::system::process::Life;
+use crate::system::process::ProcessState;
 
-/// A process's registry centre. Every call is on its way from its first poll on, whatever becomes of its future.
+/// The `RegistryCenter` of a process. The first poll of a call sends it, even if its future is
+/// dropped afterwards.
 pub(crate) struct SimCenter {
     pub(super) shared: Arc<Shared>,
     pub(super) id: ClientId,
@@ -24,7 +25,7 @@ pub(crate) struct SimCenter {
 }
 
 impl SimCenter {
-    /// Returns which client this is.
+    /// Returns the id of this client.
     pub(crate) fn id(&self) -> ClientId {
         self.id
     }
@@ -34,8 +35,8 @@ impl SimCenter {
         let receiver = self.shared.with(|net| {
             let now = net.now();
             let client = net.clients.get_mut(&self.id).ok_or(Error::Closed)?;
-            let refused = client.refuses(call);
-            if let Some(error) = refused {
+            let call_error = client.call_error(call);
+            if let Some(error) = call_error {
                 return Err(error);
             }
             let (reply, receiver) = oneshot::channel();
@@ -56,15 +57,19 @@ impl fmt::Debug for SimCenter {
     }
 }
 
-/// An answer of the wrong kind is a mistake of this module.
-fn mixed_up() -> Error {
-    Error::Rejected { call: "call", cause: "the simulator mixed up its answers".to_owned() }
+/// Returns the error for an answer of another kind than the request. Only a fault of this module
+/// can cause it.
+fn unexpected_answer() -> Error {
+    Error::Rejected {
+        call: "call",
+        cause: "the simulated registry sent an answer of another kind".to_owned(),
+    }
 }
 
 #[async_trait]
 impl RegistryCenter for SimCenter {
     fn limits(&self) -> Limits {
-        // What ZooKeeper takes with its default settings.
+        // Limits of ZooKeeper with its default settings.
         Limits { max_ops: 5_000, max_bytes: 700_000 }
     }
 
@@ -89,7 +94,7 @@ impl RegistryCenter for SimCenter {
         match self.call(Request::Read(path.clone())).await? {
             Answer::Node(node) => Ok(node),
             Answer::Names(_) | Answer::Outcome(_) | Answer::Time(_) | Answer::Done => {
-                Err(mixed_up())
+                Err(unexpected_answer())
             }
         }
     }
@@ -98,7 +103,7 @@ impl RegistryCenter for SimCenter {
         match self.call(Request::Children(path.clone())).await? {
             Answer::Names(names) => Ok(names),
             Answer::Node(_) | Answer::Outcome(_) | Answer::Time(_) | Answer::Done => {
-                Err(mixed_up())
+                Err(unexpected_answer())
             }
         }
     }
@@ -115,7 +120,9 @@ impl RegistryCenter for SimCenter {
         }
         match self.call(Request::Commit(txn)).await? {
             Answer::Outcome(outcome) => Ok(outcome),
-            Answer::Node(_) | Answer::Names(_) | Answer::Time(_) | Answer::Done => Err(mixed_up()),
+            Answer::Node(_) | Answer::Names(_) | Answer::Time(_) | Answer::Done => {
+                Err(unexpected_answer())
+            }
         }
     }
 
@@ -148,7 +155,7 @@ impl RegistryCenter for SimCenter {
         match self.call(Request::Time(probe.clone())).await? {
             Answer::Time(time) => Ok(Some(time)),
             Answer::Node(_) | Answer::Names(_) | Answer::Outcome(_) | Answer::Done => {
-                Err(mixed_up())
+                Err(unexpected_answer())
             }
         }
     }
@@ -173,12 +180,12 @@ impl RegistryCenter for SimCenter {
     }
 }
 
-/// The end of a process that still runs ends its session; a killed process sends nothing.
+/// The end of a running process closes its session. A killed process sends nothing.
 impl Drop for SimCenter {
     fn drop(&mut self) {
         self.shared.with(|net| {
             let Some(client) = net.clients.get_mut(&self.id) else { return };
-            let lives = client.gate.life() == Life::Running;
+            let lives = client.gate.state() == ProcessState::Running;
             if lives && client.phase == Phase::Up && !client.closing {
                 client.closing = true;
                 let (reply, _) = oneshot::channel();

@@ -1,4 +1,4 @@
-//! A process's end: its session as it believes it to be, its calls under way, its feeds.
+//! The client's side: its view of its session, its pending calls, and its feeds.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -12,51 +12,52 @@ use super::injection::Injection;
 use super::message::{Answer, Conn, Event, Request};
 use crate::system::process::Gate;
 
-/// Where a client stands.
+/// State of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Phase {
-    /// It tries to connect.
+    /// Trying to connect.
     Connecting,
-    /// The registry answers.
+    /// Connected to the registry.
     Up,
-    /// It was closed; if its session could be ended is told by `true`.
+    /// Closed. The value is true if the registry has acknowledged the end of the session.
     Closed(bool),
 }
 
-/// What a process's registry client knows. It lives in the process: while that is paused it does nothing.
+/// State of a process's registry client. It stops together with its process.
 #[derive(Debug)]
 pub(super) struct Client {
     pub(super) owner: String,
     pub(super) gate: Arc<Gate>,
     pub(super) hub: Arc<SessionHub>,
     pub(super) phase: Phase,
-    /// The present connection, or attempt at one.
+    /// Number of the present connection, or of the present attempt.
     pub(super) conn: Conn,
     pub(super) session: Option<SessionId>,
-    /// A session that was given up and shall be ended by the next connection.
-    pub(super) unsettled: Option<SessionId>,
-    /// When the registry was last heard of.
-    pub(super) heard: u64,
-    /// Until when the session certainly lives.
+    /// A session that the client has given up. The next connection ends it.
+    pub(super) abandoned_session: Option<SessionId>,
+    /// Time of the last message from the registry.
+    pub(super) last_received: u64,
+    /// Until this time the session surely lives.
     pub(super) lease: Option<u64>,
-    /// When it gives the session up that it cannot reach.
+    /// Time at which the client gives up a session that it cannot reach.
     pub(super) outage_ends: Option<u64>,
     pub(super) closing: bool,
-    /// The registry's time in the last reply to a write, when that was sent, and when the reply came.
+    /// The registry's time in the last reply to a write, and when the request was sent and the
+    /// reply received.
     pub(super) time: Option<(SystemTime, u64, u64)>,
     pub(super) next_number: u64,
     pub(super) calls: BTreeMap<u64, Call>,
     pub(super) feeds: BTreeMap<u64, ClientFeed>,
-    /// What has come while the process was paused.
+    /// Events that arrived while the process was paused.
     pub(super) held: VecDeque<Event>,
-    /// It is on its way back from a pause and has not read what had come.
+    /// True after a resume, until the client has read the held events.
     pub(super) draining: bool,
     pub(super) injections: Vec<Injection>,
-    /// The oldest state that its reads may show: the registry's side keeps this.
+    /// Oldest revision that its reads may show. The registry's side maintains it.
     pub(super) floor: Revision,
 }
 
-/// A call under way.
+/// A pending call.
 #[derive(Debug)]
 pub(super) struct Call {
     pub(super) name: &'static str,
@@ -67,7 +68,7 @@ pub(super) struct Call {
     pub(super) reply: oneshot::Sender<Result<Answer>>,
 }
 
-/// A feed under way.
+/// An open feed.
 #[derive(Debug)]
 pub(super) struct ClientFeed {
     pub(super) scope: Scope,
@@ -83,8 +84,8 @@ impl Client {
             phase: Phase::Connecting,
             conn: 0,
             session: None,
-            unsettled: None,
-            heard: 0,
+            abandoned_session: None,
+            last_received: 0,
             lease: None,
             outage_ends: None,
             closing: false,
@@ -99,8 +100,8 @@ impl Client {
         }
     }
 
-    /// Returns why a call cannot be made now, if it cannot.
-    pub(super) fn refuses(&self, call: &'static str) -> Option<Error> {
+    /// Returns the error of a call that cannot be made in this state.
+    pub(super) fn call_error(&self, call: &'static str) -> Option<Error> {
         match self.phase {
             Phase::Closed(_) => Some(Error::Closed),
             Phase::Up | Phase::Connecting if self.closing => Some(Error::Closed),
@@ -109,7 +110,7 @@ impl Client {
         }
     }
 
-    /// Takes note of a call and returns its number.
+    /// Registers a call and returns its number.
     pub(super) fn begin(
         &mut self,
         request: &Request,
@@ -130,7 +131,7 @@ impl Client {
         number
     }
 
-    /// Answers all calls: nobody knows what became of writes.
+    /// Fails all pending calls. The outcome of a write is unknown.
     pub(super) fn fail_calls(&mut self) {
         for call in std::mem::take(&mut self.calls).into_values() {
             let name = call.name;
@@ -144,13 +145,13 @@ impl Client {
             } else {
                 Error::Unavailable { call: name }
             };
-            // Who has stopped waiting does not want to know.
+            // The caller may have stopped waiting for the answer.
             let _ = call.reply.send(Err(error));
         }
     }
 
-    /// Extends the lease by an answer to what was sent then.
-    pub(super) fn prove(&mut self, sent: u64, timeout: u64) {
+    /// Extends the lease because the registry has answered a request sent at this time.
+    pub(super) fn extend_lease(&mut self, sent: u64, timeout: u64) {
         if self.session.is_some() && !self.closing {
             self.lease = self.lease.max(Some(sent + timeout * 2 / 3));
         }

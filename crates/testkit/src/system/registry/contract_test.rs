@@ -1,4 +1,4 @@
-//! The contract suite on the simulated registry: it must not be kinder than what it stands for.
+//! Contract tests of the simulated registry. It must not be more lenient than a real one.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -24,11 +24,11 @@ reg_center::contract_tests!(run);
 
 fn run(case: &Case) {
     for seed in 0..2 {
-        in_a_world(seed, async |harness| case.run(harness).await);
+        in_world(seed, async |harness| case.run(harness).await);
     }
 }
 
-/// A quick network, but nothing else is kind: watchers see transactions torn apart, and plain reads the past.
+/// A fast network that splits transactions for watchers and answers plain reads from the past.
 const WEATHER: Weather = Weather {
     delay_min: 0,
     delay_max: 4,
@@ -38,19 +38,20 @@ const WEATHER: Weather = Weather {
     ..Weather::CALM
 };
 
-fn in_a_world(seed: u64, test: impl AsyncFn(&SimHarness)) {
+fn in_world(seed: u64, test: impl AsyncFn(&SimHarness)) {
     run_world(async {
         let recorder = Recorder::new(WorldClock::starting_at(Timestamp::UNIX_EPOCH));
-        let nemesis = Arc::new(recorder.voice("nemesis", 0));
+        let nemesis = Arc::new(recorder.writer("nemesis", 0));
         let timeout = Duration::from_secs(4);
         let rng = Rng::with_seed(seed);
         let registry = SimRegistry::new(&recorder, nemesis, rng, WEATHER, timeout);
-        step_by_step(test(&SimHarness { registry, clock: recorder.clock() })).await;
+        poll_every_millisecond(test(&SimHarness { registry, clock: recorder.clock() })).await;
     });
 }
 
-/// Polls a future once in a millisecond: the cases busily wait, and virtual time passes only when nobody does.
-async fn step_by_step(future: impl Future<Output = ()>) {
+/// Polls a future once per millisecond. The cases wait busily, and virtual time passes only while
+/// no task is ready.
+async fn poll_every_millisecond(future: impl Future<Output = ()>) {
     let mut future = pin!(future);
     let mut idle = Context::from_waker(Waker::noop());
     while future.as_mut().poll(&mut idle).is_pending() {
@@ -100,7 +101,7 @@ impl Faults for SimFaults {
     }
 
     async fn reset(&self) {
-        // What was held is lost with the connection that it was held on.
+        // Messages that were held back are lost with their connection.
         self.registry.cut(self.id);
         self.link(LinkMode::Pass);
     }
@@ -136,6 +137,6 @@ impl Faults for SimFaults {
 
     async fn expire_unnoticed(&self) {
         self.registry.cut(self.id);
-        assert!(self.registry.expire(self.id), "there was a session to end");
+        assert!(self.registry.expire(self.id), "the client has no session to end");
     }
 }

@@ -1,4 +1,4 @@
-//! Faults on demand: what scenarios and the nemesis do to links, sessions, processes and the registry.
+//! Injected faults of links, sessions, processes and the registry.
 
 use std::time::Duration;
 
@@ -6,14 +6,14 @@ use checker::history::{Fact, FaultOutcome, NemesisEvent};
 use reg_center::{Result, Txn, TxnOutcome};
 
 use super::client::{Client, Phase};
-use super::injection::{self, Follows, Injection};
-use super::message::{AtClient, ClientId, Event, Request, Up};
+use super::injection::{self, ActionAfterWrite, Injection};
+use super::message::{ClientEvent, ClientId, Event, Request, Up};
 use super::net::Net;
 use super::server::Power;
 use crate::cluster::{Action, LinkMode, When};
-use crate::system::process::Life;
+use crate::system::process::ProcessState;
 
-/// How long a process that goes on after a pause needs until it reads what has come, at most, in milliseconds.
+/// Maximum delay until a resumed process reads the held events, in milliseconds.
 const SLOWEST_WAKE: u64 = 5;
 
 impl Net {
@@ -40,8 +40,8 @@ impl Net {
         }
     }
 
-    /// Lets go on their way what was held back and may pass now. What was meant to open a connection that nobody
-    /// waits for any more is gone.
+    /// Forwards the held messages that may pass now. A request for a connection that the client has
+    /// abandoned is dropped.
     fn release(&mut self, id: ClientId) {
         let (now, present) = (self.now(), self.clients.get(&id).map(|client| client.conn));
         let Some(link) = self.links.get_mut(&id) else { return };
@@ -62,16 +62,16 @@ impl Net {
             let wanted = now + self.weather.delay(&mut self.rng);
             if let Some(link) = self.links.get_mut(&id) {
                 let arrival = link.down.arrival(wanted);
-                self.schedule(arrival, Event::Client(id, conn, AtClient::Hear(message)));
+                self.schedule(arrival, Event::Client(id, conn, ClientEvent::Receive(message)));
             }
         }
     }
 
-    /// Breaks the connection at both ends: what is under way on it is lost.
+    /// Breaks the connection at both ends. Messages in flight on it are lost.
     pub(super) fn reset(&mut self, id: ClientId) {
         let now = self.now();
-        self.server.wires.remove(&id);
-        self.client_later(id, now, AtClient::Broken);
+        self.server.connections.remove(&id);
+        self.client_later(id, now, ClientEvent::Broken);
     }
 
     pub(super) fn set_loss(&mut self, id: ClientId, permille: u32) {
@@ -80,7 +80,7 @@ impl Net {
         }
     }
 
-    /// Ends the session of a process on the registry's side; false if it has none.
+    /// Ends the session of a process on the registry's side. Returns false if there is none.
     pub(super) fn expire(&mut self, id: ClientId) -> bool {
         let session = self.clients.get(&id).and_then(|client| client.session);
         let alive = session.filter(|session| self.server.is_live(*session));
@@ -96,7 +96,7 @@ impl Net {
         }
     }
 
-    /// Takes back what was armed and has not come.
+    /// Removes all armed injections and returns them.
     pub(super) fn disarm(&mut self) -> Vec<(String, String)> {
         let mut left = Vec::new();
         for client in self.clients.values_mut() {
@@ -108,7 +108,7 @@ impl Net {
         left
     }
 
-    /// Sends a call of a client, or does first what was to happen at this write.
+    /// Sends a call of a client, or performs the injected action that waits for this write.
     pub(super) fn submit(&mut self, id: ClientId, number: u64, request: Request) {
         let label = match &request {
             Request::Commit(txn) => Some(txn.label()),
@@ -118,12 +118,12 @@ impl Net {
             | Request::Time(_)
             | Request::Close => None,
         };
-        let Some(label) = label else { return self.put_on_wire(id, number, request, Vec::new()) };
+        let Some(label) = label else { return self.send_call(id, number, request, Vec::new()) };
         let Some(client) = self.clients.get_mut(&id) else { return };
         let fired = injection::count(&mut client.injections, label);
         if let Some(action) = fired.before {
             let why = injection::describe(action, When::Before, label);
-            self.note_point(id, action, When::Before, why);
+            self.record_point(id, action, When::Before, why);
         }
         self.send_or_strike(id, number, request, fired);
     }
@@ -137,11 +137,11 @@ impl Net {
     ) {
         let now = self.now();
         let Some(action) = fired.before else {
-            return self.put_on_wire(id, number, request, fired.after);
+            return self.send_call(id, number, request, fired.after);
         };
-        let send = AtClient::Send { number, request, after: fired.after };
+        let send = ClientEvent::Send { number, request, after: fired.after };
         match action {
-            // A dead process sends nothing, and what is lost is not sent either.
+            // Neither a dead process nor a lost request sends anything.
             Action::Kill => self.strike(id, action),
             Action::Lose => self.break_connection(id),
             Action::Pause => {
@@ -156,28 +156,28 @@ impl Net {
         }
     }
 
-    /// Notes that the network has swallowed something.
-    pub(super) fn note_loss(&self, id: ClientId, kind: &str) {
-        self.note(id, NemesisEvent::Point, kind, String::new());
+    /// Records that the network has lost a message.
+    pub(super) fn record_loss(&self, id: ClientId, kind: &str) {
+        self.record_fault(id, NemesisEvent::Point, kind, String::new());
     }
 
-    /// Does to a process what was to happen after one of its writes, unless it is dead by then. What concerns the reply
-    /// is left to the caller.
-    pub(super) fn strike_after(&mut self, id: ClientId, follows: &Follows) -> bool {
-        let can_happen = |client: &Client| match client.gate.life() {
-            Life::Running => true,
-            Life::Paused => follows.action != Action::Pause,
-            Life::Killed | Life::Ended => false,
+    /// Performs the injected action after a write, unless the process is dead. Effects on the reply
+    /// are left to the caller.
+    pub(super) fn strike_after(&mut self, id: ClientId, action_after: &ActionAfterWrite) -> bool {
+        let can_happen = |client: &Client| match client.gate.state() {
+            ProcessState::Running => true,
+            ProcessState::Paused => action_after.action != Action::Pause,
+            ProcessState::Killed | ProcessState::Ended => false,
         };
         let happens = self.clients.get(&id).is_some_and(can_happen);
         if happens {
-            self.note_point(id, follows.action, When::After, follows.why.clone());
-            self.strike(id, follows.action);
+            self.record_point(id, action_after.action, When::After, action_after.why.clone());
+            self.strike(id, action_after.action);
         }
         happens
     }
 
-    fn note_point(&self, id: ClientId, action: Action, when: When, why: String) {
+    fn record_point(&self, id: ClientId, action: Action, when: When, why: String) {
         let kind = match (action, when) {
             (Action::Kill, _) => "crash",
             (Action::Pause, _) => "pause",
@@ -186,13 +186,13 @@ impl Net {
             (Action::Lose, When::After) => "lose_reply",
             (Action::Delay(_), _) => "delay",
         };
-        // A pause has an end; the others happen at this moment.
+        // A pause has an end; the other actions are points in time.
         let ev = if action == Action::Pause { NemesisEvent::Begin } else { NemesisEvent::Point };
-        self.note(id, ev, kind, why);
+        self.record_fault(id, ev, kind, why);
     }
 
-    fn note(&self, id: ClientId, ev: NemesisEvent, kind: &str, why: String) {
-        self.nemesis.say(Fact::Nemesis {
+    fn record_fault(&self, id: ClientId, ev: NemesisEvent, kind: &str, why: String) {
+        self.nemesis.write(Fact::Nemesis {
             ev,
             kind: kind.to_owned(),
             target: self.clients.get(&id).map(|client| client.owner.clone()).unwrap_or_default(),
@@ -201,7 +201,7 @@ impl Net {
         });
     }
 
-    /// Does to a process what was to happen at one of its writes.
+    /// Performs an injected action on a process.
     pub(super) fn strike(&mut self, id: ClientId, action: Action) {
         match action {
             Action::Kill => self.kill(id),
@@ -211,12 +211,13 @@ impl Net {
         }
     }
 
-    /// The process is dead: its connection is closed by the operating system, its session goes on until it expires.
+    /// Kills a process. The operating system closes its connection; its session lives on until it
+    /// expires.
     pub(super) fn kill(&mut self, id: ClientId) {
         let Some(client) = self.clients.get_mut(&id) else { return };
         client.gate.kill();
         client.held.clear();
-        self.server.wires.remove(&id);
+        self.server.connections.remove(&id);
     }
 
     pub(super) fn pause(&mut self, id: ClientId) {
@@ -225,33 +226,33 @@ impl Net {
         }
     }
 
-    /// Lets a process go on; a moment passes before its registry client has read what had come.
+    /// Resumes a process. Its registry client reads the held events a moment later.
     pub(super) fn resume(&mut self, id: ClientId) {
         let wakes = self.now() + self.rng.u64(0..=SLOWEST_WAKE);
         let Some(client) = self.clients.get_mut(&id) else { return };
-        if client.gate.life() == Life::Paused {
+        if client.gate.state() == ProcessState::Paused {
             client.draining = true;
             client.gate.resume();
             self.schedule(wakes, Event::Drain(id));
         }
     }
 
-    /// All servers go down; sessions and nodes stay.
+    /// Takes all servers down. Sessions and nodes remain.
     pub(super) fn power_off(&mut self, time: Duration) {
         let until = self.now() + millis(time);
         self.server.power = Power::Down { until };
-        let connected: Vec<_> = self.server.wires.keys().copied().collect();
+        let connected: Vec<_> = self.server.connections.keys().copied().collect();
         for id in connected {
-            // Behind a partition nobody notices.
+            // Behind a partition, the client does not notice the reset.
             if self.links.get(&id).is_some_and(|link| link.down.open) {
                 self.reset(id);
             }
         }
-        self.server.wires.clear();
+        self.server.connections.clear();
         self.schedule(until, Event::Restore);
     }
 
-    /// The leader stands still for a while, and nobody else leads.
+    /// Stops the leader for this time, without the election of another one.
     pub(super) fn freeze(&mut self, time: Duration) {
         if self.server.power == Power::Up {
             let until = self.now() + millis(time);
@@ -260,7 +261,7 @@ impl Net {
         }
     }
 
-    /// Goes on if nothing has prolonged the outage meanwhile.
+    /// Ends the outage, unless it was prolonged meanwhile.
     pub(super) fn restore_if_due(&mut self) {
         match self.server.power {
             Power::Frozen { until } | Power::Down { until } if until <= self.now() => self.thaw(),
@@ -274,7 +275,7 @@ impl Net {
         }
     }
 
-    /// A new leader gives every session its whole timeout anew.
+    /// Ends an outage. As with a new leader, each session gets its whole timeout again.
     pub(super) fn thaw(&mut self) {
         let now = self.now();
         self.server.power = Power::Up;
@@ -287,17 +288,18 @@ impl Net {
         self.server.lag = millis(time);
     }
 
-    /// Commits as the operator, who sits beside the registry; `None` if it does not answer.
+    /// Commits as the operator, whose requests are not delayed. Returns `None` if the registry does
+    /// not answer.
     pub(super) fn operate(&mut self, txn: &Txn) -> Option<Result<TxnOutcome>> {
         let operator = self.operator;
         (self.server.power == Power::Up).then(|| self.execute(operator, txn))
     }
 
-    /// Begins the life of a client: it tries to connect at once.
-    pub(super) fn enter(&mut self, id: ClientId) {
+    /// Starts a client, which tries to connect at once.
+    pub(super) fn start_client(&mut self, id: ClientId) {
         let now = self.now();
         debug_assert!(self.clients.get(&id).is_some_and(|c| c.phase == Phase::Connecting));
-        self.client_later(id, now, AtClient::Attempt);
+        self.client_later(id, now, ClientEvent::Attempt);
     }
 }
 

@@ -1,29 +1,29 @@
-//! Faults that wait for a write: armed by a scenario, fired by the write itself.
+//! Injected actions that wait for a write of a process.
 
 use crate::cluster::{Action, Point, When};
 
-/// Something that shall happen to a process at a point of its writes.
+/// An action that is armed for a point of a process's writes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Injection {
     pub(super) point: Point,
     pub(super) action: Action,
 }
 
-/// Something that happens when a write has been executed, if it comes to that, and how the history describes it.
+/// An action after the execution of a write, and its description in the history.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Follows {
+pub(super) struct ActionAfterWrite {
     pub(super) action: Action,
     pub(super) why: String,
 }
 
-/// What a write has set off: at most one thing before it.
+/// The actions that a write has triggered: at most one before it, and any number after it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Fired {
     pub(super) before: Option<Action>,
-    pub(super) after: Vec<Follows>,
+    pub(super) after: Vec<ActionAfterWrite>,
 }
 
-/// Counts a write against all armed injections, and takes out those whose turn it is.
+/// Counts a write for all armed injections, and removes those that it triggers.
 pub(super) fn count(armed: &mut Vec<Injection>, label: &str) -> Fired {
     let mut fired = Fired::default();
     armed.retain_mut(|injection| {
@@ -37,11 +37,14 @@ pub(super) fn count(armed: &mut Vec<Injection>, label: &str) -> Fired {
         }
         let action = injection.action;
         match point.when {
-            // The next write is early enough for another one.
+            // A write has at most one action before it. The other injection waits for the next
+            // write.
             When::Before if fired.before.is_some() => return true,
             When::Before => fired.before = Some(action),
             When::After => {
-                fired.after.push(Follows { action, why: describe(action, When::After, label) });
+                fired
+                    .after
+                    .push(ActionAfterWrite { action, why: describe(action, When::After, label) });
             }
         }
         false
@@ -49,7 +52,7 @@ pub(super) fn count(armed: &mut Vec<Injection>, label: &str) -> Fired {
     fired
 }
 
-/// Says which point this is, for the history.
+/// Returns the description of a point for the history.
 pub(super) fn describe(action: Action, when: When, label: &str) -> String {
     let when = match when {
         When::Before => "before",
@@ -64,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn one_thing_happens_before_a_write() {
+    fn at_most_one_action_runs_before_a_write() {
         let point = || Point { duty: None, nth: 0, when: When::Before };
         let kill = Injection { point: point(), action: Action::Kill };
         let lose = Injection { point: point(), action: Action::Lose };
@@ -74,17 +77,17 @@ mod tests {
     }
 
     #[test]
-    fn an_injection_fires_once_at_the_write_that_it_waits_for() {
+    fn injection_fires_once_at_its_write() {
         let point = |duty: Option<&str>, nth| Point {
             duty: duty.map(str::to_owned),
             nth,
             when: When::After,
         };
         let rows = [
-            ("the first of any", point(None, 0), vec![true, false, false]),
-            ("the second of any", point(None, 1), vec![false, true, false]),
-            ("the first claim", point(Some("claim"), 0), vec![false, true, false]),
-            ("the second claim", point(Some("claim"), 1), vec![false, false, true]),
+            ("first write of any duty", point(None, 0), vec![true, false, false]),
+            ("second write of any duty", point(None, 1), vec![false, true, false]),
+            ("first claim", point(Some("claim"), 0), vec![false, true, false]),
+            ("second claim", point(Some("claim"), 1), vec![false, false, true]),
         ];
         for (case, point, expected) in rows {
             let mut armed = vec![Injection { point, action: Action::Kill }];

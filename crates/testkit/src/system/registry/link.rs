@@ -1,27 +1,27 @@
-//! The way between a process and the registry.
+//! The network link between a process and the registry.
 
 use std::collections::VecDeque;
 
 use super::message::{Conn, Down, Up};
 
-/// Both directions of a process's connection.
+/// Both directions of a link.
 #[derive(Debug, Default)]
 pub(super) struct Link {
     pub(super) up: Flow<Up>,
     pub(super) down: Flow<Down>,
-    /// By how much everything takes longer, each way.
+    /// Additional delay of each message in each direction, in milliseconds.
     pub(super) extra: u64,
-    /// How many of a thousand calls lose their request or reply, beyond the weather.
+    /// Additional share of calls that lose their request or reply, in thousandths.
     pub(super) loss_permille: u32,
 }
 
-/// One direction. What a partition holds back is not lost: it goes on its way when the partition ends, if anybody
-/// still listens.
+/// One direction of a link. A partition does not lose messages: they are forwarded when it ends,
+/// and dropped only if their connection is closed.
 #[derive(Debug)]
 pub(super) struct Flow<M> {
     pub(super) open: bool,
     pub(super) held: VecDeque<(Conn, M)>,
-    /// When the last message arrives; none overtakes another.
+    /// Arrival time of the last message; no message overtakes another.
     pub(super) last: u64,
 }
 
@@ -32,7 +32,7 @@ impl<M> Default for Flow<M> {
 }
 
 impl<M> Flow<M> {
-    /// Returns when a message arrives that would like to arrive at `wanted`.
+    /// Returns the arrival time of a message that could arrive at `wanted`.
     pub(super) fn arrival(&mut self, wanted: u64) -> u64 {
         self.last = self.last.max(wanted);
         self.last

@@ -6,10 +6,10 @@ use checker::history::RegOp;
 use reg_center::model::Model;
 use reg_center::{Expect, Lifetime, NodePath, Op, Version};
 
-/// What there was before a transaction, as far as its record depends on it.
+/// State before a transaction, as far as its log entry depends on it.
 #[derive(Debug)]
 pub(super) struct Before {
-    /// Nodes that would be made as parents.
+    /// Absent ancestors of the nodes that the transaction creates.
     absent: BTreeSet<NodePath>,
 }
 
@@ -20,8 +20,9 @@ impl Before {
         Self { absent: ancestors.filter(|path| model.read(path).is_none()).collect() }
     }
 
-    /// Writes the committed transaction as a server's log would have it: made parents come before the nodes that need
-    /// them, and a check of absence is a creation and a deletion.
+    /// Converts the committed transaction into its log entry, as a server would log it. Implicitly
+    /// created parents come before their children, and a check of absence is a creation and a
+    /// deletion.
     pub(super) fn log(mut self, ops: &[Op], versions: &[Option<Version>]) -> Vec<RegOp> {
         let mut logged = Vec::with_capacity(ops.len());
         for (op, version) in ops.iter().zip(versions) {
@@ -64,7 +65,7 @@ impl Before {
     }
 }
 
-/// Returns the ancestors of a node, its parent first.
+/// Returns the ancestors of a node, the parent first.
 fn ancestors(path: &NodePath) -> impl Iterator<Item = NodePath> + use<> {
     std::iter::successors(path.parent(), NodePath::parent)
 }
@@ -88,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn made_parents_and_checks_of_absence_show_in_the_log() {
+    fn log_contains_implicit_parents_and_absence_checks() {
         let path = |text: &str| NodePath::parse(text).unwrap();
         let mut model = Model::new();
         let session = model.open_session();

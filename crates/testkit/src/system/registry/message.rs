@@ -1,55 +1,56 @@
-//! What travels between a process and the registry, and what happens at its time.
+//! Messages between a process and the registry, and the events of the simulation queue.
 
 use std::time::SystemTime;
 
 use reg_center::{Change, Node, NodePath, Result, Scope, SessionId, Txn, TxnOutcome};
 
-use super::injection::Follows;
+use super::injection::ActionAfterWrite;
 
-/// One process's end of its connections.
+/// Identity of a process's registry client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClientId(pub(super) u32);
 
-/// Numbers the connections of a client: what belongs to an older one is not listened to.
+/// Number of a client's connection. Messages of an older connection are ignored.
 pub(super) type Conn = u64;
 
-/// Something that happens at its time.
+/// A scheduled event.
 #[derive(Debug)]
 pub(super) enum Event {
     /// A message reaches the registry.
     Arrive(ClientId, Conn, Up),
-    /// Something concerns a client: held back while its process is paused, gone when it is dead.
-    Client(ClientId, Conn, AtClient),
-    /// A process that was paused has come to read what had arrived.
+    /// An event at a client. It is held back while the process is paused, and dropped when it is
+    /// dead.
+    Client(ClientId, Conn, ClientEvent),
+    /// A resumed process reads the held events.
     Drain(ClientId),
-    /// A client may give its session up: all connections of one outage together.
+    /// A client may give up its session. The event covers all connections of one outage.
     GiveUp(ClientId),
-    /// A session may have come to its end.
+    /// A session may have expired.
     Expire(SessionId),
     /// The registry is up again.
     Restore,
 }
 
-/// From a process to the registry.
+/// Message from a process to the registry.
 #[derive(Debug)]
 pub(super) enum Up {
-    Connect(Greeting),
-    Beat { sent: u64 },
+    Connect(ConnectRequest),
+    Heartbeat { sent: u64 },
     Watch { feed: u64, scope: Scope },
-    Call { number: u64, request: Request, after: Vec<Follows> },
+    Call { number: u64, request: Request, after: Vec<ActionAfterWrite> },
 }
 
-/// How a connection begins.
+/// Request to open a connection.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Greeting {
-    /// The session to go on with; else a new one.
+pub(super) struct ConnectRequest {
+    /// Session to resume; without one, the registry opens a new session.
     pub(super) resume: Option<SessionId>,
-    /// A session that was given up and shall end first.
+    /// Session that the client has given up, to be ended first.
     pub(super) end: Option<SessionId>,
     pub(super) sent: u64,
 }
 
-/// What a call asks for.
+/// Request of a call.
 #[derive(Debug)]
 pub(super) enum Request {
     Read(NodePath),
@@ -61,7 +62,7 @@ pub(super) enum Request {
 }
 
 impl Request {
-    /// Returns a word for errors.
+    /// Returns the name of the call for error messages.
     pub(super) fn call(&self) -> &'static str {
         match self {
             Self::Read(_) => "read",
@@ -77,13 +78,14 @@ impl Request {
         matches!(self, Self::Commit(_) | Self::Time(_))
     }
 
-    /// Reads are answered by followers, which prove nothing about the session.
+    /// Returns true if an answer proves that the session lives. Followers answer reads, so reads
+    /// prove nothing.
     pub(super) fn proves_session(&self) -> bool {
         matches!(self, Self::Commit(_) | Self::Sync | Self::Time(_))
     }
 }
 
-/// What a call is told.
+/// Answer to a call.
 #[derive(Debug)]
 pub(super) enum Answer {
     Node(Option<Node>),
@@ -93,24 +95,24 @@ pub(super) enum Answer {
     Done,
 }
 
-/// What happens at a client.
+/// Event at a client.
 #[derive(Debug)]
-pub(super) enum AtClient {
-    /// The registry says something on the connection.
-    Hear(Down),
-    /// The connection is found broken.
+pub(super) enum ClientEvent {
+    /// A message from the registry arrives on the connection.
+    Receive(Down),
+    /// The client finds the connection broken.
     Broken,
-    /// It is time to try to connect.
+    /// The client tries to connect.
     Attempt,
-    /// It is time for a heartbeat.
-    Beat,
-    /// It is time to see whether the registry was heard of lately.
+    /// The client sends a heartbeat.
+    Heartbeat,
+    /// The client checks when it last received a message.
     Watchdog,
-    /// A call that was held back is sent.
-    Send { number: u64, request: Request, after: Vec<Follows> },
+    /// The client sends a call that was held back.
+    Send { number: u64, request: Request, after: Vec<ActionAfterWrite> },
 }
 
-/// From the registry to a process.
+/// Message from the registry to a process.
 #[derive(Debug)]
 pub(super) enum Down {
     Welcome {
@@ -118,14 +120,14 @@ pub(super) enum Down {
         sent: u64,
         is_new: bool,
     },
-    /// The session to go on with is over.
+    /// The session to resume has ended.
     Expired,
-    BeatAck {
+    HeartbeatAck {
         sent: u64,
     },
     Answer {
         number: u64,
-        /// The registry's clock when it answered.
+        /// The registry's clock at the time of the answer.
         time: SystemTime,
         answer: Result<Answer>,
     },
@@ -133,6 +135,6 @@ pub(super) enum Down {
         feed: u64,
         changes: Vec<Change>,
     },
-    /// The registry ends the connection.
+    /// The registry closes the connection.
     Closed,
 }

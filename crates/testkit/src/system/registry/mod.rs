@@ -1,17 +1,16 @@
-//! The simulated registry: the contract's model behind links that delay, hold back and lose, with sessions that end by
-//! time, feeds that lag, and a log of everything.
+//! The simulated registry: the model of the contract behind links that delay, hold back and lose
+//! messages. Its sessions expire, its feeds lag, and it logs every write.
 //!
-//! It keeps the guarantees of `reg-center`, and no more than those: replies get lost, reads may be answered from the
-//! past as a follower would, changes of one transaction may reach a watcher apart, sessions outlive their processes.
+//! It keeps exactly the guarantees of `reg-center`. Replies can be lost, reads can be answered from
+//! the past, watchers can see a transaction in parts, and sessions outlive their processes.
 //!
-//! In reading order: `weather`, `link`, `message` (the way) · `server`, `log` (the registry) · `client`, `center` (a
-//! process's end) · `net` (the queue of everything) · `at_server`, `at_client` (what happens to messages) · `faults`,
-//! `injection`.
+//! In reading order: `weather`, `link`, `message` (the network) · `server`, `log` (the registry) ·
+//! `client`, `center` (the client of a process) · `net` (the event queue) · `server_events`,
+//! `client_events` (message handling) · `faults`, `injection`.
 
-mod at_client;
-mod at_server;
 mod center;
 mod client;
+mod client_events;
 #[cfg(test)]
 mod contract_test;
 mod faults;
@@ -21,6 +20,7 @@ mod log;
 mod message;
 mod net;
 mod server;
+mod server_events;
 mod weather;
 
 use std::sync::Arc;
@@ -36,23 +36,23 @@ pub use weather::Weather;
 
 use crate::cluster::{Action, LinkMode, Point};
 use crate::system::process::Gate;
-use crate::system::recorder::{Recorder, Voice};
+use crate::system::recorder::{FactWriter, Recorder};
 use client::Client;
 use injection::Injection;
 use link::Link;
 use net::Shared;
 
-/// A simulated registry with everything between it and its processes. Clones are handles to the same one.
+/// The simulated registry, its network and its clients. Clones are handles to the same registry.
 #[derive(Clone, Debug)]
 pub(crate) struct SimRegistry {
     shared: Arc<Shared>,
 }
 
 impl SimRegistry {
-    /// Returns an empty registry. Its network runs in a task on the present runtime.
+    /// Returns an empty registry. Its network runs in a task on the current runtime.
     pub(crate) fn new(
         recorder: &Recorder,
-        nemesis: Arc<Voice>,
+        nemesis: Arc<FactWriter>,
         rng: Rng,
         weather: Weather,
         session_timeout: Duration,
@@ -60,7 +60,7 @@ impl SimRegistry {
         Self { shared: Shared::new(recorder, nemesis, rng, weather, session_timeout) }
     }
 
-    /// Begins the registry client of a process; it connects by itself.
+    /// Creates the registry client of a process; it connects by itself.
     pub(crate) fn connect(&self, owner: &str, gate: &Arc<Gate>) -> SimCenter {
         self.shared.with(|net| {
             let id = ClientId(u32::try_from(net.clients.len()).unwrap_or(u32::MAX));
@@ -68,7 +68,7 @@ impl SimRegistry {
             let hub = Arc::clone(&client.hub);
             net.clients.insert(id, client);
             net.links.insert(id, Link::default());
-            net.enter(id);
+            net.start_client(id);
             SimCenter { shared: Arc::clone(&self.shared), id, hub }
         })
     }
@@ -81,12 +81,12 @@ impl SimRegistry {
         self.shared.with(|net| net.set_link(id, mode));
     }
 
-    /// Lets so many of a thousand calls lose their request or their reply.
+    /// Sets the share of calls that lose their request or reply, in thousandths.
     pub(crate) fn set_loss(&self, id: ClientId, permille: u32) {
         self.shared.with(|net| net.set_loss(id, permille));
     }
 
-    /// Breaks the connection; nothing passes until the link is set otherwise.
+    /// Breaks the connection and blocks the link until its mode is set again.
     #[cfg(test)]
     pub(crate) fn cut(&self, id: ClientId) {
         self.shared.with(|net| {
@@ -95,7 +95,7 @@ impl SimRegistry {
         });
     }
 
-    /// Ends a session on the registry's side; false if there is none.
+    /// Ends a session on the registry's side. Returns false if there is none.
     pub(crate) fn expire(&self, id: ClientId) -> bool {
         self.shared.with(|net| net.expire(id))
     }
@@ -112,58 +112,58 @@ impl SimRegistry {
         self.shared.with(|net| net.resume(id));
     }
 
-    /// Arranges that something happens at a write of a process.
+    /// Arms an action for a write of a process.
     pub(crate) fn inject(&self, id: ClientId, point: Point, action: Action) {
         self.shared.with(|net| net.arm(id, Injection { point, action }));
     }
 
-    /// Takes back what was arranged and has not happened: whose, and what.
+    /// Removes all armed actions and returns their owners and descriptions.
     pub(crate) fn disarm(&self) -> Vec<(String, String)> {
         self.shared.with(|net| net.disarm())
     }
 
-    /// Takes all servers down for this long.
+    /// Takes all servers down for this time.
     pub(crate) fn power_off(&self, time: Duration) {
         self.shared.with(|net| net.power_off(time));
     }
 
-    /// Stops the leading server for this long.
+    /// Stops the leading server for this time.
     pub(crate) fn freeze(&self, time: Duration) {
         self.shared.with(|net| net.freeze(time));
     }
 
-    /// Brings a registry back that is down.
+    /// Ends an outage of the registry.
     pub(crate) fn restore(&self) {
         self.shared.with(|net| net.restore());
     }
 
-    /// Lets followers lag by this much.
+    /// Sets the lag of followers.
     pub(crate) fn set_lag(&self, time: Duration) {
         self.shared.with(|net| net.set_lag(time));
     }
 
-    /// Commits as the operator; `None` if the registry does not answer.
+    /// Commits as the operator. Returns `None` if the registry does not answer.
     pub(crate) fn operate(&self, txn: &Txn) -> Option<Result<TxnOutcome>> {
         self.shared.with(|net| net.operate(txn))
     }
 
-    /// Returns the session that a client believes to be in.
+    /// Returns the session that a client considers its own.
     pub(crate) fn session_of(&self, id: ClientId) -> Option<SessionId> {
         self.shared.with(|net| net.clients.get(&id).and_then(|client| client.session))
     }
 
-    /// Returns true if the network does not work any more.
+    /// Returns true if the task of the network has ended.
     pub(crate) fn has_failed(&self) -> bool {
         self.shared.has_failed()
     }
 
-    /// Writes into the log how many feeds each session has.
-    pub(crate) fn note_feeds(&self) {
-        self.shared.with(|net| net.note_feeds());
+    /// Records in the log how many feeds each session has.
+    pub(crate) fn record_feeds(&self) {
+        self.shared.with(|net| net.record_feeds());
     }
 
-    /// Looks at what the registry holds.
-    pub(crate) fn look<T>(&self, at: impl FnOnce(&Model) -> T) -> T {
+    /// Passes the registry's model to a function.
+    pub(crate) fn with_model<T>(&self, at: impl FnOnce(&Model) -> T) -> T {
         self.shared.with(|net| at(net.server.model()))
     }
 }

@@ -1,4 +1,5 @@
-//! The network: every message and every timer of the registry in one queue, in the order of their times.
+//! The network: one queue with all messages and timers of the registry, in the order of their
+//! times.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -13,14 +14,14 @@ use tokio::task::JoinHandle;
 
 use super::client::{Client, Phase};
 use super::link::Link;
-use super::message::{AtClient, ClientId, Conn, Down, Event, Up};
+use super::message::{ClientEvent, ClientId, Conn, Down, Event, Up};
 use super::server::Server;
-use super::weather::{Weather, happens};
-use crate::system::process::Life;
-use crate::system::recorder::{Recorder, Voice};
+use super::weather::{Weather, draw_permille};
+use crate::system::process::ProcessState;
+use crate::system::recorder::{FactWriter, Recorder};
 use crate::system::world::WorldClock;
 
-/// The registry, the ways to it, and the registry clients of all processes.
+/// The registry, the links to it, and the registry clients of all processes.
 #[derive(Debug)]
 pub(super) struct Net {
     pub(super) clock: WorldClock,
@@ -30,12 +31,12 @@ pub(super) struct Net {
     pub(super) operator: SessionId,
     pub(super) clients: BTreeMap<ClientId, Client>,
     pub(super) links: BTreeMap<ClientId, Link>,
-    pub(super) nemesis: Arc<Voice>,
+    pub(super) nemesis: Arc<FactWriter>,
     queue: BTreeMap<(u64, u64), Event>,
     n_queued: u64,
 }
 
-/// The network, and a bell for the task that runs it.
+/// The network, and the signal that wakes its task.
 #[derive(Debug)]
 pub(super) struct Shared {
     net: Mutex<Net>,
@@ -46,13 +47,13 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(
         recorder: &Recorder,
-        nemesis: Arc<Voice>,
+        nemesis: Arc<FactWriter>,
         rng: Rng,
         weather: Weather,
         timeout: Duration,
     ) -> Arc<Self> {
         let timeout = u64::try_from(timeout.as_millis()).unwrap_or(u64::MAX);
-        let mut server = Server::new(timeout, recorder.voice("registry", 0));
+        let mut server = Server::new(timeout, recorder.writer("registry", 0));
         let net = Net {
             clock: recorder.clock(),
             rng,
@@ -75,7 +76,7 @@ impl Shared {
         self.pump.get().is_none_or(JoinHandle::is_finished)
     }
 
-    /// Does something to the network at this moment.
+    /// Changes the network now. Wakes its task if the next event is earlier than before.
     pub(super) fn with<T>(&self, act: impl FnOnce(&mut Net) -> T) -> T {
         let mut net = self.net.lock();
         let before = net.next_time();
@@ -89,7 +90,7 @@ impl Shared {
     }
 }
 
-/// Runs the network for ever, or until the runtime ends.
+/// Runs the network until the runtime ends.
 async fn pump(shared: Arc<Shared>) {
     loop {
         let next = {
@@ -123,16 +124,16 @@ impl Net {
         self.queue.insert((at, order), event);
     }
 
-    /// Does everything whose time has come.
+    /// Handles all events that are due.
     fn run_due(&mut self) {
         let now = self.now();
         while let Some(entry) = self.queue.first_entry().filter(|entry| entry.key().0 <= now) {
             let event = entry.remove();
-            self.happen(event);
+            self.handle_event(event);
         }
     }
 
-    fn happen(&mut self, event: Event) {
+    fn handle_event(&mut self, event: Event) {
         match event {
             Event::Arrive(id, conn, message) => self.arrive(id, conn, message),
             Event::Client(id, conn, what) => self.reach_client(id, conn, what),
@@ -143,57 +144,57 @@ impl Net {
         }
     }
 
-    /// Passes on what concerns a client, unless its process does not run.
-    fn reach_client(&mut self, id: ClientId, conn: Conn, what: AtClient) {
+    /// Forwards an event to a client, unless its process does not run.
+    fn reach_client(&mut self, id: ClientId, conn: Conn, event: ClientEvent) {
         let Some(client) = self.clients.get_mut(&id) else { return };
-        match client.gate.life() {
-            Life::Killed | Life::Ended => {}
-            Life::Paused => client.held.push_back(Event::Client(id, conn, what)),
-            Life::Running if client.draining => {
-                client.held.push_back(Event::Client(id, conn, what));
+        match client.gate.state() {
+            ProcessState::Killed | ProcessState::Ended => {}
+            ProcessState::Paused => client.held.push_back(Event::Client(id, conn, event)),
+            ProcessState::Running if client.draining => {
+                client.held.push_back(Event::Client(id, conn, event));
             }
-            // What belongs to an older connection is not listened to.
-            Life::Running if conn == client.conn => self.at_client(id, what),
-            Life::Running => {}
+            // Events of an older connection are ignored.
+            ProcessState::Running if conn == client.conn => self.handle_client_event(id, event),
+            ProcessState::Running => {}
         }
     }
 
     fn reach_give_up(&mut self, id: ClientId) {
         let Some(client) = self.clients.get_mut(&id) else { return };
-        match client.gate.life() {
-            Life::Killed | Life::Ended => {}
-            Life::Paused => client.held.push_back(Event::GiveUp(id)),
-            Life::Running if client.draining => {
+        match client.gate.state() {
+            ProcessState::Killed | ProcessState::Ended => {}
+            ProcessState::Paused => client.held.push_back(Event::GiveUp(id)),
+            ProcessState::Running if client.draining => {
                 client.held.push_back(Event::GiveUp(id));
             }
-            Life::Running => self.give_up(id),
+            ProcessState::Running => self.give_up(id),
         }
     }
 
     fn drain(&mut self, id: ClientId) {
         let Some(client) = self.clients.get_mut(&id) else { return };
-        if client.gate.life() == Life::Paused {
-            // It was paused again before it came to read.
+        if client.gate.state() == ProcessState::Paused {
+            // The process was paused again before it read the held events.
             return;
         }
         client.draining = false;
         for event in std::mem::take(&mut client.held) {
-            self.happen(event);
+            self.handle_event(event);
         }
     }
 
-    /// Schedules something for a client on its present connection.
-    pub(super) fn client_later(&mut self, id: ClientId, at: u64, what: AtClient) {
+    /// Schedules an event for a client on its present connection.
+    pub(super) fn client_later(&mut self, id: ClientId, at: u64, event: ClientEvent) {
         if let Some(client) = self.clients.get(&id) {
             let conn = client.conn;
-            self.schedule(at, Event::Client(id, conn, what));
+            self.schedule(at, Event::Client(id, conn, event));
         }
     }
 
-    /// Sends to the registry.
+    /// Sends a message to the registry.
     pub(super) fn send_up(&mut self, id: ClientId, message: Up) {
-        // A dead process sends nothing more, not even in the poll in which it dies.
-        let lives = |client: &&Client| client.gate.life() != Life::Killed;
+        // A dead process sends nothing, not even in the poll in which it dies.
+        let lives = |client: &&Client| client.gate.state() != ProcessState::Killed;
         let Some(client) = self.clients.get(&id).filter(lives) else { return };
         let conn = client.conn;
         let delay = self.weather.delay(&mut self.rng);
@@ -206,12 +207,12 @@ impl Net {
         self.schedule(arrival, Event::Arrive(id, conn, message));
     }
 
-    /// Sends to a process on the connection that the registry believes in.
+    /// Sends a message to a process, on the connection that the registry considers current.
     pub(super) fn send_down(&mut self, id: ClientId, conn: Conn, message: Down) {
         self.send_down_later(id, conn, message, 0);
     }
 
-    /// As [`send_down`](Self::send_down), so much later; what follows comes after it all the same.
+    /// Sends a message with an additional delay. Later messages still arrive after it.
     pub(super) fn send_down_later(&mut self, id: ClientId, conn: Conn, message: Down, later: u64) {
         let delay = self.weather.delay(&mut self.rng);
         let now = self.now();
@@ -220,22 +221,22 @@ impl Net {
             return link.down.held.push_back((conn, message));
         }
         let arrival = link.down.arrival(now + delay + link.extra + later);
-        self.schedule(arrival, Event::Client(id, conn, AtClient::Hear(message)));
+        self.schedule(arrival, Event::Client(id, conn, ClientEvent::Receive(message)));
     }
 
-    /// Notes in the log how many feeds each session has whose process is connected.
-    pub(super) fn note_feeds(&self) {
+    /// Records in the log how many feeds the session of each connected process has.
+    pub(super) fn record_feeds(&self) {
         let connected = self.clients.values().filter(|client| client.phase == Phase::Up);
-        for client in connected.filter(|client| client.gate.life() == Life::Running) {
+        for client in connected.filter(|client| client.gate.state() == ProcessState::Running) {
             if let Some(session) = client.session {
-                self.server.note_feeds(session, client.feeds.len());
+                self.server.record_feeds(session, client.feeds.len());
             }
         }
     }
 
-    /// Draws whether the network swallows a call of this client now.
-    pub(super) fn loses(&mut self, id: ClientId) -> bool {
+    /// Draws whether the network loses this call of a client.
+    pub(super) fn draws_loss(&mut self, id: ClientId) -> bool {
         let extra = self.links.get(&id).map_or(0, |link| link.loss_permille);
-        happens(&mut self.rng, self.weather.loss_permille + extra)
+        draw_permille(&mut self.rng, self.weather.loss_permille + extra)
     }
 }

@@ -1,4 +1,5 @@
-//! The registry's side: the tree, sessions that end by time, the past that lagging followers show, and the log.
+//! The server's side: the tree, expiring sessions, the past states that lagging followers show, and
+//! the log.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::SystemTime;
@@ -12,38 +13,39 @@ use reg_center::{
 
 use super::log::Before;
 use super::message::{ClientId, Conn};
-use super::weather::{Weather, happens};
-use crate::system::recorder::Voice;
+use super::weather::{Weather, draw_permille};
+use crate::system::recorder::FactWriter;
 
-/// How far back a follower can lag, in milliseconds.
+/// Maximum lag of a follower, in milliseconds.
 const MEMORY_MS: u64 = 20_000;
 
-/// The registry as a whole. Times are milliseconds since the world began.
+/// State of the registry. Times are milliseconds since the world began.
 #[derive(Debug)]
 pub(super) struct Server {
     model: Model,
     sessions: BTreeMap<SessionId, Session>,
-    /// What was before each write, the newest last.
+    /// State before each recent write, the newest last.
     past: VecDeque<Past>,
-    /// The number of the last entry of the log. The model's revision does not count ends of sessions without nodes.
+    /// Number of the last log entry. The model's revision does not count ends of sessions without
+    /// nodes.
     zxid: i64,
-    log: Voice,
+    log: FactWriter,
     pub(super) timeout: u64,
     pub(super) power: Power,
-    /// By how much followers lag in reads and feeds, beyond the weather.
+    /// Lag of followers in reads and feeds, in addition to the usual conditions.
     pub(super) lag: u64,
-    pub(super) wires: BTreeMap<ClientId, Wire>,
+    pub(super) connections: BTreeMap<ClientId, Connection>,
 }
 
-/// Whether the registry answers.
+/// Availability of the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Power {
     Up,
-    /// It takes requests and does not get round to them before then.
+    /// Accepts requests and executes them later.
     Frozen {
         until: u64,
     },
-    /// All servers are down until then.
+    /// All servers are down until this time.
     Down {
         until: u64,
     },
@@ -51,9 +53,9 @@ pub(super) enum Power {
 
 #[derive(Debug)]
 struct Session {
-    /// When it ends if nothing more is heard from it.
+    /// Time at which the session expires without another message from its client.
     expires: u64,
-    /// Sessions are looked at only now and then.
+    /// Additional time, because servers check for expired sessions only at intervals.
     slack: u64,
 }
 
@@ -65,25 +67,26 @@ struct Past {
     before: Option<Node>,
 }
 
-/// A connection as the registry sees it.
+/// A connection on the registry's side.
 #[derive(Debug)]
-pub(super) struct Wire {
+pub(super) struct Connection {
     pub(super) conn: Conn,
     pub(super) session: SessionId,
     pub(super) subscriptions: Vec<Subscription>,
 }
 
-/// A feed as the registry sees it.
+/// A feed on the registry's side.
 #[derive(Debug)]
 pub(super) struct Subscription {
     pub(super) feed: u64,
     pub(super) scope: Scope,
-    /// When the last change arrives on each of two lanes: a node's changes all go one way.
+    /// Arrival time of the last change on each of two lanes. All changes of a node use the same
+    /// lane.
     pub(super) lanes: [u64; 2],
 }
 
 impl Server {
-    pub(super) fn new(timeout: u64, log: Voice) -> Self {
+    pub(super) fn new(timeout: u64, log: FactWriter) -> Self {
         Self {
             model: Model::new(),
             sessions: BTreeMap::new(),
@@ -93,7 +96,7 @@ impl Server {
             timeout,
             power: Power::Up,
             lag: 0,
-            wires: BTreeMap::new(),
+            connections: BTreeMap::new(),
         }
     }
 
@@ -105,37 +108,37 @@ impl Server {
         self.model.revision()
     }
 
-    /// Opens a session and returns when to see whether it still lives.
+    /// Opens a session and returns its expiry time.
     pub(super) fn open(&mut self, owner: &str, now: u64, rng: &mut Rng) -> (SessionId, u64) {
         let sid = self.model.open_session();
-        self.log.say(Fact::SessionOpened { sid: sid.0, owner: owner.to_owned() });
+        self.log.write(Fact::SessionOpened { sid: sid.0, owner: owner.to_owned() });
         let slack = rng.u64(0..=self.timeout / 10);
         let expires = now + self.timeout + slack;
         self.sessions.insert(sid, Session { expires, slack });
         (sid, expires)
     }
 
-    /// Opens a session that never ends, for the operator.
+    /// Opens a session for the operator; it never expires.
     pub(super) fn open_for_operator(&mut self) -> SessionId {
         let sid = self.model.open_session();
-        self.log.say(Fact::SessionOpened { sid: sid.0, owner: String::new() });
+        self.log.write(Fact::SessionOpened { sid: sid.0, owner: String::new() });
         sid
     }
 
-    /// Notes in the log how many feeds a session has.
-    pub(super) fn note_feeds(&self, sid: SessionId, feeds: usize) {
+    /// Records in the log how many feeds a session has.
+    pub(super) fn record_feeds(&self, sid: SessionId, feeds: usize) {
         let feeds = u64::try_from(feeds).unwrap_or(u64::MAX);
-        self.log.say(Fact::Held { sid: sid.0, feeds });
+        self.log.write(Fact::Held { sid: sid.0, feeds });
     }
 
-    /// Notes that something was heard from a session.
+    /// Extends a session after a message from its client.
     pub(super) fn touch(&mut self, sid: SessionId, now: u64) {
         if let Some(session) = self.sessions.get_mut(&sid) {
             session.expires = now + self.timeout + session.slack;
         }
     }
 
-    /// Gives every session its whole timeout anew, as a new leader does.
+    /// Gives each session its whole timeout again, as a new leader does.
     pub(super) fn touch_all(&mut self, now: u64) -> Vec<(SessionId, u64)> {
         let timeout = self.timeout;
         let touch = |(sid, session): (&SessionId, &mut Session)| {
@@ -149,12 +152,12 @@ impl Server {
         self.model.is_live(sid)
     }
 
-    /// Returns when a session ends; `None` if it has, or never does.
+    /// Returns the expiry time of a session; `None` if it has ended or never expires.
     pub(super) fn expires(&self, sid: SessionId) -> Option<u64> {
         self.sessions.get(&sid).map(|session| session.expires)
     }
 
-    /// Ends a session, closed or expired, and returns what watchers of everything see.
+    /// Ends a session, by close or expiry, and returns the changes for a watcher of the whole tree.
     pub(super) fn end(&mut self, sid: SessionId, now: u64) -> Vec<Change> {
         if !self.model.is_live(sid) {
             return Vec::new();
@@ -170,11 +173,11 @@ impl Server {
             self.remember(now, revision, node.path.clone(), Some(node));
         }
         self.zxid += 1;
-        self.log.say(Fact::SessClose { zxid: self.zxid, sid: sid.0, ephemerals });
+        self.log.write(Fact::SessClose { zxid: self.zxid, sid: sid.0, ephemerals });
         changes
     }
 
-    /// Executes a transaction and writes the log.
+    /// Executes a transaction and writes the log entry.
     pub(super) fn commit(
         &mut self,
         sid: SessionId,
@@ -192,7 +195,7 @@ impl Server {
             && !changes.is_empty()
         {
             let revision = self.model.revision();
-            // Parents that were made come last: nobody had them before.
+            // Implicitly created parents did not exist before.
             let made = changes
                 .iter()
                 .filter_map(Change::path)
@@ -205,7 +208,7 @@ impl Server {
                 committed.stats.iter().map(|stat| stat.map(|stat| stat.version)).collect();
             self.zxid += 1;
             let ops = before.log(ops, &versions);
-            self.log.say(Fact::Reg { zxid: self.zxid, sid: sid.0, ops });
+            self.log.write(Fact::Reg { zxid: self.zxid, sid: sid.0, ops });
         }
         Ok((outcome, changes))
     }
@@ -217,7 +220,8 @@ impl Server {
         self.past.push_back(Past { at: now, revision, path, before });
     }
 
-    /// Answers a plain read, perhaps from the past but not from before `floor`; returns the revision that it shows.
+    /// Answers a plain read, possibly from a past state, but never from before `floor`. Returns the
+    /// revision of that state.
     pub(super) fn read(
         &self,
         path: &NodePath,
@@ -243,7 +247,7 @@ impl Server {
         rng: &mut Rng,
     ) -> Revision {
         let newest = self.revision();
-        // What is older than the memory cannot be shown.
+        // States older than the memory cannot be shown.
         let oldest = self.past.front().map_or(newest, |past| Revision(past.revision.0 - 1));
         let floor = floor.max(oldest).min(newest);
         if self.lag > 0 {
@@ -251,7 +255,7 @@ impl Server {
             let shown = self.past.iter().rev().find(|past| past.at <= horizon);
             return shown.map_or(oldest, |past| past.revision).max(floor);
         }
-        if happens(rng, weather.stale_permille) {
+        if draw_permille(rng, weather.stale_permille) {
             return Revision(rng.u64(floor.0..=newest.0));
         }
         newest

@@ -1,11 +1,12 @@
-//! The ledger of each item, as the registry's log has it. Decoded here anew: the judge does not trust the product.
+//! Ledger records of the items, from the registry's log. They are decoded here anew, because the
+//! judge must not rely on the product's code.
 
 use checker::history::{Fact, RegOp};
 use serde::Deserialize;
 
 use super::{JOB, Seen};
 
-/// The record of an item, as far as scenarios look at it.
+/// The fields of an item's record that scenarios need.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct LedgerSeen {
     pub(crate) state: String,
@@ -30,14 +31,14 @@ pub(crate) struct LedgerSeen {
     pub(crate) outcome: Option<String>,
 }
 
-/// Fires that were not run, from the first to before the end.
+/// Fires that were not run: first (inclusive) and end (exclusive).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct GapSeen {
     pub(crate) first: i64,
     pub(crate) until: i64,
 }
 
-/// Fires that were merged.
+/// Fires that were merged into one run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub(crate) struct RangeSeen {
     pub(crate) first: i64,
@@ -56,7 +57,7 @@ pub(crate) struct Change {
     pub(crate) after: LedgerSeen,
 }
 
-/// What a claim stands for: one fire, or several that were merged.
+/// The fires of a claim: one, or several that were merged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub(crate) first: i64,
@@ -64,19 +65,20 @@ pub(crate) struct Account {
     pub(crate) count: u32,
     pub(crate) token: u64,
     pub(crate) is_misfire: bool,
-    /// What the schedule had after it, as its claim says; the checker holds that against the schedule.
+    /// The next fire by the schedule, as the claim states it. The checker compares it with the
+    /// schedule.
     pub(crate) next: Option<i64>,
-    /// The first of the fires that the record shows as missed before it.
+    /// First fire of the gap before this claim, if the record has one.
     pub(crate) gap_from: Option<i64>,
 }
 
-/// A run whose holder went away, and what became of it.
+/// A run that a process held at some moment, with the later changes of its record.
 #[derive(Clone, Debug)]
 pub(crate) struct Lost {
     pub(crate) item: u32,
     pub(crate) fire: i64,
     pub(crate) token: u64,
-    /// What came after it, in order: the sweep, the takeover, its end …
+    /// Later changes of the record, in order: orphaned, taken over, completed …
     pub(crate) then: Vec<Change>,
 }
 
@@ -99,21 +101,21 @@ impl LedgerSeen {
 }
 
 impl Change {
-    /// Returns true if somebody begins to run the item with this write.
+    /// Returns true if an instance begins to run the item with this write.
     pub(crate) fn is_claim(&self) -> bool {
         self.after.is_running()
             && self.before.as_ref().is_none_or(|before| before.token < self.after.token)
     }
 
-    /// Returns who held the run that this write finds without a holder, or gives up: it waits for somebody, or whoever has found
-    /// it has taken it over.
-    pub(crate) fn loser(&self) -> Option<&str> {
+    /// Returns the former holder if this write orphans a run, releases it unfinished, or takes it
+    /// over.
+    pub(crate) fn former_holder(&self) -> Option<&str> {
         let before = self.before.as_ref().filter(|before| before.is_running())?;
         let lost = self.after.is_orphan() || self.is_claim();
         before.holder.as_deref().filter(|_| lost)
     }
 
-    /// Returns true if a run ends with this write, or is given up.
+    /// Returns true if this write completes a run or ends it as interrupted.
     pub(crate) fn is_end(&self) -> bool {
         self.after.is_idle()
             && self.before.as_ref().is_some_and(|before| before.is_running() || before.is_orphan())
@@ -122,12 +124,12 @@ impl Change {
     fn account(&self) -> Option<Account> {
         let fire =
             self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
-        // Scheduled fires come on whole seconds, requests of operators on odd milliseconds.
+        // Scheduled fires are at whole seconds; manual requests are at odd milliseconds.
         if fire % 2 != 0 {
             return None;
         }
         let range = self.after.merged.unwrap_or(RangeSeen { first: fire, last: fire, count: 1 });
-        // A gap before noted fires was found when the first of them was noted.
+        // The gap before noted fires was recorded with the first noted fire.
         let known = self.before.iter().flat_map(|before| &before.gaps);
         let mut gaps = known.chain(&self.after.gaps);
         let gap = gaps.find(|gap| gap.until == range.first);
@@ -144,8 +146,8 @@ impl Change {
 }
 
 impl Seen<'_> {
-    /// Returns all changes of ledger records in the order of the registry. What cannot be read is left out: the checker
-    /// reports it.
+    /// Returns all changes of ledger records in the order of the registry. Unreadable records are
+    /// left out, because the checker reports them.
     pub(crate) fn ledger(&self) -> Vec<Change> {
         let mut changes: Vec<Change> = Vec::new();
         for record in self.records() {
@@ -166,13 +168,14 @@ impl Seen<'_> {
         self.ledger().into_iter().filter(|change| change.item == item).collect()
     }
 
-    /// Returns what the scheduled claims of an item stand for, in order.
+    /// Returns the fires of the scheduled claims of an item, in order.
     pub(crate) fn accounts(&self, item: u32) -> Vec<Account> {
         self.ledger_of(item).iter().filter_map(Change::account).collect()
     }
 
-    /// Returns the runs that a process held at this moment, with what became of them. The instances that it has had
-    /// until then count, so that it does not matter when sessions ended.
+    /// Returns the runs that a process held at this moment, with the later changes of their
+    /// records. It considers all instances of the process until then, whether their sessions have
+    /// ended or not.
     pub(crate) fn held_at(&self, p: &str, mt: u64) -> Vec<Lost> {
         let changes = self.ledger();
         let mut lost = Vec::new();
@@ -182,8 +185,8 @@ impl Seen<'_> {
             let is_last = later().next().is_none_or(|next| next.mt > mt);
             let holder = change.after.holder.as_deref();
             let holder = holder.filter(|_| is_last && change.after.is_running());
-            let is_theirs = holder.is_some_and(|id| self.process_of(id) == Some(p));
-            if let Some(fire) = change.after.fire.filter(|_| is_theirs) {
+            let is_of_process = holder.is_some_and(|id| self.process_of(id) == Some(p));
+            if let Some(fire) = change.after.fire.filter(|_| is_of_process) {
                 let (item, token) = (change.item, change.after.token);
                 lost.push(Lost { item, fire, token, then: later().cloned().collect() });
             }
@@ -193,14 +196,14 @@ impl Seen<'_> {
 }
 
 impl Lost {
-    /// Returns the sweep that found it.
-    pub(crate) fn found(&self) -> Option<&Change> {
+    /// Returns the change that orphaned the run or took it over.
+    pub(crate) fn orphaned_by(&self) -> Option<&Change> {
         let of_run =
             |change: &&Change| change.before.as_ref().is_some_and(|b| b.token == self.token);
-        self.then.iter().filter(of_run).find(|change| change.loser().is_some())
+        self.then.iter().filter(of_run).find(|change| change.former_holder().is_some())
     }
 
-    /// Returns who ran it again: the claims by failover of the same fire.
+    /// Returns the claims by failover of the same fire.
     pub(crate) fn takeovers(&self) -> impl Iterator<Item = &Change> {
         self.then.iter().filter(|change| {
             change.is_claim()
@@ -209,8 +212,8 @@ impl Lost {
         })
     }
 
-    /// Returns how it ended at last.
-    pub(crate) fn done(&self) -> Option<&Change> {
+    /// Returns the change that completed the run.
+    pub(crate) fn completed_by(&self) -> Option<&Change> {
         self.then.iter().find(|change| change.is_end())
     }
 }

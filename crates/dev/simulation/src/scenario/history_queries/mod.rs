@@ -1,8 +1,8 @@
-//! Questions to a history, the same for both backends.
+//! Queries on a history, the same for both backends.
 //!
-//! [`Seen`] holds what is known so far. While a scenario runs it asks only for what processes write themselves: runs,
-//! job events, sessions, faults. What the registry did (`ledger`, `tree`) is asked when the history is complete, because
-//! a real registry's log is read for certain only after the run.
+//! [`Seen`] holds the records so far. A running scenario queries only the records that processes
+//! write themselves: runs, job events, sessions, faults. The registry's log (`ledger`, `tree`) is
+//! queried when the history is complete: a real registry's log can be read reliably only then.
 
 mod ledger;
 mod runs;
@@ -16,10 +16,10 @@ pub(crate) use ledger::{Account, Change, Lost};
 pub(crate) use runs::RunSeen;
 pub(crate) use tree::AssignmentSeen;
 
-/// The name of the job that all scenarios are about.
+/// Name of the job of all scenarios.
 pub(crate) const JOB: &str = "job";
 
-/// Everything that is known of a run, with the units that the backend measures in.
+/// The records of a history, with the units of its backend.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
     records: &'a [Record],
@@ -27,7 +27,7 @@ pub struct Seen<'a> {
     session_timeout: Duration,
 }
 
-/// A fault, or an operator's act: when, against whom, and how it is described.
+/// An installed fault: its time and its target.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Hit<'a> {
     pub(crate) mt: u64,
@@ -36,20 +36,20 @@ pub(crate) struct Hit<'a> {
 
 /// A job event of a process.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Told<'a> {
+pub(crate) struct EventSeen<'a> {
     pub(crate) mt: u64,
     pub(crate) p: &'a str,
     pub(crate) text: &'a str,
 }
 
 impl<'a> Seen<'a> {
-    /// Looks at records of a backend with this period and session timeout.
+    /// Returns a view of these records for a backend with this period and session timeout.
     #[must_use]
     pub fn new(records: &'a [Record], period: Duration, session_timeout: Duration) -> Self {
         Self { records, period, session_timeout }
     }
 
-    /// Returns the records from the `mark`th one known on.
+    /// Returns a view without the first `mark` records.
     pub(crate) fn since(self, mark: usize) -> Self {
         Self { records: self.records.get(mark..).unwrap_or_default(), ..self }
     }
@@ -62,13 +62,14 @@ impl<'a> Seen<'a> {
         self.period
     }
 
-    /// Returns the period in milliseconds, as scheduled times count.
+    /// Returns the period in milliseconds, the unit of scheduled fire times.
     pub(crate) fn period_ms(&self) -> i64 {
         i64::try_from(self.period.as_millis()).unwrap_or(i64::MAX)
     }
 
-    /// Returns how long after a process is gone others can have noticed and reacted: the session, a tick of the
-    /// registry, and a period for elections, reshardings and a loaded machine.
+    /// Returns the maximum time in which other instances react to the loss of a process. It allows
+    /// for the session timeout, a tick of the registry, and a period for elections, reshardings and
+    /// a loaded machine.
     pub(crate) fn recovery(&self) -> Duration {
         self.session_timeout * 5 / 4 + self.period
     }
@@ -82,13 +83,13 @@ impl<'a> Seen<'a> {
     }
 
     /// Returns the job events of this name, in the order in which they became known.
-    pub(crate) fn told(
+    pub(crate) fn events(
         &self,
         name: &'static str,
-    ) -> impl DoubleEndedIterator<Item = Told<'a>> + use<'a> {
+    ) -> impl DoubleEndedIterator<Item = EventSeen<'a>> + use<'a> {
         self.facts().filter_map(move |(record, fact)| {
-            let Fact::Event { name: told, text, .. } = fact else { return None };
-            (told == name).then_some(Told { mt: record.mt, p: &record.p, text })
+            let Fact::Event { name: event, text, .. } = fact else { return None };
+            (event == name).then_some(EventSeen { mt: record.mt, p: &record.p, text })
         })
     }
 
@@ -114,8 +115,11 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Returns when operators did something whose description begins so.
-    pub(crate) fn acts(&self, what: &'static str) -> impl Iterator<Item = u64> + use<'a> {
+    /// Returns the times of operator actions whose description begins with this text.
+    pub(crate) fn operator_actions(
+        &self,
+        what: &'static str,
+    ) -> impl Iterator<Item = u64> + use<'a> {
         self.facts().filter_map(move |(record, fact)| {
             let Fact::Operator { what: done, outcome } = fact else { return None };
             let installed = *outcome == FaultOutcome::Installed && done.starts_with(what);
@@ -123,7 +127,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Returns when a process told that it began to leave, had left …
+    /// Returns the times at which a process recorded this event, such as the start of its shutdown.
     pub(crate) fn process(
         &self,
         p: &'a str,
@@ -135,7 +139,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Returns what a process learned about its sessions: when, what, which session.
+    /// Returns the session changes of a process: time, change, session.
     pub(crate) fn sessions(
         &self,
         p: &'a str,
@@ -146,7 +150,8 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Returns who said last that it leads, unless it has said since that it does not, or was killed.
+    /// Returns the process that last became leader, unless it has lost the leadership since, or was
+    /// killed.
     pub(crate) fn leader(&self) -> Option<&'a str> {
         let mut leader = None;
         for (record, fact) in self.facts() {
@@ -159,28 +164,29 @@ impl<'a> Seen<'a> {
             }
         }
         let killed_since = |leader: &&str| {
-            let leads_from = self.told("became_leader").rfind(|told| told.p == *leader);
-            let from = leads_from.map_or(0, |told| told.mt);
+            let leads_from = self.events("became_leader").rfind(|event| event.p == *leader);
+            let from = leads_from.map_or(0, |event| event.mt);
             self.hits("crash").any(|hit| hit.target == *leader && hit.mt >= from)
         };
         leader.filter(|leader| !killed_since(leader))
     }
 
-    /// Returns for how many instances the last assignment was made.
+    /// Returns the number of instances in the last assignment.
     pub(crate) fn assigned_for(&self) -> Option<usize> {
-        let told = self.told("resharded").next_back()?;
-        let rest = told.text.strip_prefix("resharded for ")?;
+        let event = self.events("resharded").next_back()?;
+        let rest = event.text.strip_prefix("resharded for ")?;
         rest.split_once(' ')?.0.parse().ok()
     }
 
-    /// Returns when the last fault was healed.
+    /// Returns the time at which the last fault was healed.
     pub(crate) fn healed(&self) -> Option<u64> {
         let healed =
             |(record, fact): (&'a Record, &Fact)| matches!(fact, Fact::Healed).then_some(record.mt);
         self.facts().rev().find_map(healed)
     }
 
-    /// Returns what processes reported as missed: who, item (`None` for all of its own), fire, reason.
+    /// Returns the fires that processes reported as missed: process, item (`None` for all items of
+    /// the process), fire, reason.
     pub(crate) fn missed(
         &self,
     ) -> impl Iterator<Item = (&'a str, Option<u32>, i64, &'a str)> + use<'a> {
@@ -190,7 +196,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Returns the effects that the resource took or refused: item, fire, token, whether it was accepted.
+    /// Returns the effects at the resource: item, fire, token, and whether the effect was accepted.
     pub(crate) fn effects(&self) -> impl Iterator<Item = (u32, i64, u64, bool)> + use<'a> {
         self.facts().filter_map(|(_, fact)| {
             let Fact::Effect { run, accepted, .. } = fact else { return None };
@@ -199,7 +205,7 @@ impl<'a> Seen<'a> {
     }
 }
 
-/// Converts to the nanoseconds that records count in.
+/// Converts a duration to nanoseconds, the unit of record times.
 pub(crate) fn ns(time: Duration) -> u64 {
     u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
 }

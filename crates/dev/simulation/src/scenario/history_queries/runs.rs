@@ -1,4 +1,4 @@
-//! Runs of items, put together from their beginnings and ends.
+//! Runs of items, combined from their start and end records.
 
 use std::collections::BTreeMap;
 
@@ -10,24 +10,24 @@ use super::Seen;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RunSeen<'a> {
     pub(crate) p: &'a str,
-    /// Which life of the process.
+    /// Incarnation of the process.
     pub(crate) inc: u32,
     pub(crate) id: &'a RunId,
     pub(crate) source: &'a str,
-    /// When it began, on the shared clock.
+    /// Start on the shared clock.
     pub(crate) began: u64,
-    /// When it began, by the wall clock of its process.
+    /// Start on the wall clock of the process.
     pub(crate) began_wt: i64,
-    /// When and how it ended; `None` while it runs, and for what was killed.
+    /// Time and result of the end; `None` while it runs, and if its process was killed.
     pub(crate) end: Option<(u64, &'a str)>,
 }
 
 impl RunSeen<'_> {
-    pub(crate) fn is_over(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         self.end.is_some()
     }
 
-    pub(crate) fn is_well(&self) -> bool {
+    pub(crate) fn has_succeeded(&self) -> bool {
         self.end.is_some_and(|(_, result)| result == "ok")
     }
 
@@ -35,19 +35,19 @@ impl RunSeen<'_> {
         self.source == "FAILOVER"
     }
 
-    /// Returns true if it was in progress at this moment of the shared clock.
+    /// Returns true if the run was in progress at this moment of the shared clock.
     pub(crate) fn spans(&self, mt: u64) -> bool {
         self.began <= mt && self.end.is_none_or(|(end, _)| end > mt)
     }
 
-    /// Returns how late it began, in milliseconds of its own wall clock.
+    /// Returns the lateness of the start, in milliseconds of the process's wall clock.
     pub(crate) fn lateness_ms(&self) -> i64 {
         self.began_wt - self.id.fire
     }
 }
 
 impl<'a> Seen<'a> {
-    /// Returns all runs in the order of their beginnings.
+    /// Returns all runs in the order of their starts.
     pub(crate) fn runs(&self) -> Vec<RunSeen<'a>> {
         let mut runs: Vec<RunSeen<'a>> = Vec::new();
         let mut open: BTreeMap<(&str, u32, &RunId), usize> = BTreeMap::new();
@@ -78,12 +78,12 @@ impl<'a> Seen<'a> {
         runs
     }
 
-    /// Returns the runs that the present life of a process has begun and not ended.
+    /// Returns the runs that the latest incarnation of a process has begun and not ended.
     pub(crate) fn running_on(&self, p: &str) -> Vec<RunSeen<'a>> {
         let life =
             self.records().iter().filter(|record| record.p == p).map(|record| record.inc).max();
         let mut runs = self.runs();
-        runs.retain(|run| run.p == p && Some(run.inc) == life && !run.is_over());
+        runs.retain(|run| run.p == p && Some(run.inc) == life && !run.has_ended());
         runs
     }
 

@@ -1,4 +1,4 @@
-//! The rest of the tree in the registry's log: members, owners, assignments, terms, sessions, leftovers.
+//! The other nodes in the registry's log: instances, owners, assignments, terms, sessions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ pub(crate) struct AssignmentSeen {
     pub(crate) mt: u64,
     pub(crate) zxid: i64,
     pub(crate) sid: i64,
-    /// The instances that it was made for.
+    /// The instances of the assignment.
     pub(crate) members: Vec<String>,
-    /// Which request for resharding it has handled.
+    /// Version of the last handled request for resharding.
     pub(crate) handled: i32,
-    /// How many items have yet to move.
+    /// Number of pending items.
     pub(crate) n_pending: usize,
 }
 
@@ -45,7 +45,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Returns all instances that ever registered, with the session and the process that they belong to.
+    /// Returns all instances that ever registered, with their session and their process.
     pub(crate) fn instances(&self) -> Vec<(&'a str, i64, Option<&'a str>)> {
         let created = self.writes().filter_map(|(_, _, sid, op)| {
             let RegOp::Create { path, ephemeral: true, .. } = op else { return None };
@@ -59,7 +59,7 @@ impl<'a> Seen<'a> {
         self.instances().into_iter().rev().find(|(id, ..)| *id == instance)?.2
     }
 
-    /// Returns when a session ended on the registry's side, and at which revision.
+    /// Returns the time and the revision at which a session ended at the registry.
     pub(crate) fn closed(&self, session: i64) -> Option<(u64, i64)> {
         self.records().iter().find_map(|record| {
             let Fact::SessClose { zxid, sid, .. } = &record.fact else { return None };
@@ -76,7 +76,7 @@ impl<'a> Seen<'a> {
         opened.collect()
     }
 
-    /// Returns the session that a process had at this moment: the last in which it had registered.
+    /// Returns the session of a process at this moment: the last one in which it had registered.
     pub(crate) fn session_at(&self, p: &str, mt: u64) -> Option<i64> {
         let registered =
             self.writes().filter(|(at, ..)| *at <= mt).filter_map(|(_, _, sid, op)| {
@@ -99,7 +99,7 @@ impl<'a> Seen<'a> {
         written.collect()
     }
 
-    /// Returns when a term began, and the session of who leads in it.
+    /// Returns the start of each term, and the session of its leader.
     pub(crate) fn terms(&self) -> Vec<(u64, i64)> {
         let begun = self
             .writes()
@@ -107,7 +107,7 @@ impl<'a> Seen<'a> {
         begun.collect()
     }
 
-    /// Returns the version of the counter of requests for resharding at the end.
+    /// Returns the final version of the counter of resharding requests.
     pub(crate) fn requests(&self) -> Option<i32> {
         self.writes().rev().find_map(|(_, _, _, op)| match op {
             RegOp::Set { path, ver, .. } if below(path, "coordination/request") == Some("") => {
@@ -123,7 +123,7 @@ impl<'a> Seen<'a> {
         })
     }
 
-    /// Returns the changes of an item's owner: when, and to whom; `None` for nobody.
+    /// Returns the changes of an item's owner: time and new owner, or `None` for no owner.
     pub(crate) fn owners(&self, item: u32) -> Vec<(u64, Option<&'a str>)> {
         let node = format!("sharding/{item}/instance");
         let changes = self.writes().filter_map(|(mt, _, _, op)| {
@@ -135,13 +135,13 @@ impl<'a> Seen<'a> {
         changes.collect()
     }
 
-    /// Returns the owner of an item at a moment, as a process.
+    /// Returns the process that owned an item at this moment.
     pub(crate) fn owner_at(&self, item: u32, mt: u64) -> Option<&'a str> {
         let owner = self.owners(item).into_iter().rev().find(|(at, _)| *at <= mt)?.1?;
         self.process_of(owner)
     }
 
-    /// Returns the nodes of the job that are there at the end, below its root.
+    /// Returns the nodes of the job at the end of the history, relative to its root.
     pub(crate) fn nodes(&self) -> BTreeSet<String> {
         let mut nodes = BTreeSet::new();
         for record in self.records() {
@@ -169,7 +169,7 @@ fn apply(nodes: &mut BTreeSet<String>, op: &RegOp) {
     }
 }
 
-/// Returns what a node of the job was set to by this operation.
+/// Returns the data that this operation writes to a node of the job.
 fn written<'a>(op: &'a RegOp, node: &str) -> Option<&'a str> {
     let (RegOp::Create { path, data, .. } | RegOp::Set { path, data, .. }) = op else {
         return None;
@@ -177,7 +177,7 @@ fn written<'a>(op: &'a RegOp, node: &str) -> Option<&'a str> {
     (below(path, node) == Some("")).then_some(data)
 }
 
-/// Returns the rest of a path below the job's root after a prefix.
+/// Returns the part of a path below the job's root after a prefix.
 fn below<'a>(path: &'a str, prefix: &str) -> Option<&'a str> {
     path.strip_prefix('/')?.strip_prefix(JOB)?.strip_prefix('/')?.strip_prefix(prefix)
 }

@@ -1,4 +1,4 @@
-//! Many seeds on several threads.
+//! Plays many seeds on several threads.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,32 +10,32 @@ use super::run::{Judge, run};
 use super::script::Script;
 use super::world::Violation;
 
-/// What came of many runs.
+/// Totals over many runs.
 #[derive(Debug, Default)]
 pub struct Totals {
-    /// How many seeds were run.
+    /// Number of seeds.
     pub seeds: u64,
-    /// How many of them count: something was broken in them, and something ran.
-    pub telling: u64,
-    /// How many steps they had.
+    /// Number of meaningful runs: a fault hit, and an item ran.
+    pub meaningful: u64,
+    /// Number of steps.
     pub steps: u64,
     /// Virtual time, in milliseconds.
     pub elapsed_ms: i64,
-    /// What happened.
+    /// Coverage of all runs.
     pub coverage: Coverage,
-    /// Which seeds failed, and how, in ascending order.
+    /// Failed seeds and their violations, in ascending order.
     pub failures: Vec<(u64, Violation)>,
 }
 
 impl Totals {
-    /// Returns one line with everything that a reader wants to know first.
+    /// Returns the totals as one line.
     #[must_use]
     pub fn summary(&self, wall_seconds: f64) -> String {
         let hours = Duration::millis(self.elapsed_ms).hours();
         format!(
-            "seeds {} telling {} steps {} simulated_hours {hours:.1} events {} faults {} runs {} failovers {} misfires {} reshardings {} violations {} wall_seconds {wall_seconds:.1}",
+            "seeds {} meaningful {} steps {} simulated_hours {hours:.1} events {} faults {} runs {} failovers {} misfires {} reshardings {} violations {} wall_seconds {wall_seconds:.1}",
             self.seeds,
-            self.telling,
+            self.meaningful,
             self.steps,
             self.coverage.events,
             self.coverage.faults,
@@ -49,7 +49,7 @@ impl Totals {
 
     fn add(&mut self, other: Self) {
         self.seeds += other.seeds;
-        self.telling += other.telling;
+        self.meaningful += other.meaningful;
         self.steps += other.steps;
         self.elapsed_ms += other.elapsed_ms;
         self.coverage.add(&other.coverage);
@@ -58,11 +58,11 @@ impl Totals {
     }
 }
 
-/// Virtual time that is only shown.
+/// A duration for display.
 struct Duration(f64);
 
 impl Duration {
-    #[expect(clippy::cast_precision_loss, reason = "a figure for people")]
+    #[expect(clippy::cast_precision_loss, reason = "the value is only displayed")]
     fn millis(ms: i64) -> Self {
         Self(ms as f64)
     }
@@ -72,27 +72,29 @@ impl Duration {
     }
 }
 
-/// Runs `seeds` seeds from `first` on, on `threads` threads; fewer if there are no more numbers.
+/// Runs `seeds` seeds from `first` on, on `threads` threads. It runs fewer seeds if the numbers
+/// end.
 ///
 /// # Panics
-/// If a thread panics, which is a fault of the harness: panics of the product are violations.
+/// If a worker thread panics, which is a fault of the harness: panics of the product are
+/// violations.
 #[must_use]
 pub fn run_seeds(first: u64, seeds: u64, threads: usize, judge: Judge) -> Totals {
     let (next, all) = (AtomicU64::new(0), Mutex::new(Totals::default()));
     let work = || {
-        let mut mine = Totals::default();
+        let mut totals = Totals::default();
         loop {
             let place = next.fetch_add(1, Ordering::Relaxed);
             let Some(seed) = first.checked_add(place).filter(|_| place < seeds) else { break };
             let report = run(&Script::draw(seed), judge, Keep::default());
-            mine.seeds += 1;
-            mine.telling += u64::from(report.coverage.is_telling());
-            mine.steps += report.steps;
-            mine.elapsed_ms += report.elapsed_ms;
-            mine.coverage.add(&report.coverage);
-            mine.failures.extend(report.violation.map(|violation| (seed, violation)));
+            totals.seeds += 1;
+            totals.meaningful += u64::from(report.coverage.is_meaningful());
+            totals.steps += report.steps;
+            totals.elapsed_ms += report.elapsed_ms;
+            totals.coverage.add(&report.coverage);
+            totals.failures.extend(report.violation.map(|violation| (seed, violation)));
         }
-        all.lock().expect("no thread panics while it adds").add(mine);
+        all.lock().expect("no thread panics while it adds").add(totals);
     };
     thread::scope(|scope| {
         for _ in 0..threads.max(1) {

@@ -1,4 +1,4 @@
-//! Time: the true one, the clocks of the nodes, fires, and what was planned.
+//! Time: the true time, the clocks of the nodes, fires, and planned events.
 
 use std::time::{Duration, SystemTime};
 
@@ -7,7 +7,7 @@ use coordination::{Event, JobConfig};
 
 use super::node::{DueFire, JobTimer, Node, Process};
 use super::product;
-use super::rhythm::Rhythm;
+use super::schedule::SimSchedule;
 use super::time::Planned;
 use super::world::World;
 
@@ -16,28 +16,28 @@ pub(crate) fn millis(duration: Duration) -> i64 {
 }
 
 impl World {
-    /// Milliseconds since 1970 UTC by a clock that is right.
+    /// Returns the true time, in milliseconds since 1970 UTC.
     pub(crate) fn true_wall(&self) -> i64 {
         self.epoch_ms + millis(self.mono)
     }
 
-    /// The same by the clock of a node.
+    /// Returns the time by the clock of a node, in milliseconds since 1970 UTC.
     pub(crate) fn wall(&self, index: usize) -> i64 {
         self.true_wall() + self.nodes[index].skew_ms
     }
 
-    /// Sets the registry's clock, which is right.
+    /// Sets the registry's clock to the true time.
     pub(crate) fn show_time(&mut self) {
         let since_epoch = Duration::from_millis(self.true_wall().unsigned_abs());
         self.model.set_clock(Some(SystemTime::UNIX_EPOCH + since_epoch));
     }
 
-    /// Lets time pass: what is planned happens, fires come, nodes are woken.
+    /// Advances virtual time: planned events happen, fires come due, and nodes wake.
     pub(crate) fn advance(&mut self, by: Duration) {
         self.mono += by;
         self.show_time();
         while let Some(planned) = self.agenda.pop(self.mono) {
-            self.happen(planned);
+            self.handle_planned(planned);
         }
         for index in 0..self.nodes.len() {
             if self.fires_on {
@@ -50,11 +50,11 @@ impl World {
     pub(crate) fn wake(&mut self, index: usize) {
         let node = &self.nodes[index];
         if node.is_up() && node.coordinator.next_wake().is_some_and(|at| at <= self.mono) {
-            self.tell(index, Event::Wake);
+            self.handle(index, Event::Wake);
         }
     }
 
-    fn happen(&mut self, planned: Planned) {
+    fn handle_planned(&mut self, planned: Planned) {
         let is_epoch = |nodes: &[Node], node: usize, epoch| nodes[node].epoch == epoch;
         let is_inc = |nodes: &[Node], node: usize, inc| nodes[node].inc == inc;
         match planned {
@@ -70,7 +70,7 @@ impl World {
             Planned::Thaw { node, inc } if is_inc(&self.nodes, node, inc) => self.thaw(node),
             Planned::Start { node, inc } if is_inc(&self.nodes, node, inc) => self.restart(node),
             Planned::Unpause { node, inc } if is_inc(&self.nodes, node, inc) => {
-                self.tell(node, Event::Resumed);
+                self.handle(node, Event::Resumed);
             }
             Planned::Cancel { node, inc } if is_inc(&self.nodes, node, inc) => self.interrupt(node),
             Planned::SessionEnds { session } => self.session_due(session),
@@ -85,7 +85,7 @@ impl World {
         }
     }
 
-    /// Another process takes the place of one that has ended.
+    /// Starts another process in place of one that has ended.
     fn restart(&mut self, index: usize) {
         if self.nodes[index].process == Process::Down {
             let old = &self.nodes[index];
@@ -98,73 +98,78 @@ impl World {
 
     // ---- fires ----
 
-    /// The process fires by this configuration from now on. If it joins, it takes part in a fire that has yet to begin; after
-    /// a change, what has come and has yet to begin does so at once, and only what comes later counts.
+    /// Sets the configuration that the process fires by.
+    ///
+    /// A process that joins takes part in a fire that is delayed by jitter and has not begun. After
+    /// a change, a due fire that has not begun begins at once, and the new schedule applies from
+    /// then on.
     pub(crate) fn schedule(&mut self, index: usize, config: &JobConfig) {
         let (now, fires_on) = (self.wall(index), self.fires_on);
         let node = &mut self.nodes[index];
-        if let Some(JobTimer { rhythm, next_ms }) = node.timer.take()
-            && rhythm.has_delays()
+        if let Some(JobTimer { schedule, next_ms }) = node.timer.take()
+            && schedule.has_delays()
             && next_ms <= now
             && fires_on
         {
-            node.come(DueFire { at: next_ms, rhythm });
+            node.queue_fire(DueFire { at: next_ms, schedule });
             self.coverage.fires += 1;
         }
         let joins = !std::mem::replace(&mut node.scheduled, true) && config.monitor_execution;
-        node.timer = Rhythm::of(config).map(|rhythm| {
-            let next_ms = if joins { rhythm.next_to_begin(now) } else { rhythm.next_after(now) };
-            if next_ms > now + rhythm.period_ms {
-                self.coverage.count("fires_of_a_day_left_out");
+        node.timer = SimSchedule::of(config).map(|schedule| {
+            let next_ms =
+                if joins { schedule.next_to_begin(now) } else { schedule.next_after(now) };
+            if next_ms > now + schedule.period_ms {
+                self.coverage.count("excluded_day");
             }
-            JobTimer { rhythm, next_ms }
+            JobTimer { schedule, next_ms }
         });
     }
 
-    /// A clock that is late, or was set forward, fires once for the latest time; one that was set back waits.
+    /// Runs the timer of a node. A late clock, or one that was set forward, fires once for the
+    /// latest time; a clock that was set back waits.
     fn run_timer(&mut self, index: usize) {
         let wall = self.wall(index);
         let node = &mut self.nodes[index];
-        let begun = |timer: &&mut JobTimer| timer.rhythm.begins(timer.next_ms) <= wall;
+        let begun = |timer: &&mut JobTimer| timer.schedule.begins(timer.next_ms) <= wall;
         let Some(timer) = node.timer.as_mut().filter(begun) else { return };
         if node.process != Process::Up {
             return;
         }
-        let (rhythm, at) = (timer.rhythm, timer.rhythm.last_begun(timer.next_ms, wall));
-        timer.next_ms = rhythm.next_after(at);
-        if timer.next_ms > at + rhythm.period_ms {
-            self.coverage.count("fires_of_a_day_left_out");
+        let (schedule, at) = (timer.schedule, timer.schedule.last_begun(timer.next_ms, wall));
+        timer.next_ms = schedule.next_after(at);
+        if timer.next_ms > at + schedule.period_ms {
+            self.coverage.count("excluded_day");
         }
-        if rhythm.begins(at) > at {
+        if schedule.begins(at) > at {
             self.coverage.count("delayed_fire");
         }
-        node.come(DueFire { at, rhythm });
+        node.queue_fire(DueFire { at, schedule });
         self.coverage.fires += 1;
     }
 
     pub(crate) fn deliver_fire(&mut self, index: usize) {
         if self.nodes[index].is_up()
-            && let Some(DueFire { at, rhythm }) = self.nodes[index].fires.pop_front()
+            && let Some(DueFire { at, schedule }) = self.nodes[index].fires.pop_front()
         {
             self.record_with(index, || Fact::Fire { job: product::JOB.to_owned(), fire: at });
             let since = self.nodes[index].coordinator.catch_up_since();
-            self.tell(index, product::fire(at, rhythm, since));
+            self.handle(index, product::fire(at, schedule, since));
         }
     }
 
-    /// Forgets the fires of the time in which nobody fired.
-    pub(crate) fn fire_again(&mut self) {
+    /// Resumes fires. The fires of the time without fires are forgotten.
+    pub(crate) fn resume_fires(&mut self) {
         self.fires_on = true;
         for index in 0..self.nodes.len() {
             let now = self.wall(index);
             if let Some(timer) = &mut self.nodes[index].timer {
-                timer.next_ms = timer.rhythm.next_after(now);
+                timer.next_ms = timer.schedule.next_after(now);
             }
         }
     }
 }
 
-/// Returns the first time of a period after `now`.
+/// Returns the first fire of a period after `now`.
 pub(crate) fn next_fire(now: i64, period_ms: i64) -> i64 {
-    Rhythm::every(period_ms).next_after(now)
+    SimSchedule::every(period_ms).next_after(now)
 }

@@ -1,6 +1,6 @@
-//! What must be true after every write. The ids are those of the project's guarantees.
+//! Invariants that must hold after every write. The ids are those of the project's guarantees.
 //!
-//! The history of a run is judged as a whole by the checker; these checks stop a run at the first bad write.
+//! The checker judges the complete history. These checks stop a run at the first wrong write.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -15,45 +15,50 @@ use sharding::{InstanceId, ShardingItem};
 use super::product::{self, Subject};
 use super::world::World;
 
-/// What is remembered of the run so far.
+/// State of the run so far that the checks need.
 #[derive(Debug, Default)]
-pub(crate) struct Truth {
-    /// The session and the process of each life: the node and which of its processes.
-    lives: BTreeMap<InstanceId, (SessionId, (usize, u32))>,
-    /// The runs that were started under a token.
+pub(crate) struct Tracked {
+    /// Session and process (node and incarnation) of each instance.
+    instances: BTreeMap<InstanceId, (SessionId, (usize, u32))>,
+    /// Runs that were started under a token.
     started: BTreeSet<(ShardingItem, FencingToken)>,
-    /// The lives that have left in order.
+    /// Instances that have left gracefully.
     left: BTreeSet<InstanceId>,
-    /// The tokens of the once-per-cluster calls that were made.
+    /// Tokens of the once-per-cluster calls so far.
     calls: BTreeSet<FencingToken>,
-    /// The token of the last once-per-cluster call that was recorded.
+    /// Token of the last recorded once-per-cluster call.
     pub(crate) last_call: u64,
-    /// How often each item was started for a fire without being claimed.
+    /// Number of unclaimed starts of each item for a fire.
     pub(crate) unclaimed: BTreeMap<(ShardingItem, FireTime), u32>,
-    /// The scheduled fires of each item that ended in a run, those that were merged into others included.
+    /// Scheduled fires of each item that ended in a run, including merged fires.
     pub(crate) done: BTreeSet<(ShardingItem, FireTime)>,
-    /// The items that have run for an operator's request, by its id.
+    /// Items that have run for a manual request, by the request's id.
     answered: BTreeSet<(ShardingItem, Arc<str>)>,
-    /// The requests of each moment, of which there may be several.
+    /// Requests of each moment, of which there can be several.
     asked: BTreeMap<(ShardingItem, FireTime), Asked>,
-    /// What each request that was left tells its runs, by its id.
+    /// Parameter of each request, by its id.
     pub(crate) requests: BTreeMap<String, Option<String>>,
-    /// The scheduled fires that were claimed and whose run nobody finished.
+    /// Scheduled fires that were claimed and whose run was interrupted.
     pub(crate) abandoned: BTreeSet<(ShardingItem, FireTime)>,
 }
 
-/// How often an item ran for requests of one moment.
+/// Number of runs of an item for the requests of one moment.
 #[derive(Debug, Default)]
 struct Asked {
-    /// How many requests were answered with a run.
+    /// Number of requests that a run has answered.
     answered: u32,
-    /// How many runs were finished.
+    /// Number of completed runs.
     done: u32,
 }
 
-impl Truth {
-    pub(crate) fn note_life(&mut self, life: InstanceId, session: SessionId, of: (usize, u32)) {
-        self.lives.insert(life, (session, of));
+impl Tracked {
+    pub(crate) fn note_instance(
+        &mut self,
+        instance: InstanceId,
+        session: SessionId,
+        of: (usize, u32),
+    ) {
+        self.instances.insert(instance, (session, of));
     }
 }
 
@@ -65,7 +70,7 @@ struct Step {
 }
 
 impl World {
-    /// Compares the truth before and after a write.
+    /// Checks the invariants after a write.
     pub(crate) fn check_write(&mut self, writer: Option<SessionId>, changes: Vec<Change>) {
         let mut items = BTreeSet::new();
         self.check_abdication(writer, &changes);
@@ -83,13 +88,13 @@ impl World {
                 items.insert(item);
             }
             if let Some((id, parameter)) = self.paths.new_request(node) {
-                self.truth.requests.insert(id, parameter);
+                self.tracked.requests.insert(id, parameter);
             }
         }
         let before: Vec<_> =
             items.into_iter().map(|item| (item, self.observer.view().item(item).clone())).collect();
         let leader = (!before.is_empty()).then(|| self.observer.view().leader().cloned()).flatten();
-        self.witness_changes(changes);
+        self.observe_changes(changes);
         let mut moved = false;
         for (item, before) in before {
             let after = self.observer.view().item(item).clone();
@@ -102,29 +107,35 @@ impl World {
         }
     }
 
-    /// Whoever moves items leads the current term, and is not known to lead no longer.
+    /// Checks that only the leader of the current term assigns items, and that it is not deposed in
+    /// the view.
     fn check_leader(&mut self, writer: Option<SessionId>, leader: Option<InstanceId>) {
-        let life = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.life.clone());
+        let instance =
+            writer.and_then(|id| self.sessions.get(&id)).map(|session| session.instance.clone());
         let term = self.paths.term(&self.model);
-        if life.is_none() || life != term || leader.is_some_and(|leader| Some(leader) != life) {
+        if instance.is_none()
+            || instance != term
+            || leader.is_some_and(|leader| Some(leader) != instance)
+        {
             self.fail(
                 "S8",
                 format!(
-                    "items were moved, or taken over at once, by {life:?} in the term of {term:?}"
+                    "items were assigned or taken over by {instance:?} in the term of {term:?}"
                 ),
             );
         }
     }
 
-    /// Nobody but the leader, the end of its session and operators take the leader's node away.
+    /// Checks that no instance deletes the leader node of another instance.
     fn check_abdication(&mut self, writer: Option<SessionId>, changes: &[Change]) {
         let leader = self.paths.leader();
         let gone = |change: &Change| matches!(change, Change::Gone { path, .. } if *path == leader);
-        let life = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.life.clone());
-        let Some(life) = life.filter(|_| changes.iter().any(gone)) else { return };
+        let instance =
+            writer.and_then(|id| self.sessions.get(&id)).map(|session| session.instance.clone());
+        let Some(instance) = instance.filter(|_| changes.iter().any(gone)) else { return };
         let leads = self.observer.view().leader().cloned();
-        if leads.as_ref() != Some(&life) {
-            self.fail("S8", format!("{life} has taken the node of the leader {leads:?} away"));
+        if leads.as_ref() != Some(&instance) {
+            self.fail("S8", format!("{instance} has deleted the node of the leader {leads:?}"));
         }
     }
 
@@ -138,21 +149,34 @@ impl World {
         if new.token < old.token || new.last_fire < old.last_fire {
             self.fail(
                 "S1",
-                format!("item {item} went back: {} to {}", old.summary(), new.summary()),
+                format!(
+                    "the record of item {item} went backwards from {} to {}",
+                    old.summary(),
+                    new.summary()
+                ),
             );
         }
         if step.moves() && old.is_busy() {
-            self.fail("S5", format!("item {item} moved under a run: {}", old.summary()));
+            self.fail(
+                "S5",
+                format!("item {item} changed its owner during a run: {}", old.summary()),
+            );
         }
         self.check_kept(step, old, new);
-        self.check_told(item, old, new);
+        self.check_parameter(item, old, new);
         match (&old.state, &new.state) {
             (LedgerState::Running(from), LedgerState::Running(to))
                 if from.holder != to.holder || old.token != new.token =>
             {
                 let same = to.fire == from.fire && to.merged == from.merged;
                 if to.source != RunSource::Failover || !same {
-                    self.fail("S1", format!("item {item} was stolen: {}", new.summary()));
+                    self.fail(
+                        "S1",
+                        format!(
+                            "item {item} was claimed during a run of another holder: {}",
+                            new.summary()
+                        ),
+                    );
                 }
                 self.check_dead("S6", item, &from.holder);
                 self.check_claim(step.item, old, new, to);
@@ -161,7 +185,11 @@ impl World {
             (LedgerState::Idle, LedgerState::Running(run)) => {
                 let owner = step.before.owner.as_ref().map(|owner| &owner.value);
                 if owner != Some(&run.holder) {
-                    self.fail("S2", format!("item {item} of {owner:?}: {}", new.summary()));
+                    let text = format!(
+                        "item {item} of {owner:?} was claimed by another instance: {}",
+                        new.summary()
+                    );
+                    self.fail("S2", text);
                 }
                 self.check_claim(step.item, old, new, run);
                 self.check_caught_up(step.item, old, new, run);
@@ -183,19 +211,23 @@ impl World {
         }
     }
 
-    /// Nothing of a wrong clock spreads: no record says that a fire was settled which is further in the future than clocks may
-    /// differ.
+    /// Checks that no record accounts for a fire further in the future than clocks may differ, so
+    /// that wrong clocks have no lasting effect.
     fn check_future(&mut self, step: &Step) {
         let settled = |view: &ItemView| view.ledger.as_ref()?.value.settled_until();
         let after = settled(&step.after).filter(|after| Some(*after) != settled(&step.before));
         let ahead_ms = after.map_or(0, |FireTime(after)| after - self.true_wall());
         if ahead_ms > product::MAX_TIME_DIFF_MS {
-            let text = format!("item {} has settled a fire that is {ahead_ms} ms ahead", step.item);
+            let text = format!(
+                "the record of item {} accounts for a fire {ahead_ms} ms in the future",
+                step.item
+            );
             self.fail("S14", text);
         }
     }
 
-    /// What waits in a record, a request or noted fires, goes with the run that stands for it, or if the item may not run.
+    /// Checks that waiting requests and noted fires leave a record only with their run, or if the
+    /// item may not run.
     fn check_kept(&mut self, step: &Step, old: &Ledger, new: &Ledger) {
         let begun = new.running().filter(|_| new.token > old.token);
         let dropped = new.state == LedgerState::Retired || step.before.is_disabled();
@@ -203,14 +235,17 @@ impl World {
             let answered =
                 begun.is_some_and(|run| run.source == RunSource::Manual && run.fire == asked.at);
             if answered {
-                self.truth.asked.entry((step.item, asked.at)).or_default().answered += 1;
-                if !self.truth.answered.insert((step.item, asked.id.clone())) {
+                self.tracked.asked.entry((step.item, asked.at)).or_default().answered += 1;
+                if !self.tracked.answered.insert((step.item, asked.id.clone())) {
                     let text = format!("item {} ran twice for request {}", step.item, asked.id);
                     self.fail("S1a", text);
                 }
             }
             if !answered && !dropped {
-                let text = format!("the request of {} for item {} is gone", asked.at, step.item);
+                let text = format!(
+                    "the request of {} for item {} was dropped without a run",
+                    asked.at, step.item
+                );
                 self.fail("S3", text);
             }
         }
@@ -218,7 +253,10 @@ impl World {
             let merged = begun.and_then(|run| run.merged);
             let played = merged.is_some_and(|m| m.first <= noted.first && noted.last <= m.last);
             if !played && !dropped {
-                let text = format!("the fires noted for item {} are gone: {noted:?}", step.item);
+                let text = format!(
+                    "the noted fires of item {} were dropped without a run: {noted:?}",
+                    step.item
+                );
                 self.fail("S3", text);
             }
         }
@@ -233,7 +271,10 @@ impl World {
             coordination::server_of(&run.holder).and_then(|server| view.server_state(&server));
         let paused = state == Some(ServerState::Paused);
         if !registered {
-            self.fail("S2", format!("item {item} was claimed by the dead: {}", new.summary()));
+            self.fail(
+                "S2",
+                format!("item {item} was claimed by an unregistered instance: {}", new.summary()),
+            );
         }
         if !enabled {
             let text = format!("item {item} was claimed on a disabled server: {}", new.summary());
@@ -246,7 +287,7 @@ impl World {
         if old.disabled && run.source != RunSource::Failover {
             self.fail("S10", format!("disabled item {item} was claimed: {}", new.summary()));
         }
-        if self.truth.left.contains(&run.holder) {
+        if self.tracked.left.contains(&run.holder) {
             let text = format!("item {item} was claimed by {}, which has left", run.holder);
             self.fail("S12", text);
         }
@@ -255,85 +296,93 @@ impl World {
         }
     }
 
-    /// A run ends by its holder, or once its holder's session is over; that its node is gone proves nothing.
+    /// Checks that the holder itself ended the run, or that its session has ended. A missing
+    /// instance node proves nothing.
     fn check_end(&mut self, writer: Option<SessionId>, id: &str, item: ShardingItem, run: &Run) {
         let process = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.process);
-        let life = self.truth.lives.get(&run.holder);
-        let own = life.is_some_and(|(_, of)| Some(*of) == process);
+        let instance = self.tracked.instances.get(&run.holder);
+        let own = instance.is_some_and(|(_, of)| Some(*of) == process);
         if !own {
             self.check_dead(id, item, &run.holder);
         }
     }
 
-    /// The session in which an instance lived, from which an item is taken, is over.
+    /// Checks that the session of an instance has ended, before a run is taken from it.
     fn check_dead(&mut self, id: &str, item: ShardingItem, holder: &InstanceId) {
-        let life = self.truth.lives.get(holder);
-        if life.is_some_and(|(session, _)| self.sessions.contains_key(session)) {
-            self.fail(id, format!("item {item} was taken from {holder}, which lives"));
+        let instance = self.tracked.instances.get(holder);
+        if instance.is_some_and(|(session, _)| self.sessions.contains_key(session)) {
+            self.fail(
+                id,
+                format!("a run of item {item} was taken from {holder}, whose session lives"),
+            );
         }
     }
 
     fn note_end(&mut self, item: ShardingItem, run: &Run, outcome: Option<Outcome>) {
-        if let Some(asked) = self.truth.asked.get_mut(&(item, run.fire)) {
+        if let Some(asked) = self.tracked.asked.get_mut(&(item, run.fire)) {
             asked.done += u32::from(outcome != Some(Outcome::Interrupted));
             if asked.done > asked.answered {
-                self.fail("S1a", format!("item {item} was done again for {}", run.fire));
+                self.fail("S1a", format!("item {item} was completed again for {}", run.fire));
             }
             return;
         }
         if outcome == Some(Outcome::Interrupted) {
             self.coverage.count("abandoned");
-            self.truth.abandoned.insert((item, run.fire));
+            self.tracked.abandoned.insert((item, run.fire));
             return;
         }
-        if !self.truth.done.insert((item, run.fire)) {
-            self.fail("S1a", format!("item {item} was done twice for {}", run.fire));
+        if !self.tracked.done.insert((item, run.fire)) {
+            self.fail("S1a", format!("item {item} was completed twice for {}", run.fire));
         }
         if let Some(range) = run.merged {
             let period = i64::from(self.settings.period) * 1_000;
             let mut fire = range.first.0;
             while fire < range.last.0 {
-                self.truth.done.insert((item, FireTime(fire)));
+                self.tracked.done.insert((item, FireTime(fire)));
                 fire += period;
             }
         }
     }
 
-    /// Whoever has left in order has left nothing, unless its session is over anyway.
+    /// Checks that an instance that has left is unregistered and holds no run, unless its session
+    /// has ended anyway.
     pub(crate) fn check_leave(&mut self, index: usize) {
         let node = &self.nodes[index];
-        let lives = node.session.is_some_and(|id| self.sessions.contains_key(&id));
-        let Some(life) = node.life.clone().filter(|_| lives) else { return };
+        let session_lives = node.session.is_some_and(|id| self.sessions.contains_key(&id));
+        let Some(instance) = node.instance.clone().filter(|_| session_lives) else { return };
         let view = self.observer.view();
         let runs = |of: &ItemView| {
             let ledger = of.ledger.as_ref().map(|ledger| &ledger.value);
-            ledger.and_then(Ledger::running).is_some_and(|run| run.holder == life)
+            ledger.and_then(Ledger::running).is_some_and(|run| run.holder == instance)
         };
         let running = view.items().find(|(_, of)| runs(of)).map(|(item, _)| item);
-        let is_registered = view.is_registered(&life);
+        let is_registered = view.is_registered(&instance);
         if is_registered || running.is_some() {
-            let text = format!("{life} has left: registered {is_registered}, runs {running:?}");
+            let text = format!(
+                "{instance} has left, but: registered {is_registered}, holds a run of {running:?}"
+            );
             self.fail("S12", text);
         }
-        self.truth.left.insert(life);
+        self.tracked.left.insert(instance);
     }
 
     pub(crate) fn check_call(&mut self, token: FencingToken) {
-        if !self.truth.calls.insert(token) {
+        if !self.tracked.calls.insert(token) {
             self.fail("S13", format!("a callback was called twice under token {token}"));
         }
     }
 
-    /// A claimed run begins once. A run that is not claimed begins where the item does not run already.
+    /// Checks that a claimed run starts once, and that no run starts where the item is running
+    /// already.
     pub(crate) fn check_start(&mut self, index: usize, start: &StartItem) {
         let (item, token) = (start.item, start.token);
         if token == FencingToken(0) {
-            *self.truth.unclaimed.entry((item, start.fire)).or_default() += 1;
-        } else if !self.truth.started.insert((item, token)) {
+            *self.tracked.unclaimed.entry((item, start.fire)).or_default() += 1;
+        } else if !self.tracked.started.insert((item, token)) {
             self.fail("S1", format!("item {item} under token {token} was started twice"));
         }
         self.check_begin(index, start);
-        self.check_told_at_start(start);
+        self.check_parameter_at_start(start);
         if self.nodes[index].runs.iter().any(|exec| exec.item == item) {
             self.fail("S1", format!("item {item} was started while it runs in the same process"));
         }
@@ -346,7 +395,7 @@ impl Step {
         owner(&self.before) != owner(&self.after)
     }
 
-    /// A run was replaced by another one.
+    /// Returns true if a run was replaced by another run in one write.
     fn is_taken_at_once(&self) -> bool {
         let run = |view: &ItemView| {
             let ledger = &view.ledger.as_ref()?.value;

@@ -1,19 +1,21 @@
-//! What the registry does with what reaches it.
+//! Events at the registry: it handles the messages that reach it.
 
 use std::time::{Duration, SystemTime};
 
 use reg_center::{Change, Error, Lifetime, NodePath, Result, Scope, SessionId, Txn, TxnOutcome};
 
-use super::injection::Follows;
-use super::message::{Answer, AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
+use super::injection::ActionAfterWrite;
+use super::message::{
+    Answer, ClientEvent, ClientId, Conn, ConnectRequest, Down, Event, Request, Up,
+};
 use super::net::Net;
-use super::server::{Power, Subscription, Wire};
-use super::weather::happens;
+use super::server::{Connection, Power, Subscription};
+use super::weather::draw_permille;
 
 impl Net {
     pub(super) fn arrive(&mut self, id: ClientId, conn: Conn, message: Up) {
         match self.server.power {
-            // What reaches a dead server is lost; its connections are reset anyway.
+            // Messages to a dead server are lost. Its connections were reset when it went down.
             Power::Down { .. } => return,
             Power::Frozen { until } if self.now() < until => {
                 return self.schedule(until, Event::Arrive(id, conn, message));
@@ -22,19 +24,19 @@ impl Net {
             Power::Up => {}
         }
         let now = self.now();
-        if let Up::Connect(greeting) = message {
-            return self.greet(id, conn, greeting);
+        if let Up::Connect(request) = message {
+            return self.handle_connect(id, conn, request);
         }
-        // What was sent on a connection that the registry has given up is lost with it.
+        // Messages on a connection that the registry has closed are lost.
         let Some(session) =
-            self.server.wires.get(&id).filter(|w| w.conn == conn).map(|w| w.session)
+            self.server.connections.get(&id).filter(|w| w.conn == conn).map(|w| w.session)
         else {
             return;
         };
         self.server.touch(session, now);
         match message {
             Up::Connect(_) => {}
-            Up::Beat { sent } => self.send_down(id, conn, Down::BeatAck { sent }),
+            Up::Heartbeat { sent } => self.send_down(id, conn, Down::HeartbeatAck { sent }),
             Up::Watch { feed, scope } => self.subscribe(id, conn, feed, scope),
             Up::Call { number, request, after } => {
                 self.serve(id, conn, session, number, request, &after);
@@ -42,13 +44,13 @@ impl Net {
         }
     }
 
-    fn greet(&mut self, id: ClientId, conn: Conn, greeting: Greeting) {
+    fn handle_connect(&mut self, id: ClientId, conn: Conn, request: ConnectRequest) {
         let now = self.now();
-        let Greeting { resume, end, sent } = greeting;
-        if self.server.wires.get(&id).is_some_and(|wire| wire.conn > conn) {
+        let ConnectRequest { resume, end, sent } = request;
+        if self.server.connections.get(&id).is_some_and(|connection| connection.conn > conn) {
             return;
         }
-        self.server.wires.remove(&id);
+        self.server.connections.remove(&id);
         if let Some(old) = end {
             self.end_session(old);
         }
@@ -60,7 +62,7 @@ impl Net {
             Some(_) => return self.send_down(id, conn, Down::Expired),
             None => self.open_session(id),
         };
-        self.server.wires.insert(id, Wire { conn, session, subscriptions: Vec::new() });
+        self.server.connections.insert(id, Connection { conn, session, subscriptions: Vec::new() });
         let is_new = resume.is_none();
         self.send_down(id, conn, Down::Welcome { session, sent, is_new });
     }
@@ -76,10 +78,10 @@ impl Net {
     fn subscribe(&mut self, id: ClientId, conn: Conn, feed: u64, scope: Scope) {
         let changes = self.server.model().snapshot(&scope);
         let lanes = [self.now(); 2];
-        if let Some(wire) = self.server.wires.get_mut(&id) {
-            wire.subscriptions.push(Subscription { feed, scope, lanes });
-            let last = wire.subscriptions.len() - 1;
-            self.tell(id, conn, last, changes, None);
+        if let Some(connection) = self.server.connections.get_mut(&id) {
+            connection.subscriptions.push(Subscription { feed, scope, lanes });
+            let last = connection.subscriptions.len() - 1;
+            self.send_changes(id, conn, last, changes, None);
         }
     }
 
@@ -90,18 +92,18 @@ impl Net {
         session: SessionId,
         number: u64,
         request: Request,
-        after: &[Follows],
+        after: &[ActionAfterWrite],
     ) {
         let is_close = matches!(request, Request::Close);
         let answer = match request {
             Request::Read(path) => Ok(Answer::Node(self.read(id, &path))),
             Request::Children(path) => Ok(Answer::Names(self.server.model().children(&path))),
             Request::Commit(txn) => self.execute(session, &txn).map(Answer::Outcome),
-            Request::Time(probe) => self.tell_time(session, &probe).map(Answer::Time),
+            Request::Time(probe) => self.read_time(session, &probe).map(Answer::Time),
             Request::Sync | Request::Close => Ok(Answer::Done),
         };
         if is_close {
-            self.server.wires.remove(&id);
+            self.server.connections.remove(&id);
             self.end_session(session);
         } else if !matches!(answer, Ok(Answer::Node(_))) {
             self.raise_floor(id);
@@ -110,7 +112,8 @@ impl Net {
         self.reply(id, conn, reply, after);
     }
 
-    /// Plain reads are answered by a follower, which never goes back behind what this client has seen.
+    /// Answers a plain read as a follower does: never from before the state that this client has
+    /// seen.
     fn read(&mut self, id: ClientId, path: &NodePath) -> Option<reg_center::Node> {
         let now = self.now();
         let client = self.clients.get_mut(&id)?;
@@ -135,7 +138,7 @@ impl Net {
         Ok(outcome)
     }
 
-    fn tell_time(&mut self, session: SessionId, probe: &NodePath) -> Result<SystemTime> {
+    fn read_time(&mut self, session: SessionId, probe: &NodePath) -> Result<SystemTime> {
         let put = Txn::new().put(probe.clone(), "");
         let create = Txn::new().create(probe.clone(), "", Lifetime::Persistent);
         let txn = if self.server.model().read(probe).is_some() { put } else { create };
@@ -164,7 +167,7 @@ impl Net {
     pub(super) fn expire_if_due(&mut self, session: SessionId) {
         let now = self.now();
         match self.server.power {
-            // Everything is looked at again when the registry is back.
+            // The sessions are examined again when the registry is back.
             Power::Down { .. } => return,
             Power::Frozen { until } => return self.schedule(until, Event::Expire(session)),
             Power::Up => {}
@@ -176,30 +179,33 @@ impl Net {
         }
     }
 
-    /// Ends a session; its connection is closed before, so that it never watches its own end.
+    /// Ends a session. The connection is closed first, so that a session never watches its own end.
     pub(super) fn expire_now(&mut self, session: SessionId) {
-        let holder = self.server.wires.iter().find(|(_, wire)| wire.session == session);
-        if let Some((id, conn)) = holder.map(|(id, wire)| (*id, wire.conn)) {
-            self.server.wires.remove(&id);
+        let holder =
+            self.server.connections.iter().find(|(_, connection)| connection.session == session);
+        if let Some((id, conn)) = holder.map(|(id, connection)| (*id, connection.conn)) {
+            self.server.connections.remove(&id);
             self.send_down(id, conn, Down::Closed);
         }
         self.end_session(session);
     }
 
-    /// Tells all watchers.
+    /// Sends changes to all watchers.
     fn publish(&mut self, changes: &[Change]) {
         if changes.is_empty() {
             return;
         }
         let listeners: Vec<_> = self
             .server
-            .wires
+            .connections
             .iter()
-            .flat_map(|(id, wire)| (0..wire.subscriptions.len()).map(|n| (*id, wire.conn, n)))
+            .flat_map(|(id, connection)| {
+                (0..connection.subscriptions.len()).map(|n| (*id, connection.conn, n))
+            })
             .collect();
         for (id, conn, n) in listeners {
-            let Some(wire) = self.server.wires.get(&id) else { continue };
-            let scope = &wire.subscriptions[n].scope;
+            let Some(connection) = self.server.connections.get(&id) else { continue };
+            let scope = &connection.subscriptions[n].scope;
             let relevant = changes
                 .iter()
                 .filter(|change| change.path().is_some_and(|path| scope.contains(path)));
@@ -207,19 +213,19 @@ impl Net {
             if relevant.is_empty() {
                 continue;
             }
-            if happens(&mut self.rng, self.weather.shuffle_permille) {
+            if draw_permille(&mut self.rng, self.weather.shuffle_permille) {
                 let (even, odd): (Vec<_>, Vec<_>) =
                     relevant.into_iter().partition(|change| lane_of(change) == 0);
-                self.tell(id, conn, n, even, Some(0));
-                self.tell(id, conn, n, odd, Some(1));
+                self.send_changes(id, conn, n, even, Some(0));
+                self.send_changes(id, conn, n, odd, Some(1));
             } else {
-                self.tell(id, conn, n, relevant, None);
+                self.send_changes(id, conn, n, relevant, None);
             }
         }
     }
 
-    /// Sends changes to a feed, on one lane or behind everything on both.
-    fn tell(
+    /// Sends changes to a feed: on one lane, or after all earlier changes of both lanes.
+    fn send_changes(
         &mut self,
         id: ClientId,
         conn: Conn,
@@ -233,8 +239,8 @@ impl Net {
         let lag = self.server.lag + self.weather.feed_lag(&mut self.rng);
         let wanted = self.now() + self.weather.delay(&mut self.rng) + lag;
         let Some(link) = self.links.get_mut(&id) else { return };
-        let Some(wire) = self.server.wires.get_mut(&id) else { return };
-        let Subscription { feed, lanes, .. } = &mut wire.subscriptions[n];
+        let Some(connection) = self.server.connections.get_mut(&id) else { return };
+        let Subscription { feed, lanes, .. } = &mut connection.subscriptions[n];
         let message = Down::Changes { feed: *feed, changes };
         if !link.down.open {
             return link.down.held.push_back((conn, message));
@@ -250,12 +256,12 @@ impl Net {
                 lanes[0]
             }
         };
-        let what = AtClient::Hear(message);
-        self.schedule(arrival, Event::Client(id, conn, what));
+        let event = ClientEvent::Receive(message);
+        self.schedule(arrival, Event::Client(id, conn, event));
     }
 }
 
-/// All changes of a node go on one lane, so that none overtakes another.
+/// Returns the lane of a change. All changes of a node use the same lane, so they stay in order.
 fn lane_of(change: &Change) -> usize {
     let bytes = change.path().map_or(&[][..], |path| path.as_str().as_bytes());
     usize::from(bytes.iter().fold(0_u8, |sum, byte| sum.wrapping_mul(31).wrapping_add(*byte)) >> 7)

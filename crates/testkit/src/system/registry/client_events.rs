@@ -1,28 +1,31 @@
-//! What a registry client does: it keeps itself in a session, and hands answers and changes on.
+//! Events at a registry client: it maintains its session, and forwards answers and changes to the
+//! process.
 
 use reg_center::{SessionChange, SessionId, TxnOutcome};
 
 use super::client::Phase;
-use super::injection::Follows;
-use super::message::{Answer, AtClient, ClientId, Conn, Down, Event, Greeting, Request, Up};
+use super::injection::ActionAfterWrite;
+use super::message::{
+    Answer, ClientEvent, ClientId, Conn, ConnectRequest, Down, Event, Request, Up,
+};
 use super::net::Net;
 use crate::cluster::Action;
 
-/// Heartbeats in one session timeout.
-const BEATS_IN_A_TIMEOUT: u64 = 6;
-/// The longest pause between two attempts to connect, in milliseconds.
-const LONGEST_PAUSE: u64 = 200;
+/// Number of heartbeats per session timeout.
+const HEARTBEATS_PER_TIMEOUT: u64 = 6;
+/// Maximum delay between two attempts to connect, in milliseconds.
+const MAX_CONNECT_DELAY: u64 = 200;
 
 impl Net {
-    pub(super) fn at_client(&mut self, id: ClientId, what: AtClient) {
-        match what {
-            AtClient::Hear(message) => self.hear(id, message),
-            AtClient::Broken => self.break_connection(id),
-            AtClient::Attempt => self.attempt(id),
-            AtClient::Beat => self.beat(id),
-            AtClient::Watchdog => self.watch_over(id),
-            AtClient::Send { number, request, after } => {
-                self.put_on_wire(id, number, request, after)
+    pub(super) fn handle_client_event(&mut self, id: ClientId, event: ClientEvent) {
+        match event {
+            ClientEvent::Receive(message) => self.receive(id, message),
+            ClientEvent::Broken => self.break_connection(id),
+            ClientEvent::Attempt => self.attempt(id),
+            ClientEvent::Heartbeat => self.send_heartbeat(id),
+            ClientEvent::Watchdog => self.check_silence(id),
+            ClientEvent::Send { number, request, after } => {
+                self.send_call(id, number, request, after)
             }
         }
     }
@@ -31,7 +34,7 @@ impl Net {
         self.server.timeout
     }
 
-    /// Tries to connect, and again if nothing comes of it.
+    /// Tries to connect, and schedules the next attempt.
     fn attempt(&mut self, id: ClientId) {
         let (now, timeout) = (self.now(), self.timeout());
         let Some(client) = self.clients.get_mut(&id) else { return };
@@ -39,24 +42,25 @@ impl Net {
             return;
         }
         client.conn += 1;
-        let greeting = Greeting { resume: client.session, end: client.unsettled, sent: now };
-        self.send_up(id, Up::Connect(greeting));
-        let pause = self.rng.u64(0..=LONGEST_PAUSE);
-        self.client_later(id, now + timeout / 4 + pause, AtClient::Attempt);
+        let request =
+            ConnectRequest { resume: client.session, end: client.abandoned_session, sent: now };
+        self.send_up(id, Up::Connect(request));
+        let pause = self.rng.u64(0..=MAX_CONNECT_DELAY);
+        self.client_later(id, now + timeout / 4 + pause, ClientEvent::Attempt);
     }
 
-    fn hear(&mut self, id: ClientId, message: Down) {
+    fn receive(&mut self, id: ClientId, message: Down) {
         let (now, timeout) = (self.now(), self.timeout());
         let Some(client) = self.clients.get_mut(&id) else { return };
-        client.heard = now;
+        client.last_received = now;
         match message {
             Down::Welcome { session, sent, is_new } => self.welcome(id, session, sent, is_new),
             Down::Expired => self.expired(id),
-            Down::BeatAck { sent } => client.prove(sent, timeout),
+            Down::HeartbeatAck { sent } => client.extend_lease(sent, timeout),
             Down::Answer { number, time, answer } => {
                 let Some(call) = client.calls.remove(&number) else { return };
                 if call.proves_session && answer.is_ok() {
-                    client.prove(call.sent, timeout);
+                    client.extend_lease(call.sent, timeout);
                 }
                 if let Ok(Answer::Outcome(TxnOutcome::Committed(_))) = answer {
                     client.time = Some((time, call.sent, now));
@@ -64,7 +68,7 @@ impl Net {
                 if call.is_close {
                     self.closed(id, true);
                 }
-                // Who has stopped waiting does not want to know.
+                // The caller may have stopped waiting for the answer.
                 let _ = call.reply.send(answer);
             }
             Down::Changes { feed, changes } => {
@@ -84,24 +88,25 @@ impl Net {
         if client.phase != Phase::Connecting {
             return;
         }
-        (client.phase, client.session, client.unsettled) = (Phase::Up, Some(session), None);
+        (client.phase, client.session, client.abandoned_session) = (Phase::Up, Some(session), None);
         client.outage_ends = None;
         if is_new {
             client.lease = None;
-            client.prove(sent, timeout);
+            client.extend_lease(sent, timeout);
         }
         let hub = client.hub.clone();
         let feeds: Vec<_> = client.feeds.iter().map(|(n, feed)| (*n, feed.scope.clone())).collect();
         for (feed, scope) in feeds {
             self.send_up(id, Up::Watch { feed, scope });
         }
-        self.client_later(id, now, AtClient::Beat);
-        self.client_later(id, now + patience(timeout), AtClient::Watchdog);
+        self.client_later(id, now, ClientEvent::Heartbeat);
+        self.client_later(id, now + silence_limit(timeout), ClientEvent::Watchdog);
         let timeout = std::time::Duration::from_millis(timeout);
         hub.publish(SessionChange::Connected { session, timeout });
     }
 
-    /// The session to go on with is over: the next attempt is for a new one.
+    /// Handles the refusal to resume a session: it is lost, and the next attempt asks for a new
+    /// one.
     fn expired(&mut self, id: ClientId) {
         let now = self.now();
         let Some(client) = self.clients.get_mut(&id) else { return };
@@ -110,32 +115,32 @@ impl Net {
         if let Some(session) = client.session.take() {
             client.hub.publish(SessionChange::Lost { session });
         }
-        self.client_later(id, now, AtClient::Attempt);
+        self.client_later(id, now, ClientEvent::Attempt);
     }
 
-    fn beat(&mut self, id: ClientId) {
+    fn send_heartbeat(&mut self, id: ClientId) {
         let (now, timeout) = (self.now(), self.timeout());
         if self.clients.get(&id).is_some_and(|client| client.phase == Phase::Up) {
-            self.send_up(id, Up::Beat { sent: now });
-            self.client_later(id, now + timeout / BEATS_IN_A_TIMEOUT, AtClient::Beat);
+            self.send_up(id, Up::Heartbeat { sent: now });
+            self.client_later(id, now + timeout / HEARTBEATS_PER_TIMEOUT, ClientEvent::Heartbeat);
         }
     }
 
-    /// A registry that was silent for two thirds of the timeout is gone.
-    fn watch_over(&mut self, id: ClientId) {
+    /// Breaks the connection if the registry was silent for two thirds of the timeout.
+    fn check_silence(&mut self, id: ClientId) {
         let (now, timeout) = (self.now(), self.timeout());
         let Some(client) = self.clients.get(&id).filter(|client| client.phase == Phase::Up) else {
             return;
         };
-        let due = client.heard + patience(timeout);
+        let due = client.last_received + silence_limit(timeout);
         if due <= now {
             self.break_connection(id);
         } else {
-            self.client_later(id, due, AtClient::Watchdog);
+            self.client_later(id, due, ClientEvent::Watchdog);
         }
     }
 
-    /// The connection is gone, the session perhaps not.
+    /// Handles the loss of the connection. The session may still live.
     pub(super) fn break_connection(&mut self, id: ClientId) {
         let (now, timeout) = (self.now(), self.timeout());
         let Some(client) = self.clients.get_mut(&id).filter(|client| client.phase == Phase::Up)
@@ -151,14 +156,15 @@ impl Net {
         if let Some(session) = client.session {
             client.hub.publish(SessionChange::Suspended { session });
         }
-        // The client's own guess comes two fifths of a timeout after the end that it expects.
-        let heard = client.heard;
-        let pause = self.rng.u64(1..=LONGEST_PAUSE);
-        self.client_later(id, now + pause, AtClient::Attempt);
-        self.give_up_at(id, (heard + timeout * 7 / 5).max(now + 1));
+        // The client gives up two fifths of a timeout after it expects the session to end.
+        let last_received = client.last_received;
+        let pause = self.rng.u64(1..=MAX_CONNECT_DELAY);
+        self.client_later(id, now + pause, ClientEvent::Attempt);
+        self.give_up_at(id, (last_received + timeout * 7 / 5).max(now + 1));
     }
 
-    /// The attempts of one outage have different connections; this belongs to all of them.
+    /// Schedules the end of an outage. Each attempt has its own connection number, so this event
+    /// has none.
     fn give_up_at(&mut self, id: ClientId, at: u64) {
         if let Some(client) = self.clients.get_mut(&id) {
             client.outage_ends = Some(at);
@@ -175,16 +181,16 @@ impl Net {
         client.outage_ends = None;
         client.lease = None;
         if let Some(session) = client.session.take() {
-            client.unsettled = Some(session);
+            client.abandoned_session = Some(session);
             client.conn += 1;
             client.hub.publish(SessionChange::Lost { session });
-            self.client_later(id, now, AtClient::Attempt);
+            self.client_later(id, now, ClientEvent::Attempt);
         }
     }
 
-    pub(super) fn closed(&mut self, id: ClientId, told: bool) {
+    pub(super) fn closed(&mut self, id: ClientId, acknowledged: bool) {
         let Some(client) = self.clients.get_mut(&id) else { return };
-        client.phase = Phase::Closed(told);
+        client.phase = Phase::Closed(acknowledged);
         client.conn += 1;
         client.lease = None;
         client.feeds.clear();
@@ -192,33 +198,39 @@ impl Net {
         client.hub.publish(SessionChange::Closed);
     }
 
-    /// Sends a call, unless the network swallows it.
-    pub(super) fn put_on_wire(
+    /// Sends a call, unless the network loses it.
+    pub(super) fn send_call(
         &mut self,
         id: ClientId,
         number: u64,
         request: Request,
-        after: Vec<Follows>,
+        after: Vec<ActionAfterWrite>,
     ) {
-        if self.loses(id) {
-            self.note_loss(id, "lose_request");
+        if self.draws_loss(id) {
+            self.record_loss(id, "lose_request");
             return self.break_connection(id);
         }
         self.send_up(id, Up::Call { number, request, after });
     }
 
-    /// Sends the answer to a call, unless the network swallows it or something was to happen at this point.
-    pub(super) fn reply(&mut self, id: ClientId, conn: Conn, reply: Down, after: &[Follows]) {
+    /// Sends the answer to a call, unless the network loses it or an injected action affects it.
+    pub(super) fn reply(
+        &mut self,
+        id: ClientId,
+        conn: Conn,
+        reply: Down,
+        after: &[ActionAfterWrite],
+    ) {
         let mut later = 0;
-        let mut lost = self.loses(id);
+        let mut lost = self.draws_loss(id);
         if lost {
-            self.note_loss(id, "lose_reply");
+            self.record_loss(id, "lose_reply");
         }
-        for follows in after {
-            if !self.strike_after(id, follows) {
+        for action_after in after {
+            if !self.strike_after(id, action_after) {
                 continue;
             }
-            match follows.action {
+            match action_after.action {
                 Action::Lose => lost = true,
                 Action::Delay(time) => later = u64::try_from(time.as_millis()).unwrap_or(0),
                 Action::Kill | Action::Pause | Action::Expire => {}
@@ -226,14 +238,15 @@ impl Net {
         }
         if lost {
             let now = self.now();
-            self.schedule(now, Event::Client(id, conn, AtClient::Broken));
+            self.schedule(now, Event::Client(id, conn, ClientEvent::Broken));
         } else {
             self.send_down_later(id, conn, reply, later);
         }
     }
 }
 
-/// How long a client waits for a sign of the registry.
-fn patience(timeout: u64) -> u64 {
+/// Returns the time of silence after which a client considers its connection broken, in
+/// milliseconds.
+fn silence_limit(timeout: u64) -> u64 {
     timeout * 2 / 3
 }
