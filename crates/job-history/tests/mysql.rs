@@ -1,9 +1,8 @@
 //! What every store must do, on a server of MySQL or MariaDB. Run it with the server's URL:
-//! `EJOB_TEST_MYSQL_URL=mysql://… cargo test -p job-history --features mysql --test mysql -- --ignored`.
+//! `EJOB_TEST_MYSQL_URL=mysql://… cargo test -p job-history --features mysql --test it mysql:: -- --ignored`.
 #![cfg(feature = "mysql")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use job_history::{Error, History, HistoryOptions};
 use sqlx::{AssertSqlSafe, Row};

@@ -1,9 +1,8 @@
 //! What every store must do, on a server of PostgreSQL. Run it with the server's URL:
-//! `EJOB_TEST_POSTGRES_URL=postgres://… cargo test -p job-history --features postgres --test postgres -- --ignored`.
+//! `EJOB_TEST_POSTGRES_URL=postgres://… cargo test -p job-history --features postgres --test it postgres:: -- --ignored`.
 #![cfg(feature = "postgres")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use job_history::{Error, History, HistoryOptions};
 use sqlx::{AssertSqlSafe, Row};

@@ -1,8 +1,7 @@
 //! What every store must do, in a file of SQLite.
 #![cfg(feature = "sqlite")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 

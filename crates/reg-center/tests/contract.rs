@@ -1,6 +1,6 @@
 //! The contract suite on the in-memory registry.
 
-mod memory;
+use crate::memory;
 
 use memory::on_an_empty_registry;
 use reg_center::contract::Case;

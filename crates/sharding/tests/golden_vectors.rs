@@ -1,6 +1,6 @@
 //! What the strategies of ElasticJob answer, the ones here answer too.
 
-mod golden;
+use crate::golden;
 
 use golden::Tally;
 

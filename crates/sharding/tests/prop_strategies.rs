@@ -1,6 +1,6 @@
 //! Laws that every strategy keeps, and a plain transcription of the ones of ElasticJob.
 
-mod cluster;
+use crate::cluster;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
 //! A schedule of the `cron` crate never goes back in time here (feature `cron`).
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::str::FromStr;
 use std::time::Duration;

@@ -1,6 +1,8 @@
 //! All tests from outside but the one that counts allocations, as one program.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(feature = "cron")]
+mod cron_crate;
 mod cron_description;
 mod cron_errors;
 mod golden;

@@ -1,6 +1,6 @@
 //! The stored seeds of every target, replayed.
 
-mod seeds;
+use crate::seeds;
 
 use std::panic::catch_unwind;
 

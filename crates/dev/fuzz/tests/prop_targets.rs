@@ -1,6 +1,6 @@
 //! Every target with random bytes and with changed seeds.
 
-mod seeds;
+use crate::seeds;
 
 use fuzz::target;
 use proptest::prelude::*;

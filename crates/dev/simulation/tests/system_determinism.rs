@@ -36,7 +36,7 @@ fn two_processes_see_the_same() {
     let child = || {
         let program = std::env::current_exe().unwrap();
         let output = Command::new(program)
-            .args(["--exact", "two_processes_see_the_same", "--nocapture"])
+            .args(["--exact", "system_determinism::two_processes_see_the_same", "--nocapture"])
             .env(CHILD, "1")
             .output()
             .unwrap();

@@ -1,6 +1,6 @@
 //! The harness itself: real workers on a real ensemble, one of them killed, and nothing lost.
 
-mod support;
+use crate::support;
 
 use checker::{History, Verdict, check};
 

@@ -1,0 +1,4 @@
+//! All tests of the workspace itself, as one program.
+
+mod layers;
+mod tidy;
