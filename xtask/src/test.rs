@@ -8,7 +8,7 @@ use crate::{Error, workspace, zookeeper};
 /// Arguments of cargo for all tests except doc tests.
 ///
 /// Benchmarks are omitted, because as tests they would run for minutes without a result.
-const TESTS: &str = "test --workspace --all-features --lib --bins --tests --examples";
+const TESTS: &str = "test --workspace --all-features --tests --examples";
 
 /// The programs that the steps start.
 const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker \
@@ -74,15 +74,23 @@ pub(crate) fn run() -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+    use std::path::{Path, PathBuf};
 
     use super::*;
+
+    /// Returns the folders of all packages.
+    fn packages() -> Vec<PathBuf> {
+        let folders = ["crates", "crates/dev", "."].map(|folder| workspace().join(folder));
+        let entries = folders.iter().flat_map(|folder| fs::read_dir(folder).unwrap());
+        let packages = entries.map(|entry| entry.unwrap().path());
+        packages.filter(|package| package.join("Cargo.toml").is_file()).collect()
+    }
 
     /// Without automatic discovery by cargo, a file without a `mod` line would never run.
     #[test]
     fn every_test_file_belongs_to_a_test_program() {
         let mut n_programs = 0;
-        for package in fs::read_dir(workspace().join("crates")).unwrap() {
-            let package = package.unwrap().path();
+        for package in packages() {
             let Ok(whole) = fs::read_to_string(package.join("tests/it.rs")) else { continue };
             let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
             for file in fs::read_dir(package.join("tests")).unwrap() {
@@ -98,6 +106,41 @@ mod tests {
             }
             n_programs += 1;
         }
-        assert!(n_programs > 0, "no package has its tests in one program");
+        assert!(n_programs > 12, "few packages have their tests in one program: {n_programs}");
+    }
+
+    /// Tests of a target that is not built for them would never be run.
+    #[test]
+    fn targets_that_are_not_tested_have_no_tests() {
+        let mut n_targets = 0;
+        for package in packages() {
+            let manifest = fs::read_to_string(package.join("Cargo.toml")).unwrap();
+            let sections = manifest.split("\n\n");
+            for section in sections.filter(|section| section.contains("\ntest = false")) {
+                let path = section.lines().find_map(|line| line.strip_prefix("path = \""));
+                let path = path.map(|path| package.join(path.trim_end_matches('"')));
+                // A target without a path is a library; its modules are all files of the package.
+                let files =
+                    path.map_or_else(|| rust_files(&package.join("src")), |path| vec![path]);
+                for file in files {
+                    let text = fs::read_to_string(&file).unwrap();
+                    let is_tested = text.lines().any(|line| {
+                        line.trim().starts_with("#[test]") || line.contains("#[tokio::test")
+                    });
+                    assert!(!is_tested, "{} has tests that are not run", file.display());
+                }
+                n_targets += 1;
+            }
+        }
+        assert!(n_targets > 10, "few targets are not tested: {n_targets}");
+    }
+
+    fn rust_files(folder: &Path) -> Vec<PathBuf> {
+        let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        let files = paths.flat_map(|path| match path.is_dir() {
+            true => rust_files(&path),
+            false => vec![path],
+        });
+        files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")).collect()
     }
 }

@@ -1,7 +1,6 @@
 //! Alerts by HTTP, against a server on loopback.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

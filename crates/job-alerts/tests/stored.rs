@@ -1,7 +1,6 @@
 //! Handlers that stored configurations choose.
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

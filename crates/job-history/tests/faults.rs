@@ -1,8 +1,7 @@
 //! Wrong options, and stores that are unavailable, locked, damaged, too new, or too slow.
 #![cfg(feature = "sqlite")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::path::Path;
 use std::time::Duration;

@@ -1,12 +1,11 @@
 //! The suite for all stores, on a MySQL or MariaDB server. Run it with the URL of the server:
 //! ```text
 //! export EJOB_TEST_MYSQL_URL=mysql://…
-//! cargo test -p job-history --features mysql --test mysql -- --ignored
+//! cargo test -p job-history --features mysql --test it mysql:: -- --ignored
 //! ```
 #![cfg(feature = "mysql")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use job_history::{Error, History, HistoryOptions};
 use sqlx::{AssertSqlSafe, Row};

@@ -1,12 +1,11 @@
 //! The suite for all stores, on a PostgreSQL server. Run it with the URL of the server:
 //! ```text
 //! export EJOB_TEST_POSTGRES_URL=postgres://…
-//! cargo test -p job-history --features postgres --test postgres -- --ignored
+//! cargo test -p job-history --features postgres --test it postgres:: -- --ignored
 //! ```
 #![cfg(feature = "postgres")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use job_history::{Error, History, HistoryOptions};
 use sqlx::{AssertSqlSafe, Row};

@@ -1,8 +1,7 @@
 //! A scheduler in virtual time feeds a history in real time; the rows are compared with the events.
 #![cfg(feature = "sqlite")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,8 +1,7 @@
 //! The suite for all stores, in an SQLite file.
 #![cfg(feature = "sqlite")]
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod support;
+use crate::support;
 
 use std::path::PathBuf;
 

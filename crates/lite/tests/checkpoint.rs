@@ -4,16 +4,12 @@ use crate::support;
 
 use std::future::pending;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use coordination::Layout;
 use lite::{CheckpointError, JobBuilder, JobConfig, JobName, Scheduler, ShardingContext, job_fn};
 use parking_lot::Mutex;
-use reg_center::{
-    Feed, Limits, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter, Result,
-    SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
-};
+use reg_center::{Delegate, MemoryCenter, MemoryRegistry, RegistryCenter, Result, Txn, TxnOutcome};
 use sharding::ShardingItem;
 use tokio::sync::mpsc;
 
@@ -173,57 +169,17 @@ impl ConcurrentWriter {
 }
 
 #[async_trait]
-impl RegistryCenter for ConcurrentWriter {
+impl Delegate for ConcurrentWriter {
+    fn inner(&self) -> &dyn RegistryCenter {
+        &self.center
+    }
+
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
         let change = (txn.label() == "checkpoint").then(|| self.changes.lock().pop()).flatten();
         if let Some(change) = change {
             self.change_record(change).await;
         }
         self.center.commit(txn).await
-    }
-
-    fn limits(&self) -> Limits {
-        self.center.limits()
-    }
-
-    fn session(&self) -> Option<SessionChange> {
-        self.center.session()
-    }
-
-    fn session_feed(&self) -> SessionFeed {
-        self.center.session_feed()
-    }
-
-    fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
-        self.center.lease_remaining(session)
-    }
-
-    async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
-        self.center.read(path).await
-    }
-
-    async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
-        self.center.children(path).await
-    }
-
-    fn watch(&self, root: &NodePath) -> Feed {
-        self.center.watch(root)
-    }
-
-    async fn sync(&self) -> Result<()> {
-        self.center.sync().await
-    }
-
-    async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
-        self.center.registry_time(probe).await
-    }
-
-    fn clock_reading(&self) -> Option<reg_center::ClockReading> {
-        self.center.clock_reading()
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.center.close().await
     }
 }
 

@@ -11,8 +11,7 @@ use jiff::SignedDuration;
 use lite::{Clock, JobBuilder, JobConfig, JobEvent, JobEvents, MissReason, Scheduler, TokioClock};
 use parking_lot::Mutex;
 use reg_center::{
-    ClockReading, Error, Feed, Limits, MemoryCenter, MemoryRegistry, Node, NodePath,
-    RegistryCenter, Result, SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
+    ClockReading, Delegate, Error, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Result,
 };
 
 use support::{Runs, event};
@@ -57,41 +56,9 @@ fn with_own_bound(cron: &str) -> JobConfig {
 }
 
 #[async_trait]
-impl RegistryCenter for WithClock {
-    fn limits(&self) -> Limits {
-        self.center.limits()
-    }
-
-    fn session(&self) -> Option<SessionChange> {
-        self.center.session()
-    }
-
-    fn session_feed(&self) -> SessionFeed {
-        self.center.session_feed()
-    }
-
-    fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
-        self.center.lease_remaining(session)
-    }
-
-    async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
-        self.center.read(path).await
-    }
-
-    async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
-        self.center.children(path).await
-    }
-
-    async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
-        self.center.commit(txn).await
-    }
-
-    fn watch(&self, root: &NodePath) -> Feed {
-        self.center.watch(root)
-    }
-
-    async fn sync(&self) -> Result<()> {
-        self.center.sync().await
+impl Delegate for WithClock {
+    fn inner(&self) -> &dyn RegistryCenter {
+        &self.center
     }
 
     async fn registry_time(&self, _probe: &NodePath) -> Result<Option<SystemTime>> {
@@ -108,10 +75,6 @@ impl RegistryCenter for WithClock {
         let (age, ahead) = ((*self.last_reply.lock())?, ahead?);
         let time = SystemTime::from(self.clock.wall()) + ahead - age;
         Some(ClockReading { time, since_sent: age, since_received: age })
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.center.close().await
     }
 }
 

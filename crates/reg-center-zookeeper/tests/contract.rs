@@ -1,6 +1,6 @@
 //! The contract suite on a real ZooKeeper server. Each client has a proxy of its own.
 
-mod behind_proxies;
+use crate::behind_proxies;
 
 use behind_proxies::{ZookeeperHarness, runtime};
 use reg_center::contract::Case;

@@ -1,7 +1,7 @@
 //! Random sequences on a real ZooKeeper server and on the in-memory registry: both must agree with
 //! the reference.
 
-mod behind_proxies;
+use crate::behind_proxies;
 #[path = "../../reg-center/tests/memory/mod.rs"]
 mod memory;
 #[path = "../../reg-center/tests/sequences/mod.rs"]

@@ -4,6 +4,7 @@ mod center;
 mod clock;
 #[cfg(feature = "contract")]
 pub mod contract;
+mod delegate;
 mod error;
 pub mod feed;
 pub mod memory;
@@ -17,6 +18,7 @@ mod txn;
 
 pub use center::RegistryCenter;
 pub use clock::ClockReading;
+pub use delegate::Delegate;
 pub use error::{Error, Result};
 pub use feed::{Change, Feed};
 pub use memory::{MemoryCenter, MemoryRegistry};

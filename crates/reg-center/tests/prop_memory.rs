@@ -1,7 +1,7 @@
 //! Random sequences on the in-memory registry.
 
-mod memory;
-mod sequences;
+use crate::memory;
+use crate::sequences;
 
 use std::collections::BTreeMap;
 

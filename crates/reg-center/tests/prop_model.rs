@@ -1,7 +1,7 @@
 //! The model, step by step, against a reference that shares no code with it.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-mod sequences;
+use crate::sequences;
 
 use std::collections::BTreeMap;
 

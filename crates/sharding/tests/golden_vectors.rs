@@ -1,6 +1,6 @@
 //! The strategies give the same results as those of ElasticJob.
 
-mod golden;
+use crate::golden;
 
 use golden::Tally;
 

@@ -1,6 +1,6 @@
 //! Minimal movement: no balanced assignment changes the owners of fewer items.
 
-mod cluster;
+use crate::cluster;
 
 use cluster::{Cluster, clusters};
 use proptest::prelude::*;

@@ -1,6 +1,6 @@
 //! Laws of all strategies, and a plain transcription of those of ElasticJob.
 
-mod cluster;
+use crate::cluster;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -1,5 +1,4 @@
 //! Schedules of the `cron` crate never go back in time through the adapter (feature `cron`).
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::str::FromStr;
 use std::time::Duration;

@@ -1,6 +1,8 @@
 //! All integration tests except the one that counts allocations, as one binary.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(feature = "cron")]
+mod cron_crate;
 mod cron_description;
 mod cron_errors;
 mod golden;

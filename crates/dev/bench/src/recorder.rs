@@ -2,14 +2,11 @@
 //! transaction.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Instant;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use reg_center::{
-    Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange, SessionFeed,
-    SessionId, Txn, TxnOutcome,
-};
+use reg_center::{Delegate, Node, NodePath, RegistryCenter, Result, Txn, TxnOutcome};
 
 /// One request to the registry.
 #[derive(Clone, Debug)]
@@ -51,21 +48,9 @@ impl Recorder {
 }
 
 #[async_trait]
-impl RegistryCenter for Recorder {
-    fn limits(&self) -> Limits {
-        self.inner.limits()
-    }
-
-    fn session(&self) -> Option<SessionChange> {
-        self.inner.session()
-    }
-
-    fn session_feed(&self) -> SessionFeed {
-        self.inner.session_feed()
-    }
-
-    fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
-        self.inner.lease_remaining(session)
+impl Delegate for Recorder {
+    fn inner(&self) -> &dyn RegistryCenter {
+        &*self.inner
     }
 
     async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
@@ -84,28 +69,8 @@ impl RegistryCenter for Recorder {
         self.note(Some(txn.clone()), self.inner.commit(txn)).await
     }
 
-    fn watch(&self, root: &NodePath) -> Feed {
-        self.inner.watch(root)
-    }
-
-    fn watch_parts(&self, scope: &Scope) -> Feed {
-        self.inner.watch_parts(scope)
-    }
-
     async fn sync(&self) -> Result<()> {
         self.note(None, self.inner.sync()).await
-    }
-
-    async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
-        self.inner.registry_time(probe).await
-    }
-
-    fn clock_reading(&self) -> Option<reg_center::ClockReading> {
-        self.inner.clock_reading()
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.inner.close().await
     }
 }
 
@@ -127,6 +92,8 @@ pub(crate) fn round_trips(requests: &[Request]) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]

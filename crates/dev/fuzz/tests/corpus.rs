@@ -1,6 +1,6 @@
 //! Replays the stored seeds of every target.
 
-mod seeds;
+use crate::seeds;
 
 use std::panic::catch_unwind;
 

@@ -1,6 +1,6 @@
 //! Runs every target with random bytes and with changed seeds.
 
-mod seeds;
+use crate::seeds;
 
 use fuzz::target;
 use proptest::prelude::*;

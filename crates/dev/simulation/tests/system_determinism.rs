@@ -36,7 +36,7 @@ fn same_digests_in_two_processes() {
     let child = || {
         let program = std::env::current_exe().unwrap();
         let output = Command::new(program)
-            .args(["--exact", "same_digests_in_two_processes", "--nocapture"])
+            .args(["--exact", "system_determinism::same_digests_in_two_processes", "--nocapture"])
             .env(CHILD, "1")
             .output()
             .unwrap();

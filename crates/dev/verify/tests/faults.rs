@@ -2,7 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
 
-mod support;
+use crate::support;
 
 use std::time::Duration;
 

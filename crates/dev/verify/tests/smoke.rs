@@ -1,6 +1,6 @@
 //! The harness itself: real workers on a real ensemble, one of them killed.
 
-mod support;
+use crate::support;
 
 use checker::{History, Verdict, check};
 

@@ -4,13 +4,13 @@
 #![allow(dead_code, reason = "the tests of the command line use another part of it")]
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use reg_center::memory::WriteFault;
 use reg_center::{
-    Error, Feed, Lifetime, Limits, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter,
-    Result, SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
+    Delegate, Error, Lifetime, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter,
+    Result, Txn, TxnOutcome,
 };
 
 /// The fault of the connection.
@@ -53,7 +53,11 @@ impl Accident {
 }
 
 #[async_trait]
-impl RegistryCenter for Accident {
+impl Delegate for Accident {
+    fn inner(&self) -> &dyn RegistryCenter {
+        &self.center
+    }
+
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
         let n = self.writes.fetch_add(1, Ordering::SeqCst) + 1;
         let is_now = n == self.at;
@@ -82,43 +86,11 @@ impl RegistryCenter for Accident {
         self.center.read(path).await
     }
 
-    fn limits(&self) -> Limits {
-        self.center.limits()
-    }
-
-    fn session(&self) -> Option<SessionChange> {
-        self.center.session()
-    }
-
-    fn session_feed(&self) -> SessionFeed {
-        self.center.session_feed()
-    }
-
-    fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
-        self.center.lease_remaining(session)
-    }
-
-    async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
-        self.center.children(path).await
-    }
-
-    fn watch(&self, root: &NodePath) -> Feed {
-        self.center.watch(root)
-    }
-
-    async fn sync(&self) -> Result<()> {
-        self.center.sync().await
-    }
-
-    async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
-        self.center.registry_time(probe).await
-    }
-
-    fn clock_reading(&self) -> Option<reg_center::ClockReading> {
-        self.center.clock_reading()
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.center.close().await
+    async fn read_all(&self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
+        let mut nodes = Vec::new();
+        for path in paths {
+            nodes.push(Delegate::read(self, path).await?);
+        }
+        Ok(nodes)
     }
 }

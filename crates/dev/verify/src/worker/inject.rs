@@ -3,14 +3,11 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use reg_center::{
-    Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange, SessionFeed,
-    SessionId, Txn, TxnOutcome,
-};
+use reg_center::{Delegate, Error, RegistryCenter, Result, SessionChange, Txn, TxnOutcome};
 use rustix::process::{Signal, getpid, kill_process};
 use tokio::sync::watch;
 
@@ -149,7 +146,11 @@ fn lost(cause: &str) -> Result<TxnOutcome> {
 }
 
 #[async_trait]
-impl RegistryCenter for InjectedCenter {
+impl Delegate for InjectedCenter {
+    fn inner(&self) -> &dyn RegistryCenter {
+        &*self.inner
+    }
+
     async fn commit(&self, txn: Txn) -> Result<TxnOutcome> {
         let arms = self.points.count(txn.label());
         if self.points.inject(&arms, false, self.session_id()).await {
@@ -160,58 +161,6 @@ impl RegistryCenter for InjectedCenter {
             return lost("reply");
         }
         outcome
-    }
-
-    fn limits(&self) -> Limits {
-        self.inner.limits()
-    }
-
-    fn session(&self) -> Option<SessionChange> {
-        self.inner.session()
-    }
-
-    fn session_feed(&self) -> SessionFeed {
-        self.inner.session_feed()
-    }
-
-    fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
-        self.inner.lease_remaining(session)
-    }
-
-    async fn read(&self, path: &NodePath) -> Result<Option<Node>> {
-        self.inner.read(path).await
-    }
-
-    async fn read_all(&self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
-        self.inner.read_all(paths).await
-    }
-
-    async fn children(&self, path: &NodePath) -> Result<Option<Vec<String>>> {
-        self.inner.children(path).await
-    }
-
-    fn watch(&self, root: &NodePath) -> Feed {
-        self.inner.watch(root)
-    }
-
-    fn watch_parts(&self, scope: &Scope) -> Feed {
-        self.inner.watch_parts(scope)
-    }
-
-    async fn sync(&self) -> Result<()> {
-        self.inner.sync().await
-    }
-
-    async fn registry_time(&self, probe: &NodePath) -> Result<Option<SystemTime>> {
-        self.inner.registry_time(probe).await
-    }
-
-    fn clock_reading(&self) -> Option<reg_center::ClockReading> {
-        self.inner.clock_reading()
-    }
-
-    async fn close(&self) -> Result<()> {
-        self.inner.close().await
     }
 }
 

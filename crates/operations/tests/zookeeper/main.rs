@@ -2,6 +2,8 @@
 #![expect(clippy::unwrap_used, reason = "what fails here fails the test")]
 #![allow(clippy::disallowed_methods, reason = "a test on a real server has a real deadline")]
 
+mod templates;
+
 use std::sync::Arc;
 use std::time::Duration;
 

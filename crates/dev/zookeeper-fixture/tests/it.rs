@@ -1,0 +1,5 @@
+//! All tests from outside, as one program.
+
+mod parent_death;
+mod proxy;
+mod server;
