@@ -113,14 +113,14 @@ pub(crate) struct LocalCall {
 
 /// What there was before claims of an item whose outcomes nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Doubt {
+pub(crate) struct UnknownClaim {
     /// The version of the item's record, before the last of them.
     pub(crate) before: Version,
     /// The configurations that they have checked, each once.
     pub(crate) configs: Vec<Versioned<Arc<JobConfig>>>,
 }
 
-impl Doubt {
+impl UnknownClaim {
     /// Any of the claims may be the one that was executed: the configurations of all are kept.
     pub(crate) fn again(&mut self, before: Version, config: Option<&Versioned<Arc<JobConfig>>>) {
         self.before = self.before.max(before);
@@ -147,7 +147,7 @@ pub(crate) struct Local {
     pub(crate) awaits_time: bool,
     pub(crate) runs: Runs,
     /// Items that were perhaps claimed. The view will show whether they were.
-    pub(crate) maybe_claimed: BTreeMap<ShardingItem, Doubt>,
+    pub(crate) maybe_claimed: BTreeMap<ShardingItem, UnknownClaim>,
     /// The greatest token of each item that was started here; nothing is started twice.
     pub(crate) started: BTreeMap<ShardingItem, FencingToken>,
     /// The last scheduled fire, until the next one.
@@ -224,7 +224,7 @@ impl Local {
     }
 
     /// Notes that this life is over: nobody answers for what it has sent.
-    pub(crate) fn doubt_requests(&mut self) {
+    pub(crate) fn put_requests_in_doubt(&mut self) {
         for wanted in self.wanted_triggers.values_mut().filter(|w| w.way == RequestWay::Sent) {
             wanted.way = RequestWay::InDoubt;
         }
@@ -239,7 +239,7 @@ impl Local {
         self.calls.clear();
         self.java.lose_session();
         self.trigger_seen = None;
-        self.doubt_requests();
+        self.put_requests_in_doubt();
         self.runs.change_all(|run| {
             run.shows_running &= run.lasting;
             run.shows_failover = false;

@@ -124,21 +124,21 @@ impl Coordinator {
     /// Forgets assignments that were sent, and of which the view shows all, or has had long enough to.
     fn settle_assignments(&mut self, now: Now) {
         let view = &self.view;
-        let written = self.unsure.iter().filter(|unsure| unsure.is_the_one_of(view));
-        let mut whole = written.map(|unsure| unsure.plan.is_visible_in(view)).peekable();
+        let written = self.in_doubt.iter().filter(|assignment| assignment.is_recorded_in(view));
+        let mut whole = written.map(|assignment| assignment.plan.is_visible_in(view)).peekable();
         let is_whole = whole.peek().is_some() && whole.all(|whole| whole);
-        self.unsure.retain_mut(|unsure| {
-            if !unsure.is_shown(view) {
+        self.in_doubt.retain_mut(|assignment| {
+            if !assignment.is_shown(view) {
                 return true;
             }
-            unsure.shown_since.get_or_insert(now.mono);
-            !is_whole && unsure.ends().is_some_and(|end| now.mono < end)
+            assignment.shown_since.get_or_insert(now.mono);
+            !is_whole && assignment.ends().is_some_and(|end| now.mono < end)
         });
     }
 
     /// The view shows a part of an assignment that this leader may have written.
     pub(super) fn is_assignment_torn(&self) -> bool {
-        self.unsure.iter().any(|unsure| unsure.shown_since.is_some())
+        self.in_doubt.iter().any(|assignment| assignment.shown_since.is_some())
     }
 
     /// Everything is looked at again from time to time, whether something happened or not.
@@ -156,14 +156,14 @@ impl Coordinator {
     fn report_strategy(&mut self, now: Now, me: &InstanceId, out: &mut Vec<Command>) {
         // What is under way is what the strategy has answered.
         if self.in_flight.contains_key(&Duty::Resharding) {
-            self.told.strategy_fault = None;
+            self.reported.strategy_fault = None;
             return;
         }
         let fault = resharding::strategy_failure(&self.context(now, me));
-        if let Some(reason) = fault.clone().filter(|_| self.told.strategy_fault != fault) {
+        if let Some(reason) = fault.clone().filter(|_| self.reported.strategy_fault != fault) {
             let reason = shortened(&reason);
             out.push(Command::Emit(JobEvent::StrategyFailed { reason }));
         }
-        self.told.strategy_fault = fault;
+        self.reported.strategy_fault = fault;
     }
 }

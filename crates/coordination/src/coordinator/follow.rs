@@ -70,10 +70,10 @@ impl Coordinator {
     /// Returns the items of this instance, unless something is under way here, or runs, or may have begun, that is of another item.
     fn own_items(&self) -> Option<BTreeSet<ShardingItem>> {
         let me = self.me.as_ref()?;
-        let doubted = self.local.maybe_claimed.keys().copied();
+        let unknown_claims = self.local.maybe_claimed.keys().copied();
         let owned =
-            self.local.runs.items().chain(doubted).all(|item| self.view.item(item).is_of(me));
-        let idle = owned && self.in_flight.is_empty() && self.unsure.is_empty();
+            self.local.runs.items().chain(unknown_claims).all(|item| self.view.item(item).is_of(me));
+        let idle = owned && self.in_flight.is_empty() && self.in_doubt.is_empty();
         idle.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
     }
 

@@ -149,7 +149,7 @@ pub struct Coordinator {
     view: JobView,
     local: Local,
     /// Items whose record, or whose run here, has changed since they were looked at, or that wait to be started.
-    stirred: BTreeSet<ShardingItem>,
+    dirty_items: BTreeSet<ShardingItem>,
     session: Option<SessionId>,
     me: Option<InstanceId>,
     connected: bool,
@@ -158,7 +158,7 @@ pub struct Coordinator {
     /// Boxed, because the map keeps room for eleven while nothing is under way.
     in_flight: BTreeMap<Duty, Box<InFlight>>,
     /// Assignments of which nobody has said whether they were written.
-    unsure: Vec<UnsureAssignment>,
+    in_doubt: Vec<AssignmentInDoubt>,
     next_ticket: u64,
     next_reconcile: Option<Duration>,
     /// Since when nothing was out of the ordinary, while all items are followed.
@@ -166,12 +166,12 @@ pub struct Coordinator {
     settings: Settings,
     /// What it waits for, and since when.
     waiting: Option<(&'static str, Duration)>,
-    told: Told,
+    reported: AlreadyReported,
 }
 
 /// What was said last, so that everything is said once.
 #[derive(Debug, Default)]
-struct Told {
+struct AlreadyReported {
     config: Option<Arc<JobConfig>>,
     config_fault: Option<String>,
     strategy_fault: Option<String>,
@@ -231,20 +231,20 @@ fn replaced_by(step: &Step, view: &JobView) -> Option<(ShardingItem, Ledger)> {
 /// are, and nothing checks that of them; so the view should show all of it, or none, before the next one is decided (simulation seed
 /// 9035734). It has as long for that as after an assignment that was written for certain.
 #[derive(Debug)]
-struct UnsureAssignment {
+struct AssignmentInDoubt {
     plan: Plan,
     /// Since when the view has shown its record, or another one in its place, but not all of it.
     shown_since: Option<Duration>,
 }
 
-impl UnsureAssignment {
+impl AssignmentInDoubt {
     /// Returns true if the view shows that some assignment has replaced the one that this would replace.
     fn is_shown(&self, view: &JobView) -> bool {
         self.plan.assignment().is_some_and(|(expect, _)| expect < view.assignment_version())
     }
 
     /// Returns true if the view shows its record.
-    fn is_the_one_of(&self, view: &JobView) -> bool {
+    fn is_recorded_in(&self, view: &JobView) -> bool {
         let shown = view.assignment().map(|assignment| &assignment.value);
         self.plan.assignment().is_some_and(|(_, record)| Some(record) == shown)
     }
@@ -278,19 +278,19 @@ impl Coordinator {
             identity,
             strategies,
             local: Local::default(),
-            stirred: BTreeSet::new(),
+            dirty_items: BTreeSet::new(),
             session: None,
             me: None,
             connected: false,
             outage: None,
             in_flight: BTreeMap::new(),
-            unsure: Vec::new(),
+            in_doubt: Vec::new(),
             next_ticket: 0,
             next_reconcile: None,
             calm_since: None,
             settings: Settings::default(),
             waiting: None,
-            told: Told::default(),
+            reported: AlreadyReported::default(),
         }
     }
 
@@ -410,10 +410,10 @@ impl Coordinator {
             }
         });
         let patience = self.local.orphans_since.map(|since| since + ORPHAN_PATIENCE);
-        let patience = patience.filter(|_| !self.local.runs.is_empty() && !self.told.patience_over);
-        let unsure = self.unsure.iter().filter_map(UnsureAssignment::ends);
+        let patience = patience.filter(|_| !self.local.runs.is_empty() && !self.reported.patience_over);
+        let in_doubt = self.in_doubt.iter().filter_map(AssignmentInDoubt::ends);
         let patience = patience.into_iter().chain(self.local.java.next_wake());
-        retries.chain(self.next_reconcile).chain(patience).chain(unsure).min()
+        retries.chain(self.next_reconcile).chain(patience).chain(in_doubt).min()
     }
 
     /// Returns the fire after which a job that catches up may have something left to run, if there is any: the shell
@@ -453,7 +453,7 @@ impl Coordinator {
             running: self.local.runs.iter().map(|(item, run)| (item, run.token)).collect(),
             waiting_for: self.waiting.map(|(what, _)| what),
             waiting_since: self.waiting.map(|(_, since)| since),
-            clock_differs_by: self.told.clock_differs_by,
+            clock_differs_by: self.reported.clock_differs_by,
         }
     }
 

@@ -46,9 +46,9 @@ impl Coordinator {
         self.note_schedule(now);
         // The last one that can be used, even if the feed brought it together with a later one that cannot.
         if let Some(Versioned { value, .. }) = self.view.config_in_force()
-            && self.told.config.as_ref() != Some(value)
+            && self.reported.config.as_ref() != Some(value)
         {
-            self.told.config = Some(Arc::clone(value));
+            self.reported.config = Some(Arc::clone(value));
             out.push(Command::Schedule(Arc::clone(value)));
         }
         let fault = match self.view.config_state() {
@@ -56,11 +56,11 @@ impl Coordinator {
             ConfigState::Absent => Some("there is no stored configuration".to_owned()),
             ConfigState::Invalid { reason, .. } => Some(reason.clone()),
         };
-        if let Some(reason) = fault.clone().filter(|_| self.told.config_fault != fault) {
+        if let Some(reason) = fault.clone().filter(|_| self.reported.config_fault != fault) {
             let reason = shortened(&reason);
             out.push(Command::Emit(JobEvent::ConfigRejected { reason }));
         }
-        self.told.config_fault = fault;
+        self.reported.config_fault = fault;
     }
 
     /// Notes when the schedule in force came into force.
@@ -83,7 +83,7 @@ impl Coordinator {
     /// Reports once that the clocks differ, and takes back a fire that came before that was known.
     fn observe_clock(&mut self, now: Now, out: &mut Vec<Command>) {
         let difference = self.clock_differs_by(now);
-        match (std::mem::replace(&mut self.told.clock_differs_by, difference), difference) {
+        match (std::mem::replace(&mut self.reported.clock_differs_by, difference), difference) {
             (None, Some(ahead_ms)) => {
                 out.push(Command::Emit(JobEvent::ClockDiffers { ahead_ms }));
             }
@@ -144,7 +144,7 @@ impl Coordinator {
         {
             self.observe_deregistration(me, out);
         }
-        if self.has_left() && !self.told.left {
+        if self.has_left() && !self.reported.left {
             self.leave(out);
         }
     }
@@ -167,24 +167,24 @@ impl Coordinator {
         if self.local.phase == Phase::Draining {
             out.push(Command::Emit(JobEvent::Left { instance: me }));
             self.local.was_registered = false;
-        } else if !self.told.leave_requested {
-            self.told.leave_requested = true;
+        } else if !self.reported.leave_requested {
+            self.reported.leave_requested = true;
             out.push(Command::LeaveRequested);
         }
     }
 
     fn leave(&mut self, out: &mut Vec<Command>) {
-        self.told.left = true;
+        self.reported.left = true;
         self.local.phase = Phase::Left;
         out.push(Command::Left);
     }
 
     fn observe_leadership(&mut self, out: &mut Vec<Command>) {
         let leads = self.me.as_ref().and_then(|me| self.view.term_of(me));
-        if leads == self.told.leads {
+        if leads == self.reported.leads {
             return;
         }
-        self.told.leads = leads;
+        self.reported.leads = leads;
         out.push(Command::Emit(match leads {
             Some(term) => JobEvent::BecameLeader { term: u64::from(term.0) },
             None => JobEvent::LostLeadership,
@@ -251,7 +251,7 @@ impl Coordinator {
         let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
         let mine: BTreeMap<_, _> =
             mine.map(|(id, trigger)| (id.to_owned(), self.why_dropped(&trigger.value))).collect();
-        let told = std::mem::replace(&mut self.told.dropped, mine.keys().cloned().collect());
+        let told = std::mem::replace(&mut self.reported.dropped, mine.keys().cloned().collect());
         for (id, reason) in mine.into_iter().filter(|(id, _)| !told.contains(id)) {
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
         }
@@ -276,7 +276,7 @@ impl Coordinator {
         let any = self.view.any_with(Attention::Orphaned);
         let since = self.local.orphans_since.unwrap_or(now.mono);
         self.local.orphans_since = any.then_some(since);
-        self.told.patience_over = any && since + ORPHAN_PATIENCE <= now.mono;
+        self.reported.patience_over = any && since + ORPHAN_PATIENCE <= now.mono;
     }
 
     /// Calls what the registry shows as ours to call, each once; forgets calls whose return is recorded.

@@ -64,11 +64,11 @@ impl Coordinator {
             self.session = Some(session);
             self.me = Some(incarnation);
             self.in_flight.clear();
-            self.unsure.clear();
+            self.in_doubt.clear();
             self.local.was_registered = false;
             self.local.maybe_registered = false;
-            self.local.doubt_requests();
-            self.stir_all();
+            self.local.put_requests_in_doubt();
+            self.mark_all_dirty();
         }
         self.connected = true;
         self.local.lease = true;
@@ -110,7 +110,7 @@ impl Coordinator {
 
     fn apply(&mut self, changes: Vec<Change>, out: &mut Vec<Command>) {
         for change in changes {
-            let item = self.item_to_look_at(&change);
+            let item = self.changed_item(&change);
             let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply(change) {
                 let path = anomaly.path.to_string();
@@ -119,16 +119,16 @@ impl Coordinator {
                     reason: shortened(&anomaly.reason),
                 }));
             }
-            self.stirred.extend(item);
+            self.dirty_items.extend(item);
             if all {
-                self.stir_all();
+                self.mark_all_dirty();
             }
         }
     }
 
     /// Returns the item whose record changes, or a mark of its run here.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most nodes are of no item that runs here")]
-    fn item_to_look_at(&self, change: &Change) -> Option<ShardingItem> {
+    fn changed_item(&self, change: &Change) -> Option<ShardingItem> {
         let (item, is_mark) = match self.layout.parse(change.path()?)? {
             NodeKind::Ledger(item) => (item, false),
             NodeKind::Running(item)
@@ -141,9 +141,9 @@ impl Coordinator {
     }
 
     /// Nothing is known any more of what has been looked at.
-    pub(super) fn stir_all(&mut self) {
-        self.stirred.extend(self.view.restless_items().map(|(item, _)| item));
-        self.stirred.extend(self.local.runs.items());
+    pub(super) fn mark_all_dirty(&mut self) {
+        self.dirty_items.extend(self.view.restless_items().map(|(item, _)| item));
+        self.dirty_items.extend(self.local.runs.items());
     }
 
     /// Notes what this process was asked for, under an id that no other request has.
@@ -238,7 +238,7 @@ impl Coordinator {
             run.outcome = Some(outcome);
             run.failure = reason.filter(|_| outcome != Outcome::Succeeded);
         });
-        self.stirred.insert(item);
+        self.dirty_items.insert(item);
         if token == FencingToken(0) {
             self.local.runs.remove(item);
             let settled = JobEvent::Settled { item, fire, source, token, outcome };

@@ -8,9 +8,9 @@ use reg_center::{Conflict, ConflictReason};
 use sharding::{InstanceId, ShardingItem};
 
 use super::{
-    ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage, UnsureAssignment,
+    ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage, AssignmentInDoubt,
 };
-use crate::local::Doubt;
+use crate::local::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::view::Versioned;
@@ -45,7 +45,7 @@ impl Coordinator {
                 self.committed(&plan, config.as_ref(), &replaced, out);
             }
             Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
-            Reply::Unknown => self.left_in_doubt(&plan, config.as_ref()),
+            Reply::Unknown => self.note_unknown_outcome(&plan, config.as_ref()),
             Reply::TooLarge => {
                 out.push(Command::Emit(JobEvent::CommitRefused { reason: plan.to_string() }));
             }
@@ -62,12 +62,12 @@ impl Coordinator {
     ) {
         if let (Some(me), Some(config)) = (self.me.clone(), config) {
             // What cannot start now is started once it can, with the same configuration.
-            self.doubt_claims(plan, &me, Some(config));
+            self.note_unknown_claims(plan, &me, Some(config));
             self.start_runs(plan.runs_of(&me), config, out);
         }
         if plan.assignment().is_some() {
             // It has replaced what the others would have replaced, or what they have written.
-            self.unsure.clear();
+            self.in_doubt.clear();
         }
         for step in &plan.steps {
             self.take_effect(plan, step, replaced, out);
@@ -99,7 +99,7 @@ impl Coordinator {
             self.local.wanted_triggers.remove(id);
         }
         if let Some((item, ledger)) = step.ledger() {
-            self.tell_of(item, replaced.get(&item), ledger, out);
+            self.report_record(item, replaced.get(&item), ledger, out);
         }
         if let Some(record) = step.assignment() {
             out.push(Command::Emit(JobEvent::Resharded {
@@ -112,20 +112,20 @@ impl Coordinator {
     }
 
     /// Notes what may have happened, until the view shows it or shows that it cannot any more.
-    fn left_in_doubt(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
+    fn note_unknown_outcome(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
         let assigns = plan.assignment().is_some();
-        if assigns && !self.unsure.iter().any(|unsure| unsure.plan.repeats(plan)) {
-            self.unsure.push(UnsureAssignment { plan: plan.clone(), shown_since: None });
+        if assigns && !self.in_doubt.iter().any(|assignment| assignment.plan.repeats(plan)) {
+            self.in_doubt.push(AssignmentInDoubt { plan: plan.clone(), shown_since: None });
         }
         if plan.steps.iter().any(Step::registers) {
             self.local.maybe_registered = true;
         }
         if let Some(me) = self.me.clone() {
-            self.doubt_claims(plan, &me, config);
+            self.note_unknown_claims(plan, &me, config);
         }
     }
 
-    fn doubt_claims(
+    fn note_unknown_claims(
         &mut self,
         plan: &Plan,
         me: &InstanceId,
@@ -136,9 +136,9 @@ impl Coordinator {
                 continue;
             };
             if ledger.running().is_some_and(|run| run.holder == *me) {
-                let none = Doubt { before, configs: Vec::new() };
-                let doubt = self.local.maybe_claimed.entry(item).or_insert(none);
-                doubt.again(before, config);
+                let none = UnknownClaim { before, configs: Vec::new() };
+                let claim = self.local.maybe_claimed.entry(item).or_insert(none);
+                claim.again(before, config);
             }
         }
     }

@@ -19,7 +19,7 @@ const MAX_GAPS_REPORTED: usize = 2 * MAX_GAPS;
 
 impl Coordinator {
     /// Tells of the record that this instance has just written for an item, in place of the one before.
-    pub(super) fn tell_of(
+    pub(super) fn report_record(
         &mut self,
         item: ShardingItem,
         before: Option<&Ledger>,
@@ -45,7 +45,7 @@ impl Coordinator {
         let noted = before.and_then(|ledger| ledger.misfire);
         self.report_noted_before(item, noted, out);
         if let Some(waiting) = written.misfire.filter(|waiting| Some(*waiting) != noted) {
-            self.told.noted.insert(item, waiting.last);
+            self.reported.noted.insert(item, waiting.last);
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
         }
         self.report_gaps(item, before, written, out);
@@ -56,8 +56,8 @@ impl Coordinator {
         // The former record may be of an instance that was lost before it reported what it had skipped.
         for fire in [before, written].into_iter().filter_map(skipped) {
             // Not by order: an operator may have set the record back since.
-            if self.told.skipped.get(&item) != Some(&fire) {
-                self.told.skipped.insert(item, fire);
+            if self.reported.skipped.get(&item) != Some(&fire) {
+                self.reported.skipped.insert(item, fire);
                 missed(fire, MissReason::ItemDisabled);
             }
         }
@@ -106,9 +106,9 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         // Not by order: an operator may have set the record back since.
-        let unreported = |range: &FireRange| self.told.noted.get(&item) != Some(&range.last);
+        let unreported = |range: &FireRange| self.reported.noted.get(&item) != Some(&range.last);
         let Some(range) = noted.filter(unreported) else { return };
-        self.told.noted.insert(item, range.last);
+        self.reported.noted.insert(item, range.last);
         let config = self.view.config().filter(|_| range.count <= MAX_NOTED_REPORTED);
         let each = config.and_then(|config| {
             let lookup = &self.settings.lookup;

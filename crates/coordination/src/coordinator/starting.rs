@@ -19,7 +19,7 @@ use crate::{Command, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartIt
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 
 impl Coordinator {
-    /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded. Runs
+    /// Starts runs that the registry shows as held_here, although no reply said so; forgets those whose end is recorded. Runs
     /// that this life never claimed are given up: an earlier life had the same id.
     pub(super) fn observe_runs(&mut self, out: &mut Vec<Command>) {
         self.note_shown_claims();
@@ -28,35 +28,35 @@ impl Coordinator {
         if self.session.is_none() || self.has_namesake() {
             return;
         }
-        debug_assert!(self.has_looked_at_the_others(&me), "{:?} are not all", self.stirred);
-        let stirred = std::mem::take(&mut self.stirred);
-        let ours: Vec<_> = stirred
+        debug_assert!(self.clean_items_need_no_action(&me), "{:?} are not all", self.dirty_items);
+        let dirty_items = std::mem::take(&mut self.dirty_items);
+        let held_here: Vec<_> = dirty_items
             .into_iter()
             .filter_map(|item| Some((item, &self.view.item(item).ledger.as_ref()?.value)))
-            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
+            .filter(|(item, ledger)| self.needs_action(*item, ledger, &me))
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
-        let sent = if ours.is_empty() { SentClaims::new() } else { self.sent_claims(&me) };
-        for (item, ledger) in &ours {
-            let ours = self.may_have_claimed(*item, ledger, &sent);
-            if !ours || self.is_put_back(*item, ledger, &me) {
+        let sent = if held_here.is_empty() { SentClaims::new() } else { self.sent_claims(&me) };
+        for (item, ledger) in &held_here {
+            let held_here = self.may_have_claimed(*item, ledger, &sent);
+            if !held_here || self.is_put_back(*item, ledger, &me) {
                 self.give_up_foreign_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
             }
         }
-        let waits = ours.iter().filter(|(item, run)| self.waits_to_be_started(*item, run, &me));
-        self.stirred = waits.map(|(item, _)| *item).collect();
-        self.settle_doubts(&me);
+        let waits = held_here.iter().filter(|(item, run)| self.waits_to_be_started(*item, run, &me));
+        self.dirty_items = waits.map(|(item, _)| *item).collect();
+        self.forget_settled_claims(&me);
     }
 
     /// Returns true if there is nothing to do at the items at which nothing has changed.
-    pub(super) fn has_looked_at_the_others(&self, me: &InstanceId) -> bool {
+    pub(super) fn clean_items_need_no_action(&self, me: &InstanceId) -> bool {
         let mut others =
-            self.view.restless_items().filter(|(item, _)| !self.stirred.contains(item));
+            self.view.restless_items().filter(|(item, _)| !self.dirty_items.contains(item));
         let waits = |(item, shown): (_, &ItemView)| {
             let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
-            ledger.is_some_and(|ledger| self.has_to_be_looked_at(item, ledger, me))
+            ledger.is_some_and(|ledger| self.needs_action(item, ledger, me))
         };
         !others.any(waits)
     }
@@ -68,23 +68,23 @@ impl Coordinator {
         shown: &Ledger,
         me: &InstanceId,
     ) -> bool {
-        let ours = shown.running().is_some_and(|run| run.holder == *me);
-        ours && !self.has_started(item, shown.token)
+        let held_here = shown.running().is_some_and(|run| run.holder == *me);
+        held_here && !self.has_started(item, shown.token)
     }
 
     /// Returns true if an item is shown as run by this life, which runs nothing of it any more: the record of a run that has
     /// ended was put back from outside.
     pub(super) fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
-        let ours = shown.running().is_some_and(|run| run.holder == *me);
+        let held_here = shown.running().is_some_and(|run| run.holder == *me);
         let ended = self.has_started(item, shown.token) && !self.local.runs.has(item);
-        ours && ended
+        held_here && ended
     }
 
     pub(super) fn has_started(&self, item: ShardingItem, token: FencingToken) -> bool {
         self.local.started.get(&item) >= Some(&token)
     }
 
-    pub(super) fn has_to_be_looked_at(
+    pub(super) fn needs_action(
         &self,
         item: ShardingItem,
         shown: &Ledger,
@@ -118,13 +118,13 @@ impl Coordinator {
     }
 
     /// Forgets doubts about claims that the view shows to be in vain, or begun here.
-    pub(super) fn settle_doubts(&mut self, me: &InstanceId) {
+    pub(super) fn forget_settled_claims(&mut self, me: &InstanceId) {
         let (view, started) = (&self.view, &self.local.started);
-        self.local.maybe_claimed.retain(|item, doubt| {
+        self.local.maybe_claimed.retain(|item, claim| {
             let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
-            let ours = ledger.value.running().is_some_and(|run| run.holder == *me);
-            let waits = ours && started.get(item) < Some(&ledger.value.token);
-            waits || ledger.version <= doubt.before
+            let held_here = ledger.value.running().is_some_and(|run| run.holder == *me);
+            let waits = held_here && started.get(item) < Some(&ledger.value.token);
+            waits || ledger.version <= claim.before
         });
     }
 
@@ -135,9 +135,9 @@ impl Coordinator {
         claimed: &Ledger,
     ) -> Option<&Versioned<Arc<JobConfig>>> {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
-        let doubt = self.local.maybe_claimed.get(&item);
-        let doubted = doubt.into_iter().flat_map(|doubt| &doubt.configs);
-        let mut known = flights.chain(doubted).chain(self.view.config_in_force());
+        let claim = self.local.maybe_claimed.get(&item);
+        let unknown_claims = claim.into_iter().flat_map(|claim| &claim.configs);
+        let mut known = flights.chain(unknown_claims).chain(self.view.config_in_force());
         known.find(|config| claimed.config.is_none_or(|version| version == config.version))
     }
 
@@ -146,7 +146,7 @@ impl Coordinator {
         let is_later = |before: Version, item| {
             self.view.item(item).ledger.as_ref().is_some_and(|ledger| ledger.version > before)
         };
-        for &item in &self.stirred {
+        for &item in &self.dirty_items {
             let before = self.local.runs.get(item).and_then(|run| run.unseen_after);
             if before.is_some_and(|before| is_later(before, item)) {
                 self.local.runs.change(item, |run| run.unseen_after = None);
@@ -155,7 +155,7 @@ impl Coordinator {
     }
 
     pub(super) fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
-        for &item in &self.stirred {
+        for &item in &self.dirty_items {
             let Some(run) = self.local.runs.get(item) else { continue };
             let Some(outcome) = run.outcome else { continue };
             let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
@@ -205,7 +205,7 @@ impl Coordinator {
     /// Returns the version that a claim of this item replaces, if the view does not show a later one.
     pub(super) fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
         let shown = self.view.item(item).ledger.as_ref().map(|ledger| ledger.version);
-        let before = self.local.maybe_claimed.get(&item).map(|doubt| doubt.before);
+        let before = self.local.maybe_claimed.get(&item).map(|claim| claim.before);
         before.filter(|before| shown <= Some(*before))
     }
 
@@ -237,7 +237,7 @@ pub(super) fn start_item(
     })
 }
 
-/// Tells how a run ended, by what the registry shows: recorded as ours, or taken away from us before.
+/// Tells how a run ended, by what the registry shows: recorded as held_here, or taken away from us before.
 fn ending(
     item: ShardingItem,
     run: &LocalRun,

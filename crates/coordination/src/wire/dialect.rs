@@ -2,7 +2,7 @@
 
 use reg_center::NodePath;
 
-use super::{ENABLED, Layout, NodeKind, OURS, TRIGGER};
+use super::{ENABLED, Layout, NodeKind, RUST_MARK, TRIGGER};
 use crate::Dialect;
 
 /// A node that shows in which dialect a job's nodes are.
@@ -54,7 +54,7 @@ impl Layout {
         nodes: impl IntoIterator<Item = (&'a NodePath, &'a [u8])>,
     ) -> Option<DialectSign> {
         let told = nodes.into_iter().filter_map(|(path, data)| {
-            let (weight, dialect) = self.told_by(path, data)?;
+            let (weight, dialect) = self.sign_of_node(path, data)?;
             Some((weight, dialect, path))
         });
         // A job in which both are present is of the later one: that one was made of the earlier one, or by mistake.
@@ -62,14 +62,14 @@ impl Layout {
         most.map(|(_, dialect, path)| DialectSign { dialect, path: path.clone() })
     }
 
-    fn told_by(&self, path: &NodePath, data: &[u8]) -> Option<(Weight, Dialect)> {
+    fn sign_of_node(&self, path: &NodePath, data: &[u8]) -> Option<(Weight, Dialect)> {
         if *path == self.root {
             return (!data.trim_ascii().is_empty()).then_some((Weight::Written, Dialect::V3));
         }
         let is_one_of = |known: &[&str]| known.iter().any(|known| data == known.as_bytes());
         let kind = self.parse(path)?;
         if matches!(kind, NodeKind::Instance(_)) {
-            let of_2 = is_one_of(&["", OURS, TRIGGER]).then_some(Dialect::V2);
+            let of_2 = is_one_of(&["", RUST_MARK, TRIGGER]).then_some(Dialect::V2);
             let of_3 = data.starts_with(b"jobInstanceId:").then_some(Dialect::V3);
             return Some((Weight::Present, of_2.or(of_3)?));
         }

@@ -83,7 +83,7 @@ pub(crate) const DISABLED: &str = "DISABLED";
 pub(crate) const PAUSED: &str = "PAUSED";
 /// What tells our instances from Java instances, which make nothing of it: in 2.1.5 the data of the instance's node, in
 /// 3.x a comment in them. It is in the node itself because other nodes may be shown before or after it.
-pub(crate) const OURS: &str = "RUST";
+pub(crate) const RUST_MARK: &str = "RUST";
 /// The data of an instance node whose instance shall run now.
 pub(crate) const TRIGGER: &str = "TRIGGER";
 
@@ -475,7 +475,7 @@ impl Layout {
             Data::Request(record) => encode_trigger(record).into(),
             Data::Once(record) => encode_once(record).into(),
             Data::RunRequest => TRIGGER.into(),
-            Data::RunRequestAccepted => OURS.into(),
+            Data::RunRequestAccepted => RUST_MARK.into(),
         }
     }
 
@@ -492,14 +492,14 @@ impl Layout {
     /// Returns what the node of an instance holds. Java instances of 3.x fail on any other field.
     pub(crate) fn instance_data(&self, id: &InstanceId) -> String {
         match self.dialect {
-            Dialect::V2 => OURS.to_owned(),
+            Dialect::V2 => RUST_MARK.to_owned(),
             Dialect::V3 => {
                 let mut yaml = yaml::Writer::default();
                 yaml.text("jobInstanceId", id.as_str());
                 if let Some(ip) = server_of(id) {
                     yaml.text("serverIp", ip.as_str());
                 }
-                yaml.finish() + "# " + OURS + "\n"
+                yaml.finish() + "# " + RUST_MARK + "\n"
             }
         }
     }
@@ -507,7 +507,7 @@ impl Layout {
     /// Returns true if an instance whose node holds this is a Java instance. An operator's wish says nothing about it.
     pub(crate) fn is_of_java(&self, data: &[u8]) -> bool {
         let last_line = data.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
-        let ours = [OURS.as_bytes(), TRIGGER.as_bytes()];
+        let ours = [RUST_MARK.as_bytes(), TRIGGER.as_bytes()];
         match self.dialect {
             Dialect::V2 => !ours.contains(&data),
             Dialect::V3 => last_line != Some(b"# RUST"),
