@@ -10,7 +10,7 @@ use std::time::Duration;
 use reg_center::SessionId;
 use sharding::{InstanceId, StrategyRegistry};
 
-use super::{Coordinator, Identity, InFlight, AlreadyReported};
+use super::{AlreadyReported, Coordinator, Identity, InFlight};
 use crate::duty::Duty;
 use crate::local::Local;
 use crate::plan::Plan;

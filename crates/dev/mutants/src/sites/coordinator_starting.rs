@@ -11,9 +11,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let held_here = self.may_have_claimed(*item, ledger, &sent);
+        from: r#"            let claimed_here = self.may_have_claimed(*item, ledger, &sent);
 "#,
-        to: r#"            let held_here = self.may_have_claimed(*item, ledger, &sent)
+        to: r#"            let claimed_here = self.may_have_claimed(*item, ledger, &sent)
                 || mutant::is(Mutant::ForeignRunStarted);
 "#,
     },
