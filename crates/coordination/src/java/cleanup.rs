@@ -50,7 +50,7 @@ fn leftovers(cx: &Context<'_>) -> Option<Plan> {
     let may_remove = is_shown && cx.view.has_usable_config();
     let surplus = ShardingItem::new(config.sharding_total_count);
     let emptied = cx.view.empty_items(surplus).filter(|_| may_remove);
-    as_cleaner(cx, "what Java instances have left behind")?
+    as_cleaner(cx, "nodes left behind by Java instances")?
         .step(Step::config_unchanged(cx.view.config_version()?))
         .steps(stale.map(|(item, _)| Step::dequeue(item)).take(most))
         .steps(instances.take(most))
@@ -75,7 +75,7 @@ mod tests {
         let off = |config: &mut JobConfig| config.failover = false;
         let left = |i| {
             format!(
-                "cleanup: what Java instances have left behind\n  delete leader/failover/items/{i}"
+                "cleanup: nodes left behind by Java instances\n  delete leader/failover/items/{i}"
             )
         };
         let led_by_java = || Scene::job(2).member(1).java(4).led_by_java(4);
@@ -107,7 +107,7 @@ mod tests {
             let scene = fewer(Scene::cluster(2, 1).java(5));
             scene.without(&NodeKind::Owner(item(1)))
         };
-        let removed = "cleanup: what Java instances have left behind\n  delete sharding/1";
+        let removed = "cleanup: nodes left behind by Java instances\n  delete sharding/1";
         let strange = NodeKind::OfItem(item(1), "completed".into());
         let rows = vec![
             ("nothing is below it", emptied(), removed),
@@ -135,12 +135,12 @@ mod tests {
     /// A18: a request that came too late has left it.
     #[test]
     fn the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away() {
-        let reason = "cleanup: what Java instances have left behind";
+        let reason = "cleanup: nodes left behind by Java instances";
         let sealed = format!("{reason}\n  set instances/10.0.0.9@-@9");
         let removed = format!("{reason}\n  delete instances/10.0.0.9@-@9");
         let scenes = [
-            ("ours lead", Scene::cluster(2, 1).ghost(9)),
-            ("a Java instance leads", Scene::job(2).member(1).java(4).led_by_java(4).ghost(9)),
+            ("ours lead", Scene::cluster(2, 1).leftover_instance(9)),
+            ("a Java instance leads", Scene::job(2).member(1).java(4).led_by_java(4).leftover_instance(9)),
         ];
         for (case, scene) in scenes {
             assert_eq!(scene.settle(Duty::Cleanup), [&*sealed, &*removed], "{case}");
@@ -149,23 +149,23 @@ mod tests {
 
     #[test]
     fn under_a_java_leader_the_first_of_ours_mends() {
-        let second = Scene::job(2).member(0).member(1).java(4).led_by_java(4).ghost(9);
+        let second = Scene::job(2).member(0).member(1).java(4).led_by_java(4).leftover_instance(9);
         assert_eq!(second.wants(Duty::Cleanup), "nothing");
     }
 
     /// The instance is back under its id before its former node is sealed.
     #[test]
     fn a_request_to_an_instance_that_has_come_back_stays() {
-        let ghost = Scene::cluster(2, 1).ghost(9);
-        let seal = ghost.plan(Duty::Cleanup).unwrap();
-        let back = ghost.gone(9).java(9).triggered(9);
+        let scene = Scene::cluster(2, 1).leftover_instance(9);
+        let seal = scene.plan(Duty::Cleanup).unwrap();
+        let back = scene.gone(9).java(9).triggered(9);
         assert!(!back.would_commit(&seal), "{seal}");
     }
 
     /// The instance was away and comes back under its id while its former node is being taken away.
     #[test]
     fn an_instance_that_comes_back_keeps_its_new_node() {
-        let plan = Scene::cluster(2, 1).ghost(9).commit_once(Duty::Cleanup);
+        let plan = Scene::cluster(2, 1).leftover_instance(9).commit_once(Duty::Cleanup);
         let removal = plan.plan(Duty::Cleanup).unwrap();
         let back = plan.gone(9).java(9);
         assert!(!back.would_commit(&removal), "it has taken a living node away");

@@ -28,11 +28,11 @@ fn stand_in_turn(cx: &Context<'_>) -> Option<Plan> {
         Turn::Free => Some(stand_sealed(cx)),
         Turn::Mine(leave) | Turn::Impatient(leave) => Some(stand_sealed(cx).step(leave)),
         Turn::Join(join) => {
-            let plan = Plan::as_instance(Duty::Election, cx, "no leader, and Java instances");
+            let plan = Plan::as_instance(Duty::Election, cx, "no leader, and Java instances take part");
             Some(plan.step(Step::absent(NodeKind::Leader)).step(join))
         }
         Turn::Rejoin(steps) => {
-            Some(Plan::as_instance(Duty::Election, cx, "others came before").steps(steps))
+            Some(Plan::as_instance(Duty::Election, cx, "other contenders came first").steps(steps))
         }
         Turn::Wait => None,
     }
@@ -48,7 +48,7 @@ fn stand_sealed(cx: &Context<'_>) -> Plan {
 fn seal(cx: &Context<'_>) -> Option<Plan> {
     let unsealed = cx.view.leader_version() == Some(Version(0)) && cx.view.takes_turns();
     let term = Step::term_unchanged(cx.view.term_of(cx.me).filter(|_| unsealed)?);
-    let plan = Plan::as_instance(Duty::Election, cx, "Java instances have come");
+    let plan = Plan::as_instance(Duty::Election, cx, "Java instances take part now");
     Some(plan.step(term).step(Step::seal_leader(cx.me.clone())))
 }
 
@@ -75,7 +75,7 @@ mod tests {
     fn among_java_instances_one_stands_at_a_time() {
         let join = |number: u32| {
             format!(
-                "election: no leader, and Java instances\n  create leader/election/latch/me-{number:010}"
+                "election: no leader, and Java instances take part\n  create leader/election/latch/me-{number:010}"
             )
         };
         let stand = |number: u32| {
@@ -84,7 +84,7 @@ mod tests {
             )
         };
         let leave =
-            "election: no turn is wanted any more\n  delete leader/election/latch/me-0000000004";
+            "election: this instance no longer needs its turn\n  delete leader/election/latch/me-0000000004";
         let in_line = |scene: Scene, name: &str| scene.in_line(Latch::Election, name);
         let waits = |scene: Scene, over| {
             let wait = Wait { since: Duration::ZERO, over };
@@ -101,12 +101,12 @@ mod tests {
             (
                 "Java came first, with a greater number: it waits for this one",
                 in_line(in_line(mixed(), OF_JAVA), &mine(0)),
-                "election: others came before\n  delete leader/election/latch/me-0000000000\n  create leader/election/latch/me-0000000004".to_owned(),
+                "election: other contenders came first\n  delete leader/election/latch/me-0000000000\n  create leader/election/latch/me-0000000004".to_owned(),
             ),
             (
                 "Java came first, with the same number",
                 in_line(in_line(mixed(), OF_JAVA), &mine(3)),
-                "election: others came before\n  delete leader/election/latch/me-0000000003\n  create leader/election/latch/me-0000000004".to_owned(),
+                "election: other contenders came first\n  delete leader/election/latch/me-0000000003\n  create leader/election/latch/me-0000000004".to_owned(),
             ),
             (
                 "Java has gone for good",
@@ -118,17 +118,17 @@ mod tests {
             (
                 "it leads, and its server is disabled",
                 Scene::cluster(1, 1).java(2).server(1, "DISABLED"),
-                "election: not available any more\n  delete leader/election/instance\n  create leader/sharding/necessary".to_owned(),
+                "election: the leader is no longer available\n  delete leader/election/instance\n  create leader/sharding/necessary".to_owned(),
             ),
             (
                 "it leads, is disabled, and Java instances know",
                 Scene::cluster(1, 1).java(2).server(1, "DISABLED").marked(&NodeKind::Necessary),
-                "election: not available any more\n  delete leader/election/instance".to_owned(),
+                "election: the leader is no longer available\n  delete leader/election/instance".to_owned(),
             ),
             (
                 "it leads, and was elected without Java instances",
                 Scene::cluster(1, 1).java(2),
-                "election: Java instances have come\n  set leader/election/instance: 10.0.0.1@-@1".to_owned(),
+                "election: Java instances take part now\n  set leader/election/instance: 10.0.0.1@-@1".to_owned(),
             ),
         ];
         for (case, scene, expected) in rows {

@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn java_instances_are_told_before_items_follow_from_them_and_not_of_others() {
-        let follow = "resharding: items can follow now";
+        let follow = "resharding: pending items can move";
         let moved = "set sharding/0/instance: 10.0.0.1@-@1\n  delete leader/sharding/necessary";
         let runs = NodeKind::Running(item(0));
         let to_java = || {
@@ -307,7 +307,7 @@ mod tests {
     #[test]
     fn what_a_former_leader_has_announced_is_assigned_anew() {
         let wants = announced_in(following(), 7).wants(Duty::Resharding);
-        assert!(wants.starts_with("resharding: it was asked for"), "{wants}");
+        assert!(wants.starts_with("resharding: resharding was requested"), "{wants}");
     }
 
     #[test]
@@ -318,11 +318,11 @@ mod tests {
         let [announced, first, second] = &*plans else { panic!("{} plans", plans.len()) };
         assert_eq!(
             announced,
-            "resharding: nothing is assigned yet\n  create leader/sharding/necessary"
+            "resharding: no items are assigned yet\n  create leader/sharding/necessary"
         );
         let cleared = |plan: &String| plan.contains("delete leader/sharding/necessary");
         assert!(!cleared(first) && first.ends_with("3 pending"), "{first}");
-        assert!(second.starts_with("resharding: items can follow now"), "{second}");
+        assert!(second.starts_with("resharding: pending items can move"), "{second}");
         assert!(cleared(second) && second.ends_with("0 pending"), "{second}");
     }
 

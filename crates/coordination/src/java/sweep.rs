@@ -384,7 +384,7 @@ mod tests {
             .ledger(1, lost)
             .named_mark(&NodeKind::Running(item(1)), 4)
             .named_mark(&NodeKind::Failovering(item(1)), 4);
-        let seven = "sweep: runs without a holder\n  delete sharding/1/running\n  delete sharding/1/failovering\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 3\n  create sharding/1/running: 10.0.0.1@-@1\n  create coordination/runs/1\n  create sharding/1/failover: 10.0.0.1@-@1\n  create sharding/1/failovering: 10.0.0.1@-@1";
+        let seven = "sweep: runs whose holder is gone\n  delete sharding/1/running\n  delete sharding/1/failovering\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 3\n  create sharding/1/running: 10.0.0.1@-@1\n  create coordination/runs/1\n  create sharding/1/failover: 10.0.0.1@-@1\n  create sharding/1/failovering: 10.0.0.1@-@1";
         check(Duty::Sweep, vec![("as many as there are for an item", scene, seven)]);
     }
 
@@ -408,9 +408,9 @@ mod tests {
         let marked = |scene: Scene| scene.named_mark(&running(1), 3);
         let off = |config: &mut JobConfig| config.failover = false;
         let hourly = |config: &mut JobConfig| config.cron = Some("0 0 * * * ?".to_owned());
-        let queued = "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1";
-        let unmarked = "sweep: runs without a holder\n  delete sharding/1/running";
-        let no_turn = "sweep: runs without a holder\n  delete sharding/1/failovering";
+        let queued = "sweep: runs whose holder is gone\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1";
+        let unmarked = "sweep: runs whose holder is gone\n  delete sharding/1/running";
+        let no_turn = "sweep: runs whose holder is gone\n  delete sharding/1/failovering";
         let led_by_java =
             || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
         let rows = vec![
@@ -447,7 +447,7 @@ mod tests {
             (
                 "A6: whoever had taken over was lost before it began",
                 cluster().named_mark(&taken(1), 3),
-                "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/failovering\n  create leader/failover/items/1",
+                "sweep: runs whose holder is gone\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/failovering\n  create leader/failover/items/1",
             ),
             (
                 "A6: somebody else has taken over since",
@@ -467,7 +467,7 @@ mod tests {
             (
                 "out of range",
                 cluster().named_mark(&running(7), 3),
-                "sweep: runs without a holder\n  delete sharding/7/running",
+                "sweep: runs whose holder is gone\n  delete sharding/7/running",
             ),
             ("the mark names nobody", cluster().configure(off).marked(&running(1)), unmarked),
             (
@@ -478,7 +478,7 @@ mod tests {
             (
                 "A5: a Java instance leads",
                 marked(led_by_java().owned(1, 3)),
-                "sweep: runs without a holder\n  create ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1",
+                "sweep: runs whose holder is gone\n  create ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1",
             ),
             (
                 "a Java instance leads, and the item is another one's",
@@ -506,9 +506,9 @@ mod tests {
 
     #[test]
     fn what_a_java_instance_has_taken_over_and_not_ended_is_queued_again() {
-        let queued = "sweep: runs without a holder\n  create leader/failover/items/1";
-        let unmarked = "sweep: runs without a holder\n  delete sharding/1/running\n  delete sharding/1/failovering\n  create leader/failover/items/1";
-        let given_up = "sweep: runs without a holder\n  set ledger/1: idle, last interrupted";
+        let queued = "sweep: runs whose holder is gone\n  create leader/failover/items/1";
+        let unmarked = "sweep: runs whose holder is gone\n  delete sharding/1/running\n  delete sharding/1/failovering\n  create leader/failover/items/1";
+        let given_up = "sweep: runs whose holder is gone\n  set ledger/1: idle, last interrupted";
         let lost = || lost_by_its_taker(Dialect::V2);
         let rows = vec![
             ("it is lost", lost(), queued),

@@ -23,7 +23,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
         Turn::Mine(leave) => Some(plan.step(leave)),
         Turn::Join(join) => Some(Plan::as_instance(Duty::Takeover, cx, UNFINISHED).step(join)),
         Turn::Rejoin(steps) => {
-            Some(Plan::as_instance(Duty::Takeover, cx, "others came before").steps(steps))
+            Some(Plan::as_instance(Duty::Takeover, cx, "other contenders came first").steps(steps))
         }
         Turn::Wait => None,
         // A takeover without the turn is not safe, so this instance joins again at the end.
@@ -71,9 +71,9 @@ mod tests {
         let mine = name_of(&id(1), 4);
         let leave = "delete leader/failover/latch/me-0000000004";
         let taken = format!(
-            "takeover: items were left unfinished\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1\n  {leave}"
+            "takeover: orphaned runs wait\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1\n  {leave}"
         );
-        let gone = format!("takeover: no turn is wanted any more\n  {leave}");
+        let gone = format!("takeover: this instance no longer needs its turn\n  {leave}");
         let patient = |over| {
             let wait = Wait { since: Duration::ZERO, over };
             let scene = in_line(in_line(waiting(), of_java), &mine);
@@ -90,7 +90,7 @@ mod tests {
             (
                 "it has yet to stand in line",
                 waiting(),
-                "takeover: items were left unfinished\n  create leader/failover/latch/me-0000000000",
+                "takeover: orphaned runs wait\n  create leader/failover/latch/me-0000000000",
             ),
             ("it is the first", in_line(in_line(waiting(), &mine), of_java), &*taken),
             ("Java came first", patient(false), "nothing"),

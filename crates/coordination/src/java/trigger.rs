@@ -97,7 +97,7 @@ mod tests {
         let one = format!(
             "{reason}\n  set instances/10.0.0.4@-@4: run now\n  set coordination/triggers/r: passed on"
         );
-        let gone = "trigger: requests that were passed on\n  delete coordination/triggers/r";
+        let gone = "trigger: handled requests\n  delete coordination/triggers/r";
         let rows = [
             ("of mine", led_by_java().trigger("r", request(None, 1)), &*all),
             ("for one item", led_by_java().trigger("r", request(Some(&[1]), 1)), &*one),

@@ -45,6 +45,6 @@ pub(super) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
 /// Removes this instance's node from a latch if it still waits for a turn that it no longer wants.
 pub(super) fn leave(cx: &Context<'_>, duty: Duty, latch: Latch) -> Option<Plan> {
     let name = cx.view.latch_node_of(latch, cx.me)?.to_owned();
-    let plan = Plan::as_session(duty, "no turn is wanted any more");
+    let plan = Plan::as_session(duty, "this instance no longer needs its turn");
     Some(plan.step(Step::leave_latch(latch, name)))
 }

@@ -593,7 +593,7 @@ pub const MUTANTS: &[Row] = &[
         story: "what a Java instance has left for others is forgotten",
         watcher: Told(told(
             "src/duty/cleanup.rs",
-            "duty::cleanup::tests::what_is_in_range_again_stays_in_the_queue",
+            "duty::cleanup::tests::dequeue_conflicts_when_number_of_items_changed",
         )),
     },
     Row {
@@ -675,7 +675,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item that comes back into the job has no owner",
         watcher: Told(told(
             "src/duty/resharding/mod.rs",
-            "duty::resharding::tests::an_item_that_comes_back_keeps_the_owner_that_it_has",
+            "duty::resharding::tests::revived_item_keeps_its_owner",
         )),
     },
     Row {
@@ -768,7 +768,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/release.rs",
-                "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
+                "duty::release::tests::fenced_run_removes_only_its_own_marks",
             ),
             "a run is forgotten as soon as the view shows that it is not held any more, before anything is decided",
         ),
@@ -802,7 +802,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/takeover.rs",
-                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
+                "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
             ),
             "the takeover creates both marks, which fails while they are there",
         ),
@@ -813,7 +813,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is taken over where code of its former run goes on",
         watcher: Told(told(
             "src/duty/takeover.rs",
-            "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
+            "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
         )),
     },
     Row {
@@ -823,7 +823,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/takeover.rs",
-                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
+                "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
             ),
             "what is promised is that orphans are taken, not by whom",
         ),
@@ -979,7 +979,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/membership.rs",
-                "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+                "duty::membership::tests::instance_registers_once_and_leaves_when_nothing_runs",
             ),
             "the mark only makes it sooner",
         ),
@@ -1029,7 +1029,7 @@ pub const MUTANTS: &[Row] = &[
         story: "whoever was taken out comes back under its id",
         watcher: Told(told(
             "src/duty/membership.rs",
-            "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+            "duty::membership::tests::instance_registers_once_and_leaves_when_nothing_runs",
         )),
     },
     Row {
@@ -1130,7 +1130,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/misfire.rs",
-                "duty::misfire::tests::a_fire_that_meets_a_run_is_noted_and_run_afterwards",
+                "duty::misfire::tests::fire_that_meets_busy_item_is_noted_and_run_later",
             ),
             "merging saves a run; each fire has one that stands for it either way",
         ),
@@ -1154,7 +1154,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/takeover.rs",
-                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
+                "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
             ),
             "the run is finished rather than given up: both are accounts of it",
         ),
@@ -1177,7 +1177,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is taken over while it is a Java instance's turn to",
         watcher: Told(told(
             "src/duty/sweep.rs",
-            "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
+            "duty::sweep::tests::leader_takes_its_share_over_at_once",
         )),
     },
     Row {
@@ -1187,7 +1187,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/sweep.rs",
-                "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
+                "duty::sweep::tests::leader_takes_its_share_over_at_once",
             ),
             "the write checks the queue and creates the mark, and is refused until both are gone",
         ),
@@ -1199,7 +1199,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/sweep.rs",
-                "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
+                "duty::sweep::tests::leader_takes_its_share_over_at_once",
             ),
             "what is promised is that orphans are taken, not how soon",
         ),
@@ -1211,7 +1211,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/duty/takeover.rs",
-                "duty::takeover::tests::orphans_are_shared_among_those_who_take_some",
+                "duty::takeover::tests::takers_share_orphaned_runs",
             ),
             "what is promised is that orphans are taken, not by whom",
         ),
@@ -1231,7 +1231,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an instance is given items that it cannot run",
         watcher: Told(told(
             "src/duty/membership.rs",
-            "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+            "duty::membership::tests::instance_registers_once_and_leaves_when_nothing_runs",
         )),
     },
     Row {
@@ -1372,7 +1372,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is assigned to somebody who is not available",
         watcher: Told(told(
             "src/duty/resharding/mod.rs",
-            "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
+            "duty::resharding::tests::leader_reshards_only_when_inputs_changed",
         )),
     },
     Row {
@@ -1972,7 +1972,7 @@ pub const MUTANTS: &[Row] = &[
         story: "items are assigned again and again, and Java instances start nothing",
         watcher: Told(told(
             "src/duty/resharding/mod.rs",
-            "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
+            "duty::resharding::tests::leader_reshards_only_when_inputs_changed",
         )),
     },
     Row {
@@ -2233,7 +2233,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is run by nobody until one of ours leads again",
         watcher: Told(told(
             "src/duty/claim.rs",
-            "duty::claim::tests::what_is_due_mine_and_free_is_claimed",
+            "duty::claim::tests::owner_claims_due_free_items",
         )),
     },
     Row {
@@ -2465,7 +2465,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1"],
         story: "an item is claimed that a Java instance runs",
         watcher: Extra(
-            told("src/duty/claim.rs", "duty::claim::tests::what_is_due_mine_and_free_is_claimed"),
+            told("src/duty/claim.rs", "duty::claim::tests::owner_claims_due_free_items"),
             "a claim makes the mark, which fails while it is there",
         ),
     },
@@ -2656,7 +2656,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the mark of a run that goes on is removed by an earlier run",
         watcher: Told(told(
             "src/duty/release.rs",
-            "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
+            "duty::release::tests::fenced_run_removes_only_its_own_marks",
         )),
     },
     Row {
