@@ -23,7 +23,7 @@
 //! | `sharding/{i}/misfire` | P | empty; a fire met the running item |
 //! | `sharding/{i}/failover` | E | id of the instance that took the item over |
 //! | `sharding/{i}/disabled` | P | empty; an operator has disabled the item |
-//! | `guarantee/{stage}/{i}` | P | empty; written by Java instances for once-per-cluster listeners |
+//! | `guarantee/{stage}/{i}` | P | empty; count of Java instances for their once listeners |
 //! | `systemTime/current` | P | empty; written to read the registry's time |
 //! | `ledger/{i}` | P | the item's record, JSON; never deleted while the job exists |
 //! | `coordination/term` | P | the leader, JSON; the version of the node is the term |
@@ -37,7 +37,7 @@
 //! | `coordination/once` | P | the last calls of once-per-cluster callbacks, JSON |
 //! | `coordination/checkpoints/{i}` | P | the item's checkpoint, in the format of the job's code |
 //! | `coordination/audit` | P | the last audited changes, JSON; no decision reads it |
-//! | `coordination/template` | P | the template that the job was created from, and its label, JSON |
+//! | `coordination/template` | P | the template of the job and its label, JSON |
 //!
 //! Jobs that were created from templates are also listed beside the jobs, below [`RUNTIME_INDEX`].
 //!
