@@ -503,7 +503,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the mark of a run is taken away that a view which is behind takes for one that lasts",
         watcher: Told(told(
             "src/java/sweep.rs",
-            "java::sweep::tests::a_write_checks_that_a_holder_is_gone_or_reads_do_before_it",
+            "java::sweep::tests::sweep_proves_by_marks_or_reads_that_holder_is_gone",
         )),
     },
     Row {
@@ -566,7 +566,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item moves under a run of a Java instance",
         watcher: Told(told(
             "src/java/resharding.rs",
-            "java::resharding::tests::an_item_that_a_java_instance_begins_meanwhile_does_not_move",
+            "java::resharding::tests::move_conflicts_when_java_instance_began_the_item",
         )),
     },
     Row {
@@ -584,7 +584,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the mark of a run that has begun since is taken away",
         watcher: Told(told(
             "src/java/sweep.rs",
-            "java::sweep::tests::a_mark_is_not_taken_away_that_was_made_since",
+            "java::sweep::tests::mark_removal_conflicts_when_new_run_created_the_mark",
         )),
     },
     Row {
@@ -603,7 +603,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/java/election.rs",
-                "java::election::tests::a_node_that_is_sealed_is_not_sealed_again",
+                "java::election::tests::sealed_leader_node_is_not_sealed_again",
             ),
             "whoever leads by the term is the only one who writes to its node, so that sealing it again changes nothing",
         ),
@@ -614,7 +614,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a request to an instance that has come back is overwritten",
         watcher: Told(told(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::a_request_to_an_instance_that_has_come_back_stays",
+            "java::cleanup::tests::seal_conflicts_when_instance_has_returned",
         )),
     },
     Row {
@@ -623,7 +623,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an instance that has come back is taken out",
         watcher: Told(told(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::an_instance_that_comes_back_keeps_its_new_node",
+            "java::cleanup::tests::removal_conflicts_when_instance_has_returned",
         )),
     },
     Row {
@@ -1166,7 +1166,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/java/takeover.rs",
-                "java::takeover::tests::among_java_instances_one_takes_over_at_a_time",
+                "java::takeover::tests::takeovers_beside_java_instances_follow_the_latch",
             ),
             "what is promised is that orphans are taken, not by whom",
         ),
@@ -1779,7 +1779,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is taken over beside a Java instance whose turn it is",
         watcher: Told(told(
             "src/java/takeover.rs",
-            "java::takeover::tests::among_java_instances_one_takes_over_at_a_time",
+            "java::takeover::tests::takeovers_beside_java_instances_follow_the_latch",
         )),
     },
     Row {
@@ -1822,7 +1822,7 @@ pub const MUTANTS: &[Row] = &[
         story: "somebody is elected beside a Java instance whose turn it is",
         watcher: Told(told(
             "src/java/election.rs",
-            "java::election::tests::among_java_instances_one_stands_at_a_time",
+            "java::election::tests::election_beside_java_instances_follows_the_latch",
         )),
     },
     Row {
@@ -1855,7 +1855,7 @@ pub const MUTANTS: &[Row] = &[
         story: "what has yet to move is known to a leader that goes, and not to the Java instance that leads next",
         watcher: Told(told(
             "src/java/resharding.rs",
-            "java::resharding::tests::java_instances_are_told_before_items_move_and_their_runs_are_waited_for",
+            "java::resharding::tests::leader_announces_resharding_and_waits_for_runs_of_java_instances",
         )),
     },
     Row {
@@ -1939,7 +1939,7 @@ pub const MUTANTS: &[Row] = &[
         story: "with a strategy that goes by the time each part of an assignment is another one's",
         watcher: Told(told(
             "src/java/resharding.rs",
-            "java::resharding::tests::what_was_announced_is_written_to_its_end",
+            "java::resharding::tests::announcement_lasts_until_all_moves_are_written",
         )),
     },
     Row {
@@ -1981,7 +1981,7 @@ pub const MUTANTS: &[Row] = &[
         story: "what is planned is refused as long as a Java instance runs one item, and all others wait",
         watcher: Told(told(
             "src/java/resharding.rs",
-            "java::resharding::tests::an_item_without_a_record_does_not_move_while_a_java_instance_runs_it",
+            "java::resharding::tests::item_without_record_does_not_move_during_run_of_java_instance",
         )),
     },
     Row {
@@ -2000,7 +2000,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/java/sweep.rs",
-                "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+                "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
             ),
             "the record is expected as it was, so that of those who sweep the same run one succeeds",
         ),
@@ -2011,7 +2011,7 @@ pub const MUTANTS: &[Row] = &[
         story: "what was left behind stays as long as a Java instance leads",
         watcher: Told(told(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
     },
     Row {
@@ -2020,7 +2020,7 @@ pub const MUTANTS: &[Row] = &[
         story: "late writes of two others take out an instance that has come back",
         watcher: Told(told(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::under_a_java_leader_the_first_of_ours_mends",
+            "java::cleanup::tests::first_rust_instance_cleans_up_under_java_leader",
         )),
     },
     Row {
@@ -2038,7 +2038,7 @@ pub const MUTANTS: &[Row] = &[
         story: "what a Java instance has left unfinished stays so",
         watcher: Told(told(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2047,7 +2047,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a mark of nobody blocks an item of a job that runs on request only",
         watcher: Told(told(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2056,7 +2056,7 @@ pub const MUTANTS: &[Row] = &[
         story: "Java instances take over what is beyond the number of items, or although failover is off",
         watcher: Told(told(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
+            "java::cleanup::tests::queue_entry_of_java_instance_stays_unless_no_instance_may_take_it",
         )),
     },
     Row {
@@ -2075,7 +2075,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/java/cleanup.rs",
-                "java::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
+                "java::cleanup::tests::queue_entry_of_java_instance_stays_unless_no_instance_may_take_it",
             ),
             "the sweep that gives the orphan up takes its entry out as well; whichever comes second is refused, and sees why",
         ),
@@ -2086,7 +2086,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the node of an instance that is gone stays",
         watcher: Told(told(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
     },
     Row {
@@ -2095,7 +2095,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an instance that has come back is taken out",
         watcher: Told(told(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
     },
     Row {
@@ -2122,7 +2122,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a mark stays because its run, which is settled, cannot be made an orphan of",
         watcher: Told(told(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2131,7 +2131,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance that has taken over waits for ever for a mark to go",
         watcher: Told(told(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2206,7 +2206,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the mark of somebody who has taken the item over is taken away",
         watcher: Told(told(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2215,7 +2215,7 @@ pub const MUTANTS: &[Row] = &[
         story: "what somebody runs is queued",
         watcher: Told(told(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2323,7 +2323,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance that runs drops the request",
         watcher: Told(told(
             "src/java/handing_on.rs",
-            "java::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+            "java::handing_on::tests::request_goes_to_java_instance_that_can_run_it",
         )),
     },
     Row {
@@ -2332,7 +2332,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance that has begun to run drops the request",
         watcher: Told(told(
             "src/java/handing_on.rs",
-            "java::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+            "java::handing_on::tests::handing_on_conflicts_when_java_instance_or_assignment_changed",
         )),
     },
     Row {
@@ -2341,7 +2341,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance runs what it has afterwards, and not what was asked for",
         watcher: Told(told(
             "src/java/handing_on.rs",
-            "java::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+            "java::handing_on::tests::request_goes_to_java_instance_that_can_run_it",
         )),
     },
     Row {
@@ -2350,7 +2350,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance runs what it has afterwards, and not what was asked for",
         watcher: Told(told(
             "src/java/handing_on.rs",
-            "java::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+            "java::handing_on::tests::handing_on_conflicts_when_java_instance_or_assignment_changed",
         )),
     },
     Row {
@@ -2369,7 +2369,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             told(
                 "src/java/trigger.rs",
-                "java::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+                "java::trigger::tests::request_goes_to_owners_under_java_leader",
             ),
             "the record of the request is expected as it was, so that one of them succeeds",
         ),
@@ -2380,7 +2380,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a request that was passed on stays",
         watcher: Told(told(
             "src/java/trigger.rs",
-            "java::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+            "java::trigger::tests::request_goes_to_owners_under_java_leader",
         )),
     },
     Row {
