@@ -1,8 +1,9 @@
-//! Invariants of a transaction, judged by the view that it was decided from: one function per promise that a single view can
-//! judge. The coordinator asserts them in debug builds before it sends a plan; every simulation runs with these assertions.
+//! Invariants of a transaction, checked against the view that it was planned from: one function per
+//! promise that a single view can show. The coordinator asserts them in debug builds before it
+//! sends a plan, so that every simulation checks them.
 //!
-//! `docs/guarantees.md` states the promises. They are restated here independently of the duties, so that a duty with a wrong
-//! guard fails here first, with the promise's name.
+//! `docs/guarantees.md` states the promises. This module restates them independently of the duties,
+//! so that a duty with a wrong guard fails here first, with the promise's name.
 
 use sharding::{InstanceId, ShardingItem};
 
@@ -13,7 +14,7 @@ use crate::view::holder::HolderState;
 use crate::wire::NodeKind;
 use crate::{Ledger, Run, RunSource};
 
-/// A decision and what it was decided from.
+/// A plan and the inputs that it was planned from.
 pub(crate) struct Decision<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) view: &'a JobView,
@@ -136,7 +137,8 @@ fn has_check(plan: &Plan, is_checked: impl Fn(&NodeKind) -> bool) -> bool {
     plan.steps.iter().any(|step| step.is_check() && is_checked(&step.node))
 }
 
-/// Every item that gets another owner is idle in the view, and the write checks or replaces its record.
+/// Every item that gets another owner is idle in the view, and the write checks or replaces its
+/// record.
 fn moves_idle_items(decision: &Decision<'_>) -> bool {
     let plan = decision.plan;
     plan.steps.iter().filter(|step| step.sets_owner()).all(|step| {

@@ -1,4 +1,4 @@
-//! What an instance knows about itself: not in the registry, and gone with the process.
+//! Local state of an instance. It is not in the registry and is lost with the process.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -16,31 +16,32 @@ use crate::{
     RunSource,
 };
 
-/// Whether the instance takes part.
+/// Participation of an instance in its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Phase {
-    /// It takes part, or will as soon as the registry lets it.
+    /// It takes part, or will do so once it is registered.
     #[default]
     Active,
-    /// It starts nothing more and leaves when nothing runs.
+    /// It starts nothing more and leaves once its runs have ended.
     Draining,
     /// It has left.
     Left,
 }
 
-/// A scheduled fire that has come, with what surrounds it in the schedule.
+/// A due fire with its neighbors in the schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Due {
     pub(crate) at: FireTime,
-    /// What the schedule has next.
+    /// The next scheduled fire.
     pub(crate) next: Option<FireTime>,
-    /// Fires before it that a job which catches up still runs, in ascending order. `None`: nobody can say, because it
-    /// was found in the assignment, or not all items are shown.
+    /// Earlier fires that a job with catch-up still runs, in ascending order. `None` if unknown,
+    /// because the fire came from the assignment record or the view does not show all items.
     pub(crate) missed: Option<Vec<FireTime>>,
 }
 
 impl Due {
-    /// Returns the first fire that an item with this last fire has to catch up with, and what follows it.
+    /// Returns the first fire that an item with this last fire has to catch up, and the fire after
+    /// it.
     pub(crate) fn missed_after(&self, last: FireTime) -> Option<(FireTime, FireTime)> {
         let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);
         let fire = later.next()?;
@@ -48,22 +49,22 @@ impl Due {
     }
 }
 
-/// An operator's request to run items of a job that is not monitored: nothing about it is in the registry.
+/// A manual request for items of an unmonitored job. The registry has no record of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct UnmonitoredRequest {
-    /// What identifies the runs: when the request was noticed here.
+    /// The time at which this instance noticed the request. It identifies the runs.
     pub(crate) at: FireTime,
-    /// The items that have yet to run for it.
+    /// The items that have not run for it yet.
     pub(crate) items: BTreeSet<ShardingItem>,
 }
 
-/// A request that this process was asked to leave in the registry, and has not seen there yet.
+/// A manual request that this process has to write to the registry and has not seen there yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct WantedTrigger {
-    /// When it was asked for: it identifies the runs.
+    /// The time of the request. It identifies the runs.
     pub(crate) at: FireTime,
     pub(crate) way: RequestWay,
-    /// What the runs are told.
+    /// The parameter that its runs receive.
     pub(crate) parameter: Option<RequestParameter>,
 }
 
@@ -73,30 +74,30 @@ impl WantedTrigger {
     }
 }
 
-/// How far a request has come.
+/// Progress of a manual request on its way to the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum RequestWay {
     /// It was not sent.
     Here,
-    /// This life has sent it, and sends it again until it is seen: nobody else takes it away while this life is
-    /// registered.
+    /// This incarnation has sent it and repeats it until the view shows it. No other instance
+    /// removes it while this incarnation is registered.
     Sent,
-    /// A former life has sent it. It may have arrived, been passed on, and been taken away as that of somebody who is
-    /// gone: to send it again might run the items twice.
+    /// A former incarnation has sent it. It may have been answered and removed meanwhile, so
+    /// sending it again could run the items twice.
     InDoubt,
 }
 
-/// How long something has lasted that is waited for with patience.
+/// A bounded wait on the monotonic clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Wait {
-    /// On the monotonic clock.
+    /// Start of the wait.
     pub(crate) since: Duration,
-    /// It has lasted for longer than that.
+    /// True if the bound is reached.
     pub(crate) over: bool,
 }
 
 impl Wait {
-    /// Returns how long it has lasted now.
+    /// Returns the wait as of `now`: the known one continued, or a new one.
     pub(crate) fn on(known: Option<Self>, now: Duration, patience: Duration) -> Self {
         let since = known.map_or(now, |known| known.since);
         Self { since, over: since + patience <= now }
@@ -107,22 +108,22 @@ impl Wait {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalCall {
     pub(crate) token: FencingToken,
-    /// Whether it has returned.
+    /// True if it has returned.
     pub(crate) done: bool,
 }
 
-/// What there was before claims of an item whose outcomes nobody knows.
+/// Claims of one item whose commits have an unknown outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Doubt {
-    /// The version of the item's record, before the last of them.
+pub(crate) struct UnknownClaim {
+    /// The version of the item's record before the last of these claims.
     pub(crate) before: Version,
-    /// The configurations that they have checked, each once.
+    /// The configurations that these claims have checked, each once.
     pub(crate) configs: Vec<Versioned<Arc<JobConfig>>>,
 }
 
-impl Doubt {
-    /// Any of the claims may be the one that was executed: the configurations of all are kept.
-    pub(crate) fn again(&mut self, before: Version, config: Option<&Versioned<Arc<JobConfig>>>) {
+impl UnknownClaim {
+    /// Adds another claim. Keeps all configurations, because any of the claims may have succeeded.
+    pub(crate) fn add(&mut self, before: Version, config: Option<&Versioned<Arc<JobConfig>>>) {
         self.before = self.before.max(before);
         let is_new =
             |config: &&Versioned<_>| self.configs.iter().all(|c| c.version != config.version);
@@ -130,47 +131,47 @@ impl Doubt {
     }
 }
 
-/// What an instance knows about itself.
+/// Local state of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Local {
     pub(crate) phase: Phase,
     pub(crate) paused: bool,
-    /// The session can be relied upon.
+    /// True while the session surely lives.
     pub(crate) lease: bool,
-    /// The view has shown this life as registered.
+    /// True if the view has shown this incarnation as registered.
     pub(crate) was_registered: bool,
-    /// This life may be registered, whatever the view shows.
+    /// True if this incarnation may be registered although the view does not show it.
     pub(crate) maybe_registered: bool,
-    /// Claims are under way, or may be: runs can begin without anything being decided any more.
+    /// True while claims may be in flight: their runs can start without another decision.
     pub(crate) is_claiming: bool,
-    /// The reply to the registration is on its way, and the registry's time is not known before it comes.
+    /// True while the reply to the registration is due, which brings the registry's time.
     pub(crate) awaits_time: bool,
     pub(crate) runs: Runs,
-    /// Items that were perhaps claimed. The view will show whether they were.
-    pub(crate) maybe_claimed: BTreeMap<ShardingItem, Doubt>,
-    /// The greatest token of each item that was started here; nothing is started twice.
+    /// Claims with an unknown outcome, by item. The view decides them.
+    pub(crate) maybe_claimed: BTreeMap<ShardingItem, UnknownClaim>,
+    /// The greatest token started here for each item, so that no run starts twice.
     pub(crate) started: BTreeMap<ShardingItem, FencingToken>,
-    /// The last scheduled fire, until the next one.
+    /// The present due fire. The next fire replaces it.
     pub(crate) due: Option<Due>,
-    /// The last scheduled fire that came, due or not.
+    /// The last scheduled fire that this instance has seen, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
     /// The schedules that this process has seen in force.
     pub(crate) schedules: Schedules,
     /// The last gaps of each item that this process reported, in the order of the reports.
     pub(crate) gaps_reported: BTreeMap<ShardingItem, Vec<Gap>>,
-    /// A fire of a job that is not monitored, which waits until a Java leader has assigned items anew.
+    /// A fire of an unmonitored job that waits until the owners or the registry's time are known.
     pub(crate) unmonitored_fire: Option<FireTime>,
     pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
-    /// Requests that this process was asked to leave in the registry, by their ids.
+    /// Manual requests that this process has to write to the registry, by id.
     pub(crate) wanted_triggers: BTreeMap<String, WantedTrigger>,
-    /// What identifies the last request that this process was asked for.
+    /// The time of the last manual request of this process.
     pub(crate) last_request: Option<FireTime>,
-    /// The wish of an operator that was seen at this life.
+    /// The operator's request seen at the node of this incarnation.
     pub(crate) trigger_seen: Option<Triggered>,
-    /// Since when there are runs that wait to be taken over, and none was by this instance, on the monotonic clock.
+    /// Start of the wait for orphaned runs, on the monotonic clock. Each takeover restarts it.
     pub(crate) orphans_since: Option<Duration>,
     pub(crate) java: JavaMemory,
-    /// Callbacks that this instance is calling, or has called without that being recorded.
+    /// Callbacks of this instance that are in progress, or whose return is not recorded yet.
     pub(crate) calls: BTreeMap<OnceStage, LocalCall>,
 }
 
@@ -179,7 +180,7 @@ impl Local {
         self.phase == Phase::Active
     }
 
-    /// Returns true while something runs here, or may begin to without anything being decided any more.
+    /// Returns true while something runs here, or may start without another decision.
     pub(crate) fn is_busy(&self) -> bool {
         !self.runs.is_empty()
             || self.is_claiming
@@ -187,8 +188,9 @@ impl Local {
             || !self.calls.is_empty()
     }
 
-    /// Notes a run that was claimed in the registry. Returns false if it was noted before.
-    /// `unseen_after` is the version of the record before the claim, unless the view shows a later one.
+    /// Adds a claimed run. Returns false if it has already started, or if the former run of its
+    /// item has not ended here. `unseen_after` is the version of the record before the claim,
+    /// unless the view shows a later one.
     pub(crate) fn begin(
         &mut self,
         item: ShardingItem,
@@ -204,7 +206,8 @@ impl Local {
         })
     }
 
-    /// Notes a run that the record shows as one of this instance, and that no code here executes, as interrupted.
+    /// Adds a run that the record assigns to this instance, but that no code executes, as
+    /// interrupted.
     pub(crate) fn give_up(&mut self, item: ShardingItem, ledger: &Ledger, lasting: bool) {
         if let Some(run) = ledger.running() {
             let local = local_run(run, ledger.token, lasting);
@@ -212,7 +215,7 @@ impl Local {
         }
     }
 
-    /// Notes a run, unless another one of its item has not ended here.
+    /// Adds a run, unless another run of the item has not ended here.
     fn note(&mut self, item: ShardingItem, run: LocalRun) -> bool {
         if self.runs.has(item) {
             return false;
@@ -223,14 +226,14 @@ impl Local {
         true
     }
 
-    /// Notes that this life is over: nobody answers for what it has sent.
-    pub(crate) fn doubt_requests(&mut self) {
+    /// Marks sent requests as in doubt: replies to commits of this incarnation no longer arrive.
+    pub(crate) fn put_requests_in_doubt(&mut self) {
         for wanted in self.wanted_triggers.values_mut().filter(|w| w.way == RequestWay::Sent) {
             wanted.way = RequestWay::InDoubt;
         }
     }
 
-    /// Notes that the session is over, and with it everything that it owned.
+    /// Records the end of the session and of all nodes that it owned.
     pub(crate) fn lose_session(&mut self) {
         self.lease = false;
         self.was_registered = false;
@@ -239,7 +242,7 @@ impl Local {
         self.calls.clear();
         self.java.lose_session();
         self.trigger_seen = None;
-        self.doubt_requests();
+        self.put_requests_in_doubt();
         self.runs.change_all(|run| {
             run.shows_running &= run.lasting;
             run.shows_failover = false;

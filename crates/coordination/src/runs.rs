@@ -1,4 +1,4 @@
-//! The runs on this instance, kept so that nobody who asks what has ended has to look at those that go on.
+//! The runs on this instance. An index finds the ended ones without a scan of the active ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,33 +13,34 @@ use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct LocalRun {
-    /// The life that claimed it; an earlier one after a lost session.
+    /// The incarnation that claimed it. After a lost session it is a former one.
     pub(crate) holder: InstanceId,
     pub(crate) token: FencingToken,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
-    /// How it ended; `None` while the job's code runs.
+    /// The outcome; `None` while the job's code runs.
     pub(crate) outcome: Option<Outcome>,
-    /// Why it did not succeed.
+    /// The reason why it did not succeed.
     pub(crate) failure: Option<FailureReason>,
-    /// The version of the record that its claim replaced; `None` once the view has shown a later version.
+    /// The version of the record that its claim replaced; `None` once the view has shown a later
+    /// version.
     pub(crate) unseen_after: Option<Version>,
-    /// Its ephemeral marks exist, as far as this instance knows.
+    /// True if its `running` mark may exist. The other `shows_` fields do the same for their marks.
     pub(crate) shows_running: bool,
     pub(crate) shows_failover: bool,
-    /// Its mark outlives the session, and another one tells that the session lives.
+    /// True if its `running` mark outlives the session. Its `alive` mark then shows the session.
     pub(crate) lasting: bool,
     pub(crate) shows_alive: bool,
     pub(crate) shows_failovering: bool,
 }
 
 impl LocalRun {
-    /// Returns true if it is for a scheduled fire, taken over or not.
+    /// Returns true if it is for a scheduled fire, including after a takeover.
     pub(crate) fn is_scheduled(&self) -> bool {
         is_scheduled(self.source, self.fire)
     }
 
-    /// A run that goes on and has no marks.
+    /// Returns an active run without marks.
     pub(crate) fn unmarked(
         holder: InstanceId,
         token: FencingToken,
@@ -63,7 +64,7 @@ impl LocalRun {
     }
 }
 
-/// The marks of a run that the view shows as made by that run.
+/// The marks in the view that belong to one run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OwnMarks {
     running: bool,
@@ -73,8 +74,10 @@ pub(crate) struct OwnMarks {
 }
 
 impl OwnMarks {
-    /// Returns the marks of `run` among those at its item. Another instance may have marked the item since the run was
-    /// fenced, so a mark counts only if it names the run's holder or goes with this `session`.
+    /// Returns the marks of `run` at its item.
+    ///
+    /// Another instance may have marked the item since the run was fenced. So a mark counts only if
+    /// it names the run's holder or belongs to this `session`.
     pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
         let by_run = |name: &Option<InstanceId>| name.as_ref() == Some(&run.holder);
         let lasting = by_run(&item.lasting);
@@ -92,7 +95,7 @@ impl OwnMarks {
         self != Self::default()
     }
 
-    /// Returns the steps that remove them.
+    /// Returns the steps that remove these marks.
     pub(crate) fn removal(self, item: ShardingItem) -> impl Iterator<Item = Step> {
         let running = self.running.then_some(Step::unmark_running(item));
         let alive = self.alive.then_some(Step::unmark_alive(item));
@@ -102,11 +105,11 @@ impl OwnMarks {
     }
 }
 
-/// The runs on this instance: one of an item at most.
+/// The runs on this instance, at most one per item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Runs {
     all: BTreeMap<ShardingItem, LocalRun>,
-    /// Those that have ended, and whose end is not recorded yet.
+    /// The items whose run has ended and whose end is not recorded yet.
     ended: BTreeSet<ShardingItem>,
 }
 
@@ -123,7 +126,7 @@ impl Runs {
         self.all.get(&item)
     }
 
-    /// Returns all of them, in ascending order of their items.
+    /// Returns all runs, in ascending order of their items.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ShardingItem, &LocalRun)> {
         self.all.iter().map(|(item, run)| (*item, run))
     }
@@ -132,23 +135,23 @@ impl Runs {
         self.all.keys().copied()
     }
 
-    /// Returns those that have ended, in ascending order of their items.
+    /// Returns the ended runs, in ascending order of their items.
     pub(crate) fn ended(&self) -> impl Iterator<Item = (ShardingItem, &LocalRun)> {
         self.ended.iter().filter_map(|item| Some((*item, self.all.get(item)?)))
     }
 
-    /// Returns true if the job's code runs.
-    pub(crate) fn any_goes_on(&self) -> bool {
+    /// Returns true if at least one run has not ended.
+    pub(crate) fn any_active(&self) -> bool {
         self.all.len() > self.ended.len()
     }
 
-    /// Notes a run, in place of the one that its item had.
+    /// Adds a run in place of the former run of its item.
     pub(crate) fn insert(&mut self, item: ShardingItem, run: LocalRun) {
         self.note_end(item, &run);
         self.all.insert(item, run);
     }
 
-    /// Changes the run of an item, if it has one.
+    /// Changes the run of an item, if there is one.
     pub(crate) fn change(&mut self, item: ShardingItem, change: impl FnOnce(&mut LocalRun)) {
         if let Some(mut run) = self.all.remove(&item) {
             change(&mut run);
@@ -156,7 +159,7 @@ impl Runs {
         }
     }
 
-    /// Changes all of them, but not how they ended.
+    /// Changes all runs except for their outcomes, so that the index of ended runs stays valid.
     pub(crate) fn change_all(&mut self, change: impl Fn(&mut LocalRun)) {
         for run in self.all.values_mut() {
             let outcome = run.outcome;
@@ -165,7 +168,7 @@ impl Runs {
         }
     }
 
-    /// Forgets the run of an item.
+    /// Removes the run of an item.
     pub(crate) fn remove(&mut self, item: ShardingItem) {
         self.all.remove(&item);
         self.ended.remove(&item);
@@ -194,7 +197,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_has_ended_is_found(acts in vec((0..4_u32, 0..5_u8), 0..40)) {
+        fn runs_match_plain_map(acts in vec((0..4_u32, 0..5_u8), 0..40)) {
             let (mut runs, mut plain) = (Runs::default(), BTreeMap::new());
             for (item, act) in acts {
                 let item = ShardingItem::new(item);
@@ -219,7 +222,7 @@ mod tests {
                 prop_assert!(runs.iter().eq(all()));
                 prop_assert!(runs.items().eq(plain.keys().copied()));
                 prop_assert!(runs.ended().eq(all().filter(|(_, run)| run.outcome.is_some())));
-                prop_assert_eq!(runs.any_goes_on(), all().any(|(_, run)| run.outcome.is_none()));
+                prop_assert_eq!(runs.any_active(), all().any(|(_, run)| run.outcome.is_none()));
                 prop_assert_eq!((runs.get(item), runs.has(item)), (plain.get(&item), plain.contains_key(&item)));
                 prop_assert_eq!(runs.is_empty(), plain.is_empty());
             }

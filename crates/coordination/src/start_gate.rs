@@ -1,4 +1,5 @@
-//! Whether runs may start in this process: decided here, and nowhere else. The guards of a claim prove it again.
+//! Start gate: the one place that decides if runs may start in this process. The guards of a claim
+//! check it again.
 
 use sharding::InstanceId;
 
@@ -6,11 +7,11 @@ use crate::local::Local;
 use crate::view::JobView;
 use crate::{ServerIp, ServerState};
 
-/// Why no run may start now, if none may.
+/// Reason why no run may start now, or `Open`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StartGate {
     Open,
-    /// The instance leaves, or has left.
+    /// The instance drains, or has left.
     Leaving,
     /// This process is paused, or an operator has paused its server.
     Paused,
@@ -18,7 +19,7 @@ pub(crate) enum StartGate {
     NoLease,
     /// The instance is not registered, or its server is disabled.
     Unavailable,
-    /// The registry's time is unknown, so that it is unknown whether this clock is right.
+    /// The registry's time is unknown, so that this process cannot check its clock.
     UnknownTime,
 }
 

@@ -1,4 +1,4 @@
-//! Deciding: every duty in turn, at most one plan of each under way.
+//! Deciding: asks every duty in turn; at most one plan per duty is in flight.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -24,6 +24,8 @@ impl Coordinator {
         let shows_enough = self.shows_enough();
         for duty in Duty::ALL {
             let under_way = self.in_flight.get(&duty);
+            // After a conflict the duty may plan again, but not the same plan: the view that led to
+            // it has not changed, so it would conflict again.
             let refused = under_way.filter(|flight| matches!(flight.stage, Stage::Refused { .. }));
             if under_way.is_some() && refused.is_none() {
                 continue;
@@ -31,6 +33,7 @@ impl Coordinator {
             if duty == Duty::Resharding && self.is_assignment_torn() {
                 continue;
             }
+            // Such a plan would omit items that a narrow watch does not show.
             if duty.names_all_own_items() && !shows_enough {
                 continue;
             }
@@ -38,6 +41,7 @@ impl Coordinator {
             let repeats = |flight: &InFlight, plan: &Plan| flight.plan.repeats(plan);
             let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
+                // From now on a reply can start these runs without another decision.
                 self.local.is_claiming |= plan.runs_of(&me).next().is_some();
                 self.send(session, plan, out);
             }
@@ -45,14 +49,16 @@ impl Coordinator {
         self.report_strategy(now, &me, out);
     }
 
-    /// Returns true if the view is one that decisions can rely on: the session is connected, the snapshot complete, and no
-    /// other session has registered the id of this instance.
+    /// Returns true if decisions can rely on the view.
+    ///
+    /// The session is connected, the snapshot is complete, and no other session has registered the
+    /// id of this instance.
     fn may_decide(&self) -> bool {
         let left = self.local.phase == Phase::Left;
         self.connected && self.view.is_synced() && !left && !self.has_namesake()
     }
 
-    /// Returns the context of decisions, if any may be taken now.
+    /// Returns the context of decisions, if the view allows decisions now.
     pub(super) fn deciding_context(&self, now: Now) -> Option<Context<'_>> {
         let me = self.me.as_ref()?;
         self.may_decide().then(|| self.context(now, me))
@@ -100,12 +106,13 @@ impl Coordinator {
         self.in_flight.insert(flight.plan.duty, Box::new(flight));
     }
 
-    /// Forgets plans whose effect the view shows, and those that have waited long enough.
+    /// Forgets plans whose effect the view shows, and plans whose wait has ended.
     pub(super) fn end_waits(&mut self, now: Now) {
         let view = &self.view;
         self.in_flight.retain(|_, flight| match flight.stage {
             Stage::Sent => true,
             Stage::Landed { revision, until } => {
+                // A stale view can look as if the plan had taken effect, so compare revisions too.
                 let behind = revision.is_some_and(|landed| view.revision() < landed);
                 let removed =
                     |item| view.item(item).marked_at.is_none_or(|at| Some(at) >= revision);
@@ -121,27 +128,28 @@ impl Coordinator {
         });
     }
 
-    /// Forgets assignments that were sent, and of which the view shows all, or has had long enough to.
+    /// Forgets assignments in doubt that the view shows completely, or whose wait has ended.
     fn settle_assignments(&mut self, now: Now) {
         let view = &self.view;
-        let written = self.unsure.iter().filter(|unsure| unsure.is_the_one_of(view));
-        let mut whole = written.map(|unsure| unsure.plan.is_visible_in(view)).peekable();
+        let written = self.in_doubt.iter().filter(|assignment| assignment.is_recorded_in(view));
+        let mut whole = written.map(|assignment| assignment.plan.is_visible_in(view)).peekable();
         let is_whole = whole.peek().is_some() && whole.all(|whole| whole);
-        self.unsure.retain_mut(|unsure| {
-            if !unsure.is_shown(view) {
+        self.in_doubt.retain_mut(|assignment| {
+            if !assignment.is_shown(view) {
                 return true;
             }
-            unsure.shown_since.get_or_insert(now.mono);
-            !is_whole && unsure.ends().is_some_and(|end| now.mono < end)
+            assignment.shown_since.get_or_insert(now.mono);
+            !is_whole && assignment.ends().is_some_and(|end| now.mono < end)
         });
     }
 
-    /// The view shows a part of an assignment that this leader may have written.
+    /// Returns true if the view shows only a part of an assignment that this leader may have
+    /// written.
     pub(super) fn is_assignment_torn(&self) -> bool {
-        self.unsure.iter().any(|unsure| unsure.shown_since.is_some())
+        self.in_doubt.iter().any(|assignment| assignment.shown_since.is_some())
     }
 
-    /// Everything is looked at again from time to time, whether something happened or not.
+    /// Schedules the next decision that happens without any change, at the configured interval.
     fn schedule_reconcile(&mut self, now: Now) {
         let minutes = self.view.config().map_or(0, |config| config.reconcile_interval_minutes);
         let interval = Duration::from_secs(60 * u64::from(minutes));
@@ -154,16 +162,16 @@ impl Coordinator {
     }
 
     fn report_strategy(&mut self, now: Now, me: &InstanceId, out: &mut Vec<Command>) {
-        // What is under way is what the strategy has answered.
+        // A resharding in flight proves that the strategy has succeeded.
         if self.in_flight.contains_key(&Duty::Resharding) {
-            self.told.strategy_fault = None;
+            self.reported.strategy_fault = None;
             return;
         }
         let fault = resharding::strategy_failure(&self.context(now, me));
-        if let Some(reason) = fault.clone().filter(|_| self.told.strategy_fault != fault) {
+        if let Some(reason) = fault.clone().filter(|_| self.reported.strategy_fault != fault) {
             let reason = shortened(&reason);
             out.push(Command::Emit(JobEvent::StrategyFailed { reason }));
         }
-        self.told.strategy_fault = fault;
+        self.reported.strategy_fault = fault;
     }
 }

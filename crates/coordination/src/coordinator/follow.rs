@@ -1,8 +1,9 @@
-//! Following: which items this instance needs to be told of.
+//! Following: chooses the items that this instance watches.
 //!
-//! An instance of a large job that has nothing to do but to run its own items follows these. Whatever is out of the ordinary makes it
-//! follow all again: it leads, something waits to be taken over, Java instances are there, items are its own that it does not follow. So all
-//! that it decides beyond its own items it decides by a view of everything.
+//! An instance of a large job that only runs its own items has a narrow watch: it follows these
+//! items alone. It follows all items again if it leads, if an orphaned run waits for a takeover, if
+//! Java instances take part, or if it owns items that it does not follow. So every decision beyond
+//! its own items is made by a view of all items.
 
 use std::collections::BTreeSet;
 
@@ -12,18 +13,20 @@ use super::Coordinator;
 use crate::view::followed::Followed;
 use crate::{Command, JobConfig, Now};
 
-/// The most items that are followed one by one: each is a few subscriptions.
+/// Maximum number of items in a narrow watch. Each item takes a few subscriptions.
 const MOST_ITEMS: u32 = 100;
-/// An instance with more than a part of all items follows all: of that many it needs to be told anyway.
+/// Minimum ratio of all items to own items for a narrow watch. Below it, the watch saves too
+/// little.
 const LEAST_GAIN: u32 = 2;
 
-/// An instance that follows more than so many times what it owns follows its own items anew.
+/// Maximum ratio of followed items to own items. Above it, the instance narrows its watch again.
 const MOST_WASTE: usize = 2;
 
 impl Coordinator {
-    /// Tells the shell to follow something else, if that is better.
+    /// Asks the shell for a narrower or wider watch, if one is due.
     pub(super) fn follow(&mut self, now: Now, out: &mut Vec<Command>) {
         let followed = self.view.followed();
+        // While a change of the watch is pending, another one would act on an incomplete view.
         if !self.connected || !self.view.is_synced() || followed != self.view.follows_next() {
             return;
         }
@@ -41,7 +44,7 @@ impl Coordinator {
         }
     }
 
-    /// Returns true if nothing has been out of the ordinary for long enough.
+    /// Returns true if a narrow watch has been sufficient for the configured time.
     fn is_calm(&mut self, now: Now) -> bool {
         if !self.is_settled() {
             self.calm_since = None;
@@ -51,8 +54,9 @@ impl Coordinator {
         since + self.settings.following.after <= now.mono
     }
 
-    /// Returns true if this instance has few of the items, and nothing else to know of: nothing is on its way from one to
-    /// another, and nothing is left of a job that had more.
+    /// Returns true if this instance owns few items and the view of them is complete.
+    ///
+    /// No item is pending, and no nodes are left of items beyond the number of items.
     fn is_settled(&self) -> bool {
         let Some(me) = self.me.as_ref().filter(|me| self.is_in_order(me)) else { return false };
         let Some(assignment) = self.view.assignment() else { return false };
@@ -67,19 +71,28 @@ impl Coordinator {
         self.me.as_ref().map_or(0, |me| self.view.count_of(me))
     }
 
-    /// Returns the items of this instance, unless something is under way here, or runs, or may have begun, that is of another item.
+    /// Returns the items of this instance.
+    ///
+    /// `None` if a plan is in flight, or if a run or a possible claim here is of an item of another
+    /// instance: a narrow watch would hide the end of that run.
     fn own_items(&self) -> Option<BTreeSet<ShardingItem>> {
         let me = self.me.as_ref()?;
-        let doubted = self.local.maybe_claimed.keys().copied();
-        let owned =
-            self.local.runs.items().chain(doubted).all(|item| self.view.item(item).is_of(me));
-        let idle = owned && self.in_flight.is_empty() && self.unsure.is_empty();
+        let unknown_claims = self.local.maybe_claimed.keys().copied();
+        let owned = self
+            .local
+            .runs
+            .items()
+            .chain(unknown_claims)
+            .all(|item| self.view.item(item).is_of(me));
+        let idle = owned && self.in_flight.is_empty() && self.in_doubt.is_empty();
         idle.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
     }
 
-    /// Returns true if the view shows all items, or all that are this instance's or will be, and there is nothing else that it has to
-    /// know of. It sees each item that it loses; so it has all of them as long as it has as many as it should, or more, of which it has
-    /// yet to see that they are lost.
+    /// Returns true if the watch covers every item that this instance has to know of.
+    ///
+    /// A narrow watch covers the own items and the pending items that will move here. The instance
+    /// sees each item that it loses. So the view lacks no own item if it shows at least as many as
+    /// the assignment record counts.
     pub(super) fn shows_enough(&self) -> bool {
         if self.view.followed().is_all() {
             return true;
@@ -97,8 +110,9 @@ impl Coordinator {
         as_many && sees_coming
     }
 
-    /// Returns true if nothing is going on for which an instance has to know of items that are not its own. Nothing is told of the
-    /// items of a job that is not monitored, so that there is nothing to save.
+    /// Returns true if this instance needs to know nothing about items of other instances.
+    ///
+    /// The items of an unmonitored job cause no changes, so a narrow watch would save nothing.
     fn is_in_order(&self, me: &InstanceId) -> bool {
         let view = &self.view;
         let is_large = |config: &JobConfig| {

@@ -1,4 +1,4 @@
-//! The coordinator: records what happened, observes what is new, then asks each duty what it wants.
+//! The coordinator records events, observes the view, then asks each duty for a plan.
 
 mod decide;
 mod follow;
@@ -33,17 +33,17 @@ use crate::{
     ScheduleLookup, ServerIp, ServerState, Ticket,
 };
 
-/// How long a duty waits for the view to show what it has committed, or what stood against it, before it looks again.
+/// Time that a duty waits for the view to show its commit, or the cause of its conflict.
 const SETTLE_WAIT: Duration = Duration::from_millis(100);
-/// How long the leader waits for the view to show all owners that it has committed: by a view that shows some of them it
-/// would take an item for one that stays where it is.
+/// Time that the leader waits for the view to show all owners that it has committed. A view that
+/// shows only some of them would make the leader take a moved item for one that stays.
 const ASSIGNMENT_WAIT: Duration = Duration::from_secs(5);
-/// How long a duty waits after a commit whose outcome nobody knows, or that could not be sent.
+/// Time that a duty waits after a commit with an unknown outcome, or that could not be sent.
 const RETRY_WAIT: Duration = Duration::from_millis(250);
-/// How long a duty waits after the registry refused its transaction for its size.
+/// Time that a duty waits after the registry rejected its transaction as too large.
 const REFUSED_WAIT: Duration = Duration::from_secs(30);
 
-/// Which job, on which server.
+/// The job and the server that a coordinator acts for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The job.
@@ -52,14 +52,14 @@ pub struct Identity {
     pub server: ServerIp,
 }
 
-/// What an instance is told about itself once, before it takes part.
+/// Settings of an instance that are fixed before it takes part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// How many items one transaction takes.
+    /// Maximum number of items in one transaction.
     pub(crate) items_per_plan: usize,
-    /// The name that static sharding knows this instance by, in all its lives.
+    /// The name that static sharding knows this instance by, across its sessions.
     pub(crate) stable_name: Option<String>,
-    /// Whether once-per-cluster callbacks can be called here.
+    /// True if this instance can call once-per-cluster callbacks.
     pub(crate) calls_back: bool,
     pub(crate) following: Following,
     pub(crate) lookup: Lookup,
@@ -77,43 +77,45 @@ impl Default for Settings {
     }
 }
 
-/// Where an instance stands, for people and health checks.
+/// State of an instance, for people and health checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Status {
-    /// Whether it takes part.
+    /// Active, draining or left.
     pub phase: Phase,
-    /// The id of its current life; `None` before the first connection.
+    /// The id of its current incarnation; `None` before the first connection.
     pub instance: Option<InstanceId>,
-    /// Whether it is registered.
+    /// True if it is registered.
     pub registered: bool,
-    /// Whether it is registered, its server enabled, and it is not leaving.
+    /// True if it is registered, its server is enabled, and it is not leaving.
     pub available: bool,
-    /// Whether runs are held back here.
+    /// True if this process or its server is paused, so that it starts no runs.
     pub paused: bool,
-    /// Who leads.
+    /// The leader of the job, if there is one.
     pub leader: Option<InstanceId>,
-    /// Whether this instance leads.
+    /// True if this instance is the leader.
     pub leads: bool,
-    /// The items that it owns, those that are to move to somebody else included.
+    /// The items that it owns, including pending items that will move to another instance.
     pub owned: Vec<ShardingItem>,
-    /// The items that it runs, or has run without the registry knowing yet, with their tokens.
+    /// The items of its local runs with their tokens. A run stays until its end is recorded.
     pub running: Vec<(ShardingItem, FencingToken)>,
-    /// What it waits for, if for anything.
+    /// The condition that it waits for, if any.
     pub waiting_for: Option<&'static str>,
-    /// Since when it has waited for that, on the monotonic clock.
+    /// The start of that wait, on the monotonic clock.
     pub waiting_since: Option<Duration>,
-    /// How far its clock is ahead of the registry's, in milliseconds, if that is beyond `max_time_diff`: it misses its fires.
+    /// Lead of its clock over the registry's, in milliseconds, if that exceeds `max_time_diff`.
+    /// The instance then misses its fires.
     pub clock_differs_by: Option<i64>,
 }
 
-/// Everything that one instance decides for one job: no clock, no IO, no randomness, no logging; it never fails.
+/// Decides for one job on one instance: no clock, no IO, no randomness, no logging, no failure.
 ///
-/// The shell feeds events and does what the commands say. Extra calls are harmless.
+/// The shell feeds events and executes the commands. Extra calls are harmless.
 ///
 /// # Examples
 /// ```
 /// use coordination::{
-///     Command, Coordinator, Event, Identity, JobConfig, JobName, Layout, Now, ServerIp, encode_config,
+///     Command, Coordinator, Event, Identity, JobConfig, JobName, Layout, Now, ServerIp,
+///     encode_config,
 /// };
 /// use reg_center::{Change, Node, Revision, SessionId, Stat, Version};
 /// use sharding::{InstanceId, StrategyRegistry};
@@ -137,7 +139,7 @@ pub struct Status {
 /// };
 /// let snapshot = vec![Change::Init, Change::Entry(config), Change::Ready];
 /// coordinator.handle(now, Event::Registry(snapshot), &mut commands);
-/// // The job has a configuration and nobody is there, so this instance wants to register.
+/// // The job has a configuration, and this instance is not registered yet.
 /// assert!(matches!(commands.last(), Some(Command::Commit { .. })));
 /// # Ok::<(), coordination::InvalidName>(())
 /// ```
@@ -148,56 +150,58 @@ pub struct Coordinator {
     layout: Layout,
     view: JobView,
     local: Local,
-    /// Items whose record, or whose run here, has changed since they were looked at, or that wait to be started.
-    stirred: BTreeSet<ShardingItem>,
+    /// Items to examine: their record or local run has changed, or a claim of theirs waits to
+    /// start.
+    dirty_items: BTreeSet<ShardingItem>,
     session: Option<SessionId>,
     me: Option<InstanceId>,
     connected: bool,
-    /// The last time without a connection, the present one included.
+    /// The last outage of the registry connection, including a present one.
     outage: Option<Outage>,
-    /// Boxed, because the map keeps room for eleven while nothing is under way.
+    /// Boxed, because a node of the map reserves space for eleven values.
     in_flight: BTreeMap<Duty, Box<InFlight>>,
-    /// Assignments of which nobody has said whether they were written.
-    unsure: Vec<UnsureAssignment>,
+    /// Assignments whose commit has an unknown outcome.
+    in_doubt: Vec<AssignmentInDoubt>,
     next_ticket: u64,
     next_reconcile: Option<Duration>,
-    /// Since when nothing was out of the ordinary, while all items are followed.
+    /// Start of the time in which a narrow watch would have sufficed, while all items are followed.
     calm_since: Option<Duration>,
     settings: Settings,
-    /// What it waits for, and since when.
+    /// The condition that this instance waits for, and the start of the wait.
     waiting: Option<(&'static str, Duration)>,
-    told: Told,
+    reported: AlreadyReported,
 }
 
-/// What was said last, so that everything is said once.
+/// The facts that were reported last, so that each fact is reported once.
 #[derive(Debug, Default)]
-struct Told {
+struct AlreadyReported {
     config: Option<Arc<JobConfig>>,
     config_fault: Option<String>,
     strategy_fault: Option<String>,
     leads: Option<Version>,
     left: bool,
-    /// How far this clock is ahead of the registry's, in milliseconds, if that is beyond the bound.
+    /// Lead of this clock over the registry's, in milliseconds, if that exceeds the bound.
     clock_differs_by: Option<i64>,
     leave_requested: bool,
-    /// Orphans have waited long enough for anybody to take them: nothing new comes of waiting.
+    /// Orphaned runs have waited so long that any instance may take them over.
     patience_over: bool,
     /// The last fire of each item that this process reported as noted.
     noted: BTreeMap<ShardingItem, FireTime>,
-    /// The last fire of each item that this process reported as skipped, because the item was disabled.
+    /// The last fire of each item that this process reported as skipped, because the item was
+    /// disabled.
     skipped: BTreeMap<ShardingItem, FireTime>,
-    /// The requests in the registry that were said to be dropped.
+    /// The requests in the registry that this process reported as dropped.
     dropped: BTreeSet<String>,
 }
 
-/// A plan between the decision and the moment at which the view shows its effect.
+/// A plan from its decision until the view shows its effect.
 #[derive(Debug)]
 struct InFlight {
     ticket: Ticket,
     plan: Plan,
-    /// What was in force when it was decided: the runs that begin with it see this.
+    /// The configuration in force at the decision. Runs that this plan claims use it.
     config: Option<Versioned<Arc<JobConfig>>>,
-    /// The records that it replaces, if it is committed. The view may show the next ones before the reply comes.
+    /// The records that it replaces. Kept, because the view may show the new ones before the reply.
     replaced: BTreeMap<ShardingItem, Ledger>,
     stage: Stage,
 }
@@ -208,7 +212,7 @@ impl InFlight {
         self.stage == Stage::Sent
     }
 
-    /// A plan that is sent now.
+    /// Returns a plan that is sent now.
     fn new(
         ticket: Ticket,
         plan: Plan,
@@ -227,24 +231,25 @@ fn replaced_by(step: &Step, view: &JobView) -> Option<(ShardingItem, Ledger)> {
     (Some(ledger.version) == step.expected()).then(|| (item, ledger.value.clone()))
 }
 
-/// An assignment that this leader has sent, and perhaps written: nobody has said so. Items of which it writes nothing stay where they
-/// are, and nothing checks that of them; so the view should show all of it, or none, before the next one is decided (simulation seed
-/// 9035734). It has as long for that as after an assignment that was written for certain.
+/// An assignment of this leader whose commit has an unknown outcome.
+///
+/// An assignment writes nothing for items that stay, so no guard covers them. The next decision
+/// therefore waits until the view shows all of this assignment or none, at most `ASSIGNMENT_WAIT`.
 #[derive(Debug)]
-struct UnsureAssignment {
+struct AssignmentInDoubt {
     plan: Plan,
-    /// Since when the view has shown its record, or another one in its place, but not all of it.
+    /// The time since which the view shows a newer assignment record, but not all owners.
     shown_since: Option<Duration>,
 }
 
-impl UnsureAssignment {
-    /// Returns true if the view shows that some assignment has replaced the one that this would replace.
+impl AssignmentInDoubt {
+    /// Returns true if the view shows a newer version than the one that this assignment replaces.
     fn is_shown(&self, view: &JobView) -> bool {
         self.plan.assignment().is_some_and(|(expect, _)| expect < view.assignment_version())
     }
 
-    /// Returns true if the view shows its record.
-    fn is_the_one_of(&self, view: &JobView) -> bool {
+    /// Returns true if the view shows the record of this assignment.
+    fn is_recorded_in(&self, view: &JobView) -> bool {
         let shown = view.assignment().map(|assignment| &assignment.value);
         self.plan.assignment().is_some_and(|(_, record)| Some(record) == shown)
     }
@@ -258,12 +263,12 @@ impl UnsureAssignment {
 enum Stage {
     /// No reply yet.
     Sent,
-    /// Committed; over when the view shows it, or at this time.
+    /// Committed. Ends when the view shows it, or at this time.
     Landed { revision: Option<Revision>, until: Duration },
-    /// Not committed; over at this time, or as soon as the duty wants something else: the same again would only be
-    /// refused again.
+    /// Not committed. Ends at this time, or as soon as the duty wants another plan: the same plan
+    /// would conflict again.
     Refused { until: Duration },
-    /// Over at this time, whatever the view does.
+    /// Ends at this time, whatever the view shows.
     Held { until: Duration },
 }
 
@@ -278,29 +283,31 @@ impl Coordinator {
             identity,
             strategies,
             local: Local::default(),
-            stirred: BTreeSet::new(),
+            dirty_items: BTreeSet::new(),
             session: None,
             me: None,
             connected: false,
             outage: None,
             in_flight: BTreeMap::new(),
-            unsure: Vec::new(),
+            in_doubt: Vec::new(),
             next_ticket: 0,
             next_reconcile: None,
             calm_since: None,
             settings: Settings::default(),
             waiting: None,
-            told: Told::default(),
+            reported: AlreadyReported::default(),
         }
     }
 
-    /// Gives the instance a name that it has in all its lives: static sharding gives the name its items back.
+    /// Gives the instance a name that lasts across sessions: static sharding returns its items by
+    /// it.
     ///
     /// # Examples
     /// ```
     /// # use coordination::{Coordinator, Identity, JobName, ServerIp};
     /// # use sharding::StrategyRegistry;
-    /// # let identity = Identity { job: JobName::new("report")?, server: ServerIp::new("10.0.0.1")? };
+    /// # let (job, server) = (JobName::new("report")?, ServerIp::new("10.0.0.1")?);
+    /// # let identity = Identity { job, server };
     /// let coordinator = Coordinator::new(identity, StrategyRegistry::default()).named("worker-3");
     /// # Ok::<(), coordination::InvalidName>(())
     /// ```
@@ -318,16 +325,18 @@ impl Coordinator {
         self
     }
 
-    /// Refuses stored configurations that the shell could not fire by, beyond what this crate checks: the last good one
-    /// then stays in force, and an instance that never had one stays out.
+    /// Adds a check for stored configurations that the shell cannot schedule.
+    ///
+    /// If the check rejects one, the last valid configuration stays in force. An instance that
+    /// never had a valid one does not register.
     #[must_use]
     pub fn checked_by(mut self, check: ConfigCheck) -> Self {
         self.view = self.view.checked_by(check);
         self
     }
 
-    /// Looks fires up in the schedules of configurations. Without it gaps are found by what the records say alone, and are not
-    /// counted.
+    /// Sets the lookup of fires in the schedule of a configuration. Without it, gaps are found by
+    /// the records alone and are not counted.
     ///
     /// # Examples
     /// ```
@@ -335,12 +344,14 @@ impl Coordinator {
     ///
     /// # use coordination::{Coordinator, FireTime, Identity, JobConfig, JobName, ServerIp};
     /// # use sharding::StrategyRegistry;
-    /// # let identity = Identity { job: JobName::new("report")?, server: ServerIp::new("10.0.0.1")? };
+    /// # let (job, server) = (JobName::new("report")?, ServerIp::new("10.0.0.1")?);
+    /// # let identity = Identity { job, server };
     /// let each_second = |_: &JobConfig, after: FireTime, before: FireTime, most: usize| {
     ///     let seconds = (after.0.div_euclid(1_000) + 1..).map(|second| FireTime(second * 1_000));
     ///     seconds.take_while(|fire| *fire < before).take(most).collect()
     /// };
-    /// let coordinator = Coordinator::new(identity, StrategyRegistry::default()).scheduled_by(Arc::new(each_second));
+    /// let coordinator = Coordinator::new(identity, StrategyRegistry::default());
+    /// let coordinator = coordinator.scheduled_by(Arc::new(each_second));
     /// # Ok::<(), coordination::InvalidName>(())
     /// ```
     #[must_use]
@@ -349,34 +360,36 @@ impl Coordinator {
         self
     }
 
-    /// Keeps transactions within what the registry takes. The default is 500 items each.
+    /// Keeps transactions within the limits of the registry. The default is 500 items in each.
     #[must_use]
     pub fn limited_to(mut self, limits: Limits) -> Self {
         self.settings.items_per_plan = items_per_plan(limits);
         self
     }
 
-    /// Makes this instance one of those that can call the once-per-cluster callbacks.
+    /// Lets this instance call once-per-cluster callbacks.
     #[must_use]
     pub fn calling_back(mut self) -> Self {
         self.settings.calls_back = true;
         self
     }
 
-    /// Says of which jobs it follows its own items only.
+    /// Sets the condition under which this instance narrows its watch to its own items.
     #[must_use]
     pub fn following(mut self, following: Following) -> Self {
         self.settings.following = following;
         self
     }
 
-    /// Feeds one event and appends to `out` what must now be done, in order.
+    /// Handles one event and appends the commands to execute to `out`, in order.
     pub fn handle(&mut self, now: Now, event: Event, out: &mut Vec<Command>) {
         self.handle_all(now, [event], out);
     }
 
-    /// Feeds events that have come together, and decides once: looking at all items takes much longer than noting that one run
-    /// has ended. Decisions can differ from those that each event by itself would have led to; they are as safe.
+    /// Handles events that arrived together, and decides once after them.
+    ///
+    /// Deciding costs much more than recording an event. The decisions can differ from those of one
+    /// call per event; they are as safe.
     pub fn handle_all(
         &mut self,
         now: Now,
@@ -400,7 +413,8 @@ impl Coordinator {
         }
     }
 
-    /// Returns when to call again with [`Event::Wake`] if nothing else happens, on the monotonic clock.
+    /// Returns the latest time for the next call, on the monotonic clock. Without another event,
+    /// the shell sends [`Event::Wake`] then.
     #[must_use]
     pub fn next_wake(&self) -> Option<Duration> {
         let retries = self.in_flight.values().filter_map(|flight| match flight.stage {
@@ -410,34 +424,36 @@ impl Coordinator {
             }
         });
         let patience = self.local.orphans_since.map(|since| since + ORPHAN_PATIENCE);
-        let patience = patience.filter(|_| !self.local.runs.is_empty() && !self.told.patience_over);
-        let unsure = self.unsure.iter().filter_map(UnsureAssignment::ends);
+        let patience =
+            patience.filter(|_| !self.local.runs.is_empty() && !self.reported.patience_over);
+        let in_doubt = self.in_doubt.iter().filter_map(AssignmentInDoubt::ends);
         let patience = patience.into_iter().chain(self.local.java.next_wake());
-        retries.chain(self.next_reconcile).chain(patience).chain(unsure).min()
+        retries.chain(self.next_reconcile).chain(patience).chain(in_doubt).min()
     }
 
-    /// Returns the fire after which a job that catches up may have something left to run, if there is any: the shell
-    /// looks up what the schedule has since, for the next [`Event::Fire`]. It is that of the item that is shown and the furthest
-    /// behind, whoever has it: the item may come to this instance before the fire after the next one.
+    /// Returns the earliest last fire of all items, if the job catches up.
+    ///
+    /// The shell looks up the scheduled fires after it for the next [`Event::Fire`]. Items of other
+    /// instances count, because such an item may move here before the fire after the next one.
     #[must_use]
     pub fn catch_up_since(&self) -> Option<FireTime> {
         self.view.config()?.catch_up?;
         self.view.last_fires().map(|(first, _)| first)
     }
 
-    /// Returns the mirror of the job's subtree.
+    /// Returns the view of the job's subtree.
     #[must_use]
     pub fn view(&self) -> &JobView {
         &self.view
     }
 
-    /// Returns the id of the current life.
+    /// Returns the id of the current incarnation.
     #[must_use]
     pub fn instance(&self) -> Option<&InstanceId> {
         self.me.as_ref()
     }
 
-    /// Returns where this instance stands.
+    /// Returns the state of this instance.
     #[must_use]
     pub fn status(&self) -> Status {
         let me = self.me.as_ref();
@@ -453,20 +469,22 @@ impl Coordinator {
             running: self.local.runs.iter().map(|(item, run)| (item, run.token)).collect(),
             waiting_for: self.waiting.map(|(what, _)| what),
             waiting_since: self.waiting.map(|(_, since)| since),
-            clock_differs_by: self.told.clock_differs_by,
+            clock_differs_by: self.reported.clock_differs_by,
         }
     }
 
-    /// Another session has registered the id of this life: a former life, or another process. Nothing is decided here
-    /// until it is gone, because every guard would take the one for the other.
+    /// Returns true if another session has registered the id of this instance.
+    ///
+    /// Nothing is decided here until that session ends: guards could not distinguish the two.
     fn has_namesake(&self) -> bool {
         let me = self.me.as_ref().zip(self.session);
         me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
     }
 
-    /// Returns true if a run of the item may go on here for as long as it likes: this instance stays and is not paused,
-    /// and the item is enabled, belongs to it, and is not to move. A run that works through a stream comes to an end at its
-    /// next good point where this is false; others need not care.
+    /// Returns true if a long run of the item may continue here.
+    ///
+    /// The instance is active and not paused, and the item is enabled, owned by it and not pending.
+    /// A run that works through a stream ends at its next good point if this is false.
     #[must_use]
     pub fn may_stay(&self, item: ShardingItem) -> bool {
         let stays = self.local.phase == Phase::Active && !self.is_paused();
@@ -485,7 +503,7 @@ impl Coordinator {
         shown && !self.has_namesake()
     }
 
-    /// This process, or an operator for its server, holds runs back.
+    /// Returns true if the program paused this process, or an operator paused its server.
     fn is_paused(&self) -> bool {
         let server = self.view.server_state(&self.identity.server);
         self.local.paused || server == Some(ServerState::Paused)

@@ -1,4 +1,4 @@
-//! Observing: what the view shows now, compared with what was known before.
+//! Observing: compares the view with what this instance knew before, and reports the differences.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -44,11 +44,11 @@ impl Coordinator {
             return;
         }
         self.note_schedule(now);
-        // The last one that can be used, even if the feed brought it together with a later one that cannot.
+        // The last valid one, even if the feed delivered it together with a later invalid one.
         if let Some(Versioned { value, .. }) = self.view.config_in_force()
-            && self.told.config.as_ref() != Some(value)
+            && self.reported.config.as_ref() != Some(value)
         {
-            self.told.config = Some(Arc::clone(value));
+            self.reported.config = Some(Arc::clone(value));
             out.push(Command::Schedule(Arc::clone(value)));
         }
         let fault = match self.view.config_state() {
@@ -56,14 +56,14 @@ impl Coordinator {
             ConfigState::Absent => Some("there is no stored configuration".to_owned()),
             ConfigState::Invalid { reason, .. } => Some(reason.clone()),
         };
-        if let Some(reason) = fault.clone().filter(|_| self.told.config_fault != fault) {
+        if let Some(reason) = fault.clone().filter(|_| self.reported.config_fault != fault) {
             let reason = shortened(&reason);
             out.push(Command::Emit(JobEvent::ConfigRejected { reason }));
         }
-        self.told.config_fault = fault;
+        self.reported.config_fault = fault;
     }
 
-    /// Notes when the schedule in force came into force.
+    /// Records when the present schedule came into force.
     fn note_schedule(&mut self, now: Now) {
         let Some(Versioned { value: config, version }) = self.view.config_in_force() else {
             return;
@@ -72,6 +72,7 @@ impl Coordinator {
             return;
         }
         let is_compared = config.max_time_diff != MaxTimeDiff::Off;
+        // The registry's date is comparable with fires only if the clocks are compared as well.
         let written = self.view.config_written_at().filter(|_| is_compared);
         let date = written.unwrap_or(FireTime(config.max_time_diff.present_ms(now)));
         let seen = Seen { config, version: *version, date, is_dated: written.is_some() };
@@ -80,17 +81,17 @@ impl Coordinator {
         self.local.schedules.note(&seen, last_fire.max(Some(FireTime(now.wall_ms))));
     }
 
-    /// Reports once that the clocks differ, and takes back a fire that came before that was known.
+    /// Reports once that the clocks differ, and cancels a due fire that a wrong clock caused.
     fn observe_clock(&mut self, now: Now, out: &mut Vec<Command>) {
         let difference = self.clock_differs_by(now);
-        match (std::mem::replace(&mut self.told.clock_differs_by, difference), difference) {
+        match (std::mem::replace(&mut self.reported.clock_differs_by, difference), difference) {
             (None, Some(ahead_ms)) => {
                 out.push(Command::Emit(JobEvent::ClockDiffers { ahead_ms }));
             }
             (Some(_), None) => out.push(Command::Emit(JobEvent::ClockAgrees)),
             (None, None) | (Some(_), Some(_)) => {}
         }
-        // The view can show the registration before its reply comes, which carries the registry's time.
+        // The view can show the registration before its reply, which carries the registry's time.
         let registers = self.in_flight.get(&Duty::Membership).is_some_and(|f| f.is_sent());
         self.local.awaits_time = registers && now.registry_ms.is_none();
         let horizon = self.horizon_ms(now);
@@ -106,13 +107,14 @@ impl Coordinator {
         self.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
     }
 
-    /// Returns the time after which a fire can come from a wrong clock only.
+    /// Returns the latest credible time of a fire: a later one proves that this clock is wrong.
     fn horizon_ms(&self, now: Now) -> i64 {
         let bound = self.max_time_diff();
         bound.horizon_ms(bound.present_ms(now))
     }
 
-    /// Returns how far this instance's clock is ahead of the registry's, in milliseconds, if that is beyond the bound.
+    /// Returns the lead of this clock over the registry's, in milliseconds, if it exceeds the
+    /// bound.
     pub(super) fn clock_differs_by(&self, now: Now) -> Option<i64> {
         self.max_time_diff().exceeded_by(now)
     }
@@ -144,13 +146,15 @@ impl Coordinator {
         {
             self.observe_deregistration(me, out);
         }
-        if self.has_left() && !self.told.left {
+        if self.has_left() && !self.reported.left {
             self.leave(out);
         }
     }
 
-    /// Nothing of this life is left, here or in the registry. A connection that is gone proves nothing: the session, and
-    /// what it owns, may live on (simulation seed 690). A session that is over has taken everything along.
+    /// Returns true if a draining instance has no runs and no nodes in the registry left.
+    ///
+    /// A lost connection proves nothing, because the session and its nodes may live on. The end of
+    /// the session does prove it, because the registry has then removed these nodes.
     fn has_left(&self) -> bool {
         let Some(me) = &self.me else { return self.local.phase == Phase::Draining };
         let leftovers = self.is_registered()
@@ -162,38 +166,40 @@ impl Coordinator {
         idle && (self.session.is_none() || !leftovers)
     }
 
-    /// The session lives, so somebody has taken the node away: this instance as it left, or an operator.
+    /// Handles the removal of this instance's node by itself on leaving, or else by an operator.
+    /// The session lives, so it has not expired.
     fn observe_deregistration(&mut self, me: InstanceId, out: &mut Vec<Command>) {
         if self.local.phase == Phase::Draining {
             out.push(Command::Emit(JobEvent::Left { instance: me }));
             self.local.was_registered = false;
-        } else if !self.told.leave_requested {
-            self.told.leave_requested = true;
+        } else if !self.reported.leave_requested {
+            self.reported.leave_requested = true;
             out.push(Command::LeaveRequested);
         }
     }
 
     fn leave(&mut self, out: &mut Vec<Command>) {
-        self.told.left = true;
+        self.reported.left = true;
         self.local.phase = Phase::Left;
         out.push(Command::Left);
     }
 
     fn observe_leadership(&mut self, out: &mut Vec<Command>) {
         let leads = self.me.as_ref().and_then(|me| self.view.term_of(me));
-        if leads == self.told.leads {
+        if leads == self.reported.leads {
             return;
         }
-        self.told.leads = leads;
+        self.reported.leads = leads;
         out.push(Command::Emit(match leads {
             Some(term) => JobEvent::BecameLeader { term: u64::from(term.0) },
             None => JobEvent::LostLeadership,
         }));
     }
 
-    /// A fire that came before this instance was there is due here as well, if items were dealt out after it: whoever had
-    /// them may have had no time to claim them. A job that catches up finds it with its next fire, and what came before it
-    /// as well, which nobody knows here (simulation seed 158).
+    /// Makes the fire of the assignment record due, if this instance has seen no fire yet.
+    ///
+    /// The former owners of its items may have had no time to claim them for that fire. A job that
+    /// catches up is left out: its next fire finds this one and all earlier fires in order.
     fn observe_due(&mut self, now: Now) {
         let (Some(me), Some(assignment)) = (&self.me, self.view.assignment()) else { return };
         let runs_once =
@@ -202,6 +208,7 @@ impl Coordinator {
         let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
         let alone = !self.view.is_mixed();
+        // Beside Java instances nothing shows whether one of them has run the fire.
         let due = record.due.filter(|_| may && alone);
         let due = due.filter(|_| record.members.contains(me));
         let horizon = self.horizon_ms(now);
@@ -213,10 +220,12 @@ impl Coordinator {
         self.local.due = Some(Due { at, next, missed: None });
     }
 
-    /// A request that was seen at this life's node and is no longer there was accepted: nobody else takes it away. One
-    /// that this process has left has arrived once it is there.
+    /// Observes manual requests: those that this process wrote, and the one at its instance node.
+    ///
+    /// A request of this process has arrived once the view shows it. A request at the instance node
+    /// was accepted if it is gone, because only this instance removes it.
     fn observe_triggers(&mut self, now: Now, out: &mut Vec<Command>) {
-        // Before it shows this life, the view may be that of the life before.
+        // Until the view shows this registration, it may be that of the former incarnation.
         let known = self.connected && self.view.is_synced() && self.is_registered();
         let view = &self.view;
         self.local.wanted_triggers.retain(|id, wanted| {
@@ -238,8 +247,10 @@ impl Coordinator {
         }
     }
 
-    /// What was dropped stays in the registry until whoever takes it away has seen it. That one tells, so that whoever asked
-    /// learns of it, and nothing is lost with a reply.
+    /// Reports dropped requests that this instance will remove from the registry.
+    ///
+    /// A dropped request stays there until the instance that removes it has seen it. That instance
+    /// reports it, so the report does not depend on the reply to a commit.
     fn observe_drops(&mut self, now: Now, out: &mut Vec<Command>) {
         let Some(me) = self.me.clone().filter(|_| self.view.is_synced()) else { return };
         let cx = self.context(now, &me);
@@ -251,8 +262,9 @@ impl Coordinator {
         let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
         let mine: BTreeMap<_, _> =
             mine.map(|(id, trigger)| (id.to_owned(), self.why_dropped(&trigger.value))).collect();
-        let told = std::mem::replace(&mut self.told.dropped, mine.keys().cloned().collect());
-        for (id, reason) in mine.into_iter().filter(|(id, _)| !told.contains(id)) {
+        let ids = mine.keys().cloned().collect();
+        let reported = std::mem::replace(&mut self.reported.dropped, ids);
+        for (id, reason) in mine.into_iter().filter(|(id, _)| !reported.contains(id)) {
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
         }
     }
@@ -265,7 +277,7 @@ impl Coordinator {
         }
     }
 
-    /// A request for all items that would tell them this would fill the registry.
+    /// Returns true if a request for all items with this parameter would exceed the size limit.
     pub(super) fn is_too_much(&self, parameter: &RequestParameter) -> bool {
         let items = self.view.config().map(|config| config.sharding_total_count);
         let items = items.and_then(|items| usize::try_from(items).ok());
@@ -276,12 +288,13 @@ impl Coordinator {
         let any = self.view.any_with(Attention::Orphaned);
         let since = self.local.orphans_since.unwrap_or(now.mono);
         self.local.orphans_since = any.then_some(since);
-        self.told.patience_over = any && since + ORPHAN_PATIENCE <= now.mono;
+        self.reported.patience_over = any && since + ORPHAN_PATIENCE <= now.mono;
     }
 
-    /// Calls what the registry shows as ours to call, each once; forgets calls whose return is recorded.
+    /// Starts each callback that the registry assigns to this instance once, and forgets callbacks
+    /// whose return is recorded.
     fn observe_calls(&mut self, out: &mut Vec<Command>) {
-        // The view may still show the calls of a life that is over.
+        // Without a session the view may still show the calls of the former incarnation.
         let Some(me) = self.me.clone().filter(|_| self.session.is_some()) else { return };
         for stage in OnceStage::ALL {
             let call = self.view.once().and_then(|once| once.value.call(stage)).cloned();

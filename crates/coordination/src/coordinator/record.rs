@@ -1,4 +1,4 @@
-//! Recording: one line per event, changing only what this instance knows.
+//! Recording: each event changes only the local state of this instance, one match arm per event.
 
 use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
@@ -27,10 +27,10 @@ impl Coordinator {
             Event::Lost => self.lose(now, out),
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => {
-                // It was looked up by the items that are shown.
+                // Under a narrow watch, the missed fires were looked up by some of the items only.
                 let by_a_part = self.catch_up_since().is_some() && !self.view.followed().is_all();
-                let told = !by_a_part;
-                self.fire(now, Due { at, next, missed: told.then_some(missed) }, out);
+                let is_complete = !by_a_part;
+                self.fire(now, Due { at, next, missed: is_complete.then_some(missed) }, out);
             }
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
             Event::OnceReturned { stage, token } => self.returned(stage, token),
@@ -55,20 +55,22 @@ impl Coordinator {
         let outage = self.outage.filter(|_| !self.connected);
         if let Some(outage) = outage.map(|outage| outage.ended(now)) {
             self.outage = Some(outage);
-            out.push(Command::Emit(match self.session == Some(session) {
-                true => JobEvent::Reconnected { outage },
-                false => JobEvent::SessionStarted { instance: incarnation.clone(), outage },
+            out.push(Command::Emit(if self.session == Some(session) {
+                JobEvent::Reconnected { outage }
+            } else {
+                JobEvent::SessionStarted { instance: incarnation.clone(), outage }
             }));
         }
         if self.session != Some(session) {
+            // Replies to commits of the former session never arrive.
             self.session = Some(session);
             self.me = Some(incarnation);
             self.in_flight.clear();
-            self.unsure.clear();
+            self.in_doubt.clear();
             self.local.was_registered = false;
             self.local.maybe_registered = false;
-            self.local.doubt_requests();
-            self.stir_all();
+            self.local.put_requests_in_doubt();
+            self.mark_all_dirty();
         }
         self.connected = true;
         self.local.lease = true;
@@ -80,7 +82,7 @@ impl Coordinator {
         }
     }
 
-    /// Notes that an outage of the registry begins. Returns false if it began before.
+    /// Records the start of an outage of the registry. Returns false if one has already started.
     fn disconnect(&mut self, now: Now) -> bool {
         let was_connected = std::mem::take(&mut self.connected);
         if was_connected {
@@ -91,7 +93,7 @@ impl Coordinator {
 
     fn interrupt(&mut self, reason: InterruptReason, out: &mut Vec<Command>) {
         self.local.lease = false;
-        if self.local.runs.any_goes_on() {
+        if self.local.runs.any_active() {
             out.push(Command::Interrupt(reason));
         }
     }
@@ -110,7 +112,7 @@ impl Coordinator {
 
     fn apply(&mut self, changes: Vec<Change>, out: &mut Vec<Command>) {
         for change in changes {
-            let item = self.item_to_look_at(&change);
+            let item = self.changed_item(&change);
             let all = change == Change::Ready;
             if let Err(anomaly) = self.view.apply(change) {
                 let path = anomaly.path.to_string();
@@ -119,16 +121,17 @@ impl Coordinator {
                     reason: shortened(&anomaly.reason),
                 }));
             }
-            self.stirred.extend(item);
+            self.dirty_items.extend(item);
+            // A new snapshot can differ from the former view without a change for each item.
             if all {
-                self.stir_all();
+                self.mark_all_dirty();
             }
         }
     }
 
-    /// Returns the item whose record changes, or a mark of its run here.
+    /// Returns the item whose record changes, or whose mark changes while it has a local run.
     #[expect(clippy::wildcard_enum_match_arm, reason = "most nodes are of no item that runs here")]
-    fn item_to_look_at(&self, change: &Change) -> Option<ShardingItem> {
+    fn changed_item(&self, change: &Change) -> Option<ShardingItem> {
         let (item, is_mark) = match self.layout.parse(change.path()?)? {
             NodeKind::Ledger(item) => (item, false),
             NodeKind::Running(item)
@@ -140,13 +143,13 @@ impl Coordinator {
         (!is_mark || self.local.runs.has(item)).then_some(item)
     }
 
-    /// Nothing is known any more of what has been looked at.
-    pub(super) fn stir_all(&mut self) {
-        self.stirred.extend(self.view.restless_items().map(|(item, _)| item));
-        self.stirred.extend(self.local.runs.items());
+    /// Marks all items dirty whose record or local run may need an action.
+    pub(super) fn mark_all_dirty(&mut self) {
+        self.dirty_items.extend(self.view.restless_items().map(|(item, _)| item));
+        self.dirty_items.extend(self.local.runs.items());
     }
 
-    /// Notes what this process was asked for, under an id that no other request has.
+    /// Records a manual request of this process under a unique id, or reports it as dropped.
     fn want_trigger(
         &mut self,
         now: Now,
@@ -158,7 +161,7 @@ impl Coordinator {
         let refused = match &parameter {
             _ if !self.local.is_active() => Some(DropReason::Leaving),
             Some(_) if !self.view.carries_parameters() => Some(DropReason::ParameterNotCarried),
-            Some(told) if self.is_too_much(told) => Some(DropReason::TooMuchToTell),
+            Some(parameter) if self.is_too_much(parameter) => Some(DropReason::TooMuchToTell),
             Some(_) | None => None,
         };
         if let Some(reason) = refused {
@@ -170,7 +173,8 @@ impl Coordinator {
         self.local.wanted_triggers.insert(format!("{me}-{}", at.0), wanted);
     }
 
-    /// Later than that of every request before it, though the clock was set back meanwhile (simulation seed 14123270).
+    /// Returns a time that is later than that of each former request, even if the clock was set
+    /// back. Otherwise two requests could have the same id.
     fn time_of_request(&mut self, now: Now) -> FireTime {
         let by_clock = FireTime::of_request(now.wall_ms);
         let last = self.local.last_request;
@@ -190,11 +194,13 @@ impl Coordinator {
         if self.clock_differs_by(now).is_some() {
             return self.miss_by_clock(at, out);
         }
-        // The clock was set back after the fire had come: the timer fires again when its time comes.
+        // The clock was set back after the timer had fired: the timer fires again at the right
+        // time.
         let is_early = at.0 > now.wall_ms.saturating_add(EARLY_MS);
         if is_early {
             return;
         }
+        // The same fire again, with a newer lookup of missed fires.
         if let Some(known) = self.local.due.as_mut().filter(|known| known.at == at) {
             *known = due;
             return;
@@ -219,7 +225,7 @@ impl Coordinator {
         out.push(Command::Emit(JobEvent::Missed { item: None, fire: at, reason }));
     }
 
-    /// An operator has disabled this instance's server.
+    /// Returns true if an operator has disabled this instance's server.
     pub(super) fn is_disabled(&self) -> bool {
         let server = &self.identity.server;
         self.view.server_version(server).is_some() && !self.view.is_enabled(server)
@@ -238,7 +244,8 @@ impl Coordinator {
             run.outcome = Some(outcome);
             run.failure = reason.filter(|_| outcome != Outcome::Succeeded);
         });
-        self.stirred.insert(item);
+        self.dirty_items.insert(item);
+        // A run without monitoring has no record that could show its end later.
         if token == FencingToken(0) {
             self.local.runs.remove(item);
             let settled = JobEvent::Settled { item, fire, source, token, outcome };

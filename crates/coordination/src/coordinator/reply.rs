@@ -1,4 +1,4 @@
-//! Replies: what became of a commit, and what that means beyond the registry.
+//! Replies: handles the outcome of a commit and its local effects.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use reg_center::{Conflict, ConflictReason};
 use sharding::{InstanceId, ShardingItem};
 
 use super::{
-    ASSIGNMENT_WAIT, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage, UnsureAssignment,
+    ASSIGNMENT_WAIT, AssignmentInDoubt, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage,
 };
-use crate::local::Doubt;
+use crate::local::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::view::Versioned;
@@ -45,7 +45,7 @@ impl Coordinator {
                 self.committed(&plan, config.as_ref(), &replaced, out);
             }
             Reply::Conflict(conflict) => self.conflicted(&plan, conflict),
-            Reply::Unknown => self.left_in_doubt(&plan, config.as_ref()),
+            Reply::Unknown => self.note_unknown_outcome(&plan, config.as_ref()),
             Reply::TooLarge => {
                 out.push(Command::Emit(JobEvent::CommitRefused { reason: plan.to_string() }));
             }
@@ -61,27 +61,28 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         if let (Some(me), Some(config)) = (self.me.clone(), config) {
-            // What cannot start now is started once it can, with the same configuration.
-            self.doubt_claims(plan, &me, Some(config));
+            // A claim that cannot start now starts later with the configuration that it has
+            // checked.
+            self.note_unknown_claims(plan, &me, Some(config));
             self.start_runs(plan.runs_of(&me), config, out);
         }
         if plan.assignment().is_some() {
-            // It has replaced what the others would have replaced, or what they have written.
-            self.unsure.clear();
+            // This commit proves the fate of earlier assignments: they failed, or it replaced them.
+            self.in_doubt.clear();
         }
         for step in &plan.steps {
             self.take_effect(plan, step, replaced, out);
         }
     }
 
-    /// Others have time now to take what is left of the orphans.
+    /// Restarts the wait for orphaned runs, so that other instances can take over the rest.
     fn note_takeover(&mut self, now: Now, plan: &Plan) {
         if plan.takes_over() {
             self.local.orphans_since = Some(now.mono);
         }
     }
 
-    /// Notes what a committed step means beyond the registry. Most steps mean nothing.
+    /// Applies the local effects of a committed step. Most steps have none.
     fn take_effect(
         &mut self,
         plan: &Plan,
@@ -99,7 +100,7 @@ impl Coordinator {
             self.local.wanted_triggers.remove(id);
         }
         if let Some((item, ledger)) = step.ledger() {
-            self.tell_of(item, replaced.get(&item), ledger, out);
+            self.report_record(item, replaced.get(&item), ledger, out);
         }
         if let Some(record) = step.assignment() {
             out.push(Command::Emit(JobEvent::Resharded {
@@ -111,21 +112,21 @@ impl Coordinator {
         }
     }
 
-    /// Notes what may have happened, until the view shows it or shows that it cannot any more.
-    fn left_in_doubt(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
+    /// Records the possible effects of a commit with an unknown outcome. The view decides later.
+    fn note_unknown_outcome(&mut self, plan: &Plan, config: Option<&Versioned<Arc<JobConfig>>>) {
         let assigns = plan.assignment().is_some();
-        if assigns && !self.unsure.iter().any(|unsure| unsure.plan.repeats(plan)) {
-            self.unsure.push(UnsureAssignment { plan: plan.clone(), shown_since: None });
+        if assigns && !self.in_doubt.iter().any(|assignment| assignment.plan.repeats(plan)) {
+            self.in_doubt.push(AssignmentInDoubt { plan: plan.clone(), shown_since: None });
         }
         if plan.steps.iter().any(Step::registers) {
             self.local.maybe_registered = true;
         }
         if let Some(me) = self.me.clone() {
-            self.doubt_claims(plan, &me, config);
+            self.note_unknown_claims(plan, &me, config);
         }
     }
 
-    fn doubt_claims(
+    fn note_unknown_claims(
         &mut self,
         plan: &Plan,
         me: &InstanceId,
@@ -136,14 +137,15 @@ impl Coordinator {
                 continue;
             };
             if ledger.running().is_some_and(|run| run.holder == *me) {
-                let none = Doubt { before, configs: Vec::new() };
-                let doubt = self.local.maybe_claimed.entry(item).or_insert(none);
-                doubt.again(before, config);
+                let none = UnknownClaim { before, configs: Vec::new() };
+                let claim = self.local.maybe_claimed.entry(item).or_insert(none);
+                claim.add(before, config);
             }
         }
     }
 
-    /// Notes what a conflict proves: a node that the plan deletes is gone already, or one that it creates exists.
+    /// Records the facts that a conflict proves: a node to delete is absent, or a node to create
+    /// exists.
     fn conflicted(&mut self, plan: &Plan, conflict: Conflict) {
         let Some(step) = plan.steps.get(conflict.index) else { return };
         match conflict.reason {
@@ -178,14 +180,16 @@ impl Coordinator {
         if step.registers() {
             self.local.maybe_registered = true;
         }
-        // Only this instance uses the id, so the request is the one that it sent before without a reply.
+        // Only this instance uses the id, so this is its own request, sent before without a reply.
         if let Some(id) = step.request_left() {
             self.local.wanted_triggers.remove(id);
         }
     }
 
-    /// Notes that a mark of the run which a plan releases is gone. The reply may come when a later run of the item has begun
-    /// here, whose marks are others.
+    /// Records that a mark of the released run is gone.
+    ///
+    /// The token is compared, because a later run of the item may have started here before the
+    /// reply.
     fn unmarked(&mut self, plan: &Plan, item: ShardingItem, note: impl FnOnce(&mut LocalRun)) {
         let mut records = plan.steps.iter().filter_map(Step::ledger);
         let released = records.find(|(of, _)| *of == item).map(|(_, ledger)| ledger.token);
@@ -196,7 +200,7 @@ impl Coordinator {
     }
 }
 
-/// Returns how long the view may take to show a plan that was committed.
+/// Returns the time that the view may take to show a committed plan.
 fn wait_for(plan: &Plan) -> Duration {
     if plan.assignment().is_some() { ASSIGNMENT_WAIT } else { SETTLE_WAIT }
 }

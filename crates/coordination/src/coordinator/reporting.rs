@@ -1,4 +1,4 @@
-//! Reporting: each fact about fires and items is reported once, also if the instance that knew it was lost.
+//! Reporting: reports each fact about fires and items, even if the instance that knew it was lost.
 
 use sharding::ShardingItem;
 
@@ -10,16 +10,19 @@ use crate::{
     Outcome, RunSource,
 };
 
-/// How many noted fires of an item are reported one by one after another process was lost. A longer range is reported by one
-/// event, so that a step of the coordinator stays bounded.
+/// Maximum number of noted fires of a lost process that are reported one by one for an item. One
+/// event reports a longer range, so that a step of the coordinator stays bounded.
 const MAX_NOTED_REPORTED: u32 = 100;
 
-/// How many gaps of an item a process remembers to have reported: those of the record before its last write and after it.
+/// Maximum number of reported gaps that a process remembers per item: those of the record before
+/// its last write and those after it.
 const MAX_GAPS_REPORTED: usize = 2 * MAX_GAPS;
 
 impl Coordinator {
-    /// Tells of the record that this instance has just written for an item, in place of the one before.
-    pub(super) fn tell_of(
+    /// Reports the facts that follow from a ledger record that this instance has written.
+    ///
+    /// `before` is the record that it replaced, if the view showed it.
+    pub(super) fn report_record(
         &mut self,
         item: ShardingItem,
         before: Option<&Ledger>,
@@ -29,7 +32,8 @@ impl Coordinator {
         let lost =
             before.and_then(Ledger::running).filter(|run| Some(&run.holder) != self.me.as_ref());
         let next = written.running().map(|run| &run.holder);
-        // Its run here may have begun already.
+        // A claim of this instance always ends the run of a lost holder. Any other write does so
+        // only if no run of the item is local.
         let is_begun = next.is_some() && next == self.me.as_ref();
         if let Some(run) = lost
             && next != Some(&run.holder)
@@ -45,7 +49,7 @@ impl Coordinator {
         let noted = before.and_then(|ledger| ledger.misfire);
         self.report_noted_before(item, noted, out);
         if let Some(waiting) = written.misfire.filter(|waiting| Some(*waiting) != noted) {
-            self.told.noted.insert(item, waiting.last);
+            self.reported.noted.insert(item, waiting.last);
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
         }
         self.report_gaps(item, before, written, out);
@@ -53,11 +57,11 @@ impl Coordinator {
         let mut missed = |fire, reason| {
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         };
-        // The former record may be of an instance that was lost before it reported what it had skipped.
+        // The writer of the former record may have been lost before it reported its skipped fire.
         for fire in [before, written].into_iter().filter_map(skipped) {
             // Not by order: an operator may have set the record back since.
-            if self.told.skipped.get(&item) != Some(&fire) {
-                self.told.skipped.insert(item, fire);
+            if self.reported.skipped.get(&item) != Some(&fire) {
+                self.reported.skipped.insert(item, fire);
                 missed(fire, MissReason::ItemDisabled);
             }
         }
@@ -74,8 +78,10 @@ impl Coordinator {
         }
     }
 
-    /// Reports the gaps of both records that this process has not reported yet. Who found them may have been lost before it
-    /// reported them, or does not know that its write was committed.
+    /// Reports the gaps of both records that this process has not reported yet.
+    ///
+    /// The instance that found a gap may have been lost before its report, or its commit may have
+    /// had an unknown outcome.
     pub(super) fn report_gaps(
         &mut self,
         item: ShardingItem,
@@ -97,8 +103,8 @@ impl Coordinator {
         }
     }
 
-    /// Reports the noted fires of the record that is replaced, if another process noted the last of them: it may have been lost
-    /// before it reported that.
+    /// Reports the noted fires of the replaced record, if another process noted the last of them.
+    /// That process may have been lost before its report.
     pub(super) fn report_noted_before(
         &mut self,
         item: ShardingItem,
@@ -106,9 +112,9 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         // Not by order: an operator may have set the record back since.
-        let unreported = |range: &FireRange| self.told.noted.get(&item) != Some(&range.last);
+        let unreported = |range: &FireRange| self.reported.noted.get(&item) != Some(&range.last);
         let Some(range) = noted.filter(unreported) else { return };
-        self.told.noted.insert(item, range.last);
+        self.reported.noted.insert(item, range.last);
         let config = self.view.config().filter(|_| range.count <= MAX_NOTED_REPORTED);
         let each = config.and_then(|config| {
             let lookup = &self.settings.lookup;
@@ -125,13 +131,14 @@ impl Coordinator {
         }
     }
 
-    /// Reports a fire that this instance misses because its clock is wrong. Nothing remembers the fire.
+    /// Reports a fire that this instance misses because its clock is wrong.
     pub(super) fn miss_by_clock(&mut self, fire: FireTime, out: &mut Vec<Command>) {
         let reason = MissReason::ClockDiffers;
         out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
     }
 
-    /// Returns why a fire is not run although the reason is only that the next one came first.
+    /// Returns the reason for a missed fire. An outage of the registry that reaches the fire is a
+    /// better explanation than `Superseded`.
     pub(super) fn with_outage(&self, reason: MissReason, fire: FireTime) -> MissReason {
         let outage = self.outage.filter(|outage| outage.reaches(fire));
         match (reason, outage) {
@@ -140,32 +147,33 @@ impl Coordinator {
         }
     }
 
-    /// Reports the items of the fire that was due until now and that no instance has claimed.
+    /// Ends the due fire and reports the items for which no instance has claimed it.
     pub(super) fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
         let (Some(due), Some(me)) = (self.local.due.take(), &self.me) else { return };
-        // A job that catches up runs it yet.
+        // A job that catches up still runs this fire later.
         if self.view.config().is_some_and(|config| config.catch_up.is_some()) {
             return;
         }
         let fire = due.at;
         let claiming = self.in_flight.contains_key(&Duty::Claim);
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
+        // A claim in flight may still take the fire, so its miss is not certain.
         if !monitored || claiming {
             return;
         }
-        let makes_up = self.view.config().is_some_and(|config| config.misfire);
+        let has_misfire = self.view.config().is_some_and(|config| config.misfire);
         let reason = self.with_outage(reason, fire);
         let unsettled = self.view.accounted_by(me, self.view.unsettled_items(fire));
         for (item, view) in unsettled.filter(|(_, view)| view.ledger.is_some()) {
             // The end of a run here may not have reached the registry.
             let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
-            let still_runs = view.is_busy() && !makes_up && !has_ended;
+            let still_runs = view.is_busy() && !has_misfire && !has_ended;
             let reason = if still_runs { MissReason::StillRunning } else { reason };
             out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
         }
     }
 
-    /// Reports the fire of a job that is not monitored for which nobody knew in time whose the items are.
+    /// Reports a fire of an unmonitored job whose owners were not known in time.
     pub(super) fn report_unstarted(&mut self, reason: MissReason, out: &mut Vec<Command>) {
         if let Some(fire) = self.local.unmonitored_fire.take() {
             let reason = self.with_outage(reason, fire);
@@ -174,14 +182,14 @@ impl Coordinator {
     }
 }
 
-/// Returns the last fire of a record if it was skipped because the item was disabled.
+/// Returns the last fire of a record, if it was skipped because the item was disabled.
 fn skipped(ledger: &Ledger) -> Option<FireTime> {
     let is_skipped = ledger.is_idle() && ledger.outcome == Some(Outcome::Disabled);
     ledger.last_fire.filter(|_| is_skipped)
 }
 
-/// Returns why a request that was taken out of this record without being answered is not run; `None` if it was handed on to a
-/// Java instance, which runs it.
+/// Returns the reason why a request left this record without a run. `None` if a Java instance got
+/// the request and runs it.
 fn why_unanswered(before: &Ledger, request: &ManualRequest, retired: bool) -> Option<MissReason> {
     match request.parameter {
         _ if retired => Some(MissReason::ItemRetired),

@@ -1,4 +1,4 @@
-//! Starting: runs that the registry shows as claimed by this instance begin, each once.
+//! Starting: starts each run that this instance has claimed, once.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -15,12 +15,13 @@ use crate::view::Versioned;
 use crate::view::items::ItemView;
 use crate::{Command, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem};
 
-/// Items with the tokens under which they may be claimed.
+/// Items with the fencing tokens of claims in flight.
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 
 impl Coordinator {
-    /// Starts runs that the registry shows as ours, although no reply said so; forgets those whose end is recorded. Runs
-    /// that this life never claimed are given up: an earlier life had the same id.
+    /// Starts claimed runs whose commit got no reply, and forgets runs whose end is recorded.
+    ///
+    /// Gives up runs that this incarnation never claimed: an earlier one had the same id.
     pub(super) fn observe_runs(&mut self, out: &mut Vec<Command>) {
         self.note_shown_claims();
         self.forget_settled_runs(out);
@@ -28,72 +29,72 @@ impl Coordinator {
         if self.session.is_none() || self.has_namesake() {
             return;
         }
-        debug_assert!(self.has_looked_at_the_others(&me), "{:?} are not all", self.stirred);
-        let stirred = std::mem::take(&mut self.stirred);
-        let ours: Vec<_> = stirred
+        debug_assert!(
+            self.clean_items_need_no_action(&me),
+            "an item outside of the dirty items {:?} needs an action",
+            self.dirty_items
+        );
+        let dirty_items = std::mem::take(&mut self.dirty_items);
+        let held: Vec<_> = dirty_items
             .into_iter()
             .filter_map(|item| Some((item, &self.view.item(item).ledger.as_ref()?.value)))
-            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
+            .filter(|(item, ledger)| self.needs_action(*item, ledger, &me))
             .map(|(item, ledger)| (item, ledger.clone()))
             .collect();
-        let sent = if ours.is_empty() { SentClaims::new() } else { self.sent_claims(&me) };
-        for (item, ledger) in &ours {
-            let ours = self.may_have_claimed(*item, ledger, &sent);
-            if !ours || self.is_put_back(*item, ledger, &me) {
+        let sent = if held.is_empty() { SentClaims::new() } else { self.sent_claims(&me) };
+        for (item, ledger) in &held {
+            let claimed_here = self.may_have_claimed(*item, ledger, &sent);
+            if !claimed_here || self.is_put_back(*item, ledger, &me) {
                 self.give_up_foreign_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
             }
         }
-        let waits = ours.iter().filter(|(item, run)| self.waits_to_be_started(*item, run, &me));
-        self.stirred = waits.map(|(item, _)| *item).collect();
-        self.settle_doubts(&me);
+        // A claim that could not start, for example without a lease, is examined again next time.
+        let waits = held.iter().filter(|(item, run)| self.waits_to_be_started(*item, run, &me));
+        self.dirty_items = waits.map(|(item, _)| *item).collect();
+        self.forget_settled_claims(&me);
     }
 
-    /// Returns true if there is nothing to do at the items at which nothing has changed.
-    pub(super) fn has_looked_at_the_others(&self, me: &InstanceId) -> bool {
+    /// Returns true if no item outside of the dirty items needs an action.
+    pub(super) fn clean_items_need_no_action(&self, me: &InstanceId) -> bool {
         let mut others =
-            self.view.restless_items().filter(|(item, _)| !self.stirred.contains(item));
+            self.view.restless_items().filter(|(item, _)| !self.dirty_items.contains(item));
         let waits = |(item, shown): (_, &ItemView)| {
             let ledger = shown.ledger.as_ref().map(|ledger| &ledger.value);
-            ledger.is_some_and(|ledger| self.has_to_be_looked_at(item, ledger, me))
+            ledger.is_some_and(|ledger| self.needs_action(item, ledger, me))
         };
         !others.any(waits)
     }
 
-    /// Returns true if an item is shown as run by this life, which has not started it.
+    /// Returns true if the record shows a run of this incarnation that it has not started.
     pub(super) fn waits_to_be_started(
         &self,
         item: ShardingItem,
         shown: &Ledger,
         me: &InstanceId,
     ) -> bool {
-        let ours = shown.running().is_some_and(|run| run.holder == *me);
-        ours && !self.has_started(item, shown.token)
+        let held_here = shown.running().is_some_and(|run| run.holder == *me);
+        held_here && !self.has_started(item, shown.token)
     }
 
-    /// Returns true if an item is shown as run by this life, which runs nothing of it any more: the record of a run that has
-    /// ended was put back from outside.
+    /// Returns true if the record shows a run of this incarnation that has already ended here. An
+    /// operator has restored an old record.
     pub(super) fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
-        let ours = shown.running().is_some_and(|run| run.holder == *me);
+        let held_here = shown.running().is_some_and(|run| run.holder == *me);
         let ended = self.has_started(item, shown.token) && !self.local.runs.has(item);
-        ours && ended
+        held_here && ended
     }
 
     pub(super) fn has_started(&self, item: ShardingItem, token: FencingToken) -> bool {
         self.local.started.get(&item) >= Some(&token)
     }
 
-    pub(super) fn has_to_be_looked_at(
-        &self,
-        item: ShardingItem,
-        shown: &Ledger,
-        me: &InstanceId,
-    ) -> bool {
+    pub(super) fn needs_action(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
         self.waits_to_be_started(item, shown, me) || self.is_put_back(item, shown, me)
     }
 
-    /// Returns true if the record may be the outcome of a claim that this life has sent.
+    /// Returns true if the record may result from a claim that this incarnation has sent.
     pub(super) fn may_have_claimed(
         &self,
         item: ShardingItem,
@@ -103,50 +104,52 @@ impl Coordinator {
         sent.contains(&(item, shown.token)) || self.local.maybe_claimed.contains_key(&item)
     }
 
-    /// Returns the claims that are under way.
+    /// Returns the claims in flight.
     pub(super) fn sent_claims(&self, me: &InstanceId) -> SentClaims {
         let runs = self.in_flight.values().flat_map(|flight| flight.plan.runs_of(me));
         runs.map(|(item, ledger)| (item, ledger.token)).collect()
     }
 
-    /// Notes a run that nobody executes as one that was interrupted here, so that its end is recorded.
+    /// Records a run that no process executes as interrupted here, so that the release duty ends
+    /// it.
     pub(super) fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
-        // The view may show the record before the marks that were written with it.
+        // The view may show the record before the marks of the same transaction.
         let by_config = self.view.config().is_some_and(|c| self.view.has_lasting_marks(c));
         let lasting = by_config || self.view.item(item).lasting.is_some();
         self.local.give_up(item, shown, lasting);
     }
 
-    /// Forgets doubts about claims that the view shows to be in vain, or begun here.
-    pub(super) fn settle_doubts(&mut self, me: &InstanceId) {
+    /// Forgets unknown claims that the view shows as failed, or that have started here.
+    pub(super) fn forget_settled_claims(&mut self, me: &InstanceId) {
         let (view, started) = (&self.view, &self.local.started);
-        self.local.maybe_claimed.retain(|item, doubt| {
+        self.local.maybe_claimed.retain(|item, claim| {
             let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
-            let ours = ledger.value.running().is_some_and(|run| run.holder == *me);
-            let waits = ours && started.get(item) < Some(&ledger.value.token);
-            waits || ledger.version <= doubt.before
+            let held_here = ledger.value.running().is_some_and(|run| run.holder == *me);
+            let waits = held_here && started.get(item) < Some(&ledger.value.token);
+            waits || ledger.version <= claim.before
         });
     }
 
-    /// Returns the configuration that a claim has checked: its record names the version, and whoever claimed knew it.
+    /// Returns the configuration that a claim has checked. The record names its version, and this
+    /// instance knew that version when it sent the claim.
     pub(super) fn config_of_claim(
         &self,
         item: ShardingItem,
         claimed: &Ledger,
     ) -> Option<&Versioned<Arc<JobConfig>>> {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
-        let doubt = self.local.maybe_claimed.get(&item);
-        let doubted = doubt.into_iter().flat_map(|doubt| &doubt.configs);
-        let mut known = flights.chain(doubted).chain(self.view.config_in_force());
+        let claim = self.local.maybe_claimed.get(&item);
+        let unknown_claims = claim.into_iter().flat_map(|claim| &claim.configs);
+        let mut known = flights.chain(unknown_claims).chain(self.view.config_in_force());
         known.find(|config| claimed.config.is_none_or(|version| version == config.version))
     }
 
-    /// Notes which claims the view has shown: whatever the record says from then on came later.
+    /// Records that the view has reached a claim: each later state of the record follows the claim.
     pub(super) fn note_shown_claims(&mut self) {
         let is_later = |before: Version, item| {
             self.view.item(item).ledger.as_ref().is_some_and(|ledger| ledger.version > before)
         };
-        for &item in &self.stirred {
+        for &item in &self.dirty_items {
             let before = self.local.runs.get(item).and_then(|run| run.unseen_after);
             if before.is_some_and(|before| is_later(before, item)) {
                 self.local.runs.change(item, |run| run.unseen_after = None);
@@ -155,12 +158,13 @@ impl Coordinator {
     }
 
     pub(super) fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
-        for &item in &self.stirred {
+        for &item in &self.dirty_items {
             let Some(run) = self.local.runs.get(item) else { continue };
             let Some(outcome) = run.outcome else { continue };
             let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
             let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
             let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+            // Marks that are left need another release, so the run is still needed.
             let marks = OwnMarks::of(run, self.view.item(item), self.session);
             if run.token == FencingToken(0) || !caught_up || held || marks.any() {
                 continue;
@@ -170,7 +174,8 @@ impl Coordinator {
         }
     }
 
-    /// Starts runs that this instance has claimed, each once; not if it cannot rely on its session, nor once it leaves.
+    /// Starts runs that this instance has claimed, each once. Starts none without a lease, or while
+    /// the instance leaves.
     pub(super) fn start_runs<'a>(
         &mut self,
         claimed: impl Iterator<Item = (ShardingItem, &'a Ledger)>,
@@ -187,7 +192,8 @@ impl Coordinator {
             let unseen_after = self.unseen_claim_of(item);
             let begun = self.local.begin(item, ledger, lasting, unseen_after);
             let waits = !begun && self.local.started.get(&item) < Some(&ledger.token);
-            // It begins after the other run of its item, with the configuration that it has checked (simulation seed 14083735).
+            // It starts after the former run of its item, with the configuration that it has
+            // checked.
             if !waits {
                 self.local.maybe_claimed.remove(&item);
             }
@@ -202,14 +208,15 @@ impl Coordinator {
         }
     }
 
-    /// Returns the version that a claim of this item replaces, if the view does not show a later one.
+    /// Returns the version that a claim of the item replaces, unless the view shows a later one.
     pub(super) fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
         let shown = self.view.item(item).ledger.as_ref().map(|ledger| ledger.version);
-        let before = self.local.maybe_claimed.get(&item).map(|doubt| doubt.before);
+        let before = self.local.maybe_claimed.get(&item).map(|claim| claim.before);
         before.filter(|before| shown <= Some(*before))
     }
 
-    /// The registration is on its way out, or is out.
+    /// Returns true if the instance has left, or a commit that removes its registration is in
+    /// flight.
     pub(super) fn is_leaving(&self) -> bool {
         let leaves = |plan: &Plan| plan.steps.iter().any(Step::deregisters);
         let under_way = self.in_flight.get(&Duty::Membership);
@@ -217,7 +224,7 @@ impl Coordinator {
     }
 }
 
-/// Returns what the shell shall start for a claim.
+/// Returns the command to start the run of a claim.
 pub(super) fn start_item(
     item: ShardingItem,
     claimed: &Ledger,
@@ -237,7 +244,8 @@ pub(super) fn start_item(
     })
 }
 
-/// Tells how a run ended, by what the registry shows: recorded as ours, or taken away from us before.
+/// Returns the event for the end of a run: `Settled` if the record shows this end, or `Fenced` if
+/// another instance changed the record first.
 fn ending(
     item: ShardingItem,
     run: &LocalRun,

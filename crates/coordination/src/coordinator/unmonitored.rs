@@ -1,4 +1,4 @@
-//! Runs of jobs without monitoring: no record, no claim, and no takeover.
+//! Runs of unmonitored jobs: no record, no claim and no takeover.
 
 use std::sync::Arc;
 
@@ -11,7 +11,8 @@ use crate::runs::LocalRun;
 use crate::{Command, FencingToken, FireTime, JobEvent, Now, RunSource, StartItem};
 
 impl Coordinator {
-    /// With monitoring, what was accepted is a request in the registry; without, only this instance knows.
+    /// Accepts a manual request of an unmonitored job. Only this instance knows it, because such a
+    /// job has no records that could hold it.
     pub(super) fn accept_unmonitored(&mut self, at: FireTime) {
         let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
         let active = unmonitored && self.local.is_active();
@@ -21,7 +22,8 @@ impl Coordinator {
         self.local.unmonitored_request = Some(UnmonitoredRequest { at, items: mine.collect() });
     }
 
-    /// A request is over for items that are disabled or somebody else's by now, and as soon as runs are monitored.
+    /// Removes items from the request that are disabled or belong to another instance by now. Drops
+    /// the request if the job has become monitored.
     pub(super) fn observe_request(&mut self) {
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
         let (Some(me), Some(request)) = (&self.me, &mut self.local.unmonitored_request) else {
@@ -36,14 +38,14 @@ impl Coordinator {
         }
     }
 
-    /// Decides a fire that has to wait until its owner or the time is known.
+    /// Decides again about a fire that waited for the owners or for the registry's time.
     pub(super) fn run_unmonitored_fire(&mut self, now: Now, out: &mut Vec<Command>) {
         if let Some(fire) = self.local.unmonitored_fire.take() {
             self.run_unmonitored(now, fire, out);
         }
     }
 
-    /// Starts the items of a request that do not run in this process.
+    /// Starts the items of the request that have no run in this process.
     pub(super) fn run_unmonitored_request(&mut self, now: Now, out: &mut Vec<Command>) {
         let Some(at) = self.local.unmonitored_request.as_ref().map(|request| request.at) else {
             return;
@@ -57,7 +59,7 @@ impl Coordinator {
         self.start_unclaimed(items, at, RunSource::Manual, out);
     }
 
-    /// Starts the items of a fire that do not run in this process.
+    /// Starts the items of a fire that have no run in this process.
     pub(super) fn run_unmonitored(&mut self, now: Now, fire: FireTime, out: &mut Vec<Command>) {
         match self.deciding_context(now).and_then(|cx| unmonitored::fire(&cx)) {
             Some(FireDecision::Run { starts, missed }) => {

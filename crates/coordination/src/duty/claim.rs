@@ -1,4 +1,4 @@
-//! Claim: before an item runs, its record says who runs it and for which fire.
+//! Claim: before an item runs, its owner writes itself and the fire into the ledger record.
 
 use super::{Context, Duty, OwnItem, change_items};
 use crate::local::Due;
@@ -6,14 +6,15 @@ use crate::plan::Plan;
 use crate::view::items::Attention;
 use crate::{JobConfig, Ledger};
 
-/// Claims what is due and free: the scheduled fire first, then an operator's request.
+/// Claims due and free items: for the scheduled fire first, then for manual requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution)?;
     scheduled(cx, config).or_else(|| requested(cx))
 }
 
-/// A due fire stays due until the next one. An item that is assigned to this instance in between, because its owner
-/// died or left, is thus run late rather than not at all. A job that catches up runs what came before first.
+/// Claims items for the due fire, which stays due until the next one: an item that gets this owner
+/// in between runs late rather than not at all. A job that catches up runs earlier missed fires
+/// first.
 fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let due = cx.local.due.as_ref()?;
     let by = cx.claimant()?;
@@ -40,16 +41,17 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     claim(cx, &format!("fire {} is due", due.at.0), cx.claimable_for(due.at), next)
 }
 
-/// Returns true if an item leaves a due fire alone: what came before it is told with the next fire, and it as well
-/// (simulation seed 15183726).
+/// Returns true if an item leaves a due fire to the next one, because the earlier fires that it
+/// missed are unknown. The next fire brings them and this one. Claiming this fire now would skip
+/// them.
 pub(super) fn waits_for_next(config: &JobConfig, due: &Due, ledger: &Ledger) -> bool {
     let catches_up = config.catch_up.is_some() && ledger.last_fire.is_some();
     catches_up && due.missed.is_none()
 }
 
-/// Runs what operators have asked for. A request for an item that is disabled is dropped: nobody expects it to run when
-/// the item is enabled again. The record has to say so: that of the operator alone may have been taken back since
-/// (simulation seed 1017637).
+/// Claims items for manual requests. A request for a disabled item is dropped, because no operator
+/// expects a run when the item is enabled again. The record must be disabled, too: the operator may
+/// have removed the node since.
 fn requested(cx: &Context<'_>) -> Option<Plan> {
     let by = cx.claimant()?;
     let next = |own: &OwnItem<'_>| match own.view.is_disabled() {
@@ -57,7 +59,7 @@ fn requested(cx: &Context<'_>) -> Option<Plan> {
         true => None,
         false => own.ledger.answer(&by),
     };
-    claim(cx, "an operator asked for it", cx.claimable_with(Attention::Requested), next)
+    claim(cx, "a manual request waits", cx.claimable_with(Attention::Requested), next)
 }
 
 fn claim<'a>(
@@ -80,13 +82,13 @@ mod tests {
     const BOTH: &str = "claim: fire 200 is due\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/0/running: 10.0.0.1@-@1\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1";
     const SECOND: &str = "claim: fire 200 is due\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1";
 
-    /// Items 0 and 2 are mine, item 1 is not; fire 200 is due.
+    /// Instance 1 owns items 0 and 2, instance 2 owns item 1, and fire 200 is due.
     fn due() -> Scene {
         Scene::cluster(3, 2).due(200)
     }
 
     #[test]
-    fn what_is_due_mine_and_free_is_claimed() {
+    fn owner_claims_due_free_items() {
         let done = running_by(1).complete(Outcome::Succeeded, 0).unwrap();
         let moving = |scene: Scene| {
             let mut record = scene.plan_record();
@@ -95,37 +97,37 @@ mod tests {
         };
         let rows = vec![
             ("nothing is due", Scene::cluster(3, 2), "nothing"),
-            ("my items", due(), BOTH),
-            ("one was claimed for this fire before", due().ledger(0, done), SECOND),
-            ("one runs", due().running(0, 1), SECOND),
+            ("both items of this instance", due(), BOTH),
+            ("one item has run for this fire", due().ledger(0, done), SECOND),
+            ("one item runs", due().running(0, 1), SECOND),
             (
-                "one is shown as running by a Java instance",
+                "one item has the mark of a Java instance",
                 due().marked(&NodeKind::Running(item(0))),
                 SECOND,
             ),
-            ("one runs here still", due().run_here(0, None), SECOND),
-            ("one is to move to somebody else", moving(due()), SECOND),
+            ("code of one item still runs in this process", due().run_here(0, None), SECOND),
+            ("one item is pending for another instance", moving(due()), SECOND),
             (
-                "one was to move, and a Java leader has left it here",
+                "one item is pending, and a Java leader leads",
                 moving(due()).java(4).led_by_java(4),
                 BOTH,
             ),
             (
-                "one is disabled",
+                "one item is disabled",
                 due().marked(&NodeKind::ItemDisabled(item(0))),
                 "claim: fire 200 is due\n  set ledger/0: idle, last disabled\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1",
             ),
             ("server disabled", due().server(1, "DISABLED"), "nothing"),
-            ("paused", due().local(|local| local.paused = true), "nothing"),
+            ("process paused", due().local(|local| local.paused = true), "nothing"),
             ("server paused", due().server(1, "PAUSED"), "nothing"),
-            ("session not to be relied upon", due().local(|local| local.lease = false), "nothing"),
+            ("lease has ended", due().local(|local| local.lease = false), "nothing"),
             (
                 "not monitored",
                 due().configure(|c| (c.monitor_execution, c.failover) = (false, false)),
                 "nothing",
             ),
             (
-                "the number of items changed: not before it is resharded",
+                "number of items changed, not resharded yet",
                 due().configure(|c| c.sharding_total_count = 1),
                 "nothing",
             ),
@@ -134,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn noted_misfires_are_merged_into_the_next_fire() {
+    fn claim_merges_noted_misfires_into_next_fire() {
         let noted = running_by(1)
             .note_misfire(FireTime(300), None)
             .and_then(|l| l.complete(Outcome::Succeeded, 0))
@@ -142,42 +144,42 @@ mod tests {
         let scene =
             Scene::cluster(1, 1).ledger(0, noted).marked(&NodeKind::Misfire(item(0))).due(400);
         let expected = "claim: fire 400 is due\n  set ledger/0: running NORMAL for 400 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
-        check(Duty::Claim, vec![("after a long run", scene, expected)]);
+        check(Duty::Claim, vec![("item is free after a long run", scene, expected)]);
     }
 
     #[test]
-    fn a_request_runs_each_item_once_whatever_the_schedule_says() {
-        let asked = |ledger: Ledger| {
+    fn manual_request_runs_each_item_once() {
+        let with_request = |ledger: Ledger| {
             let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter: None };
             ledger.with_request(request).unwrap()
         };
         let requested = |scene: Scene, items: &[u32]| {
-            items.iter().fold(scene, |scene, i| scene.ledger(*i, asked(idle())))
+            items.iter().fold(scene, |scene, i| scene.ledger(*i, with_request(idle())))
         };
-        let expected = "claim: an operator asked for it\n  set ledger/0: running MANUAL for 555 by 10.0.0.1@-@1, token 1\n  create sharding/0/running: 10.0.0.1@-@1";
+        let expected = "claim: a manual request waits\n  set ledger/0: running MANUAL for 555 by 10.0.0.1@-@1, token 1\n  create sharding/0/running: 10.0.0.1@-@1";
         let rows = vec![
-            ("both wanted, one left", requested(Scene::cluster(3, 2), &[0]), expected),
+            ("one of two items has yet to run", requested(Scene::cluster(3, 2), &[0]), expected),
             (
-                "the schedule comes first",
+                "scheduled fire comes first",
                 requested(due(), &[0]),
                 "claim: fire 200 is due\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, asked for at 555\n  create sharding/0/running: 10.0.0.1@-@1\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1",
             ),
-            ("nothing left", requested(Scene::cluster(3, 2), &[]), "nothing"),
-            ("somebody else's item", requested(Scene::cluster(3, 2), &[1]), "nothing"),
+            ("no item has a request", requested(Scene::cluster(3, 2), &[]), "nothing"),
+            ("item of another owner", requested(Scene::cluster(3, 2), &[1]), "nothing"),
             (
-                "it runs: the request waits",
-                Scene::cluster(3, 2).ledger(0, asked(running_by(1))),
+                "item runs, so the request waits",
+                Scene::cluster(3, 2).ledger(0, with_request(running_by(1))),
                 "nothing",
             ),
             (
-                "it was just disabled: that may be taken back before anybody notes it",
+                "item is disabled, but its record is not yet",
                 requested(Scene::cluster(3, 2), &[0]).marked(&NodeKind::ItemDisabled(item(0))),
                 "nothing",
             ),
             (
-                "it is disabled: nobody waits for that to end",
-                Scene::cluster(3, 2).ledger(0, asked(idle().with_disabled(true).unwrap())),
-                "claim: an operator asked for it\n  set ledger/0: idle, disabled",
+                "item and record are disabled, so the request is dropped",
+                Scene::cluster(3, 2).ledger(0, with_request(idle().with_disabled(true).unwrap())),
+                "claim: a manual request waits\n  set ledger/0: idle, disabled",
             ),
         ];
         for (case, scene, expected) in rows {
@@ -186,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_that_catches_up_runs_each_missed_fire_by_itself_oldest_first() {
+    fn catch_up_runs_each_missed_fire_oldest_first() {
         let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
         let finds = |scene: Scene, missed| {
             let due = Due { at: FireTime(500), next: None, missed };
@@ -202,24 +204,28 @@ mod tests {
         };
         // The item's last fire is 100.
         let rows = [
-            ("nothing was missed", due(Scene::cluster(1, 1), &[]), claim("NORMAL", 500)),
-            ("all of it was done", due(Scene::cluster(1, 1), &[50, 100]), claim("NORMAL", 500)),
-            ("two were missed", due(Scene::cluster(1, 1), &[100, 200, 300]), claim("MISFIRE", 200)),
+            ("no fire was missed", due(Scene::cluster(1, 1), &[]), claim("NORMAL", 500)),
+            ("earlier fires were run", due(Scene::cluster(1, 1), &[50, 100]), claim("NORMAL", 500)),
             (
-                "nobody has said what was missed",
-                finds(Scene::cluster(1, 1), None),
-                "nothing".to_owned(),
+                "two fires were missed",
+                due(Scene::cluster(1, 1), &[100, 200, 300]),
+                claim("MISFIRE", 200),
             ),
+            ("missed fires are unknown", finds(Scene::cluster(1, 1), None), "nothing".to_owned()),
             (
-                "nor of an item that has never run",
+                "missed fires are unknown, and the item has never run",
                 finds(Scene::cluster(1, 1).ledger(0, Ledger::new(None)), None),
                 claim("NORMAL", 500),
             ),
-            ("it runs", due(Scene::cluster(1, 1).running(0, 1), &[200]), "nothing".to_owned()),
+            ("item runs", due(Scene::cluster(1, 1).running(0, 1), &[200]), "nothing".to_owned()),
         ];
         for (case, scene, expected) in rows {
             assert_eq!(scene.wants(Duty::Claim), expected, "{case}");
-            assert_eq!(scene.wants(Duty::Misfire), "nothing", "{case}: nothing is noted");
+            assert_eq!(
+                scene.wants(Duty::Misfire),
+                "nothing",
+                "{case}: a job that catches up notes no misfires"
+            );
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Cleanup: the failover queue and the misfire marks show only runs that wait.
+//! Cleanup: the leader removes stale entries of the failover queue and stale misfire marks.
 
 use sharding::ShardingItem;
 
@@ -7,8 +7,8 @@ use crate::plan::{Plan, Step};
 use crate::view::items::{Attention, ItemView};
 use crate::{Ledger, LedgerState};
 
-/// Removes queue entries of items that need no takeover, such as completed or retired ones, and misfire marks of items
-/// without noted fires.
+/// Removes queue entries of items without an orphaned run, and misfire marks of items without noted
+/// fires.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     stale_entries(cx, |_| true, |_, _| true)
 }
@@ -31,7 +31,10 @@ pub(crate) fn stale_entries(
         stale.then(|| [Step::ledger_unchanged(item, ledger.version), Step::unmark_misfire(item)])
     });
     let marked = marked.take(most).flatten();
-    Plan::as_leader(Duty::Cleanup, cx, "stale entries")?.steps(queued).steps(marked).if_any()
+    Plan::as_leader(Duty::Cleanup, cx, "stale queue entries or misfire marks")?
+        .steps(queued)
+        .steps(marked)
+        .if_any()
 }
 
 #[cfg(test)]
@@ -46,33 +49,37 @@ mod tests {
     }
 
     #[test]
-    fn only_orphans_stay_in_the_queue() {
+    fn queue_keeps_only_orphaned_runs() {
         let queued = |scene: Scene, i| scene.marked(&NodeKind::QueuedItem(item(i)));
         let rows = vec![
-            ("an orphan", queued(Scene::cluster(2, 1).ledger(0, orphan()), 0), "nothing"),
+            ("orphaned run", queued(Scene::cluster(2, 1).ledger(0, orphan()), 0), "nothing"),
             (
-                "an idle item",
+                "idle item",
                 queued(Scene::cluster(2, 1), 0),
-                "cleanup: stale entries\n  delete leader/failover/items/0",
+                "cleanup: stale queue entries or misfire marks\n  delete leader/failover/items/0",
             ),
             (
-                "out of range",
+                "item beyond the number of items",
                 queued(Scene::cluster(2, 1), 7),
-                "cleanup: stale entries\n  delete leader/failover/items/7",
+                "cleanup: stale queue entries or misfire marks\n  delete leader/failover/items/7",
             ),
             (
-                "shown as misfired without being",
+                "misfire mark without noted fires",
                 Scene::cluster(2, 1).marked(&NodeKind::Misfire(item(0))),
-                "cleanup: stale entries\n  delete sharding/0/misfire",
+                "cleanup: stale queue entries or misfire marks\n  delete sharding/0/misfire",
             ),
-            ("somebody else leads", queued(Scene::cluster(2, 1), 7).member(2).led_by(2), "nothing"),
+            (
+                "another instance leads",
+                queued(Scene::cluster(2, 1), 7).member(2).led_by(2),
+                "nothing",
+            ),
         ];
         check(Duty::Cleanup, rows);
     }
 
-    /// The job has more items again, and a Java instance may have queued the one that was out of range.
+    /// A Java instance may have queued the item after the job got more items.
     #[test]
-    fn what_is_in_range_again_stays_in_the_queue() {
+    fn dequeue_conflicts_when_number_of_items_changed() {
         let scene = Scene::cluster(2, 1).java(5).marked(&NodeKind::QueuedItem(item(7)));
         let plan = scene.plan(Duty::Cleanup).unwrap();
         assert!(scene.would_commit(&plan), "{plan}");

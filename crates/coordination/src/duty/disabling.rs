@@ -1,11 +1,12 @@
-//! Disabling: the record of an item says whether operators want it not to run, so that no claim can overlook it.
+//! Disabling: the leader copies the operators' disabling of items into the ledger records, where no
+//! claim can miss it.
 
 use super::{Context, Duty, parameter_bytes};
 use crate::plan::{Plan, Step};
 use crate::view::items::Attention;
 
-/// Makes the records say what the nodes of operators say. A claim that has not seen it fails, because it expects the
-/// record as it was.
+/// Copies the presence of the items' `disabled` nodes into their records. A claim from a stale view
+/// conflicts, because it expects the former record.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let changed = cx.view.items_with(Attention::DisablingChanged).filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
@@ -26,28 +27,32 @@ mod tests {
     use crate::wire::NodeKind;
 
     #[test]
-    fn records_follow_what_operators_say() {
+    fn leader_copies_disabling_into_records() {
         let disabled = |scene: Scene| scene.marked(&NodeKind::ItemDisabled(item(0)));
         let flagged = idle().with_disabled(true).unwrap();
         let rows = vec![
-            ("nothing to say", Scene::cluster(2, 1), "nothing"),
+            ("no item is disabled", Scene::cluster(2, 1), "nothing"),
             (
-                "disabled",
+                "item is disabled",
                 disabled(Scene::cluster(2, 1)),
                 "disabling: operators disabled or enabled items\n  set ledger/0: idle, disabled",
             ),
-            ("known", disabled(Scene::cluster(2, 1)).ledger(0, flagged.clone()), "nothing"),
             (
-                "enabled again",
+                "record is disabled already",
+                disabled(Scene::cluster(2, 1)).ledger(0, flagged.clone()),
+                "nothing",
+            ),
+            (
+                "item is enabled again",
                 Scene::cluster(2, 1).ledger(0, flagged),
                 "disabling: operators disabled or enabled items\n  set ledger/0: idle",
             ),
             (
-                "while it runs",
+                "item runs",
                 disabled(Scene::cluster(2, 1).ledger(0, running_by(1))),
                 "disabling: operators disabled or enabled items\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, disabled",
             ),
-            ("somebody else leads", disabled(Scene::cluster(2, 2).led_by(2)), "nothing"),
+            ("another instance leads", disabled(Scene::cluster(2, 2).led_by(2)), "nothing"),
         ];
         check(Duty::Disabling, rows);
     }

@@ -1,9 +1,9 @@
-//! Election: there is one leader, and it is available.
+//! Election: one available instance leads.
 
 use super::{Context, Duty};
 use crate::plan::{Plan, Step};
 
-/// Stands for election if there is no leader; abdicates if this instance leads and is not available.
+/// Elects this instance if no leader exists. Abdicates if this instance leads and is not available.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     match cx.view.leader() {
         None if is_eligible(cx) => Some(stand(cx)),
@@ -17,8 +17,8 @@ pub(crate) fn is_eligible(cx: &Context<'_>) -> bool {
     cx.view.is_available(cx.me) && cx.local.is_active()
 }
 
-/// Creates the leader's node, which goes with the leader's session, and begins a term. The term's node is never deleted, so that
-/// its version fences the writes of former leaders.
+/// Creates the leader's ephemeral node and begins a term. The node of the term is never deleted, so
+/// that its version fences the writes of former leaders.
 pub(crate) fn stand(cx: &Context<'_>) -> Plan {
     let expect = cx.view.term().map(|term| term.version);
     Plan::as_instance(Duty::Election, cx, "no leader")
@@ -26,16 +26,16 @@ pub(crate) fn stand(cx: &Context<'_>) -> Plan {
         .step(Step::set_term(expect, cx.me.clone()))
 }
 
-/// The instance may be registered no longer, so that only the term fences this.
+/// Removes the leader's node. The instance may not be registered any more, so that only the term
+/// guards this write.
 pub(crate) fn abdicate(cx: &Context<'_>) -> Option<Plan> {
     let term = Step::term_unchanged(cx.view.term_of(cx.me)?);
-    let plan = Plan::as_session(Duty::Election, "not available any more");
+    let plan = Plan::as_session(Duty::Election, "the leader is no longer available");
     Some(plan.step(term).step(Step::abdicate()))
 }
 
 #[cfg(test)]
 mod tests {
-
     use super::super::scene::{Scene, check, id};
     use super::*;
 
@@ -43,20 +43,21 @@ mod tests {
     use crate::wire::NodeKind;
 
     #[test]
-    fn somebody_available_leads_and_nobody_else() {
+    fn available_instance_leads_and_unavailable_leader_abdicates() {
         let stand = "election: no leader\n  create leader/election/instance: 10.0.0.1@-@1\n  create coordination/term: 10.0.0.1@-@1";
-        let abdicate = "election: not available any more\n  delete leader/election/instance";
+        let abdicate =
+            "election: the leader is no longer available\n  delete leader/election/instance";
         let rows = vec![
             // Also true without items to run: an empty job must still have a leader.
-            ("nobody leads", Scene::job(1).member(1), stand),
-            ("not registered", Scene::job(1).server(1, ""), "nothing"),
-            ("server disabled", Scene::job(1).member(1).server(1, "DISABLED"), "nothing"),
-            ("somebody else leads", Scene::job(1).member(1).member(2).led_by(2), "nothing"),
-            ("I lead", Scene::job(1).member(1).led_by(1), "nothing"),
-            ("I lead and am disabled", Scene::cluster(1, 1).server(1, "DISABLED"), abdicate),
-            ("I lead and was taken out by an operator", Scene::cluster(1, 1).gone(1), abdicate),
+            ("no leader exists", Scene::job(1).member(1), stand),
+            ("instance is not registered", Scene::job(1).server(1, ""), "nothing"),
+            ("server is disabled", Scene::job(1).member(1).server(1, "DISABLED"), "nothing"),
+            ("another instance leads", Scene::job(1).member(1).member(2).led_by(2), "nothing"),
+            ("this instance leads", Scene::job(1).member(1).led_by(1), "nothing"),
+            ("leader is disabled", Scene::cluster(1, 1).server(1, "DISABLED"), abdicate),
+            ("an operator removed the leader's instance", Scene::cluster(1, 1).gone(1), abdicate),
             (
-                "I lead and leave",
+                "leader drains",
                 Scene::cluster(1, 1)
                     .local(|local| local.phase = Phase::Draining)
                     .marked(&NodeKind::Draining(id(1))),

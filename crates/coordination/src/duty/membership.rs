@@ -1,10 +1,11 @@
-//! Membership: be registered while taking part; leave in order.
+//! Membership: an instance registers while it takes part, and leaves in order.
 
 use super::{Context, Duty};
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 
-/// Registers this life, puts its server back, announces that it drains, and takes it out when nothing runs any more.
+/// Registers this incarnation, creates its server again, marks it as draining, and removes it when
+/// its runs have ended.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let registered = cx.view.is_registered(cx.me);
     let server_known = cx.view.server_version(cx.server).is_some();
@@ -17,12 +18,12 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
 }
 
-/// The server comes before the instance, because a leader reads both. Whoever has no configuration in force could run
-/// nothing that it is given, and stays out.
+/// Registers this instance. The server comes before the instance, because a leader reads both.
+/// Without a configuration in force the instance could run no item, so it does not register.
 fn register(cx: &Context<'_>) -> Option<Plan> {
     cx.view.config()?;
     let server_known = cx.view.server_version(cx.server).is_some();
-    // The name may have outlived the registration, if somebody took the instance away.
+    // If an operator removed the instance, its name may still exist.
     let name = cx.settings.stable_name.clone();
     let again = !cx.view.is_named(cx.me);
     let name = name.filter(|_| again);
@@ -42,12 +43,12 @@ fn add_server(cx: &Context<'_>) -> Plan {
 }
 
 fn drain(cx: &Context<'_>) -> Plan {
-    Plan::as_instance(Duty::Membership, cx, "leaving when the runs have ended")
+    Plan::as_instance(Duty::Membership, cx, "draining until the runs have ended")
         .step(Step::mark_draining(cx.me.clone()))
         .step(request(cx))
 }
 
-/// Takes away whatever there is of this life. `None` if there is nothing left.
+/// Removes all nodes of this incarnation; `None` if none is left.
 fn leave(cx: &Context<'_>) -> Option<Plan> {
     let term = cx.view.term_of(cx.me);
     let registered = cx.view.is_registered(cx.me) || cx.local.maybe_registered;
@@ -61,7 +62,8 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
     Some(plan.step(request(cx)))
 }
 
-/// A server that comes back has its first version again: the counter tells those who rely on it.
+/// Creates the server. A server that is created again has its first version again, so that a
+/// counter shows the change to claims and takeovers.
 fn server(cx: &Context<'_>) -> [Step; 2] {
     let disabled = cx.view.config().is_some_and(|config| config.disabled);
     let first = cx.view.servers_added().is_none();
@@ -84,59 +86,59 @@ mod tests {
     }
 
     #[test]
-    fn an_instance_registers_once_and_leaves_when_nothing_runs() {
+    fn instance_registers_once_and_leaves_when_nothing_runs() {
         let rows = vec![
             (
-                "first in the namespace",
+                "first instance of the job",
                 Scene::job(2),
                 "membership: not registered\n  create servers/10.0.0.1: enabled\n  create coordination/servers\n  create instances/10.0.0.1@-@1\n  create coordination/request",
             ),
             (
-                "known server, disabled by an operator",
+                "server is known, and an operator disabled it",
                 Scene::job(2).server(1, "DISABLED").requested(),
                 "membership: not registered\n  create instances/10.0.0.1@-@1\n  set coordination/request",
             ),
             (
-                "job that comes up disabled",
+                "job starts disabled",
                 Scene::job(2).configure(|c| c.disabled = true),
                 "membership: not registered\n  create servers/10.0.0.1: disabled\n  create coordination/servers\n  create instances/10.0.0.1@-@1\n  create coordination/request",
             ),
             ("no configuration in force", Scene::job(2).poisoned(), "nothing"),
-            ("registered", Scene::job(2).member(1), "nothing"),
+            ("instance is registered", Scene::job(2).member(1), "nothing"),
             (
-                "taken out by somebody else",
+                "an operator removed the instance",
                 Scene::job(2).local(|local| local.was_registered = true),
                 "nothing",
             ),
             (
-                "leaving while an item runs",
+                "instance drains while an item runs",
                 draining(Scene::cluster(2, 1).running(0, 1).run_here(0, None)),
-                "membership: leaving when the runs have ended\n  create coordination/draining/10.0.0.1@-@1\n  set coordination/request",
+                "membership: draining until the runs have ended\n  create coordination/draining/10.0.0.1@-@1\n  set coordination/request",
             ),
             (
-                "leaving while a claim is under way",
+                "instance drains while a claim is in doubt",
                 draining(Scene::cluster(2, 1)).local(|local| local.is_claiming = true),
-                "membership: leaving when the runs have ended\n  create coordination/draining/10.0.0.1@-@1\n  set coordination/request",
+                "membership: draining until the runs have ended\n  create coordination/draining/10.0.0.1@-@1\n  set coordination/request",
             ),
             (
-                "leaving although an operator has taken the instance out",
+                "instance drains, and an operator removed it",
                 draining(Scene::cluster(2, 1)).gone(1),
                 "membership: leaving\n  delete leader/election/instance\n  set coordination/request",
             ),
-            ("leaving with nothing left", draining(Scene::job(2)), "nothing"),
+            ("instance drains, and no node of it is left", draining(Scene::job(2)), "nothing"),
             (
-                "the server was removed",
+                "server was removed",
                 Scene::cluster(2, 1).without_server(1),
                 "membership: the server is unknown\n  create servers/10.0.0.1: enabled\n  create coordination/servers\n  set coordination/request",
             ),
             (
-                "leaving while the end of a run is not recorded yet",
+                "instance drains, and the end of a run is not recorded yet",
                 draining(Scene::cluster(2, 1).running(0, 1).run_here(0, Some(Outcome::Succeeded)))
                     .marked(&NodeKind::Draining(id(1))),
                 "nothing",
             ),
             (
-                "leaving with nothing running, as leader",
+                "leader drains, and nothing runs",
                 draining(Scene::cluster(2, 1)).marked(&NodeKind::Draining(id(1))),
                 "membership: leaving\n  delete leader/election/instance\n  delete coordination/draining/10.0.0.1@-@1\n  delete instances/10.0.0.1@-@1\n  set coordination/request",
             ),
@@ -144,9 +146,9 @@ mod tests {
         check(Duty::Membership, rows);
     }
 
-    /// A conflict on the deregistration then tells that it never was.
+    /// If the deregistration conflicts, the registration never took effect.
     #[test]
-    fn a_registration_that_may_be_on_its_way_is_taken_out_as_well() {
+    fn leaving_removes_registration_in_doubt() {
         let scene = draining(Scene::job(2)).local(|local| local.maybe_registered = true);
         let expected =
             "membership: leaving\n  delete instances/10.0.0.1@-@1\n  create coordination/request";

@@ -1,4 +1,5 @@
-//! Misfire: a fire that meets a busy item is noted, and run once when the item is free.
+//! Misfire: the owner notes fires that meet a busy item. One run stands for them once the item is
+//! free.
 
 use super::claim::waits_for_next;
 use super::{Context, Duty, OwnItem, change_items};
@@ -7,10 +8,11 @@ use crate::local::Due;
 use crate::plan::Plan;
 use crate::view::items::Attention;
 
-/// Notes what met a busy item; runs what was noted.
+/// Notes a due fire in the records of busy items, and runs noted fires of free items.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.monitor_execution && config.misfire)?;
-    // A job that catches up runs each fire by itself, found by the item's last one: there is nothing to note.
+    // A job that catches up runs each missed fire by itself and finds it by the item's last fire,
+    // so it notes none.
     let noted = if config.catch_up.is_none() { note(cx) } else { None };
     noted.or_else(|| run(cx, config))
 }
@@ -19,11 +21,12 @@ fn note(cx: &Context<'_>) -> Option<Plan> {
     let due = cx.local.due.as_ref()?;
     let (fire, follows) = (due.at, cx.next_of(due));
     let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire, follows);
-    let reason = format!("fire {} met running items", fire.0);
+    let reason = format!("fire {} met busy items", fire.0);
     change_items(Duty::Misfire, cx, &reason, cx.restless_accounted_items(fire), next)
 }
 
-/// Leaves items alone for which a fire is due: its claim stands for the noted fires as well, unless it has to wait.
+/// Runs noted fires. If a fire is due for the item, its claim stands for the noted fires as well,
+/// unless it has to wait.
 fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let by = cx.claimant()?;
     let due = cx.local.due.as_ref();
@@ -39,7 +42,13 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         let follows = due.filter(|due| due.at == noted.last).and_then(|due| cx.next_of(due));
         own.ledger.replay(&by, follows)
     };
-    change_items(Duty::Misfire, cx, "misfired before", cx.claimable_with(Attention::Misfired), next)
+    change_items(
+        Duty::Misfire,
+        cx,
+        "noted misfires can run",
+        cx.claimable_with(Attention::Misfired),
+        next,
+    )
 }
 
 #[cfg(test)]
@@ -50,7 +59,7 @@ mod tests {
     use crate::{CatchUp, FireTime, Outcome};
 
     #[test]
-    fn a_fire_that_meets_a_run_is_noted_and_run_afterwards() {
+    fn fire_that_meets_busy_item_is_noted_and_run_later() {
         let met = || Scene::cluster(1, 1).running(0, 1).due(300);
         let noted = || {
             let ended = running_by(1)
@@ -59,29 +68,29 @@ mod tests {
                 .unwrap();
             Scene::cluster(1, 1).ledger(0, ended).marked(&NodeKind::Misfire(item(0)))
         };
-        let note = "misfire: fire 300 met running items\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire";
-        let run = "misfire: misfired before\n  set ledger/0: running MISFIRE for 300 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
+        let note = "misfire: fire 300 met busy items\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire";
+        let run = "misfire: noted misfires can run\n  set ledger/0: running MISFIRE for 300 by 10.0.0.1@-@1, token 2\n  create sharding/0/running: 10.0.0.1@-@1\n  delete sharding/0/misfire";
         let waits = |scene: Scene| {
             let due = Due { at: FireTime(400), next: None, missed: None };
             let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
             scene.configure(|c| c.catch_up = catch_up).local(|local| local.due = Some(due))
         };
         let rows = vec![
-            ("it still runs", met(), note),
-            ("the job does not make up for it", met().configure(|c| c.misfire = false), "nothing"),
-            ("somebody else owns it", Scene::cluster(2, 2).running(1, 2).due(300), "nothing"),
-            ("it runs for this very fire", Scene::cluster(1, 1).running(0, 1).due(200), "nothing"),
+            ("item still runs", met(), note),
+            ("misfires are off", met().configure(|c| c.misfire = false), "nothing"),
+            ("item of another owner", Scene::cluster(2, 2).running(1, 2).due(300), "nothing"),
+            ("item runs for the same fire", Scene::cluster(1, 1).running(0, 1).due(200), "nothing"),
             (
-                "an orphan of mine",
+                "run of the item is orphaned",
                 Scene::cluster(1, 1).ledger(0, running_by(2).orphan().unwrap()).due(300),
-                "misfire: fire 300 met running items\n  set ledger/0: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire",
+                "misfire: fire 300 met busy items\n  set ledger/0: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1, misfired 300..=300 (1)\n  create sharding/0/misfire",
             ),
-            ("free again", noted(), run),
-            ("free again, the noted fire being the last one", noted().due(300), run),
-            ("free again and due: the claim stands for both", noted().due(400), "nothing"),
-            ("free again and due, and it has to wait for the next one", waits(noted()), run),
-            ("disabled meanwhile", noted().marked(&NodeKind::ItemDisabled(item(0))), "nothing"),
-            ("paused meanwhile", noted().local(|local| local.paused = true), "nothing"),
+            ("item is free again", noted(), run),
+            ("item is free again, and the noted fire is the due one", noted().due(300), run),
+            ("a later fire is due, so its claim stands for both", noted().due(400), "nothing"),
+            ("a later fire is due, and its claim waits", waits(noted()), run),
+            ("item was disabled", noted().marked(&NodeKind::ItemDisabled(item(0))), "nothing"),
+            ("process was paused", noted().local(|local| local.paused = true), "nothing"),
         ];
         check(Duty::Misfire, rows);
     }

@@ -1,23 +1,23 @@
-//! The duties: what an instance is responsible for, each a pure function from what it knows to the transaction it
-//! wants, or nothing.
+//! Duties: responsibilities of an instance. Each is a pure function from the view and the local
+//! state to at most one transaction.
 //!
 //! | duty | acts when | writes | guarded by |
 //! |---|---|---|---|
-//! | membership | connected and not registered; server unknown; draining; drained | `instances`, `servers`, request counter | the session, the term if I lead |
-//! | election | nobody leads and I am available, and it is my turn where Java instances are; I lead and should not | leader node and term, a place in line | my life, the term |
-//! | resharding | I lead and the inputs of the assignment changed, or items can follow now; Java instances are told before, until all is written | owners, assignment record, `necessary` | term, configuration, request counter, ledger of every moving item |
-//! | sweep | I lead, or a Java instance does and the item is mine or nobody's, and a run's holder is gone, and its mark; a Java instance that has taken an orphan over is gone | ledger → orphan, or idle if nobody takes over; the queue; → running, for its own part of the orphans | term, ledger, no mark (beside Java instances: holder and mark seen gone); for its own part as takeover |
-//! | takeover | orphans wait and nobody has less to do than I, or they have waited for a second; and it is my turn where Java instances are | ledger → running, a place in line | my life, server, servers added, configuration, ledger |
-//! | claim | a fire or request is due and items of mine are idle | ledger → running | my life, server, servers added, configuration, assignment, owner, ledger |
-//! | misfire | a fire is due and items of mine are busy; later: idle with noted fires | ledger | as claim |
-//! | release | a run of mine has ended | ledger → idle, or orphan if it was cancelled; marks of a run that its record no longer shows | ledger |
-//! | disabling | I lead and an item's record does not say what its node says about being disabled | ledger | term, ledger, the node's presence |
-//! | trigger | an operator wants a run | requests; as the leader: ledger of the items, and what asks Java instances | their versions, the term, the assignment |
-//! | once | I call back, and all items have begun, or ended, a fire | the record of calls | my life, the record, the assignment, every ledger |
-//! | cleanup | I lead and an item is queued that nobody has to take over, or shown as misfired without being; a Java instance has left its node behind; Java instances would see an item that is no more | queue, marks, `instances`, `sharding/{i}` | the term, ledger, the node's version |
+//! | membership | an instance is connected but not registered, its server is unknown, or it drains | `instances`, `servers`, request counter | session; the term if it leads |
+//! | election | no leader exists and this instance is available; or it leads and is not available. Beside Java instances: in its turn at the latch | leader node, term, latch node | incarnation, term |
+//! | resharding | leader: the inputs of the assignment changed, or pending items can move. It announces the resharding to Java instances first | owners, assignment record, `necessary` | term, configuration, request counter, ledger record of each moved item |
+//! | sweep | leader: the holder of a run is gone. Under a Java leader: each instance for its own items and those of lost owners | ledger record → orphan, idle, or running for its own share; failover queue | term, ledger record, absent mark (beside Java instances: reads confirm it); its own share as takeover |
+//! | takeover | orphaned runs wait and no instance has less load, or they have waited for a second. Beside Java instances: in its turn at the latch | ledger record → running, latch node | incarnation, server, servers added, configuration, ledger record |
+//! | claim | owner: a fire or a manual request is due, and its item is idle | ledger record → running | incarnation, server, servers added, configuration, assignment, owner, ledger record |
+//! | misfire | owner: a fire meets a busy item; later the item is idle with noted fires | ledger record | as claim |
+//! | release | holder: its run has ended | ledger record → idle, or orphan if the run was cancelled; marks of a fenced run | ledger record |
+//! | disabling | leader: an operator disabled or enabled an item, and its record differs | ledger record | term, ledger record, presence of the item's `disabled` node |
+//! | trigger | an operator requests runs | requests; leader: ledger records, run requests to Java instances | versions of these, term, assignment |
+//! | once | an instance with callbacks: all items have begun, or ended, a fire | record of the calls | incarnation, record of the calls, assignment |
+//! | cleanup | leader: queue entries, misfire marks, or nodes of lost Java instances or retired items are stale | failover queue, marks, `instances`, `sharding/{i}` | term, ledger record, version of the node |
 //!
-//! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless, and once its plan is
-//! visible in the view it wants nothing more.
+//! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless.
+//! Once the view shows its plan, a duty plans nothing more.
 
 pub(crate) mod claim;
 pub(crate) mod cleanup;
@@ -52,21 +52,24 @@ use crate::view::JobView;
 use crate::view::items::{Attention, ItemView};
 use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp};
 
-/// How many items one transaction takes at most, whatever the registry takes: beyond some hundred, larger ones gain
-/// nothing.
+/// Maximum number of items in one transaction, whatever the limits of the registry: beyond some
+/// hundred items, larger transactions gain nothing.
 pub(crate) const MAX_ITEMS_PER_PLAN: usize = 500;
-/// The operations that a plan needs for an item at most: its record, its place in the queue, two marks that were left behind, four
-/// new ones (a run that was taken over before is taken over at once, in the dialect of 3.x).
+/// Maximum number of operations for one item. A second takeover in the dialect of 3.x needs them
+/// all: the record, the queue entry, two leftover marks and four new marks.
 const OPS_PER_ITEM: usize = 8;
-/// The operations that a plan needs beside those of its items, at most.
+/// Maximum number of operations of a plan beside those of its items.
 const OPS_PER_PLAN: usize = 16;
-/// The bytes that an item takes in a plan: six paths with the longest name of a job, and its record. What needs eight takes a quarter
-/// more, of the room that is left for the rest.
+/// Size of one item in a plan, in bytes: six paths with the longest name of a job, and the record.
+/// An item with eight paths takes a quarter more, from the half of the transaction that
+/// [`ITEMS_SHARE`] leaves free.
 const BYTES_PER_ITEM: usize = 1_600;
-/// The share of a transaction's bytes that items may take; the rest is for what names members and ranges of items.
+/// Divisor of a transaction's bytes: items may take a half. The rest is for the names of instances
+/// and ranges of items.
 const ITEMS_SHARE: usize = 2;
 
-/// Returns how many items one transaction takes in a registry with these limits, at least 1.
+/// Returns the maximum number of items in one transaction of a registry with these limits, at least
+/// 1.
 pub(crate) fn items_per_plan(limits: Limits) -> usize {
     let by_ops = limits.max_ops.saturating_sub(OPS_PER_PLAN) / OPS_PER_ITEM;
     let by_bytes = limits.max_bytes / ITEMS_SHARE / BYTES_PER_ITEM;
@@ -76,34 +79,34 @@ pub(crate) fn items_per_plan(limits: Limits) -> usize {
 /// A responsibility of an instance. At most one plan per duty is under way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Duty {
-    /// To be registered while taking part, and to leave in order.
+    /// Registers the instance, and removes it in order when it leaves.
     Membership,
-    /// That there is one leader.
+    /// Elects one leader.
     Election,
-    /// That the assignment fits the available instances.
+    /// Assigns the items to the available instances.
     Resharding,
-    /// That runs of lost instances are found.
+    /// Finds runs of lost instances.
     Sweep,
-    /// That what was left unfinished is run again.
+    /// Takes orphaned runs over.
     Takeover,
-    /// That due items of this instance are claimed before they run.
+    /// Claims due items of this instance before they run.
     Claim,
-    /// That fires that met a running item are run afterwards.
+    /// Notes fires that met a busy item, and runs them afterwards.
     Misfire,
-    /// That ended runs are recorded.
+    /// Records ended runs.
     Release,
-    /// That the records of items say which ones operators have disabled.
+    /// Records which items operators have disabled.
     Disabling,
-    /// That an operator's request reaches the items.
+    /// Passes manual requests on to the items.
     Trigger,
-    /// That what happens once per cluster and fire happens.
+    /// Calls the once-per-cluster callbacks.
     Once,
-    /// That nothing stale stays in the failover queue or shown.
+    /// Removes stale entries of the failover queue and stale marks.
     Cleanup,
 }
 
 impl Duty {
-    /// All duties, in the order in which they are asked.
+    /// All duties, in the order in which they plan.
     pub(crate) const ALL: [Self; 12] = [
         Self::Release,
         Self::Membership,
@@ -119,13 +122,13 @@ impl Duty {
         Self::Cleanup,
     ];
 
-    /// Decides the transaction that this duty wants now, if any.
+    /// Plans the transaction of this duty, if it has something to write now.
     pub(crate) fn plan(self, cx: &Context<'_>) -> Option<Plan> {
         let plain = self.plain();
         if cx.java { java::plan(self, plain, cx) } else { plain(cx) }
     }
 
-    /// Returns the rule among instances of this project alone.
+    /// Returns the rule without Java instances.
     fn plain(self) -> PlanOf {
         match self {
             Self::Membership => membership::plan,
@@ -143,7 +146,8 @@ impl Duty {
         }
     }
 
-    /// Returns true if it says for all items of an instance what becomes of them, so that the view has to show all of these.
+    /// Returns true if a plan of this duty decides about all items of an instance, so that the view
+    /// must show them all.
     pub(crate) fn names_all_own_items(self) -> bool {
         matches!(self, Self::Trigger | Self::Cleanup)
     }
@@ -176,12 +180,12 @@ impl fmt::Display for Duty {
 
 pub(crate) type PlanOf = fn(&Context<'_>) -> Option<Plan>;
 
-/// Everything that a duty may look at.
+/// Input of a duty.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Context<'a> {
     pub(crate) now: Now,
     pub(crate) me: &'a InstanceId,
-    /// The session that the ephemeral marks of this instance go with.
+    /// The session that owns the ephemeral marks of this instance.
     pub(crate) session: Option<SessionId>,
     pub(crate) server: &'a ServerIp,
     pub(crate) view: &'a JobView,
@@ -192,11 +196,12 @@ pub(crate) struct Context<'a> {
     pub(crate) java: bool,
 }
 
-/// An item that this instance owns, with everything needed to claim it.
+/// An item that this instance owns, with the versions that a claim checks.
 pub(crate) struct OwnItem<'a> {
     pub(crate) item: ShardingItem,
     pub(crate) view: &'a ItemView,
-    /// Its record, with what Java instances have accounted for. A Java leader makes none.
+    /// The record of the item, with the fires that Java instances account for. A Java leader
+    /// creates no records.
     pub(crate) ledger: Cow<'a, Ledger>,
     ledger_version: Option<Version>,
     owner_version: Version,
@@ -214,12 +219,12 @@ impl<'a> Context<'a> {
         (self.start_gate() == StartGate::Open).then_some(&**config)
     }
 
-    /// Returns true if the view shows all items: whoever leads decides by nothing less.
+    /// Returns true if the view shows all items. A leader decides only then.
     pub(crate) fn shows_all(&self) -> bool {
         self.view.followed().is_all()
     }
 
-    /// Returns by what gaps are judged; `None` while no configuration is known.
+    /// Returns the inputs for finding gaps; `None` while no configuration is known.
     pub(crate) fn judgement(&self) -> Option<Judgement<'a>> {
         Some(Judgement {
             lookup: &self.settings.lookup,
@@ -236,39 +241,41 @@ impl<'a> Context<'a> {
         self.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
     }
 
-    /// Returns the present time in milliseconds since 1970 UTC, by the registry's clock if it is known and compared.
+    /// Returns the present time in milliseconds since 1970 UTC, by the registry's clock if that is
+    /// known and the job compares clocks.
     pub(crate) fn present_ms(&self) -> i64 {
         self.max_time_diff().present_ms(self.now)
     }
 
-    /// Returns what the schedule has after the fire that is due.
+    /// Returns the fire that the schedule has after the due one.
     pub(crate) fn next_of(&self, due: &Due) -> Option<FireTime> {
         self.judgement().and_then(|judgement| judgement.next_after(due.at, due.next).0)
     }
 
-    /// Returns who claims here now; `None` while no configuration is known.
+    /// Returns the identity for a claim of this instance; `None` while no configuration is known.
     pub(crate) fn claimant(&self) -> Option<Claimant> {
         let (holder, config) = (self.me.clone(), self.view.config_version()?);
         Some(Claimant { holder, config, now_ms: self.now.wall_ms })
     }
 
-    /// Returns the first of these changes, each of one item, as many as fit into one transaction; what operators tell runs takes
-    /// the room of further items.
+    /// Returns the first changes that fit one transaction; each change is of one item. Parameters
+    /// of requests, whose bytes `bytes_of` returns, take the room of further items.
     pub(crate) fn within_one_plan<C>(
         &self,
         changes: impl Iterator<Item = C>,
-        bytes_told: impl Fn(&C) -> usize,
+        bytes_of: impl Fn(&C) -> usize,
     ) -> impl Iterator<Item = C> {
         let most = self.settings.items_per_plan;
         let mut taken = 0;
         changes.take_while(move |change| {
             let is_first = taken == 0;
-            taken += 1 + bytes_told(change).div_ceil(BYTES_PER_ITEM);
+            taken += 1 + bytes_of(change).div_ceil(BYTES_PER_ITEM);
             is_first || taken <= most
         })
     }
 
-    /// Returns the items that this instance may claim, if their records are known and have not settled this fire.
+    /// Returns the items that this instance may claim, if their records are known and have not
+    /// settled this fire.
     pub(crate) fn claimable_for(&self, fire: FireTime) -> impl Iterator<Item = OwnItem<'a>> {
         self.claimable(self.view.unsettled_items(fire))
     }
@@ -278,9 +285,10 @@ impl<'a> Context<'a> {
         self.claimable(self.view.items())
     }
 
-    /// Returns those of them that have a sign.
-    pub(crate) fn claimable_with(&self, sign: Attention) -> impl Iterator<Item = OwnItem<'a>> {
-        self.claimable(self.view.items_with(sign))
+    /// Returns the items that this instance may claim and that need attention for this reason, if
+    /// their records are known.
+    pub(crate) fn claimable_with(&self, attention: Attention) -> impl Iterator<Item = OwnItem<'a>> {
+        self.claimable(self.view.items_with(attention))
     }
 
     fn claimable(
@@ -291,8 +299,8 @@ impl<'a> Context<'a> {
         mine.filter_map(|(item, view)| self.own_item(item, view))
     }
 
-    /// Returns the items whose fires this instance accounts for, if their records are known, they are not at rest and have not settled
-    /// this fire.
+    /// Returns the items whose fires this instance accounts for. Their records are known and have
+    /// not settled this fire, and the items are not at rest.
     pub(crate) fn restless_accounted_items(
         &self,
         fire: FireTime,
@@ -302,8 +310,8 @@ impl<'a> Context<'a> {
         mine.filter_map(|(item, view)| self.own_item(item, view))
     }
 
-    /// Returns the last fire that gaps of a record have reported as missed: it stays missed if a retired item comes back. A fire
-    /// of the future comes from a wrong clock.
+    /// Returns the last fire that gaps of a record report as missed. It stays missed if a retired
+    /// item comes back. A fire in the future comes from a wrong clock and is ignored.
     pub(crate) fn last_missed(&self, ledger: &Ledger) -> Option<FireTime> {
         let horizon = self.max_time_diff().horizon_ms(self.present_ms());
         ledger.last_in_gap().filter(|fire| fire.0 <= horizon)
@@ -314,7 +322,7 @@ impl<'a> Context<'a> {
         !self.java || java::can_be_queued(self, ledger)
     }
 
-    /// Returns an item of this instance, if its record is known.
+    /// Returns an item of this instance with its versions, if its record is known.
     fn own_item(&self, item: ShardingItem, view: &'a ItemView) -> Option<OwnItem<'a>> {
         let ledger = match self.java {
             true => java::record_of(self, item, view)?,
@@ -326,22 +334,24 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Returns how many bytes of the records in these steps are what operators tell runs, at most.
+/// Returns the size of the request parameters in the records of these steps, in bytes.
 pub(crate) fn parameter_bytes(steps: &[Step]) -> usize {
     steps.iter().filter_map(Step::ledger).map(|(_, ledger)| ledger.parameter_bytes()).sum()
 }
 
-/// Finds the gaps of items. Most items of a plan have the same ones, which are looked up once.
+/// Finder of the gaps of items. Most items of a plan have the same gaps, so that the last lookup is
+/// kept.
 struct GapJudge<'a> {
     judgement: Judgement<'a>,
     last_gaps: Option<(GapInput, Vec<Gap>)>,
     last_next: Option<(NextInput, (Option<FireTime>, Version))>,
 }
 
-/// The last fire that a record accounts for, what it owes next, and the fire that is accounted for now.
+/// Last fire that a record accounts for, the fire that it owes next, and the fire that is accounted
+/// for now.
 type GapInput = (Option<FireTime>, (Option<FireTime>, Option<Version>), FireTime);
 
-/// The fire that is accounted for now, and what its schedule has next if that is known.
+/// Fire that is accounted for now, and the next fire of its schedule if that is known.
 type NextInput = (FireTime, Option<FireTime>);
 
 impl<'a> GapJudge<'a> {
@@ -349,8 +359,8 @@ impl<'a> GapJudge<'a> {
         Some(Self { judgement: cx.judgement()?, last_gaps: None, last_next: None })
     }
 
-    /// Returns the next record of an item with the gap that it proves: what the schedule has between the last fire that the former
-    /// record accounts for and the one that this one does.
+    /// Returns the next record of an item with the gap that it proves: the scheduled fires between
+    /// the last fires that the former record and this one account for.
     fn accounted(
         &mut self,
         cx: &Context<'_>,
@@ -366,8 +376,8 @@ impl<'a> GapJudge<'a> {
         after.followed_by(next, config).with_gaps(gaps, reported)
     }
 
-    /// Returns the record of an item that is retired now, with the fires that nothing accounts for: those since the last one that
-    /// is accounted for, and those that were noted and are dropped.
+    /// Returns the record of a retired item, with the fires that no run accounts for: the fires
+    /// since the last one accounted for, and the noted misfires, which are dropped.
     fn retired(
         &mut self,
         cx: &Context<'_>,
@@ -387,7 +397,7 @@ impl<'a> GapJudge<'a> {
             changed_to: None,
         });
         let present = cx.present_ms();
-        // A fire of the future comes from a wrong clock.
+        // A fire in the future comes from a wrong clock.
         let horizon = cx.max_time_diff().horizon_ms(present);
         let seen = cx.local.last_fire_seen.filter(|seen| seen.0 <= horizon);
         let until = seen.map_or(present, |FireTime(seen)| seen.max(present));
@@ -396,7 +406,7 @@ impl<'a> GapJudge<'a> {
         after.with_gaps(dropped.into_iter().chain(open), reported)
     }
 
-    /// Returns the gaps between the last fire that a record accounts for and another one.
+    /// Returns the gaps between the last fire that a record accounts for and `until`.
     fn gaps(&mut self, before: &Ledger, until: FireTime) -> Vec<Gap> {
         let input = (before.settled_until(), before.next_owed(), until);
         if let Some((_, gaps)) = self.last_gaps.as_ref().filter(|(last, _)| *last == input) {
@@ -424,7 +434,8 @@ impl<'a> GapJudge<'a> {
     }
 }
 
-/// Plans to change the records of items as their owner; `next` says to what, or that an item stays as it is.
+/// Plans to change the records of items as their owner. `next` returns the new record, or `None` if
+/// the item stays as it is.
 fn change_items<'a>(
     duty: Duty,
     cx: &Context<'a>,
@@ -442,7 +453,8 @@ fn change_items<'a>(
 }
 
 impl OwnItem<'_> {
-    /// Returns true if nothing runs the item, as far as this instance can see.
+    /// Returns true if neither the record, nor a mark, nor this process shows a run of the item.
+    /// The mark of an instance that is gone blocks the item until its session ends.
     pub(crate) fn is_free(&self, local: &Local) -> bool {
         let runs_here = local.runs.has(self.item);
         self.ledger.is_idle() && !self.view.running && !runs_here

@@ -1,8 +1,10 @@
-//! Once: callbacks that happen once per cluster and fire, when all items have begun it and when all have ended it.
+//! Once: callbacks once per cluster and fire, when all items have begun the fire and when all have
+//! ended it.
 //!
-//! Nobody waits for anybody: that all items have got so far is read off their records, which never go back. Whoever wins
-//! the write of the record of calls calls; if it is lost before its callback has returned, and the job fails over,
-//! somebody else calls again under a greater token.
+//! No instance waits at a barrier: the progress of all items is read from their records, which
+//! never go back. The instance that wins the write of the record of calls makes the call. If that
+//! instance is lost before its callback returned, and the job fails over, another instance calls
+//! again under a higher token.
 
 use sharding::ShardingItem;
 
@@ -11,7 +13,7 @@ use crate::plan::{Plan, Step};
 use crate::protocol::once::{OnceCall, OnceRecord, OnceStage};
 use crate::{FireTime, JobConfig, Ledger};
 
-/// Records callbacks that have returned; calls what is due.
+/// Records callbacks that have returned, and calls a due callback.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     returned(cx).or_else(|| call(cx))
 }
@@ -54,7 +56,7 @@ fn due(
 ) -> Option<FireTime> {
     let reached = reached(cx, config, stage)?;
     if stage == OnceStage::Completed {
-        // The two callbacks of a fire come one after the other.
+        // The callback for the end waits until the one for the beginning has returned.
         record.started.as_ref().filter(|started| started.done && started.fire >= reached)?;
     }
     match record.call(stage) {
@@ -75,15 +77,16 @@ fn reached(cx: &Context<'_>, config: &JobConfig, stage: OnceStage) -> Option<Fir
             OnceStage::Completed => completed(ledger),
         }
     });
-    // An item of which nothing is known holds everybody back: `None` is less than any fire.
+    // An item without a known fire delays the callbacks: `None` is less than any fire.
     progress.min().flatten()
 }
 
-/// Returns the last scheduled fire that the item has nothing more to do for; `None` if that is not known.
+/// Returns the last scheduled fire that the item has ended; `None` if that is unknown.
 fn completed(ledger: &Ledger) -> Option<FireTime> {
     let last = ledger.last_fire?;
     match ledger.run().filter(|run| run.is_scheduled()) {
-        // What was before the fires that it runs is over; whether the one before the last is among them, its range says.
+        // Fires before the present run have ended. The run may stand for the previous fire too, as
+        // its range shows.
         Some(run) if run.fire == last => ledger
             .previous_fire
             .filter(|previous| run.merged.is_none_or(|range| *previous < range.first)),
@@ -100,7 +103,7 @@ mod tests {
     use crate::FencingToken;
     use crate::local::LocalCall;
 
-    /// Two items of instance 1 that have finished fire 200; instance 1 calls back.
+    /// Two items of instance 1 that have ended fire 200. Instance 1 has callbacks.
     fn finished() -> Scene {
         Scene::cluster(2, 1).calling_back().ledger(0, done(200)).ledger(1, done(200))
     }
@@ -111,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn each_callback_is_called_once_for_a_fire_and_in_order() {
+    fn callbacks_are_called_once_per_fire_and_in_order() {
         use OnceStage::{Completed, Started};
         let both = called(Started, 200, 1, true).with(
             Completed,
@@ -123,44 +126,44 @@ mod tests {
         let start = format!("{reason}\n  set coordination/once: {call}");
         let start = &*start;
         let rows = [
-            ("nobody calls back here", Scene::cluster(2, 1).ledger(0, done(200)), "nothing"),
-            ("all have begun", finished(), &*first),
+            ("instance has no callbacks", Scene::cluster(2, 1).ledger(0, done(200)), "nothing"),
+            ("all items have begun", finished(), &*first),
             (
-                "one has not begun",
+                "one item has not begun",
                 finished()
                     .ledger(1, super::super::scene::idle())
                     .once(called(Started, 100, 1, true)),
                 "once: all items have completed fire 100\n  set coordination/once: started 100 by 10.0.0.1@-@1, done; completed 100 by 10.0.0.1@-@1",
             ),
             (
-                "the callback has not returned",
+                "first callback has not returned",
                 finished().once(called(Started, 200, 1, false)),
                 "nothing",
             ),
             (
-                "it has: all have ended",
+                "first callback has returned, and all items have ended",
                 finished().once(called(Started, 200, 1, true)),
                 "once: all items have completed fire 200\n  set coordination/once: started 200 by 10.0.0.1@-@1, done; completed 200 by 10.0.0.1@-@1",
             ),
             (
-                "one still runs",
+                "one item still runs",
                 finished().ledger(1, running_by(1)).once(called(Started, 200, 1, true)),
                 "once: all items have completed fire 100\n  set coordination/once: started 200 by 10.0.0.1@-@1, done; completed 100 by 10.0.0.1@-@1",
             ),
-            ("both were called", finished().once(both), "nothing"),
+            ("both callbacks were called", finished().once(both), "nothing"),
             (
-                "somebody else calls",
+                "another instance calls",
                 finished().member(2).once(called(Started, 200, 2, false)),
                 "nothing",
             ),
-            ("who called is gone", finished().once(called(Started, 200, 2, false)), start),
+            ("caller is gone", finished().once(called(Started, 200, 2, false)), start),
             (
-                "who called is gone, and the job does not fail over: the next fire goes on",
+                "caller is gone, no failover, next fire",
                 finished().configure(|c| c.failover = false).once(called(Started, 100, 2, false)),
                 start,
             ),
             (
-                "who called is gone, and the job does not fail over",
+                "caller is gone, no failover, same fire",
                 finished().configure(|c| c.failover = false).once(called(Started, 200, 2, false)),
                 "nothing",
             ),
@@ -171,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_callback_that_has_returned_is_recorded() {
+    fn returned_callback_is_recorded() {
         let local = LocalCall { token: FencingToken(1), done: true };
         let scene = finished()
             .once(called(OnceStage::Started, 200, 1, false))

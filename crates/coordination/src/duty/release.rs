@@ -1,4 +1,5 @@
-//! Release: how a run ended is recorded as soon as it ends, together with whatever else has ended by then.
+//! Release: the holder records the outcome of a run as soon as it ends, with all other runs that
+//! have ended by then.
 
 use sharding::ShardingItem;
 
@@ -8,8 +9,8 @@ use crate::plan::{Plan, Step};
 use crate::runs::{LocalRun, OwnMarks};
 use crate::{FencingToken, Outcome};
 
-/// Records the runs that have ended and that the registry still shows as ours. Whoever leaves also makes sure that what
-/// was perhaps claimed was not, or shows.
+/// Records ended runs of which the registry still shows this instance as the holder. A draining
+/// instance also settles its claims in doubt.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     ended(cx).or_else(|| settle(cx))
 }
@@ -21,8 +22,8 @@ fn ended(cx: &Context<'_>) -> Option<Plan> {
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }
 
-/// Writes the records of perhaps claimed items again, as they were: if that succeeds, a claim that is still on its way
-/// never will.
+/// Writes the former records of items with a claim in doubt again. If that succeeds, the claim
+/// conflicts whenever it arrives, so that no run begins after the instance has left.
 fn settle(cx: &Context<'_>) -> Option<Plan> {
     if cx.local.phase != Phase::Draining {
         return None;
@@ -38,7 +39,8 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
         .if_any()
 }
 
-/// A cancelled run is handed to whoever takes it over. Everything else is finished, errors and panics included.
+/// Records the end of a run. A cancelled run becomes an orphaned run if another instance can take
+/// it over. All other runs are completed, failed and panicked ones included.
 fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
     let outcome = run.outcome?;
     let view = cx.view.item(item);
@@ -51,7 +53,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     } else {
         ledger.value.complete(outcome, cx.now.wall_ms)
     }?;
-    // The record of an earlier run may have been put back from outside.
+    // An operator may have restored an older record, whose token must not be used again.
     let next =
         next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
     let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
@@ -63,10 +65,11 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     Some(steps)
 }
 
-/// Removes the marks of an ended run whose record no longer shows it: while they exist, no instance claims the item.
+/// Removes the marks of an ended run whose record no longer shows it: while they exist, no instance
+/// claims the item.
 ///
-/// The record names another run if this one was fenced. If its token is lower, an older record was put back from outside,
-/// and is brought up to date first, so that no token is used twice.
+/// The record names another run if this one was fenced. A lower token shows that an operator
+/// restored an older record; it is brought up to date first, so that no token is used twice.
 fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
     let outcome = run.outcome?;
     let view = cx.view.item(item);
@@ -98,42 +101,42 @@ mod tests {
     use crate::wire::NodeKind;
     use crate::{Dialect, Ledger};
 
-    /// Item 0 runs here under token 1 and has ended in this way.
+    /// Item 0 of instance 1, whose run under token 1 has ended with this outcome.
     fn ended(outcome: Outcome) -> Scene {
         Scene::cluster(2, 1).running(0, 1).run_here(0, Some(outcome))
     }
 
     #[test]
-    fn an_ended_run_is_recorded_however_it_ended() {
+    fn every_outcome_is_recorded() {
         let rows = vec![
             (
-                "it succeeded",
+                "run succeeded",
                 ended(Outcome::Succeeded),
                 "release: runs have ended\n  set ledger/0: idle, last succeeded\n  delete sharding/0/running",
             ),
             (
-                "it failed",
+                "run failed",
                 ended(Outcome::Failed),
                 "release: runs have ended\n  set ledger/0: idle, last failed\n  delete sharding/0/running",
             ),
             (
-                "it panicked",
+                "run panicked",
                 ended(Outcome::Panicked),
                 "release: runs have ended\n  set ledger/0: idle, last panicked\n  delete sharding/0/running",
             ),
             (
-                "it was cancelled",
+                "run was cancelled",
                 ended(Outcome::Interrupted),
                 "release: runs have ended\n  set ledger/0: orphan NORMAL for 200 by 10.0.0.1@-@1, token 1\n  delete sharding/0/running\n  create leader/failover/items/0",
             ),
             (
-                "it was cancelled, without failover",
+                "run was cancelled, no failover",
                 ended(Outcome::Interrupted).configure(|c| c.failover = false),
                 "release: runs have ended\n  set ledger/0: idle, last interrupted\n  delete sharding/0/running",
             ),
-            ("it still runs", Scene::cluster(2, 1).running(0, 1).run_here(0, None), "nothing"),
+            ("run has not ended", Scene::cluster(2, 1).running(0, 1).run_here(0, None), "nothing"),
             (
-                "two at once",
+                "two runs have ended",
                 ended(Outcome::Succeeded).running(1, 1).run_here(1, Some(Outcome::Failed)),
                 "release: runs have ended\n  set ledger/0: idle, last succeeded\n  delete sharding/0/running\n  set ledger/1: idle, last failed\n  delete sharding/1/running",
             ),
@@ -142,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn the_reason_of_a_failure_goes_into_the_record_with_its_end() {
+    fn failure_reason_is_recorded_with_outcome() {
         let reason = crate::FailureReason::new("no space left");
         let scene = ended(Outcome::Failed).local(|local| {
             local.runs.change(item(0), |run| run.failure = reason.clone());
@@ -159,13 +162,13 @@ mod tests {
         running_by(1).orphan().and_then(|l| l.take_over(&super::super::scene::by(2))).unwrap()
     }
 
-    /// Item 0 ran here under token 1, and the record is that of a takeover.
+    /// Item 0 ran in this process under token 1, and its record shows a takeover.
     fn fenced(dialect: Dialect) -> Scene {
         Scene::cluster_in(dialect, 2, 1).ledger(0, taken_over()).run_here(0, Some(Outcome::Failed))
     }
 
     #[test]
-    fn a_fenced_run_removes_its_own_marks_only() {
+    fn fenced_run_removes_only_its_own_marks() {
         let mark = NodeKind::Running(item(0));
         let lasting = |scene: Scene| {
             scene.local(|local| local.runs.change(item(0), |run| run.lasting = true))
@@ -173,24 +176,24 @@ mod tests {
         let removed = "release: runs have ended\n  delete sharding/0/running";
         let rows = vec![
             ("no mark is left", fenced(Dialect::V2), "nothing"),
-            ("its own", fenced(Dialect::V2).marked_in_session(&mark), removed),
+            ("mark of this session", fenced(Dialect::V2).marked_in_session(&mark), removed),
             (
-                "that of another session",
+                "mark of another session",
                 fenced(Dialect::V2).marked_by(&mark, 2, Lifetime::Ephemeral),
                 "nothing",
             ),
             (
-                "its own, in 3.x",
+                "lasting mark of this instance",
                 lasting(fenced(Dialect::V3)).marked_by(&mark, 1, Lifetime::Persistent),
                 removed,
             ),
             (
-                "that of another instance, in 3.x",
+                "lasting mark of another instance",
                 lasting(fenced(Dialect::V3)).marked_by(&mark, 2, Lifetime::Persistent),
                 "nothing",
             ),
             (
-                "its code has not ended",
+                "code of the run has not ended",
                 fenced(Dialect::V2).marked_in_session(&mark).run_here(0, None),
                 "nothing",
             ),
@@ -199,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_record_that_was_put_back_is_brought_up_to_date_once_the_claim_was_shown() {
+    fn restored_record_is_repaired_once_view_has_shown_claim() {
         let put_back = |unseen_after| {
             let scene = Scene::cluster(2, 1).run_here(0, Some(Outcome::Failed));
             scene.local(|local| {
@@ -207,9 +210,9 @@ mod tests {
             })
         };
         let rows = vec![
-            ("the view is behind", put_back(Some(Version(0))), "nothing"),
+            ("view is stale", put_back(Some(Version(0))), "nothing"),
             (
-                "it was shown",
+                "view has shown the claim",
                 put_back(None),
                 "release: runs have ended\n  set ledger/0: idle, last failed",
             ),

@@ -1,7 +1,7 @@
-//! Scenes for the tests of duties: a small cluster on the registry model, drawn in a few calls.
+//! Scenes for the tests of duties: a small cluster on the registry model, built in a few calls.
 //!
-//! Instances are numbered: instance 1 is `10.0.0.1@-@1`, and it is the one whose duties are asked. Everything is
-//! written to the model and read through the view, so that each plan can also be committed.
+//! Instances are numbered: instance 1 is `10.0.0.1@-@1`, and the tests plan its duties. All nodes
+//! are written to the model and read through the view, so that each plan can also be committed.
 
 use std::time::Duration;
 
@@ -43,17 +43,17 @@ pub(crate) fn idle() -> Ledger {
     Ledger::new(Some(FireTime(100)))
 }
 
-/// An item that instance `n` runs for fire 200.
+/// Record of an item that instance `n` runs for fire 200.
 pub(crate) fn running_by(n: u32) -> Ledger {
     idle().claim(&by(n), FireTime(200), None).unwrap()
 }
 
-/// Who claims as instance `n`.
+/// Claimant of instance `n`.
 pub(crate) fn by(n: u32) -> Claimant {
     Claimant { holder: id(n), config: Version(0), now_ms: 1_000 }
 }
 
-/// An item that has finished this fire.
+/// Record of an item that has ended this fire.
 pub(crate) fn done(fire: i64) -> Ledger {
     let claimed = idle().claim(&by(1), FireTime(fire), None).unwrap();
     claimed.complete(Outcome::Succeeded, 1_100).unwrap()
@@ -70,7 +70,7 @@ pub(crate) struct Scene {
 }
 
 impl Scene {
-    /// A job with this many items and nobody there yet.
+    /// A job with this many items and without instances.
     pub(crate) fn job(total: u32) -> Self {
         Self::job_in(Dialect::V2, total)
     }
@@ -95,7 +95,7 @@ impl Scene {
         scene.configure(|_| {})
     }
 
-    /// A job whose items are dealt out to instances 1..=n in turn, all idle; instance 1 leads.
+    /// A job whose idle items belong to instances 1..=n in turn; instance 1 leads.
     pub(crate) fn cluster(total: u32, n: u32) -> Self {
         Self::cluster_in(Dialect::V2, total, n)
     }
@@ -125,7 +125,7 @@ impl Scene {
         self
     }
 
-    /// The stored configuration cannot be used any more.
+    /// Makes the stored configuration unusable.
     pub(crate) fn broken_config(self) -> Self {
         self.write(&NodeKind::Config, "{".to_owned(), Lifetime::Persistent)
     }
@@ -134,37 +134,37 @@ impl Scene {
         self.write(&NodeKind::Server(ip(n)), data.to_owned(), Lifetime::Persistent)
     }
 
-    /// Instance `n`, registered, on an enabled server.
+    /// Registers instance `n` on an enabled server.
     pub(crate) fn member(self, n: u32) -> Self {
         let data = self.layout.instance_data(&id(n));
         let enabled = self.layout.server_data(ServerState::Enabled);
         self.server(n, enabled).write(&NodeKind::Instance(id(n)), data, Lifetime::Ephemeral)
     }
 
-    /// Instance `n`, which is Java's.
+    /// Registers Java instance `n` on an enabled server.
     pub(crate) fn java(self, n: u32) -> Self {
         let enabled = self.layout.server_data(ServerState::Enabled);
         let scene = self.server(n, enabled);
         scene.write(&NodeKind::Instance(id(n)), String::new(), Lifetime::Ephemeral)
     }
 
-    /// A Java instance leads: it begins no term.
+    /// Makes Java instance `n` the leader. It begins no term.
     pub(crate) fn led_by_java(self, n: u32) -> Self {
         self.write(&NodeKind::Leader, id(n).to_string(), Lifetime::Ephemeral)
     }
 
-    /// The node of an instance that no session owns.
-    pub(crate) fn ghost(self, n: u32) -> Self {
+    /// Creates the node of an instance that no session owns.
+    pub(crate) fn leftover_instance(self, n: u32) -> Self {
         let data = wire::TRIGGER.to_owned();
         self.write(&NodeKind::Instance(id(n)), data, Lifetime::Persistent)
     }
 
-    /// A persistent mark that names instance `n`.
+    /// Creates a persistent mark that names instance `n`.
     pub(crate) fn named_mark(self, kind: &NodeKind, n: u32) -> Self {
         self.write(kind, id(n).to_string(), Lifetime::Persistent)
     }
 
-    /// A node at a latch, by its name.
+    /// Adds a contender with this node name to a latch.
     pub(crate) fn in_line(self, latch: Latch, name: &str) -> Self {
         let node = NodeKind::Latch(latch, name.to_owned());
         self.write(&node, String::new(), Lifetime::Ephemeral)
@@ -197,14 +197,14 @@ impl Scene {
         self.write(&NodeKind::Request, String::new(), Lifetime::Persistent)
     }
 
-    /// A registered instance gives itself a stable name.
+    /// Gives instance `n` a stable name.
     pub(crate) fn named(self, n: u32, name: &str) -> Self {
         self.write(&NodeKind::Name(id(n)), name.to_owned(), Lifetime::Ephemeral)
     }
 
-    /// The names that the plan for resharding would record, as `id name`.
+    /// Returns the stable names that the plan for resharding would record, as `id name`.
     pub(crate) fn planned_names(&self) -> Vec<String> {
-        let plan = self.plan(Duty::Resharding).expect("there is something to reshard");
+        let plan = self.plan(Duty::Resharding).expect("the leader reshards");
         let (_, record) = plan.assignment().expect("every resharding writes the record");
         record.names.iter().map(|(id, name)| format!("{id} {name}")).collect()
     }
@@ -218,13 +218,13 @@ impl Scene {
         self.write(&NodeKind::Once, wire::encode_once(&record), Lifetime::Persistent)
     }
 
-    /// Instance 1 can call once-per-cluster callbacks.
+    /// Gives instance 1 once-per-cluster callbacks.
     pub(crate) fn calling_back(mut self) -> Self {
         self.settings.calls_back = true;
         self
     }
 
-    /// One transaction takes so many items, if their runs are told nothing.
+    /// Sets the number of items that one transaction takes, if their requests have no parameters.
     pub(crate) fn items_per_plan(mut self, most: usize) -> Self {
         self.settings.items_per_plan = most;
         self
@@ -252,7 +252,7 @@ impl Scene {
         self.write(kind, String::new(), Lifetime::Ephemeral)
     }
 
-    /// A mark that names instance `n`, and goes with a session of its own or with none.
+    /// Creates a mark that names instance `n`; an ephemeral one belongs to a session of its own.
     pub(crate) fn marked_by(mut self, kind: &NodeKind, n: u32, lifetime: Lifetime) -> Self {
         let own = std::mem::replace(&mut self.session, SessionId(0));
         self.session = self.model.open_session();
@@ -261,7 +261,7 @@ impl Scene {
         scene
     }
 
-    /// An item that instance `n` runs, with its mark.
+    /// Makes instance `n` run item `i`, with its mark.
     pub(crate) fn running(self, i: u32, n: u32) -> Self {
         let mark = NodeKind::Running(item(i));
         self.ledger(i, running_by(n)).write(&mark, String::new(), Lifetime::Ephemeral)
@@ -295,7 +295,7 @@ impl Scene {
         self
     }
 
-    /// A run of instance 1 that has ended, or not yet.
+    /// Adds a run to the process of instance 1. It has ended if it has an outcome.
     pub(crate) fn run_here(self, i: u32, outcome: Option<Outcome>) -> Self {
         let run = LocalRun::unmarked(id(1), FencingToken(1), FireTime(200), RunSource::Normal);
         let run = LocalRun { outcome, shows_running: true, ..run };
@@ -309,7 +309,7 @@ impl Scene {
         })
     }
 
-    /// Instance 1 has looked at what Java instances show.
+    /// Lets instance 1 observe the marks of Java instances.
     pub(crate) fn observed(mut self) -> Self {
         let fire = self.local.last_fire_seen;
         let now = Now { wall_ms: 1_000_000, registry_ms: None, mono: Duration::from_secs(1) };
@@ -341,12 +341,12 @@ impl Scene {
         outcome
     }
 
-    /// Asks a duty of instance 1.
+    /// Plans a duty of instance 1.
     pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
         self.with_context(|cx| duty.plan(cx))
     }
 
-    /// Asks a question in the context of instance 1.
+    /// Calls a function with the context of instance 1.
     pub(crate) fn with_context<T>(&self, ask: impl FnOnce(&Context<'_>) -> T) -> T {
         ask(&Context {
             now: Now { wall_ms: 1_000, registry_ms: None, mono: Duration::from_secs(1) },
@@ -361,34 +361,35 @@ impl Scene {
         })
     }
 
-    /// Commits what a duty wants until it wants nothing more, and returns each plan.
+    /// Commits the plans of a duty until it has none, and returns them.
     pub(crate) fn settle(mut self, duty: Duty) -> Vec<String> {
         let mut plans = Vec::new();
         while let Some(plan) = self.plan(duty) {
-            assert!(plans.len() < 10, "no end: {plans:?}");
+            assert!(plans.len() < 10, "the duty never settles: {plans:?}");
             plans.push(plan.to_string());
             let txn = self.layout.encode(&plan, self.session);
             let outcome = self.commit(&txn);
-            assert!(outcome.is_committed(), "{plan} on a fresh view: {outcome:?}");
+            assert!(outcome.is_committed(), "{plan} conflicts on a fresh view: {outcome:?}");
         }
         plans
     }
 
-    /// Commits what a duty wants now.
+    /// Commits the present plan of a duty.
     pub(crate) fn commit_once(mut self, duty: Duty) -> Self {
-        let plan = self.plan(duty).expect("the duty wants something");
+        let plan = self.plan(duty).expect("the duty has a plan");
         let txn = self.layout.encode(&plan, self.session);
         assert!(self.commit(&txn).is_committed(), "{plan}");
         self
     }
 
-    /// Returns true if a plan that was made before could be committed now.
+    /// Returns true if an earlier plan would commit now.
     pub(crate) fn would_commit(&self, plan: &Plan) -> bool {
         let txn = self.layout.encode(plan, self.session);
         self.model.clone().commit(self.session, txn.ops()).unwrap().0.is_committed()
     }
 
-    /// Returns what the plan would write, or `nothing`. Latch nodes of instance 1 are called `me-{number}`.
+    /// Returns the plan of a duty as text, or `nothing`. Latch nodes of instance 1 are called
+    /// `me-{number}`.
     pub(crate) fn wants(&self, duty: Duty) -> String {
         let first = name_of(&id(1), 0);
         let prefix = first.trim_end_matches('0');
@@ -396,12 +397,13 @@ impl Scene {
         self.plan(duty).map_or_else(|| "nothing".to_owned(), text)
     }
 
-    /// Commits the plan of a duty and notes what follows from it; afterwards the duty must want nothing more.
+    /// Commits the plan of a duty and applies it to the local state. Afterwards the duty must plan
+    /// nothing more.
     pub(crate) fn assert_fixpoint(mut self, case: &str, duty: Duty) {
         let Some(plan) = self.plan(duty) else { return };
         let txn = self.layout.encode(&plan, self.session);
         let outcome = self.commit(&txn);
-        assert!(outcome.is_committed(), "{case}: {plan} on a fresh view: {outcome:?}");
+        assert!(outcome.is_committed(), "{case}: {plan} conflicts on a fresh view: {outcome:?}");
         for (item, ledger) in plan.runs_of(&id(1)) {
             self.local.begin(item, ledger, false, None);
         }
@@ -412,7 +414,7 @@ impl Scene {
     }
 }
 
-/// Checks rows of (case, scene, what the duty wants), and that each plan commits and is a fixpoint.
+/// Checks rows of (case, scene, expected plan), and that each plan commits and is a fixpoint.
 pub(crate) fn check(duty: Duty, rows: Vec<(&str, Scene, &str)>) {
     for (case, scene, expected) in rows {
         assert_eq!(scene.wants(duty), expected, "{case}");

@@ -1,8 +1,8 @@
-//! Static sharding: items stay with their instances, whoever comes and goes.
+//! Static sharding: items stay with their owners when instances join or leave.
 //!
-//! Only a change of the number of items or of the strategy, or an explicit request, assigns items anew. An instance that
-//! is gone keeps its items if it has a stable name: whoever comes back under that name goes on with them. Without a name
-//! nobody could come back, so its items are dealt out to those that are there.
+//! Only a change of the number of items or of the strategy assigns all items anew. A lost instance
+//! with a stable name keeps its items until an instance with the same name returns. An instance
+//! without a name cannot return, so its items go to the available instances.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::resharding::count_items;
 use crate::JobConfig;
 use crate::view::JobView;
 
-/// Returns the owners with lost instances replaced, or `None` if nobody has to be.
+/// Returns the owners with lost instances replaced; `None` if no owner has to be replaced.
 pub(super) fn replace_lost(
     view: &JobView,
     config: &JobConfig,
@@ -29,7 +29,7 @@ pub(super) fn replace_lost(
         let next = match lost {
             None => return owner.cloned(),
             Some(Replacement::Namesake(id)) => Some(id),
-            Some(Replacement::Anybody) => least_loaded(members, &loads),
+            Some(Replacement::AnyInstance) => least_loaded(members, &loads),
         };
         any_lost = true;
         if let Some(load) = next.as_ref().and_then(|next| loads.get_mut(next)) {
@@ -41,7 +41,7 @@ pub(super) fn replace_lost(
     any_lost.then_some(next)
 }
 
-/// Returns true if somebody who has items, or will have some, may have to be replaced.
+/// Returns true if an owner or next owner may have to be replaced.
 fn is_any_lost(view: &JobView, members: &[InstanceId]) -> bool {
     let members_by_id: BTreeSet<&InstanceId> = members.iter().collect();
     let mut pending = view.assignment().into_iter().flat_map(|a| a.value.pending.next_owners());
@@ -52,14 +52,14 @@ fn is_any_lost(view: &JobView, members: &[InstanceId]) -> bool {
 }
 
 enum Replacement {
-    /// The instance that has the name now.
+    /// The instance that has the stable name now.
     Namesake(InstanceId),
-    /// There was no name.
-    Anybody,
+    /// Any available instance: the lost one had no name.
+    AnyInstance,
 }
 
-/// Returns by whom a lost owner is to be replaced; `None` if it is there, or can come back. Who has yet to get an item
-/// does not get it while it is not available: it has nothing to go on with.
+/// Returns the replacement of an item's owner; `None` if the owner is available or can return. An
+/// unavailable next owner of a pending item is replaced at once, because it has never run the item.
 fn replacement(
     view: &JobView,
     members: &[InstanceId],
@@ -70,19 +70,19 @@ fn replacement(
         return None;
     }
     if view.next_owner(item).is_some() {
-        return Some(Replacement::Anybody);
+        return Some(Replacement::AnyInstance);
     }
     successor(view, members, owner)
 }
 
-/// Returns by whom an owner is to be replaced that takes no part; `None` if it can come back.
+/// Returns the replacement of an owner that is not available; `None` if it can return.
 fn successor(view: &JobView, members: &[InstanceId], owner: &InstanceId) -> Option<Replacement> {
     if view.is_registered(owner) {
         return None;
     }
     let record = view.assignment().map(|assignment| &assignment.value);
     let Some(name) = record.and_then(|record| record.names.get(owner)) else {
-        return Some(Replacement::Anybody);
+        return Some(Replacement::AnyInstance);
     };
     let namesake = members.iter().find(|id| view.name_of(id) == Some(name));
     namesake.cloned().map(Replacement::Namesake)
@@ -92,7 +92,7 @@ fn least_loaded(members: &[InstanceId], loads: &BTreeMap<InstanceId, u32>) -> Op
     members.iter().min_by_key(|id| loads.get(*id)).cloned()
 }
 
-/// Returns the stable names of the members, and of owners that are away.
+/// Returns the stable names of the available instances, and of owners that are away.
 pub(super) fn names(
     view: &JobView,
     members: &[InstanceId],
@@ -112,7 +112,8 @@ mod tests {
     use super::super::Duty;
     use super::super::scene::{Scene, check, id, item};
 
-    /// Two items: item 0 of instance 1, item 1 of instance 2, which are called `a` and `b`.
+    /// Item 0 of instance 1, which has the name `a`, and item 1 of instance 2, which has the name
+    /// `b`.
     fn fixed() -> Scene {
         let scene = Scene::cluster(2, 2).configure(|config| config.static_sharding = true);
         let mut record = scene.plan_record();
@@ -120,8 +121,8 @@ mod tests {
         scene.assigned(record).named(1, "a").named(2, "b")
     }
 
-    /// An item that has yet to move.
-    fn follows(scene: Scene, i: u32, n: u32) -> Scene {
+    /// Item `i` is pending for instance `n`.
+    fn pending(scene: Scene, i: u32, n: u32) -> Scene {
         let mut record = scene.plan_record();
         record.pending.insert(item(i), &id(n));
         scene.assigned(record)
@@ -132,27 +133,27 @@ mod tests {
     }
 
     #[test]
-    fn items_stay_until_somebody_comes_back_under_the_name_of_their_owner() {
+    fn items_stay_until_an_instance_with_the_same_name_returns() {
         let rows = vec![
             ("nothing changed", fixed(), "nothing"),
-            ("somebody joins", fixed().member(3).named(3, "c"), "nothing"),
-            ("asked for by those who join", fixed().member(3).requested(), "nothing"),
-            ("a named one goes", fixed().gone(2), "nothing"),
+            ("an instance joins", fixed().member(3).named(3, "c"), "nothing"),
+            ("an instance joins and requests resharding", fixed().member(3).requested(), "nothing"),
+            ("a named instance leaves", fixed().gone(2), "nothing"),
             ("a server is disabled", fixed().server(2, "DISABLED"), "nothing"),
             (
-                "who has yet to get an item is disabled",
-                follows(fixed().owned(1, 1), 1, 2).server(2, "DISABLED"),
-                "resharding: items of lost instances go on\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
+                "next owner of a pending item is disabled",
+                pending(fixed().owned(1, 1), 1, 2).server(2, "DISABLED"),
+                "resharding: items of lost instances get new owners\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
-                "a named one comes back",
+                "an instance with the same name joins",
                 fixed().gone(2).member(3).named(3, "b"),
-                "resharding: items of lost instances go on\n  set sharding/1/instance: 10.0.0.3@-@3\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
+                "resharding: items of lost instances get new owners\n  set sharding/1/instance: 10.0.0.3@-@3\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
-                "a nameless one goes",
+                "an instance without a name leaves",
                 nameless().gone(2),
-                "resharding: items of lost instances go on\n  set sharding/1/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
+                "resharding: items of lost instances get new owners\n  set sharding/1/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
                 "the number of items changes",
@@ -164,12 +165,12 @@ mod tests {
     }
 
     #[test]
-    fn the_names_of_those_who_are_away_are_kept() {
+    fn names_of_absent_owners_are_kept() {
         let scene = fixed().gone(2).configure(|config| config.sharding_total_count = 3);
         let plan = scene.plan(Duty::Resharding).expect("there are more items");
         assert!(
             plan.to_string().contains("set sharding/1/instance: 10.0.0.1@-@1"),
-            "the whole is dealt out anew"
+            "all items are assigned anew: {plan}"
         );
         let back = fixed().gone(2).member(3).named(3, "b");
         let names = back.planned_names();

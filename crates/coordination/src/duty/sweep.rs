@@ -1,4 +1,5 @@
-//! Sweep: the leader finds runs whose holder is gone, takes its share over at once, and queues the rest.
+//! Sweep: the leader finds runs whose holder is gone, takes its share over at once, and queues the
+//! rest.
 
 use std::collections::BTreeSet;
 
@@ -13,14 +14,14 @@ use crate::view::items::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{FailureReason, JobConfig, Ledger, LedgerState};
 
-pub(crate) const REASON: &str = "runs without a holder";
+pub(crate) const REASON: &str = "runs whose holder is gone";
 
-/// Finds runs whose holder is gone. Without failover, or beyond the number of items, their records say that they were
-/// interrupted.
+/// Finds runs whose holder is gone. Without failover, or beyond the number of items, they end with
+/// the outcome `interrupted`.
 ///
-/// The view may be stale, so the write itself proves that the holder is gone: record and mark are written together, and a
-/// write that finds the record unchanged and no mark comes after the end of the holder's session
-/// ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)).
+/// The view may be stale, so the write itself proves that the holder is gone: record and mark are
+/// written together, and a write that finds the record unchanged and no mark comes after the end of
+/// the holder's session ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)).
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let plan = Plan::as_leader(Duty::Sweep, cx, REASON)?;
@@ -44,7 +45,7 @@ pub(crate) fn fails_over(config: &JobConfig, item: ShardingItem) -> bool {
     config.fails_over() && item.index() < config.sharding_total_count
 }
 
-/// Adds the guards that a sweep needs: those of a start if it starts runs itself.
+/// Adds the guards of a sweep. If it takes runs over itself, it needs the guards of a start.
 pub(crate) fn guarded(plan: Plan, cx: &Context<'_>, at_once: Option<&AtOnce>) -> Option<Plan> {
     match at_once {
         Some(_) => Some(plan.starting(cx)?.steps(AtOnce::nothing_was_ever_queued(cx))),
@@ -52,15 +53,15 @@ pub(crate) fn guarded(plan: Plan, cx: &Context<'_>, at_once: Option<&AtOnce>) ->
     }
 }
 
-/// A run whose holder is gone, or an orphaned run that no instance shall take over.
+/// A run whose holder is gone, or an orphaned run that no instance may take over.
 #[derive(Clone, Copy)]
 pub(crate) struct LostRun<'a> {
     pub(crate) item: ShardingItem,
     pub(crate) view: &'a ItemView,
     pub(crate) ledger: &'a Versioned<Ledger>,
-    /// The instance that is gone; `None` if the record says already that the run is orphaned.
+    /// The lost instance; `None` if the record shows an orphaned run already.
     pub(crate) holder: Option<&'a InstanceId>,
-    /// An instance shall take the run over.
+    /// Another instance may take the run over.
     pub(crate) is_wanted: bool,
 }
 
@@ -74,7 +75,8 @@ impl LostRun<'_> {
         self.ledger.value.parameter_bytes()
     }
 
-    /// Returns the steps that queue the run, or record that it was interrupted if no instance takes it over.
+    /// Returns the steps that queue the run, or record that it was interrupted if no instance takes
+    /// it over.
     pub(crate) fn give_up(&self, now_ms: i64) -> Vec<Step> {
         let Self { item, view, is_wanted, .. } = *self;
         let ledger = &self.ledger.value;
@@ -84,7 +86,8 @@ impl LostRun<'_> {
         let next = next.because(reason.and_then(|text| FailureReason::new(&text)));
         let mut steps = Vec::new();
         if self.holder.is_none() && !view.queued {
-            // The record and the queue entry were written together, and the view may show one of them only.
+            // The record and the queue entry were written together, and the view may show one of
+            // them only.
             steps.push(Step::absent(NodeKind::QueuedItem(item)));
         }
         steps.push(Step::set_ledger(item, Some(self.ledger.version), next));
@@ -127,7 +130,6 @@ pub(crate) fn lost_runs<'a>(
 
 #[cfg(test)]
 mod tests {
-
     use super::super::scene::{Scene, by, check, id, idle, item, running_by};
     use super::*;
     use crate::java::latch::{Latch, name_of};
@@ -144,81 +146,86 @@ mod tests {
     }
 
     #[test]
-    fn the_leader_finds_runs_whose_holder_is_gone() {
+    fn leader_sweeps_runs_whose_holder_is_gone() {
         let lost = || Scene::cluster(2, 2).ledger(1, running_by(3)).running(0, 1).run_here(0, None);
         let rows = vec![
             (
-                "with failover it waits for a taker",
+                "run is orphaned and queued",
                 lost(),
-                "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 1\n  create leader/failover/items/1",
+                "sweep: runs whose holder is gone\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 1\n  create leader/failover/items/1",
             ),
             (
-                "without failover it is recorded",
+                "no failover, so the run ends as interrupted",
                 lost().configure(|c| c.failover = false),
-                "sweep: runs without a holder\n  set ledger/1: idle, last interrupted",
+                "sweep: runs whose holder is gone\n  set ledger/1: idle, last interrupted",
             ),
-            ("the holder lives", Scene::cluster(2, 2).running(1, 2), "nothing"),
+            ("holder is registered", Scene::cluster(2, 2).running(1, 2), "nothing"),
             (
-                "an operator took the holder out while its session lives",
+                "an operator removed the holder, and its mark is left",
                 Scene::cluster(2, 2).running(1, 2).gone(2),
                 "nothing",
             ),
             (
-                "beyond the number of items",
+                "item is beyond the number of items",
                 lost().configure(|c| c.sharding_total_count = 1),
-                "sweep: runs without a holder\n  set ledger/1: idle, last interrupted",
+                "sweep: runs whose holder is gone\n  set ledger/1: idle, last interrupted",
             ),
             (
-                "the holder left the cluster that it was in",
+                "holder was a member and is gone",
                 Scene::cluster(2, 2).ledger(1, running_by(2)).gone(2).run_here(0, None),
-                "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1\n  create leader/failover/items/1",
+                "sweep: runs whose holder is gone\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.2@-@2, token 1\n  create leader/failover/items/1",
             ),
-            ("somebody else leads", lost().led_by(2), "nothing"),
+            ("another instance leads", lost().led_by(2), "nothing"),
             (
-                "failover was turned off with an orphan waiting",
+                "failover was turned off while a run is orphaned",
                 Scene::cluster(2, 2)
                     .ledger(1, orphan())
                     .marked(&NodeKind::QueuedItem(item(1)))
                     .configure(|c| c.failover = false),
-                "sweep: runs without a holder\n  set ledger/1: idle, last interrupted\n  delete leader/failover/items/1",
+                "sweep: runs whose holder is gone\n  set ledger/1: idle, last interrupted\n  delete leader/failover/items/1",
             ),
         ];
         check(Duty::Sweep, rows);
     }
 
     #[test]
-    fn the_leader_takes_its_part_of_what_it_finds_at_once() {
+    fn leader_takes_its_share_over_at_once() {
         let lost = || (0..4).fold(Scene::cluster(6, 2), |scene, i| scene.ledger(i, running_by(3)));
         let busy = |scene: Scene| scene.running(5, 2);
         let second = |scene: Scene| scene.member(0).server(0, wire::ENABLED);
         let line = |scene: Scene| scene.in_line(Latch::Failover, &name_of(&id(9), 0));
         let rows: Vec<(&str, Scene, &[u32], &[u32])> = vec![
-            ("both are idle", lost(), &[0, 1], &[2, 3]),
-            ("the other one is busy", busy(lost()), &[0, 1, 2, 3], &[]),
-            ("I am busy", lost().running(4, 1).run_here(4, None), &[], &[0, 1, 2, 3]),
-            ("code of a former life runs one here", lost().run_here(1, None), &[], &[0, 1, 2, 3]),
+            ("both instances are idle", lost(), &[0, 1], &[2, 3]),
+            ("other instance is busy", busy(lost()), &[0, 1, 2, 3], &[]),
+            ("leader is busy", lost().running(4, 1).run_here(4, None), &[], &[0, 1, 2, 3]),
             (
-                "code that runs nothing else",
+                "code of a former incarnation runs one item here",
+                lost().run_here(1, None),
+                &[],
+                &[0, 1, 2, 3],
+            ),
+            (
+                "this process still runs the code of one takeover",
                 busy(lost()).run_here(1, None).local(|local| {
                     local.runs.change_all(|run| run.source = RunSource::Failover);
                 }),
                 &[0, 2, 3],
                 &[1],
             ),
-            ("one is shown as taken over", busy(lost()).marked(&failover(1)), &[0, 2, 3], &[1]),
+            ("one item has a failover mark", busy(lost()).marked(&failover(1)), &[0, 2, 3], &[1]),
             (
-                "one waits in the queue already",
+                "one item is queued already",
                 busy(lost()).marked(&NodeKind::QueuedItem(item(1))),
                 &[0, 2, 3],
                 &[1],
             ),
-            ("held back", lost().local(|local| local.paused = true), &[], &[0, 1, 2, 3]),
-            ("server paused", lost().server(1, "PAUSED"), &[], &[0, 1, 2, 3]),
+            ("process is paused", lost().local(|local| local.paused = true), &[], &[0, 1, 2, 3]),
+            ("server is paused", lost().server(1, "PAUSED"), &[], &[0, 1, 2, 3]),
             ("a Java instance takes part", lost().java(4), &[], &[0, 1, 2, 3]),
-            ("a Java instance is about to", line(lost()), &[], &[0, 1, 2, 3]),
-            ("less room", busy(lost()).items_per_plan(3), &[0, 1, 2], &[]),
+            ("a Java instance stands at the latch", line(lost()), &[], &[0, 1, 2, 3]),
+            ("transaction takes three items", busy(lost()).items_per_plan(3), &[0, 1, 2], &[]),
             (
-                "less room, and the other one comes first",
+                "transaction takes two items, and another idle instance comes first",
                 second(busy(lost())).items_per_plan(2),
                 &[1],
                 &[0],
@@ -240,37 +247,53 @@ mod tests {
     }
 
     #[test]
-    fn a_sweep_takes_no_more_at_once_than_fits_with_what_runs_are_told() {
-        let asked = |told: Option<&str>| {
-            let parameter = told.map(|told| RequestParameter::new(told).unwrap());
+    fn sweep_counts_request_parameters_against_transaction_size() {
+        let requested = |parameter: Option<&str>| {
+            let parameter = parameter.map(|text| RequestParameter::new(text).unwrap());
             let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter };
             idle().with_request(request).unwrap()
         };
-        let answered = |told| asked(told).answer(&by(3)).unwrap();
+        let running = |parameter| requested(parameter).answer(&by(3)).unwrap();
         let longest = "x".repeat(crate::MAX_REQUEST_PARAMETER_BYTES);
-        let told = Some(longest.as_str());
+        let long = Some(longest.as_str());
         let cluster = || Scene::cluster_in(Dialect::V3, 4, 2).due(200).items_per_plan(14);
-        let ours = |scene: Scene, told, items: std::ops::Range<u32>| {
-            items.fold(scene, |scene, i| scene.ledger(i, answered(told)))
+        let of_rust = |scene: Scene, parameter, items: std::ops::Range<u32>| {
+            items.fold(scene, |scene, i| scene.ledger(i, running(parameter)))
         };
-        let javas = |scene: Scene, told, items: std::ops::Range<u32>| {
+        let of_java = |scene: Scene, parameter, items: std::ops::Range<u32>| {
             items.fold(scene, |scene, i| {
-                scene.ledger(i, asked(told)).named_mark(&NodeKind::Running(item(i)), 3)
+                scene.ledger(i, requested(parameter)).named_mark(&NodeKind::Running(item(i)), 3)
             })
         };
         let rows = [
-            ("all that are told nothing", ours(cluster(), None, 0..4), 4),
-            ("those of Java instances too", javas(cluster(), None, 0..4), 4),
-            ("both", javas(ours(cluster(), None, 0..2), None, 2..4), 4),
-            ("two that are told much", ours(cluster(), told, 0..4), 2),
-            ("two of Java instances, whose requests wait", javas(cluster(), told, 0..4), 2),
-            ("one of each", javas(ours(cluster(), told, 0..1), told, 1..4), 2),
+            ("runs of Rust instances without parameters", of_rust(cluster(), None, 0..4), 4),
+            ("runs of Java instances without parameters", of_java(cluster(), None, 0..4), 4),
             (
-                "one of ours, however little there is room for",
-                ours(cluster(), told, 0..4).items_per_plan(1),
+                "runs of both without parameters",
+                of_java(of_rust(cluster(), None, 0..2), None, 2..4),
+                4,
+            ),
+            ("runs of Rust instances with long parameters", of_rust(cluster(), long, 0..4), 2),
+            (
+                "runs of Java instances, whose requests have long parameters",
+                of_java(cluster(), long, 0..4),
+                2,
+            ),
+            (
+                "runs of both with long parameters",
+                of_java(of_rust(cluster(), long, 0..1), long, 1..4),
+                2,
+            ),
+            (
+                "at least one run of a Rust instance",
+                of_rust(cluster(), long, 0..4).items_per_plan(1),
                 1,
             ),
-            ("one of Java's", javas(cluster(), told, 0..4).items_per_plan(1), 1),
+            (
+                "at least one run of a Java instance",
+                of_java(cluster(), long, 0..4).items_per_plan(1),
+                1,
+            ),
         ];
         for (case, scene, expected) in rows {
             let plan = scene.plan(Duty::Sweep).unwrap();

@@ -1,4 +1,4 @@
-//! Takeover: the instances with the least to do run orphaned runs again.
+//! Takeover: the instances with the least load take orphaned runs over.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,20 +14,22 @@ use crate::view::items::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{Claimant, JobConfig, Ledger, RunSource, ServerState, server_of};
 
-/// How long orphaned runs are left to the instances with the least to do. Then every instance takes a share.
+/// Time for which orphaned runs are left to the instances with the least load. Then every instance
+/// takes a share.
 pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
 
-pub(crate) const UNFINISHED: &str = "items were left unfinished";
+pub(crate) const UNFINISHED: &str = "orphaned runs wait";
 
 /// Takes orphaned runs over: claim and takeover are one write.
 ///
-/// The instances with the least to do share the orphaned runs, each by its own view. Runs that wait all the same, because every
-/// instance is busy or one only seems idle, are shared among all instances after [`ORPHAN_PATIENCE`].
+/// The instances with the least load share the orphaned runs, each by its own view. Runs can wait
+/// all the same, because every instance is busy or one only seems idle. After [`ORPHAN_PATIENCE`]
+/// all instances share them.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     take(cx, |_| true, |orphans| share(cx, orphans))
 }
 
-/// Takes those of the orphaned runs over that `share` chooses, by their places among so many.
+/// Takes over the orphaned runs in the range that `share` returns for their number.
 pub(crate) fn take(
     cx: &Context<'_>,
     may_be_taken: impl Fn(&ItemView) -> bool,
@@ -46,7 +48,8 @@ pub(crate) fn take(
     Plan::as_starter(Duty::Takeover, cx, UNFINISHED)?.steps(steps).if_any()
 }
 
-/// Returns the orphaned runs that can be taken over. Marks of the former run go with its session, and block the item until then.
+/// Returns the orphaned runs that can be taken over. The marks of the former run vanish with its
+/// session and block the item until then.
 fn waiting<'a>(
     cx: &Context<'a>,
     config: &JobConfig,
@@ -65,8 +68,8 @@ fn runs_here(cx: &Context<'_>, item: ShardingItem) -> bool {
     cx.local.runs.has(item)
 }
 
-/// The share of lost runs that the leader takes over in the sweep that finds them, instead of leaving them to an instance that
-/// has to see them first.
+/// Lost runs that the leader takes over in the sweep that finds them. This saves the time until
+/// another instance sees them in the queue.
 pub(crate) struct AtOnce {
     by: Claimant,
     /// In ascending order.
@@ -79,11 +82,12 @@ impl AtOnce {
         cx: &Context<'_>,
         found: impl Iterator<Item = &'r LostRun<'a>>,
     ) -> Option<Self> {
-        // In a stale view the former run was an orphan, or taken over, once.
+        // A queue entry or a failover mark in a stale view may belong to an earlier takeover of the
+        // item.
         let unmarked = |view: &ItemView| !view.queued && view.failover.is_none();
         let found = found.filter(|run| unmarked(run.view) && !runs_here(cx, run.item));
         let found: Vec<_> = found.map(|run| run.item).collect();
-        // Most of the time nothing is lost, and the loads of the others need not be looked at.
+        // Computing the loads of the other instances is expensive, and usually no run is lost.
         if found.is_empty() {
             return None;
         }
@@ -92,10 +96,11 @@ impl AtOnce {
         Some(Self { by: cx.claimant()?, share })
     }
 
-    /// Returns the check that the queue never had an entry, where the view shows none: an instance that the view does not
-    /// show yet may have queued a run, and takes it in its turn.
+    /// Returns the check that the failover queue never had an entry, if the view shows no queue. An
+    /// instance that the view does not show yet may have queued a run.
     ///
-    /// Otherwise each item is checked. Without even the queue's node that would take three round trips instead of one.
+    /// If the queue exists, each item is checked instead. Without its node these checks would take
+    /// three round trips.
     pub(crate) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
         (!cx.view.has_failover_root()).then_some(Step::absent(NodeKind::FailoverRoot))
     }
@@ -118,7 +123,7 @@ fn take_over(
     view: &ItemView,
     ledger: &Versioned<Ledger>,
 ) -> Option<Vec<Step>> {
-    // A run in progress is given up and claimed again in one write.
+    // A run in progress is orphaned and claimed again in one write.
     let given_up = ledger.value.orphan();
     let next = given_up.as_ref().unwrap_or(&ledger.value).take_over(by)?;
     let mut steps = vec![
@@ -130,17 +135,17 @@ fn take_over(
     Some(steps)
 }
 
-/// How much an instance has to do.
+/// Load of an instance.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Load {
     Idle,
-    /// It runs nothing but takeovers.
+    /// All of its runs are takeovers.
     Takeovers,
     Busy,
 }
 
 impl Load {
-    /// Returns the load that one run makes.
+    /// Returns the load of one run.
     fn of(source: RunSource) -> Self {
         match source {
             RunSource::Failover => Self::Takeovers,
@@ -154,13 +159,14 @@ impl Load {
     }
 }
 
-/// Returns true if orphaned runs have waited for [`ORPHAN_PATIENCE`] since this instance took some.
+/// Returns true if orphaned runs have waited for [`ORPHAN_PATIENCE`] since this instance last took
+/// one over.
 pub(crate) fn is_impatient(cx: &Context<'_>) -> bool {
     cx.local.orphans_since.is_some_and(|at| at + ORPHAN_PATIENCE <= cx.now.mono)
 }
 
-/// Returns the places of the orphaned runs that this instance takes over, of so many: as many as each other taker, and at least
-/// one if it is idle or they have waited for long.
+/// Returns the places of the orphaned runs that this instance takes over: an equal share, and at
+/// least one run if it is idle or the runs have waited for [`ORPHAN_PATIENCE`].
 fn share(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let impatient = is_impatient(cx);
     let loads = loads(cx);
@@ -175,7 +181,7 @@ fn share(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     (to <= orphans && from < to).then_some(from..to)
 }
 
-/// Returns the loads of the instances that could take runs over, as far as this instance sees.
+/// Returns the loads of the instances that could take runs over, as the view shows them.
 fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
     let paused = |id: &InstanceId| {
         let server = server_of(id).and_then(|ip| cx.view.server_state(&ip));
@@ -201,7 +207,6 @@ fn loads<'a>(cx: &Context<'a>) -> BTreeMap<&'a InstanceId, Load> {
 mod tests {
     use super::super::scene::{Scene, by, check, idle, item, running_by};
     use super::*;
-
     use crate::local::Local;
 
     fn orphan() -> Ledger {
@@ -209,28 +214,28 @@ mod tests {
     }
 
     #[test]
-    fn orphans_are_left_to_those_who_have_the_least_to_do() {
+    fn least_loaded_instance_takes_orphaned_run_over() {
         let waiting =
             || Scene::cluster(2, 2).ledger(1, orphan()).marked(&NodeKind::QueuedItem(item(1)));
         let since = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
         let patient = |i, outcome| waiting().run_here(i, outcome).local(since);
-        let taken = "takeover: items were left unfinished\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1";
+        let taken = "takeover: orphaned runs wait\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1";
         let rows = vec![
-            ("idle", waiting(), taken),
-            ("whoever owns it", waiting().owned(1, 1), taken),
-            ("busy", waiting().running(0, 1).run_here(0, None), "nothing"),
-            ("busy, and nobody idle has come for a while", patient(0, None), taken),
-            ("code of a former life still runs it here", patient(1, None), "nothing"),
-            ("paused", waiting().local(|local| local.paused = true), "nothing"),
-            ("server disabled", waiting().server(1, "DISABLED"), "nothing"),
+            ("instance is idle", waiting(), taken),
+            ("another instance owns the item", waiting().owned(1, 1), taken),
+            ("instance is busy", waiting().running(0, 1).run_here(0, None), "nothing"),
+            ("instance is busy, and the run has waited for long", patient(0, None), taken),
+            ("code of a former incarnation still runs the item here", patient(1, None), "nothing"),
+            ("process is paused", waiting().local(|local| local.paused = true), "nothing"),
+            ("server is disabled", waiting().server(1, "DISABLED"), "nothing"),
             (
-                "beyond the number of items",
+                "item is beyond the number of items",
                 waiting().configure(|c| c.sharding_total_count = 1),
                 "nothing",
             ),
             ("no failover", waiting().configure(|c| c.failover = false), "nothing"),
             (
-                "the former run is still shown",
+                "mark of the former run is left",
                 waiting().marked(&NodeKind::Running(item(1))),
                 "nothing",
             ),
@@ -239,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn orphans_are_shared_among_those_who_take_some() {
+    fn takers_share_orphaned_runs() {
         let wait = || {
             let queued = |scene: Scene, i| scene.marked(&NodeKind::QueuedItem(item(i)));
             (0..4).fold(Scene::cluster(6, 2), |scene, i| queued(scene.ledger(i, orphan()), i))
@@ -257,21 +262,29 @@ mod tests {
         let busy = |scene: Scene| scene.running(4, 1).run_here(4, None);
         let late = |local: &mut Local| local.orphans_since = Some(Duration::ZERO);
         let rows: Vec<(&str, Scene, &[u32])> = vec![
-            ("both are idle", wait(), &[0, 1]),
-            ("the other one is busy", wait().running(5, 2), &[0, 1, 2, 3]),
-            ("the other one is held back", wait().server(2, "PAUSED"), &[0, 1, 2, 3]),
-            ("the other one is going", wait().server(2, "DISABLED"), &[0, 1, 2, 3]),
-            ("the other one has taken over", taken_over(wait(), 5, 2), &[0, 1, 2, 3]),
-            ("I have taken over", mine(wait()), &[]),
-            ("both have", taken_over(mine(wait()), 5, 2), &[0, 1]),
-            ("I am busy", busy(wait()), &[]),
-            ("both are", busy(wait()).running(5, 2), &[]),
-            ("both are, for long", busy(wait()).running(5, 2).local(late), &[0, 1]),
-            ("I am, and the other one does not take them", busy(wait()).local(late), &[0, 1]),
-            ("one orphan, and idle is who sees it first", first(), &[0]),
-            ("one orphan, and it is the other one's", taken_over(mine(first()), 5, 2), &[]),
-            ("one orphan, and nobody takes it", mine(first()).local(late), &[0]),
-            ("less room", wait().running(5, 2).items_per_plan(3), &[0, 1, 2]),
+            ("both instances are idle", wait(), &[0, 1]),
+            ("other instance is busy", wait().running(5, 2), &[0, 1, 2, 3]),
+            ("server of the other instance is paused", wait().server(2, "PAUSED"), &[0, 1, 2, 3]),
+            (
+                "server of the other instance is disabled",
+                wait().server(2, "DISABLED"),
+                &[0, 1, 2, 3],
+            ),
+            ("other instance runs a takeover", taken_over(wait(), 5, 2), &[0, 1, 2, 3]),
+            ("this instance runs a takeover", mine(wait()), &[]),
+            ("both instances run takeovers", taken_over(mine(wait()), 5, 2), &[0, 1]),
+            ("this instance is busy", busy(wait()), &[]),
+            ("both instances are busy", busy(wait()).running(5, 2), &[]),
+            ("both instances are busy for long", busy(wait()).running(5, 2).local(late), &[0, 1]),
+            (
+                "this instance is busy, and the idle one takes none for long",
+                busy(wait()).local(late),
+                &[0, 1],
+            ),
+            ("one orphaned run, both idle", first(), &[0]),
+            ("one orphaned run, both with takeovers", taken_over(mine(first()), 5, 2), &[]),
+            ("one orphaned run has waited for long", mine(first()).local(late), &[0]),
+            ("transaction takes three items", wait().running(5, 2).items_per_plan(3), &[0, 1, 2]),
         ];
         for (case, scene, expected) in rows {
             let steps = scene.plan(Duty::Takeover).map_or_else(Vec::new, |plan| plan.steps);

@@ -1,4 +1,4 @@
-//! Manual trigger: an operator's request stays in the registry until each item has it in its record.
+//! Manual trigger: a manual request stays in the registry until the record of each item holds it.
 
 use std::collections::BTreeSet;
 
@@ -11,19 +11,19 @@ use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::{Triggered, Versioned};
 use crate::{Dialect, FireTime, JobConfig, ManualRequest};
 
-/// Leaves the requests of this process in the registry, accepts a request to this instance, passes requests on to the items as
-/// the leader, and removes requests that every item has.
+/// Stores the requests of this process in the registry, accepts a request to this instance, passes
+/// requests on to the items as the leader, and removes handled requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     hand_over(cx).or_else(|| clear(cx))
 }
 
-/// Hands requests over to the registry, or from there to the items.
+/// Stores requests in the registry, or passes them on from there to the items.
 pub(crate) fn hand_over(cx: &Context<'_>) -> Option<Plan> {
     leave(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx))
 }
 
-/// Leaves a request in the registry. Only a registered instance does: while it is registered no other instance removes the
-/// request, so that it can send the request again until it sees it.
+/// Stores a request in the registry. Only a registered instance does: no other instance removes its
+/// requests, so that it can retry until its view shows the request.
 pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
     let mut wanted = cx.local.wanted_triggers.iter();
     let (id, wanted) = wanted.find(|(_, wanted)| wanted.way != RequestWay::InDoubt)?;
@@ -33,11 +33,11 @@ pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
     let (by, parameter) = (cx.me.to_string(), wanted.parameter.clone());
     let record = TriggerRecord { by, at: wanted.at, items: None, parameter };
     let step = Step::set_request(id.clone(), None, record);
-    Some(Plan::as_instance(Duty::Trigger, cx, "asked to trigger the job").step(step))
+    Some(Plan::as_instance(Duty::Trigger, cx, "this process requested a run").step(step))
 }
 
-/// Accepts a request to this instance, which means the items that it has now: they become a request in the registry. Without
-/// monitoring the instance runs them by itself.
+/// Accepts a request to this instance and stores it as a request for the items that it owns now.
+/// Without monitoring the instance runs them by itself.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
     let triggered = cx.view.trigger_of(cx.me)?;
     let config = cx.view.config().filter(|_| cx.view.fits_config())?;
@@ -65,14 +65,15 @@ pub(crate) fn identity_of(cx: &Context<'_>, triggered: &Triggered) -> (String, F
     (id, FireTime::of_request(cx.now.wall_ms))
 }
 
-/// Returns the requests that have yet to be passed on, the oldest first.
+/// Returns the requests that are not handled yet, the oldest first.
 pub(crate) fn waiting<'a>(cx: &Context<'a>) -> Vec<(&'a str, &'a Versioned<TriggerRecord>)> {
     let mut waiting: Vec<_> = cx.view.triggers().filter(|(_, t)| !t.value.is_handled()).collect();
     waiting.sort_by_key(|(id, trigger)| (trigger.value.at, *id));
     waiting
 }
 
-/// Passes the oldest request on that can make progress. Items that still have an earlier request get theirs later.
+/// Passes on the oldest request that can make progress. Items that still hold an earlier request
+/// get this one later.
 fn pass_on(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config().filter(|_| cx.view.fits_config())?;
     waiting(cx).into_iter().find_map(|(id, trigger)| match config.monitor_execution {
@@ -93,7 +94,7 @@ fn pass_to_items(
     let wanted: BTreeSet<_> = trigger.value.items.clone().unwrap_or_else(all);
     let wanted: BTreeSet<_> = wanted.into_iter().filter(in_force).collect();
     let TriggerRecord { at, parameter, .. } = trigger.value.clone();
-    if parameter.as_ref().is_some_and(|told| !told.can_be_told_to(wanted.len())) {
+    if parameter.as_ref().is_some_and(|text| !text.can_be_told_to(wanted.len())) {
         let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for too many items")?;
         return Some(plan.step(drop_it(id, trigger)));
     }
@@ -130,9 +131,11 @@ fn pass_to_instances(
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
-/// Returns the steps that ask an instance to run its items; none if it is asked already, or gone.
+/// Returns the steps that request a run of an instance's items; none if it has a request already,
+/// or is gone.
 ///
-/// In the dialect of 3.x the request is a node of its own, which would stay if the instance were gone.
+/// In the dialect of 3.x the request is a node of its own, which would stay if the instance were
+/// gone.
 pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
     let version = cx.view.instance_version(instance);
     let Some(version) = version.filter(|_| cx.view.trigger_of(instance).is_none()) else {
@@ -145,7 +148,8 @@ pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
     registered.into_iter().chain([request]).collect()
 }
 
-/// Returns the step that notes which items have yet to get a request. A request without such items is handled.
+/// Returns the step that writes which items have yet to get a request. A request without such items
+/// is handled.
 pub(crate) fn passed_on(
     id: &str,
     trigger: &Versioned<TriggerRecord>,
@@ -156,8 +160,8 @@ pub(crate) fn passed_on(
     Step::set_request(id.to_owned(), Some(trigger.version), record)
 }
 
-/// Returns the step that drops a request with a parameter. Instances that are asked directly cannot receive one, and a run without
-/// its parameter might do what no operator asked for.
+/// Returns the step that drops a request with a parameter. Requests to instances carry no
+/// parameter, and a run without it might do something that no operator requested.
 pub(crate) fn dropped(id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Step> {
     trigger.value.parameter.as_ref()?;
     Some(drop_it(id, trigger))
@@ -168,8 +172,8 @@ fn drop_it(id: &str, trigger: &Versioned<TriggerRecord>) -> Step {
     Step::set_request(id.to_owned(), Some(trigger.version), record)
 }
 
-/// Removes handled requests that this instance left, so that their senders never have to guess whether they arrived. The
-/// leader removes handled requests whose senders are gone.
+/// Removes handled requests of this instance, so that a sender always knows whether its request
+/// arrived. The leader removes handled requests whose senders are gone.
 fn clear(cx: &Context<'_>) -> Option<Plan> {
     clear_of(cx, |by| removes_requests_of(cx, by))
 }
@@ -180,10 +184,11 @@ pub(crate) fn clear_of(cx: &Context<'_>, is_mine: impl Fn(&str) -> bool) -> Opti
     let mine = handled.filter(|(_, trigger)| is_mine(&trigger.value.by));
     let steps = mine.map(|(id, trigger)| Step::clear_request(id.to_owned(), trigger.version));
     let steps = steps.take(cx.settings.items_per_plan);
-    Plan::as_session(Duty::Trigger, "requests that were passed on").steps(steps).if_any()
+    Plan::as_session(Duty::Trigger, "handled requests").steps(steps).if_any()
 }
 
-/// Returns true if this instance removes handled or dropped requests of a sender, and reports the dropped ones.
+/// Returns true if this instance removes the handled requests of a sender, and reports the dropped
+/// ones.
 pub(crate) fn removes_requests_of(cx: &Context<'_>, by: &str) -> bool {
     let leads = cx.view.term_of(cx.me).is_some();
     let is_there = cx.view.instances().any(|id| id.as_str() == by);
@@ -198,7 +203,7 @@ mod tests {
     use crate::plan::{Data, StepOp};
 
     const LEAVE: &str =
-        "trigger: asked to trigger the job\n  create coordination/triggers/r: all items";
+        "trigger: this process requested a run\n  create coordination/triggers/r: all items";
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
@@ -210,68 +215,76 @@ mod tests {
     }
 
     #[test]
-    fn a_request_is_left_accepted_passed_on_and_taken_away() {
+    fn request_is_stored_accepted_passed_on_and_removed() {
         let two = || Scene::cluster(2, 2);
         let wants = |scene: Scene, way| {
             let wanted = WantedTrigger { way, ..WantedTrigger::new(FireTime(555), None) };
             scene.local(|local| local.wanted_triggers.extend([("r".into(), wanted)]))
         };
         let rows = vec![
-            ("nobody asked", two(), "nothing"),
-            ("asked here in a former life", wants(two(), RequestWay::InDoubt), "nothing"),
-            ("asked here, not registered", wants(Scene::job(2), RequestWay::Here), "nothing"),
-            ("asked here", wants(two(), RequestWay::Here), LEAVE),
-            ("asked here, and sent", wants(two(), RequestWay::Sent), LEAVE),
+            ("no request", two(), "nothing"),
+            ("request of a former incarnation", wants(two(), RequestWay::InDoubt), "nothing"),
             (
-                "left at me as Java does",
+                "request, and the instance is not registered",
+                wants(Scene::job(2), RequestWay::Here),
+                "nothing",
+            ),
+            ("request of this process", wants(two(), RequestWay::Here), LEAVE),
+            (
+                "request of this process was sent and is not shown",
+                wants(two(), RequestWay::Sent),
+                LEAVE,
+            ),
+            (
+                "request to this instance, as Java sends it",
                 two().triggered(1),
                 "trigger: triggered by an operator\n  set instances/10.0.0.1@-@1\n  create coordination/triggers/10.0.0.1@-@1-node-1: 1 items left",
             ),
             (
-                "left at me before anything is assigned",
+                "request to this instance before any assignment",
                 Scene::job(2).member(1).triggered(1),
                 "nothing",
             ),
-            ("left at somebody else", two().triggered(2), "nothing"),
+            ("request to another instance", two().triggered(2), "nothing"),
             (
-                "for all items",
+                "request for all items",
                 two().trigger("r", request(None, 1)),
                 "trigger: an operator's request for the items\n  set ledger/0: idle, asked for at 555\n  set ledger/1: idle, asked for at 555\n  set coordination/triggers/r: passed on",
             ),
             (
-                "for one that runs",
+                "request for an item that runs",
                 two().trigger("r", request(Some(&[1, 9]), 1)).ledger(1, running_by(2)),
                 "trigger: an operator's request for the items\n  set ledger/1: running NORMAL for 200 by 10.0.0.2@-@2, token 1, asked for at 555\n  set coordination/triggers/r: passed on",
             ),
             (
-                "one has an earlier one",
+                "one item has an earlier request",
                 two()
                     .trigger("r", request(None, 1))
                     .ledger(0, idle().with_request(waits(333)).unwrap()),
                 "trigger: an operator's request for the items\n  set ledger/1: idle, asked for at 555\n  set coordination/triggers/r: 1 items left",
             ),
             (
-                "all that is left have an earlier one",
+                "only item has an earlier request",
                 two()
                     .trigger("r", request(Some(&[0]), 1))
                     .ledger(0, idle().with_request(waits(333)).unwrap()),
                 "nothing",
             ),
-            ("somebody else leads", two().trigger("r", request(None, 1)).led_by(2), "nothing"),
+            ("another instance leads", two().trigger("r", request(None, 1)).led_by(2), "nothing"),
             (
-                "passed on: mine",
+                "handled request of this instance",
                 two().trigger("r", request(Some(&[]), 1)).led_by(2),
-                "trigger: requests that were passed on\n  delete coordination/triggers/r",
+                "trigger: handled requests\n  delete coordination/triggers/r",
             ),
             (
-                "passed on: another's, who is there",
+                "handled request of a registered instance",
                 two().trigger("r", request(Some(&[]), 2)),
                 "nothing",
             ),
             (
-                "passed on: of somebody who is gone",
+                "handled request of a lost instance",
                 two().trigger("r", request(Some(&[]), 7)),
-                "trigger: requests that were passed on\n  delete coordination/triggers/r",
+                "trigger: handled requests\n  delete coordination/triggers/r",
             ),
         ];
         for (case, scene, expected) in rows {
@@ -280,19 +293,19 @@ mod tests {
         check(
             Duty::Trigger,
             vec![(
-                "passed on",
+                "handled request of a lost instance",
                 two().trigger("r", request(Some(&[]), 7)),
-                "trigger: requests that were passed on\n  delete coordination/triggers/r",
+                "trigger: handled requests\n  delete coordination/triggers/r",
             )],
         );
     }
 
-    fn telling(items: Option<&[u32]>, by: u32) -> TriggerRecord {
+    fn request_with_parameter(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let parameter = crate::RequestParameter::new("february").ok();
         TriggerRecord { parameter, ..request(items, by) }
     }
 
-    /// What remains in the request after this plan.
+    /// Returns the request as this plan leaves it.
     fn left_in_request(scene: &Scene) -> Option<TriggerRecord> {
         let steps = scene.plan(Duty::Trigger)?.steps;
         steps.into_iter().find_map(|step| {
@@ -303,21 +316,25 @@ mod tests {
     }
 
     #[test]
-    fn what_runs_are_told_stays_in_the_request_until_all_items_have_it() {
+    fn parameter_stays_in_request_until_all_items_have_it() {
         let two = || Scene::cluster(2, 2);
         let one_has_an_earlier_one = two().ledger(0, idle().with_request(waits(333)).unwrap());
         let rows = [
             (
                 "all items get it",
                 two(),
-                Some(TriggerRecord { parameter: None, ..telling(Some(&[]), 1) }),
+                Some(TriggerRecord { parameter: None, ..request_with_parameter(Some(&[]), 1) }),
             ),
-            ("one gets it later", one_has_an_earlier_one, Some(telling(Some(&[0]), 1))),
+            (
+                "one item gets it later",
+                one_has_an_earlier_one,
+                Some(request_with_parameter(Some(&[0]), 1)),
+            ),
             ("the job has none of the items", Scene::cluster(1, 2), None),
         ];
         for (case, scene, expected) in rows {
             let items: Option<&[u32]> = if expected.is_none() { Some(&[7]) } else { None };
-            let scene = scene.trigger("r", telling(items, 1));
+            let scene = scene.trigger("r", request_with_parameter(items, 1));
             let expected = expected.unwrap_or_else(|| request(Some(&[]), 1));
             assert_eq!(left_in_request(&scene), Some(expected), "{case}");
             let plan = scene.wants(Duty::Trigger);
@@ -326,24 +343,28 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_nobody_can_be_told_is_dropped() {
+    fn request_with_parameter_is_dropped_without_records() {
         let unmonitored = Scene::cluster(2, 2)
             .configure(|config| (config.monitor_execution, config.failover) = (false, false));
         let led_by_java = Scene::job(2).member(1).member(2).java(4).led_by_java(4);
         let rows = [
-            ("not monitored", unmonitored, "an operator's request for the instances"),
+            ("job is not monitored", unmonitored, "an operator's request for the instances"),
             ("a Java instance leads", led_by_java, "an operator's request, under a Java leader"),
         ];
         for (case, scene, reason) in rows {
-            let scene = scene.owned(0, 1).owned(1, 2).trigger("r", telling(None, 1));
+            let scene = scene.owned(0, 1).owned(1, 2).trigger("r", request_with_parameter(None, 1));
             let expected = format!("trigger: {reason}\n  set coordination/triggers/r: dropped");
             assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");
-            assert_eq!(left_in_request(&scene), Some(telling(Some(&[]), 1)), "{case}");
+            assert_eq!(
+                left_in_request(&scene),
+                Some(request_with_parameter(Some(&[]), 1)),
+                "{case}"
+            );
         }
     }
 
     #[test]
-    fn a_request_that_would_tell_too_many_items_too_much_is_dropped() {
+    fn request_above_parameter_limit_is_dropped() {
         let long = "x".repeat(crate::MAX_REQUEST_PARAMETER_BYTES);
         let parameter = crate::RequestParameter::new(&long).ok();
         let most = u32::try_from(crate::MAX_TOLD_BYTES / long.len()).unwrap();
@@ -354,13 +375,14 @@ mod tests {
         };
         let dropped = "trigger: an operator's request for too many items\n  set coordination/triggers/r: dropped";
         let rows = [
-            ("all of as many as can be told", most, None, "nothing"),
-            ("all of one more", most + 1, None, dropped),
-            ("as many as can be told", most + 1, Some(most), "nothing"),
-            ("one more", most + 2, Some(most + 1), dropped),
+            ("all items, as many as the limit allows", most, None, "nothing"),
+            ("all items, one above the limit", most + 1, None, dropped),
+            ("some items, as many as the limit allows", most + 1, Some(most), "nothing"),
+            ("some items, one above the limit", most + 2, Some(most + 1), dropped),
         ];
         for (case, total, items, expected) in rows {
-            // The one item that has a record has an earlier request.
+            // Item 0 has an earlier request, and the other items have no record, so that no request
+            // is passed on.
             let earlier = idle().with_request(waits(333)).unwrap();
             let scene = Scene::cluster(1, 1).ledger(0, earlier);
             let scene = scene.configure(|config| config.sharding_total_count = total);
@@ -372,7 +394,7 @@ mod tests {
     }
 
     #[test]
-    fn without_monitoring_every_instance_is_told() {
+    fn without_monitoring_request_goes_to_every_instance() {
         let scene = Scene::cluster(2, 2)
             .configure(|config| (config.monitor_execution, config.failover) = (false, false))
             .trigger("r", request(None, 1));

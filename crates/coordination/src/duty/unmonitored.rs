@@ -1,6 +1,7 @@
-//! Unmonitored runs: a job without monitoring has no records, so that each owner starts its items by itself.
+//! Unmonitored runs: a job without monitoring has no records, so that each owner starts its items
+//! by itself.
 //!
-//! Nothing is written, hence no plan: the decision is the list of items to start.
+//! There is no plan, because no node is written: the decision is the list of items to start.
 
 use sharding::ShardingItem;
 
@@ -13,11 +14,11 @@ use crate::start_gate::StartGate;
 pub(crate) enum FireDecision {
     /// Starts these items, and misses the others for these reasons.
     Run { starts: Vec<ShardingItem>, missed: Vec<(ShardingItem, MissReason)> },
-    /// It is unknown who owns the items, or what time it is. The fire waits.
+    /// The owners of the items or the time are unknown, so the fire waits.
     Wait,
 }
 
-/// Decides what becomes of a fire; `None` if no run may start, or if runs are monitored.
+/// Decides which items run for a fire; `None` if no run may start, or if runs are monitored.
 pub(crate) fn fire(cx: &Context<'_>) -> Option<FireDecision> {
     let config = cx.view.config()?;
     if config.monitor_execution {
@@ -44,7 +45,8 @@ pub(crate) fn fire(cx: &Context<'_>) -> Option<FireDecision> {
     Some(FireDecision::Run { starts, missed })
 }
 
-/// Returns the items that an operator's request starts now: those that do not run in this process.
+/// Returns the items that a manual request starts now: the requested ones that do not run in this
+/// process.
 pub(crate) fn requested(cx: &Context<'_>) -> Vec<ShardingItem> {
     let Some(request) = &cx.local.unmonitored_request else { return Vec::new() };
     if cx.startable().is_none_or(|config| config.monitor_execution) {

@@ -10,7 +10,7 @@ use std::time::Duration;
 use reg_center::SessionId;
 use sharding::{InstanceId, StrategyRegistry};
 
-use super::{Coordinator, Identity, InFlight, Told};
+use super::{AlreadyReported, Coordinator, Identity, InFlight};
 use crate::duty::Duty;
 use crate::local::Local;
 use crate::plan::Plan;
@@ -63,11 +63,11 @@ impl Seat {
     /// Hands the coordinator to `sitter`, connected, with this memory.
     pub(crate) fn take(&mut self, sitter: &Sitter, memory: &Memory) {
         let Memory { local, flights, leave_requested } = memory.clone();
-        let told = Told {
+        let reported = AlreadyReported {
             config: self.0.view.config().cloned(),
             leads: self.0.view.term_of(&sitter.me),
             leave_requested,
-            ..Told::default()
+            ..AlreadyReported::default()
         };
         let seat = &mut self.0;
         let in_flight = flights.into_iter().map(|(duty, flight)| {
@@ -81,10 +81,10 @@ impl Seat {
         seat.session = Some(sitter.session);
         seat.connected = true;
         seat.local = local;
-        seat.told = told;
+        seat.reported = reported;
         // A view here always shows all of an assignment.
-        seat.unsure = Vec::new();
-        seat.stir_all();
+        seat.in_doubt = Vec::new();
+        seat.mark_all_dirty();
     }
 
     /// Takes the memory out again.
@@ -96,7 +96,7 @@ impl Seat {
             .collect();
         let mut local = std::mem::take(&mut seat.local);
         local.is_claiming = flights.values().any(|flight| flight.plan.may_begin_runs());
-        Memory { local, flights, leave_requested: seat.told.leave_requested }
+        Memory { local, flights, leave_requested: seat.reported.leave_requested }
     }
 
     /// Records what happened, without looking at the view or deciding.

@@ -1,4 +1,4 @@
-//! Cleanup beside Java instances: nodes that they leave behind.
+//! Cleanup beside Java instances: removes the nodes that they leave behind.
 
 use reg_center::Version;
 use sharding::ShardingItem;
@@ -7,7 +7,8 @@ use crate::duty::{Context, Duty, cleanup};
 use crate::plan::{Plan, Step};
 use crate::view::items::{Attention, ItemView};
 
-/// Cleans up as the plain duty does, but leaves alone what Java instances queue and mark, because they note nothing in records.
+/// Cleans up as the plain duty does, but keeps the queue entries and marks of Java instances, which
+/// write no records.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let mixed = cx.view.is_mixed();
     // The next owner replays the misfire that a Java instance has marked.
@@ -17,8 +18,8 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     cleanup::stale_entries(cx, |_| !mixed, may_unmark).or_else(|| leftovers(cx))
 }
 
-/// Begins a plan that cleans up as the leader. A Java leader cleans up nothing, so that under it the first instance of this
-/// project does.
+/// Begins a cleanup plan as the leader. A Java leader cleans up nothing, so that under it the first
+/// Rust instance does.
 fn as_cleaner(cx: &Context<'_>, reason: &str) -> Option<Plan> {
     if !cx.view.has_java_leader() {
         return Plan::as_leader(Duty::Cleanup, cx, reason);
@@ -27,12 +28,12 @@ fn as_cleaner(cx: &Context<'_>, reason: &str) -> Option<Plan> {
     is_first.then(|| Plan::as_instance(Duty::Cleanup, cx, reason))
 }
 
-/// Removes what Java instances leave behind: queue entries that no instance may take over, which they would run; the nodes of
-/// instances of 2.1.5 that were triggered when they were gone; and the nodes of items that the job no longer has, because
-/// Java's statistics show an item for each.
+/// Removes three kinds of nodes that Java instances leave behind: queue entries that no instance
+/// may take over, but Java instances would run; nodes of lost instances of 2.1.5 that an operator
+/// triggered; and nodes of items beyond the number of items, because Java's statistics count them.
 ///
-/// A living instance may create such an instance node anew at any moment. So the node first gets a version that a new node has
-/// not, and is then removed at that version.
+/// An instance may return and create its node anew at any moment. So the leftover node is first
+/// sealed, which raises its version, and then removed at that version.
 fn leftovers(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let most = cx.settings.items_per_plan;
@@ -50,7 +51,7 @@ fn leftovers(cx: &Context<'_>) -> Option<Plan> {
     let may_remove = is_shown && cx.view.has_usable_config();
     let surplus = ShardingItem::new(config.sharding_total_count);
     let emptied = cx.view.empty_items(surplus).filter(|_| may_remove);
-    as_cleaner(cx, "what Java instances have left behind")?
+    as_cleaner(cx, "nodes left behind by Java instances")?
         .step(Step::config_unchanged(cx.view.config_version()?))
         .steps(stale.map(|(item, _)| Step::dequeue(item)).take(most))
         .steps(instances.take(most))
@@ -70,27 +71,27 @@ mod tests {
     }
 
     #[test]
-    fn what_java_has_queued_stays_unless_nobody_may_take_it_over() {
+    fn queue_entry_of_java_instance_stays_unless_no_instance_may_take_it() {
         let queued = |scene: Scene, i| scene.java(5).marked(&NodeKind::QueuedItem(item(i)));
         let off = |config: &mut JobConfig| config.failover = false;
         let left = |i| {
             format!(
-                "cleanup: what Java instances have left behind\n  delete leader/failover/items/{i}"
+                "cleanup: nodes left behind by Java instances\n  delete leader/failover/items/{i}"
             )
         };
         let led_by_java = || Scene::job(2).member(1).java(4).led_by_java(4);
         let rows = [
-            ("in range", queued(Scene::cluster(2, 1), 0), "nothing".to_owned()),
-            ("A22: out of range", queued(Scene::cluster(2, 1), 7), left(7)),
+            ("item is in range", queued(Scene::cluster(2, 1), 0), "nothing".to_owned()),
+            ("A22: item is out of range", queued(Scene::cluster(2, 1), 7), left(7)),
             ("A22: without failover", queued(Scene::cluster(2, 1).configure(off), 0), left(0)),
             ("A22: a Java instance leads", queued(led_by_java(), 7), left(7)),
             (
-                "an orphan of ours, which a sweep gives up",
+                "orphaned run of a Rust instance, which a sweep ends",
                 queued(Scene::cluster(2, 1).configure(off).ledger(0, orphan()), 0),
                 "nothing".to_owned(),
             ),
             (
-                "somebody else of ours leads",
+                "another Rust instance leads",
                 queued(Scene::cluster(2, 1).member(2).led_by(2), 7),
                 "nothing".to_owned(),
             ),
@@ -101,30 +102,30 @@ mod tests {
     }
 
     #[test]
-    fn among_java_instances_an_item_that_the_job_has_no_more_has_no_node() {
+    fn empty_node_of_retired_item_is_removed_beside_java_instances() {
         let fewer = |scene: Scene| scene.configure(|config| config.sharding_total_count = 1);
         let emptied = || {
             let scene = fewer(Scene::cluster(2, 1).java(5));
             scene.without(&NodeKind::Owner(item(1)))
         };
-        let removed = "cleanup: what Java instances have left behind\n  delete sharding/1";
+        let removed = "cleanup: nodes left behind by Java instances\n  delete sharding/1";
         let strange = NodeKind::OfItem(item(1), "completed".into());
         let rows = vec![
-            ("nothing is below it", emptied(), removed),
-            ("it has an owner", fewer(Scene::cluster(2, 1).java(5)), "nothing"),
+            ("node has no children", emptied(), removed),
+            ("item has an owner", fewer(Scene::cluster(2, 1).java(5)), "nothing"),
             (
-                "an operator has disabled it",
+                "an operator has disabled the item",
                 emptied().marked(&NodeKind::ItemDisabled(item(1))),
                 "nothing",
             ),
-            ("it has a node that nobody here knows", emptied().marked(&strange), "nothing"),
+            ("item has an unknown child node", emptied().marked(&strange), "nothing"),
             (
-                "the job has it",
+                "item is in range",
                 Scene::cluster(2, 1).java(5).without(&NodeKind::Owner(item(1))),
                 "nothing",
             ),
             (
-                "ours are alone",
+                "no Java instance takes part",
                 fewer(Scene::cluster(2, 1)).without(&NodeKind::Owner(item(1))),
                 "nothing",
             ),
@@ -132,15 +133,18 @@ mod tests {
         check(Duty::Cleanup, rows);
     }
 
-    /// A18: a request that came too late has left it.
+    /// A18: an operator triggered the instance after it was gone.
     #[test]
-    fn the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away() {
-        let reason = "cleanup: what Java instances have left behind";
+    fn leftover_instance_node_is_sealed_then_removed() {
+        let reason = "cleanup: nodes left behind by Java instances";
         let sealed = format!("{reason}\n  set instances/10.0.0.9@-@9");
         let removed = format!("{reason}\n  delete instances/10.0.0.9@-@9");
         let scenes = [
-            ("ours lead", Scene::cluster(2, 1).ghost(9)),
-            ("a Java instance leads", Scene::job(2).member(1).java(4).led_by_java(4).ghost(9)),
+            ("a Rust instance leads", Scene::cluster(2, 1).leftover_instance(9)),
+            (
+                "a Java instance leads",
+                Scene::job(2).member(1).java(4).led_by_java(4).leftover_instance(9),
+            ),
         ];
         for (case, scene) in scenes {
             assert_eq!(scene.settle(Duty::Cleanup), [&*sealed, &*removed], "{case}");
@@ -148,27 +152,30 @@ mod tests {
     }
 
     #[test]
-    fn under_a_java_leader_the_first_of_ours_mends() {
-        let second = Scene::job(2).member(0).member(1).java(4).led_by_java(4).ghost(9);
+    fn first_rust_instance_cleans_up_under_java_leader() {
+        let second = Scene::job(2).member(0).member(1).java(4).led_by_java(4).leftover_instance(9);
         assert_eq!(second.wants(Duty::Cleanup), "nothing");
     }
 
-    /// The instance is back under its id before its former node is sealed.
+    /// The instance returns under its id before its former node is sealed.
     #[test]
-    fn a_request_to_an_instance_that_has_come_back_stays() {
-        let ghost = Scene::cluster(2, 1).ghost(9);
-        let seal = ghost.plan(Duty::Cleanup).unwrap();
-        let back = ghost.gone(9).java(9).triggered(9);
+    fn seal_conflicts_when_instance_has_returned() {
+        let scene = Scene::cluster(2, 1).leftover_instance(9);
+        let seal = scene.plan(Duty::Cleanup).unwrap();
+        let back = scene.gone(9).java(9).triggered(9);
         assert!(!back.would_commit(&seal), "{seal}");
     }
 
-    /// The instance was away and comes back under its id while its former node is being taken away.
+    /// The instance returns under its id while its former node is being removed.
     #[test]
-    fn an_instance_that_comes_back_keeps_its_new_node() {
-        let plan = Scene::cluster(2, 1).ghost(9).commit_once(Duty::Cleanup);
+    fn removal_conflicts_when_instance_has_returned() {
+        let plan = Scene::cluster(2, 1).leftover_instance(9).commit_once(Duty::Cleanup);
         let removal = plan.plan(Duty::Cleanup).unwrap();
         let back = plan.gone(9).java(9);
-        assert!(!back.would_commit(&removal), "it has taken a living node away");
+        assert!(
+            !back.would_commit(&removal),
+            "the removal would delete the node of a registered instance"
+        );
         assert_eq!(back.wants(Duty::Cleanup), "nothing");
     }
 }

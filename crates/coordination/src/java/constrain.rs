@@ -1,4 +1,5 @@
-//! What Java instances need of every plan: further guards, and the marks by which they see runs.
+//! Additions to every plan beside Java instances: further guards, and the marks by which Java
+//! instances see runs.
 
 use reg_center::{Lifetime, Version};
 
@@ -6,7 +7,7 @@ use crate::duty::{Context, Duty};
 use crate::plan::{Authority, Plan, Step, StepOp};
 use crate::wire::NodeKind;
 
-/// Adds to a plan what coexistence with Java instances needs.
+/// Adds the guards and marks that coexistence with Java instances needs.
 pub(super) fn constrain(mut plan: Plan, cx: &Context<'_>) -> Plan {
     match plan.authority {
         Authority::Leader => plan.steps.extend(leader_guard(cx)),
@@ -26,22 +27,23 @@ pub(super) fn constrain(mut plan: Plan, cx: &Context<'_>) -> Plan {
     plan
 }
 
-/// A Java instance that takes the leadership over replaces the leader's node and leaves the term alone. A sealed node has a
-/// version that the new one has not.
+/// Returns the check of the leader's node. A Java instance that takes the leadership over replaces
+/// that node and ignores the term. A sealed node has a version that the new one lacks.
 fn leader_guard(cx: &Context<'_>) -> Option<Step> {
     let sealed = cx.view.leader_version().filter(|version| *version > Version(0));
     sealed.map(Step::leader_unchanged)
 }
 
-/// A Java leader writes no assignment record: it announces by these nodes that it assigns the items anew.
+/// Checks that no resharding is announced, instead of the assignment record: a Java leader writes
+/// no such record.
 fn guard_against_resharding(plan: &mut Plan) {
     plan.steps.retain(|step| !(step.is_check() && step.node == NodeKind::Assignment));
     let flags = [NodeKind::Necessary, NodeKind::Processing];
     plan.steps.extend(flags.map(Step::absent));
 }
 
-/// The next leader may be a Java instance. It assigns the items only if a resharding is announced, because it saw the reason
-/// for one while it did not lead.
+/// Returns the step that leaves a resharding announced. The next leader may be a Java instance,
+/// which reshards only if it is announced.
 fn announcement(cx: &Context<'_>) -> Step {
     match cx.view.is_necessary() {
         true => Step::resharding_announced(),
@@ -49,7 +51,8 @@ fn announcement(cx: &Context<'_>) -> Step {
     }
 }
 
-/// A Java instance that runs an item beside this one replaces the mark by its own, which must stay.
+/// Keeps the mark of a Java instance that runs an item beside this one, and replaced the mark by
+/// its own.
 fn keep_marks_of_java(plan: &mut Plan, cx: &Context<'_>) {
     plan.steps.retain(|step| match step.deleted() {
         Some(NodeKind::Running(item)) => cx.view.marked_by_java(cx.view.item(*item)).is_none(),
@@ -57,8 +60,8 @@ fn keep_marks_of_java(plan: &mut Plan, cx: &Context<'_>) {
     });
 }
 
-/// Java instances of 3.x find lost runs by marks that outlast the holder's session. A second mark then shows that the session
-/// lives.
+/// Makes marks last, because Java instances of 3.x find lost runs by them. A second mark then shows
+/// that the holder's session lives.
 #[expect(clippy::wildcard_enum_match_arm, reason = "all other steps stay as they are")]
 fn with_lasting_mark(step: Step, cx: &Context<'_>) -> Vec<Step> {
     let StepOp::Create(Lifetime::Ephemeral, data) = step.op else { return vec![step] };

@@ -1,4 +1,4 @@
-//! Facts about Java instances that the view shows.
+//! Facts about Java instances in the view.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,8 @@ use crate::{Dialect, JobConfig, OnceStage};
 /// Nodes that only coexistence with Java instances needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JavaNodes {
-    /// Instance nodes of 2.1.5 that no session owns: an operator triggered the instance when it was gone.
+    /// Instance nodes of 2.1.5 that no session owns: an operator triggered the instance after it
+    /// was gone.
     leftover_instances: BTreeMap<InstanceId, Version>,
     /// Contenders at the latches, with the revisions at which they joined.
     contenders: BTreeMap<(Latch, String), Revision>,
@@ -24,14 +25,14 @@ pub(crate) struct JavaNodes {
     failover_root: bool,
     /// Items that Java instances count for their own once-per-cluster callbacks.
     counted: BTreeSet<(OnceStage, ShardingItem)>,
-    /// Items that have a node in ElasticJob's tree, whatever is below it.
+    /// Items that have a node in ElasticJob's tree, with or without children.
     item_nodes: BTreeSet<ShardingItem>,
     /// Nodes below items that this version does not know.
     unknown_nodes: BTreeSet<(ShardingItem, String)>,
 }
 
 impl JavaNodes {
-    /// Returns true if there is a node that means that a Java instance takes part, or has.
+    /// Returns true if a node shows that a Java instance takes part, or has taken part.
     fn exist(&self) -> bool {
         let announced = self.necessary || self.processing;
         announced || !self.contenders.is_empty() || !self.leftover_instances.is_empty()
@@ -95,16 +96,16 @@ impl JavaNodes {
 }
 
 impl JobView {
-    /// Returns true if no mark tells that the session of who runs the item lives. One that lasts tells nothing once the
-    /// instance that it names is gone.
+    /// Returns true if no mark shows that the session of the item's holder lives. A lasting mark
+    /// counts only while the instance that it names is registered.
     #[must_use]
     pub fn is_unmarked(&self, view: &ItemView) -> bool {
         let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
         !view.alive && (!view.running || left_behind)
     }
 
-    /// Returns the Java instance that is gone and has left a mark which does not go with its session: that it ran the item,
-    /// or had taken it over.
+    /// Returns the lost Java instance that left a lasting mark of a run or of a takeover at the
+    /// item.
     #[must_use]
     pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
         let begun = view.running || view.queued;
@@ -114,13 +115,13 @@ impl JobView {
         (gone && self.may_have_lasting_marks()).then_some(holder)
     }
 
-    /// Returns true if a mark of a run outlives the session of who runs the item: Java instances of 3.x find out by it
-    /// what to take over.
+    /// Returns true if the mark of a run outlasts the session of its holder. Java instances of 3.x
+    /// find lost runs by such marks.
     pub(crate) fn has_lasting_marks(&self, config: &JobConfig) -> bool {
         self.may_have_lasting_marks() && config.fails_over()
     }
 
-    /// Returns true if there may be such marks, under this configuration or an earlier one.
+    /// Returns true if lasting marks may exist, from this configuration or an earlier one.
     pub(crate) fn may_have_lasting_marks(&self) -> bool {
         self.dialect() == Dialect::V3
     }
@@ -131,7 +132,8 @@ impl JobView {
         self.instances.get(id).is_some_and(|instance| instance.foreign)
     }
 
-    /// Returns the registered instance of ours that comes first: under a Java leader it does what is done once.
+    /// Returns the first registered Rust instance. Under a Java leader it does the work of a leader
+    /// that must happen once.
     pub(crate) fn first_rust_instance(&self) -> Option<&InstanceId> {
         self.instances().find(|id| !self.is_java(id))
     }
@@ -142,8 +144,8 @@ impl JobView {
         owner.filter(|owner| self.is_java(owner))
     }
 
-    /// Returns the Java instance whose mark an item has: one that begins an item which is marked already puts its own in the
-    /// place of what is there.
+    /// Returns the Java instance whose mark an item has. A Java instance that starts an item
+    /// replaces the mark of another instance by its own.
     pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
         let marks = |id: &InstanceId, instance: &InstanceView| {
             let by_session = item.marked_by == Some(instance.session);
@@ -153,13 +155,13 @@ impl JobView {
         marker.map(|(id, _)| id).filter(|_| item.running)
     }
 
-    /// Returns who has taken an item over if it is registered and a Java instance.
+    /// Returns the taker of an item's run if it is registered and a Java instance.
     pub(crate) fn java_taker<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
         item.failover.as_ref().filter(|taker| self.is_java(taker))
     }
 
-    /// Returns true if the view shows anything that only Java instances need or leave behind, or the dialect of 3.x, whose marks
-    /// outlast sessions.
+    /// Returns true if the view shows nodes that only Java instances need or leave behind, or the
+    /// dialect of 3.x, whose marks outlast sessions.
     pub(crate) fn has_traces_of_java(&self) -> bool {
         self.may_have_lasting_marks()
             || self.java.exist()
@@ -173,10 +175,11 @@ impl JobView {
         self.instances.values().any(|instance| instance.foreign)
     }
 
-    /// Returns true if something is done by one instance at a time: a Java instance takes part, or stands in line to.
+    /// Returns true if instances must take turns at the latches: a Java instance takes part, or
+    /// stands at a latch.
     pub(crate) fn takes_turns(&self) -> bool {
-        let is_ours = |name: &str| self.instances.keys().any(|id| latch::is_of(id, name));
-        let comes = self.java.contenders.keys().any(|(_, name)| !is_ours(name));
+        let is_known = |name: &str| self.instances.keys().any(|id| latch::is_of(id, name));
+        let comes = self.java.contenders.keys().any(|(_, name)| !is_known(name));
         self.is_mixed() || comes
     }
 
@@ -189,14 +192,15 @@ impl JobView {
         self.in_line_at(latch).any(|(known, _)| known == name)
     }
 
-    /// Returns true if nobody has stood in line for longer than this instance.
+    /// Returns true if this instance is the first contender at the latch.
     pub(crate) fn is_first_at(&self, latch: Latch, me: &InstanceId) -> bool {
         let first = self.in_line_at(latch).min_by_key(|(_, since)| *since);
         first.is_some_and(|(name, _)| latch::is_of(me, name))
     }
 
-    /// Returns true if somebody has stood in line for longer than this instance and has a number that is not less: Java
-    /// orders by these, and waits for this instance.
+    /// Returns true if an earlier contender has no lower number than this instance. Java instances
+    /// order contenders by number, so that this contender and this instance would wait for each
+    /// other.
     pub(crate) fn is_out_of_order_at(&self, latch: Latch, me: &InstanceId) -> bool {
         let Some((name, since)) = self.in_line_at(latch).find(|(name, _)| latch::is_of(me, name))
         else {
@@ -207,7 +211,7 @@ impl JobView {
         earlier.any(|(other, _)| latch::number_in(other).is_some_and(|n| Some(n) >= mine))
     }
 
-    /// Returns the number that the next in line has at least.
+    /// Returns the lowest free number above those of all contenders.
     pub(crate) fn next_latch_number(&self, latch: Latch) -> u32 {
         let numbers = self.in_line_at(latch).filter_map(|(name, _)| latch::number_in(name));
         let greatest = numbers.max();
@@ -219,24 +223,24 @@ impl JobView {
         all.map(|((_, name), since)| (name.as_str(), *since))
     }
 
-    /// Returns the nodes of instances of 2.1.5 that outlive them, with their versions.
+    /// Returns the leftover nodes of lost instances of 2.1.5, with their versions.
     pub fn leftover_instances(&self) -> impl Iterator<Item = (&InstanceId, Version)> {
         self.java.leftover_instances.iter().map(|(id, version)| (id, *version))
     }
 
-    /// Returns true if a Java instance leads: it writes owners, and nothing else of an assignment.
+    /// Returns true if a Java instance leads. It writes owners, but no assignment record.
     #[must_use]
     pub fn has_java_leader(&self) -> bool {
         self.leader().is_some_and(|leader| self.is_java(leader))
     }
 
-    /// Returns true if a run that an operator asks for can be told something, as far as this instance knows: it waits in the
-    /// records of items, and not in the places that ElasticJob has for it.
+    /// Returns true if a manual request can carry a parameter, as far as this instance knows: the
+    /// request waits in ledger records, not in the nodes of ElasticJob.
     pub(crate) fn carries_parameters(&self) -> bool {
         !self.has_java_leader() && self.config().is_none_or(|config| config.monitor_execution)
     }
 
-    /// Returns true if a Java instance has announced that items will be assigned anew: they are nobody's until then.
+    /// Returns true if a resharding is announced. Java instances start no items until it has ended.
     #[must_use]
     pub fn is_resharding_announced(&self) -> bool {
         self.java.necessary || self.java.processing
@@ -247,7 +251,7 @@ impl JobView {
         self.has_java_leader() && self.is_resharding_announced()
     }
 
-    /// Returns true if Java instances count items for once-per-cluster callbacks of theirs.
+    /// Returns true if Java instances count items for their own once-per-cluster callbacks.
     pub(crate) fn is_counted(&self) -> bool {
         !self.java.counted.is_empty()
     }
@@ -256,12 +260,13 @@ impl JobView {
         self.java.necessary
     }
 
-    /// Returns true if something waits to be taken over, or somebody stands in line for it, or has at any time.
+    /// Returns true if the root of the failover queue exists. It stays once a run or a contender
+    /// was below it.
     pub(crate) fn has_failover_root(&self) -> bool {
         self.java.failover_root
     }
 
-    /// Returns the items from this one on that have a node in ElasticJob's tree with nothing below it.
+    /// Returns the items from this one on whose node in ElasticJob's tree has no children.
     pub(crate) fn empty_items(&self, first: ShardingItem) -> impl Iterator<Item = ShardingItem> {
         let is_empty = |item: &ShardingItem| {
             let shown = self.item(*item);

@@ -1,8 +1,10 @@
-//! Requests to run in the convention of ElasticJob: an instance is asked, and runs all items that it has.
+//! Manual requests in the convention of ElasticJob: a request goes to an instance, which runs all
+//! of its items.
 //!
-//! Java instances look at no records, so that this is the only way to ask them. One that is running when it sees the request
-//! drops it, and one that is told that items will be assigned anew runs what it has afterwards. So our leader asks a Java
-//! instance when neither is the case, and keeps what it cannot ask for yet.
+//! Java instances read no ledger records, so that there is no other way to send them a request. A
+//! busy Java instance drops the request. During an announced resharding it runs the items that it
+//! has afterwards. So a Rust leader sends a request only when neither is the case, and keeps it
+//! until then.
 
 use std::collections::BTreeMap;
 
@@ -15,15 +17,15 @@ use crate::view::Versioned;
 use crate::wire::NodeKind;
 use crate::{JobConfig, Ledger};
 
-/// Hands on what was asked for items that Java instances have: their records are read by nobody there. What cannot be asked
-/// for yet stays in the record, and is run by ours if the item comes back before.
+/// Hands on requests in the records of items that Java instances own. A request that cannot be sent
+/// yet stays in the record, and a Rust instance runs it if it becomes the owner before.
 ///
-/// The record is emptied and the instance asked in one transaction, so that nothing runs twice for one request. It fails if
-/// items are assigned anew, or will be, or the instance has begun to run.
+/// One transaction clears the record and sends the request, so that no item runs twice for it. The
+/// transaction conflicts if items were resharded, a resharding is announced, or the Java instance
+/// has begun a run.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config().filter(|config| config.monitor_execution)?;
-    let told = cx.view.is_resharding_announced();
-    if !cx.view.is_mixed() || told {
+    if !cx.view.is_mixed() || cx.view.is_resharding_announced() {
         return None;
     }
     let asked = askable(cx, config);
@@ -34,7 +36,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
         Some(Step::set_ledger(item, Some(ledger.version), next))
     });
     let requests = asked.iter().flat_map(|(instance, items)| {
-        // It marks all items of a fire, so that one tells.
+        // A Java instance marks all items of a fire, so that checking one is enough.
         let idle = items.first().map(|(item, _)| Step::absent(NodeKind::Running(*item)));
         idle.into_iter().chain(ask(cx, instance))
     });
@@ -49,21 +51,22 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
 
 type Waiting<'a> = Vec<(ShardingItem, &'a Versioned<Ledger>)>;
 
-/// Returns items of Java instances whose request is dropped: they are disabled, and nobody expects them to run when they are
-/// enabled again; or the request has a parameter, which a Java instance cannot be told.
+/// Returns items of Java instances whose request is dropped. Either the item is disabled, and no
+/// operator expects a run when it is enabled again, or the request has a parameter, which a Java
+/// instance cannot receive.
 fn dropped<'a>(cx: &Context<'a>) -> impl Iterator<Item = (ShardingItem, &'a Versioned<Ledger>)> {
     let view = cx.view;
     view.restless_items().filter_map(move |(item, shown)| {
         view.java_owner(shown)?;
         let ledger = shown.ledger.as_ref()?;
         let stays = cx.view.next_owner(item).is_none();
-        let dropped = ledger.value.disabled || (is_told(&ledger.value) && stays);
+        let dropped = ledger.value.disabled || (has_parameter(&ledger.value) && stays);
         (dropped && ledger.value.is_idle()).then_some((item, ledger))
     })
 }
 
-/// Returns the Java instances that can be asked now, with those of their items for which a request waits. Items that are to
-/// move are left out, and those that operators have disabled.
+/// Returns the Java instances that can receive a request now, with their items for which one waits.
+/// Pending and disabled items are left out.
 fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId, Waiting<'a>> {
     let mut by_owner: BTreeMap<_, Waiting<'_>> = BTreeMap::new();
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
@@ -71,7 +74,7 @@ fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId,
     let waiting = items.filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         let waits = ledger.value.is_idle() && ledger.value.request.is_some();
-        let waits = waits && !is_told(&ledger.value);
+        let waits = waits && !has_parameter(&ledger.value);
         let stays = cx.view.next_owner(item).is_none() && !view.is_disabled();
         Some((item, cx.view.java_owner(view)?, ledger)).filter(|_| waits && stays)
     });
@@ -82,8 +85,8 @@ fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId,
     by_owner
 }
 
-/// Returns true if the request that waits has a parameter.
-fn is_told(ledger: &Ledger) -> bool {
+/// Returns true if the waiting request has a parameter.
+fn has_parameter(ledger: &Ledger) -> bool {
     ledger.request.as_ref().is_some_and(|request| request.parameter.is_some())
 }
 
@@ -98,7 +101,8 @@ mod tests {
     use crate::duty::scene::{Scene, check, id, idle, item};
     use crate::{Dialect, FireTime, ManualRequest};
 
-    /// Item 0 is of instance 1, which leads, items 1 and 2 of a Java instance; a request waits for items 0 and 1.
+    /// Instance 1 leads and owns item 0, a Java instance owns items 1 and 2, and a request waits
+    /// for items 0 and 1.
     fn asked_in(dialect: Dialect) -> Scene {
         let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter: None };
         let waits = idle().with_request(request).unwrap();
@@ -111,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn java_instances_are_asked_when_they_can_run_what_is_asked_for() {
+    fn request_goes_to_java_instance_that_can_run_it() {
         let passed = |request| {
             format!(
                 "trigger: requests for items of Java instances\n  set ledger/1: idle\n  {request}"
@@ -131,33 +135,41 @@ mod tests {
         };
         let runs = |i| asked().marked_in_session(&NodeKind::Running(item(i)));
         let rows = [
-            ("it is idle", asked(), &*passed),
-            ("in 3.x", asked_in(Dialect::V3), &*passed_in_3),
-            ("it runs", runs(1), "nothing"),
-            ("it runs something else", runs(2), "nothing"),
-            ("it was asked before", asked().triggered(4), "nothing"),
-            ("items are about to move", asked().marked(&NodeKind::Necessary), "nothing"),
-            ("its item is to move", moving(), "nothing"),
-            ("its item is disabled", asked().marked(&NodeKind::ItemDisabled(item(1))), "nothing"),
+            ("Java instance is idle", asked(), &*passed),
+            ("Java instance of 3.x is idle", asked_in(Dialect::V3), &*passed_in_3),
+            ("item runs", runs(1), "nothing"),
+            ("Java instance runs another item", runs(2), "nothing"),
+            ("Java instance has a request already", asked().triggered(4), "nothing"),
+            ("resharding is announced", asked().marked(&NodeKind::Necessary), "nothing"),
+            ("item is pending", moving(), "nothing"),
             (
-                "its item is disabled, and its record says so",
+                "item is disabled, but its record is not yet",
+                asked().marked(&NodeKind::ItemDisabled(item(1))),
+                "nothing",
+            ),
+            (
+                "item and record are disabled",
                 disabled(),
                 "trigger: requests for items of Java instances\n  set ledger/1: idle, disabled",
             ),
             (
-                "there are fewer items now",
+                "item is beyond the number of items",
                 asked().configure(|config| config.sharding_total_count = 1),
                 "nothing",
             ),
-            ("somebody else leads", asked().member(2).led_by(2), "nothing"),
-            ("nobody waits", asked().ledger(1, idle()), "nothing"),
+            ("another instance leads", asked().member(2).led_by(2), "nothing"),
+            (
+                "no request waits for an item of a Java instance",
+                asked().ledger(1, idle()),
+                "nothing",
+            ),
         ];
         check(Duty::Trigger, rows.into());
     }
 
-    /// It might do what nobody asked for.
+    /// Without its parameter a run might do something that no operator requested.
     #[test]
-    fn java_instances_are_not_asked_for_what_they_cannot_be_told() {
+    fn request_with_parameter_is_not_sent_to_java_instance() {
         let parameter = crate::RequestParameter::new("february").ok();
         let request = ManualRequest { id: "r".into(), at: FireTime(555), parameter };
         let scene = || asked().ledger(1, idle().with_request(request.clone()).unwrap());
@@ -168,29 +180,27 @@ mod tests {
         };
         let dropped = "trigger: requests for items of Java instances\n  set ledger/1: idle";
         let rows = [
-            ("it has the item", scene(), dropped),
-            ("the item is to move to one of ours", moving(), "nothing"),
-            ("it is no longer there", scene().owned(1, 1), "nothing"),
+            ("a Java instance owns the item", scene(), dropped),
+            ("item is pending for a Rust instance", moving(), "nothing"),
+            ("item has moved to a Rust instance", scene().owned(1, 1), "nothing"),
         ];
         check(Duty::Trigger, rows.into());
     }
 
     #[test]
-    fn what_has_changed_meanwhile_is_looked_at_again() {
+    fn handing_on_conflicts_when_java_instance_or_assignment_changed() {
         type Change = fn(Scene) -> Scene;
         let rows: [(&str, Dialect, Change); 5] = [
-            ("it has begun", Dialect::V2, |scene| {
+            ("Java instance has begun a run", Dialect::V2, |scene| {
                 scene.marked_in_session(&NodeKind::Running(item(1)))
             }),
-            ("items are about to be assigned anew", Dialect::V2, |scene| {
-                scene.marked(&NodeKind::Necessary)
-            }),
-            ("items were assigned anew", Dialect::V2, |scene| {
+            ("resharding is announced", Dialect::V2, |scene| scene.marked(&NodeKind::Necessary)),
+            ("items were resharded", Dialect::V2, |scene| {
                 let record = scene.plan_record();
                 scene.assigned(record)
             }),
-            ("it is gone", Dialect::V2, |scene| scene.gone(4)),
-            ("it is gone, in 3.x", Dialect::V3, |scene| scene.gone(4)),
+            ("Java instance is gone", Dialect::V2, |scene| scene.gone(4)),
+            ("Java instance of 3.x is gone", Dialect::V3, |scene| scene.gone(4)),
         ];
         for (case, dialect, change) in rows {
             let scene = asked_in(dialect);

@@ -1,5 +1,5 @@
-//! What is seen of Java instances: they claim nothing and write no records, so that what they have run, and what they
-//! have left unfinished, can only be read off their marks.
+//! Inference of the runs of Java instances. They claim nothing and write no records, so that their
+//! ended and unfinished runs can only be inferred from their marks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,36 +13,37 @@ use crate::view::JobView;
 use crate::view::items::ItemView;
 use crate::{FireTime, LedgerState, Now, Run};
 
-/// A run whose mark has vanished this long before its instance did has ended; one whose mark has vanished later was
-/// interrupted, because both go with the session and are told apart from each other. So nobody knows before what has become
-/// of a run.
+/// Minimum time between the end of a run's mark and that of its instance by which the run counts as
+/// ended. If the mark vanishes later, the session took both, and the run was interrupted. Within
+/// this time the outcome is unknown.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// How late a Java instance may be for a fire, and how far behind in what it sees of the registry.
+/// Maximum lateness of a Java instance for a fire, and maximum delay of its view.
 const LAG: Duration = Duration::from_millis(250);
 
-/// How often a Java instance that holds a fire back looks whether it still has to.
+/// Interval at which a Java instance that postpones a fire reads the announcement again.
 const POLL: Duration = Duration::from_millis(100);
 
 /// A run of a Java instance.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct JavaRun {
-    /// Who runs the item: it has it, or has taken it over.
+    /// The Java instance that runs the item, as its owner or as the taker of an orphaned run.
     owner: InstanceId,
     taken_over: bool,
     fire: FireTime,
-    /// Its mark does not go with the session, and tells by itself what is left unfinished.
+    /// The mark outlasts the session, so that the mark alone shows an unfinished run.
     lasting: bool,
-    /// When its mark was made.
+    /// Revision at which the mark was created.
     marked_at: Option<Revision>,
-    /// How many fires this instance had seen when it saw the mark.
+    /// Number of fires that this instance had seen when it saw the mark.
     fires: u64,
-    /// When its mark vanished, on the monotonic clock.
+    /// Time on the monotonic clock at which the mark vanished.
     ended: Option<Duration>,
 }
 
 impl JavaRun {
-    /// Returns true if its mark is there: that it was taken over stands from before its beginning until after its end.
+    /// Returns true if the mark exists. The mark of a takeover exists from before the run's
+    /// beginning until after its end.
     fn is_shown(&self, shown: &ItemView) -> bool {
         match self.taken_over {
             true => shown.failover.as_ref() == Some(&self.owner),
@@ -51,7 +52,7 @@ impl JavaRun {
     }
 }
 
-/// A run that a Java instance has left unfinished.
+/// A run that a lost Java instance left unfinished.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct InterruptedRun {
     pub(crate) owner: InstanceId,
@@ -59,13 +60,14 @@ pub(crate) struct InterruptedRun {
     taken_over: bool,
 }
 
-/// A mark by which a living Java instance shows a run that it cannot be running any more.
+/// Mark of a run that its registered Java instance cannot be running any more.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Leftover {
     pub(crate) item: ShardingItem,
     pub(crate) marked_at: Option<Revision>,
     owner: InstanceId,
-    /// It was made by an earlier life with the same id; else by this one, for an earlier fire than that of other marks.
+    /// An earlier incarnation with the same id created the mark. Otherwise this one did, for an
+    /// earlier fire than its other marks.
     of_earlier_life: bool,
 }
 
@@ -85,56 +87,60 @@ impl fmt::Display for Leftover {
     }
 }
 
-/// What one instance has seen of the Java instances of a job.
+/// Observations of one instance about the Java instances of a job.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct Inference {
-    /// The last fire of each item that came while a Java instance had it.
+    /// The last fire of each item that came while a Java instance owned it.
     accounted: BTreeMap<ShardingItem, FireTime>,
-    /// A fire that came while items were about to be assigned anew: whose it is shows afterwards.
+    /// A fire that came during an announced resharding. The assignment shows afterwards whose it
+    /// is.
     held_back: Option<FireTime>,
-    /// A fire that was held back, and until when Java instances may not have seen that items are assigned, on the monotonic clock.
+    /// A postponed fire after the end of the announcement, and the time on the monotonic clock
+    /// until which Java instances may not have seen that end.
     let_go: Option<(FireTime, Duration)>,
-    /// Of the items for which the last fire counts as run: by whom, and what was accounted for before.
+    /// Items for which the last fire counts as run, with their Java owner and the fire accounted
+    /// for before.
     before_fire: BTreeMap<ShardingItem, (InstanceId, Option<FireTime>)>,
-    /// How many fires have come while Java instances took part.
+    /// Number of fires that came while Java instances took part.
     fires: u64,
     runs: BTreeMap<ShardingItem, JavaRun>,
-    /// Runs whose mark has gone with the session: nothing in the registry tells of them.
+    /// Runs whose marks vanished with the session, so that no node shows them.
     lost: BTreeMap<ShardingItem, InterruptedRun>,
 }
 
 impl Inference {
-    /// Returns true if nothing of Java instances is remembered.
+    /// Returns true if no observation is remembered.
     pub(crate) fn is_empty(&self) -> bool {
         let no_fire = self.accounted.is_empty() && self.may_still_begin().is_none();
         no_fire && self.runs.is_empty() && self.lost.is_empty()
     }
 
-    /// Returns the last fire of an item that came while a Java instance had it.
+    /// Returns the last fire of an item that came while a Java instance owned it.
     pub(crate) fn accounted(&self, item: ShardingItem) -> Option<FireTime> {
         self.accounted.get(&item).copied()
     }
 
-    /// Returns the fire that came while items were about to be assigned anew, as long as they are.
+    /// Returns the fire that came during the announced resharding, until the announcement ends.
     pub(crate) fn held_back(&self) -> Option<FireTime> {
         self.held_back
     }
 
-    /// Returns a fire that Java instances hold back, or have been told to hold back no more but perhaps not seen that yet.
+    /// Returns a fire that Java instances postpone, or have postponed and may not have begun yet.
     pub(crate) fn may_still_begin(&self) -> Option<FireTime> {
         let let_go = self.let_go.map(|(fire, _)| fire);
         self.held_back.or(let_go)
     }
 
-    /// Returns true if a Java instance has had an item as long as this instance has been looking.
+    /// Returns true if a Java instance has owned an item at a fire that this instance saw.
     pub(crate) fn is_known(&self) -> bool {
         !self.accounted.is_empty()
     }
 
-    /// Returns the run of an item that a Java instance has left unfinished. `fire` is the last one that came.
+    /// Returns the run of an item that a lost Java instance left unfinished. `fire` is the last
+    /// fire seen.
     ///
-    /// A mark that lasts, or that the item was taken over, tells of it as long as it is there; other marks have gone with
-    /// the session. Where somebody has taken the item over since, the run is theirs.
+    /// A lasting mark shows the run as long as the mark exists; other marks vanished with the
+    /// session. If another instance has taken the run over since, it is no longer unfinished.
     pub(crate) fn interrupted(
         &self,
         view: &JobView,
@@ -152,13 +158,13 @@ impl Inference {
         (open && !taken).then_some(run)
     }
 
-    /// Returns the items with runs whose mark has gone with the session.
+    /// Returns the items with runs whose marks vanished with the session.
     pub(crate) fn lost_items(&self) -> impl Iterator<Item = ShardingItem> {
         self.lost.keys().copied()
     }
 
-    /// Returns the Java instance that is gone and has not ended what it has taken over, of an item whose record still waits
-    /// for somebody: it took the item out of the queue, and nobody else will put it back.
+    /// Returns the lost Java instance that took the item's orphaned run over and did not end it. It
+    /// removed the queue entry, and no Java instance restores that entry.
     pub(crate) fn lost_taker<'a>(
         &'a self,
         view: &'a JobView,
@@ -173,13 +179,14 @@ impl Inference {
         lost.map(|run| &run.owner)
     }
 
-    /// Returns true if a Java instance has taken an item over, and nobody knows yet whether it has ended it.
+    /// Returns true if a Java instance has taken the item's run over, and it is unknown yet if the
+    /// run has ended.
     pub(crate) fn is_undecided(&self, item: ShardingItem) -> bool {
         let waits = |run: &JavaRun| run.taken_over && !run.lasting;
         self.runs.get(&item).is_some_and(waits)
     }
 
-    /// Returns when the next one is decided, on the monotonic clock.
+    /// Returns the next time on the monotonic clock at which an outcome is decided.
     pub(crate) fn next_decision(&self) -> Option<Duration> {
         let taken_over = self.runs.values().filter(|run| run.taken_over && !run.lasting);
         let ended = taken_over.filter_map(|run| Some(run.ended? + GRACE));
@@ -187,11 +194,12 @@ impl Inference {
         ended.chain(let_go).min()
     }
 
-    /// Returns the marks that living Java instances have left behind.
+    /// Returns the leftover marks of registered Java instances.
     ///
-    /// A Java instance runs one fire at a time, marks its items when it begins, and never begins an item that has a mark: a
-    /// mark for an earlier fire than that of another one, or of an earlier life with the same id, is there for good. Marks of
-    /// one fire may be seen before and after the fire itself, so that two fires tell for certain.
+    /// A Java instance runs one fire at a time, marks its items when it begins, and never begins a
+    /// marked item. So a mark stays forever if it is older than another mark of its instance, or
+    /// than the instance. Marks of one fire may be seen before and after the fire itself, so that
+    /// only a distance of two fires is proof.
     pub(crate) fn leftovers(&self, view: &JobView) -> Vec<Leftover> {
         let own = |run: &JavaRun| run.ended.is_none() && !run.taken_over;
         let standing = || self.runs.iter().filter(move |(_, run)| own(run));
@@ -213,7 +221,8 @@ impl Inference {
         standing().filter_map(leftover).collect()
     }
 
-    /// Notes a scheduled fire: items of Java instances are run by them, unless all items are about to be assigned anew.
+    /// Notes a scheduled fire. Java instances run it for their items, unless a resharding is
+    /// announced.
     pub(crate) fn fire(&mut self, view: &JobView, at: FireTime) {
         self.let_go = None;
         self.before_fire.clear();
@@ -233,8 +242,8 @@ impl Inference {
         self.account(view, at);
     }
 
-    /// What is announced right after a fire a Java instance may see before it gets to it, and hold it back. It marks all its items
-    /// when it begins: if it has shown no mark since, the fire does not count as run.
+    /// Takes the last fire back from Java instances that show no mark since. A Java instance that
+    /// is late for the fire may see an announcement right after it first, and postpones the fire.
     fn doubt_last_fire(&mut self, at: FireTime, now: Now) {
         if now.wall_ms - at.0 >= lag_ms() {
             return;
@@ -251,7 +260,8 @@ impl Inference {
         }
     }
 
-    /// Returns true if an instance shows a run, or did lately. Marks of a fire may be seen before the fire itself.
+    /// Returns true if the instance has a mark, or had one until lately. Marks may be seen before
+    /// their fire.
     fn may_have_begun(&self, owner: &InstanceId, fire: FireTime, now: Now) -> bool {
         let lately = |ended: Duration| now.mono < ended + LAG;
         let begun = |run: &JavaRun| run.fire == fire || run.ended.is_none_or(lately);
@@ -263,10 +273,11 @@ impl Inference {
         self.accounted.extend(of_java.map(|(item, _)| (item, at)));
     }
 
-    /// Notes which runs of Java instances begin, end, and vanish with their instance. `fire` is the last one that came.
+    /// Notes which runs of Java instances begin, end, and vanish with their instance. `fire` is the
+    /// last fire seen.
     ///
-    /// A Java instance marks all its items when it begins a fire, and takes the marks away when the last of them has
-    /// ended: nobody can tell which of them it had finished before.
+    /// A Java instance marks all its items when it begins a fire, and removes the marks when the
+    /// last of them has ended. So it is unknown which items it had ended before.
     pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Now) {
         self.let_go = self.let_go.filter(|(_, until)| now.mono < *until);
         if view.is_mixed() {
@@ -301,7 +312,7 @@ impl Inference {
             let shown = view.item(*item);
             let waits = run.taken_over && orphan(shown).is_some() && !shown.queued;
             let open = is_open(view, *item, run.fire) || waits;
-            // Its own mark may go after the node of its instance.
+            // The mark of the lost taker itself may vanish after its instance node.
             let taken = shown.failover.as_ref().is_some_and(|taker| *taker != run.owner);
             open && !taken
         });
@@ -317,9 +328,9 @@ impl Inference {
             if !shown.running {
                 continue;
             }
-            let ours = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
+            let is_rust_run = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
             let owner = view.java_owner(shown);
-            let owner = owner.filter(|_| !ours);
+            let owner = owner.filter(|_| !is_rust_run);
             let (Some(owner), Some(fire)) = (owner, fire) else { continue };
             let accounted = self.accounted.entry(item).or_insert(fire);
             *accounted = fire.max(*accounted);
@@ -334,8 +345,8 @@ impl Inference {
         }
     }
 
-    /// Notes who runs what it has taken over, for which fire: that of the record that waits for somebody, or, where a Java
-    /// instance had left it unfinished, the last one that came while it had the item.
+    /// Notes a takeover by a Java instance, with its fire: the fire of the orphaned run, or the
+    /// last fire that came while the lost Java instance owned the item.
     fn observe_takeover(
         &mut self,
         view: &JobView,
@@ -356,8 +367,8 @@ impl Inference {
     }
 }
 
-/// Returns how long a fire is near that is about to come, or has just come. A job that fires that often would leave no time in
-/// between: it is as if there were none.
+/// Returns how long a coming or recent fire is near; `None` if no fire is near. A job with very
+/// short intervals would leave no time in between, so that its fires never count as near.
 pub(crate) fn near_fire(due: &Due, now: Now) -> Option<Duration> {
     let (at, next) = (due.at, due.next);
     if next.is_some_and(|next| next.0 - at.0 < 3 * lag_ms()) {
@@ -373,7 +384,7 @@ fn lag_ms() -> i64 {
     i64::try_from(LAG.as_millis()).unwrap_or(i64::MAX)
 }
 
-/// Returns the run of an item that its record says was left unfinished.
+/// Returns the orphaned run of an item, as its record shows it.
 fn orphan(shown: &ItemView) -> Option<&Run> {
     match &shown.ledger.as_ref()?.value.state {
         LedgerState::Orphan(run) => Some(run),
@@ -381,7 +392,7 @@ fn orphan(shown: &ItemView) -> Option<&Run> {
     }
 }
 
-/// Returns true if nothing that is recorded of an item tells what has come of this fire.
+/// Returns true if the record of an item shows neither a run in progress nor an end for this fire.
 fn is_open(view: &JobView, item: ShardingItem, fire: FireTime) -> bool {
     let ledger = view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
     ledger.is_none_or(|ledger| ledger.is_idle() && ledger.last_fire < Some(fire))

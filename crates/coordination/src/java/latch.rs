@@ -1,22 +1,23 @@
-//! The latches by which Java instances elect a leader and take from the failover queue, one at a time: each contender adds
-//! a node of its own below the latch, and the one whose node comes first has its turn.
+//! Latches by which Java instances take turns to elect a leader and to take from the failover
+//! queue. Each contender adds a node below the latch, and the first contender has the turn.
 //!
-//! Java orders the nodes by the number at the end of their names, which the registry counts up. Ours choose theirs, one
-//! above the greatest that they see, and order by creation instead: a number that was chosen can only be less than that of a
-//! node created later, so that Java waits for ours, and ours, which look at creation, wait for Java's. If a Java node came
-//! in between, with a number that is not less, each would wait for the other: ours then goes to the end of the line.
+//! Java instances order contenders by the number at the end of the node's name, which the registry
+//! counts up. Rust instances choose a number, one above the greatest in their view, and order
+//! contenders by creation. A later node has a greater number, so that both orders agree. If a Java
+//! node with an equal or greater number came before, each contender would wait for the other. The
+//! Rust instance then joins again at the end.
 
 use std::time::Duration;
 
 use sharding::InstanceId;
 
-/// How long an instance waits for its turn before it does without a latch, or tries again.
+/// Time that an instance waits for its turn. Then it acts without the latch, or joins again.
 pub(crate) const LATCH_PATIENCE: Duration = Duration::from_secs(5);
 
-/// What comes before the number in a name.
+/// Text before the number in a name.
 const SEPARATOR: &str = "-latch-";
 
-/// What is done by one instance at a time where Java instances are.
+/// Action that one instance at a time may do beside Java instances.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Latch {
     /// To become the leader.
@@ -28,7 +29,7 @@ pub enum Latch {
 impl Latch {
     pub(crate) const ALL: [Self; 2] = [Self::Election, Self::Failover];
 
-    /// Returns the node below which contenders stand, below the job's root.
+    /// Returns the path of the latch below the job's root. Contenders are its children.
     pub(crate) fn node(self) -> &'static str {
         match self {
             Self::Election => "leader/election/latch",
@@ -36,7 +37,7 @@ impl Latch {
         }
     }
 
-    /// Returns what a node below it is for, for people.
+    /// Returns the purpose of a turn as text for operators.
     pub(crate) fn purpose(self) -> &'static str {
         match self {
             Self::Election => "to elect a leader",
@@ -45,23 +46,24 @@ impl Latch {
     }
 }
 
-/// Returns the name of an instance's node with a number: `_c_{UUID}-latch-{ten digits}`.
+/// Returns the name of an instance's node with this number: `_c_{UUID}-latch-{ten digits}`.
 pub(crate) fn name_of(me: &InstanceId, number: u32) -> String {
     format!("{}{number:010}", prefix_of(me))
 }
 
-/// Returns true if a node is this instance's.
+/// Returns true if the node belongs to this instance.
 pub(crate) fn is_of(me: &InstanceId, name: &str) -> bool {
     name.strip_prefix(&prefix_of(me)).is_some_and(|rest| rest.parse::<u32>().is_ok())
 }
 
-/// Returns the number in a name; `None` if there is none that Java would have chosen.
+/// Returns the number in a name; `None` if it has none in the form of Java instances.
 pub(crate) fn number_in(name: &str) -> Option<u32> {
     let (_, number) = name.rsplit_once("latch-")?;
     number.parse().ok()
 }
 
-/// What Curator puts before a name is a random UUID. Ours is made of the instance's id, which is used once only.
+/// Returns the start of this instance's node names. Curator uses a random UUID. Rust instances
+/// derive it from their id, which is used only once.
 fn prefix_of(me: &InstanceId) -> String {
     let hex = format!("{:032x}", fnv_1a(me.as_str().as_bytes()));
     let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
@@ -80,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_has_the_form_that_java_reads() {
+    fn latch_node_name_has_the_form_of_curator() {
         let me = InstanceId::new("10.0.0.1@-@7-k3f9");
         let name = name_of(&me, 12);
         let (uuid, number) = (&name[3..39], &name[39..]);
@@ -93,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn the_number_is_what_comes_last() {
+    fn number_is_the_last_part_of_the_name() {
         let rows = [
             ("_c_0e8b0a2c-0000-0000-0000-000000000000-latch-0000000041", Some(41)),
             ("_c_latch-0000000001-latch-0000000002", Some(2)),

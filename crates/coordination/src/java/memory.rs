@@ -1,4 +1,4 @@
-//! What one instance remembers of Java instances beside the view, and what it reports of them.
+//! Memory of one instance about Java instances beside the view, and its reports about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -20,21 +20,24 @@ const COUNTED: &str = "a distribute-once listener of Java instances waits for al
 const SILENT: &str = "once-per-cluster callbacks of Rust instances are not called while a Java instance has items, because \
                       Java instances write no records";
 
-/// Memory of Java instances, grouped apart so that it stays empty in a cluster without them.
+/// Memory of Java instances, in a struct of its own so that it stays empty in a cluster without
+/// them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct JavaMemory {
-    /// Fires and runs of Java instances. Written by fires and by each look at the view; read by all rules of `java`.
+    /// Fires and runs of Java instances. Written at fires and at each change of the view; read by
+    /// all rules of `java`.
     pub(crate) inference: Inference,
-    /// How long this instance has waited at a latch without being the first. Read by turns.
+    /// Time that this instance has waited at a latch without being the first. Read by turns.
     pub(crate) latch_waits: BTreeMap<Latch, Wait>,
-    /// How long a resharding has been announced, if this instance leads. Read by resharding.
+    /// Time since a resharding was announced, if this instance leads. Read by resharding.
     pub(crate) announced: Option<Wait>,
-    /// When the present fire is over, on the monotonic clock: the leader moves nothing during a fire. Read by resharding.
+    /// End of the present fire on the monotonic clock: the leader moves no items during a fire.
+    /// Read by resharding.
     pub(crate) near_fire: Option<Duration>,
     reported: Reported,
 }
 
-/// What was reported, so that each fact is reported once.
+/// Facts that were reported already, so that each is reported once.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 struct Reported {
     /// Marks that living Java instances left behind, with the revisions at which they were created.
@@ -47,7 +50,7 @@ struct Reported {
     silent: bool,
 }
 
-/// What an instance looks at when it observes Java instances.
+/// Input of an observation of Java instances.
 pub(crate) struct Surroundings<'a> {
     pub(crate) now: Now,
     pub(crate) me: Option<&'a InstanceId>,
@@ -55,7 +58,7 @@ pub(crate) struct Surroundings<'a> {
     /// The runs of this process.
     pub(crate) runs: &'a Runs,
     pub(crate) due: Option<&'a Due>,
-    /// The last scheduled fire that came.
+    /// The last scheduled fire that this instance saw.
     pub(crate) last_fire: Option<FireTime>,
     /// This process can call once-per-cluster callbacks.
     pub(crate) calls_back: bool,
@@ -83,7 +86,7 @@ impl JavaMemory {
         self.inference.is_empty()
     }
 
-    /// Notes what the view shows of Java instances, and reports what an operator has to know.
+    /// Observes Java instances in the view, and reports anomalies to operators.
     pub(crate) fn observe(&mut self, around: &Surroundings<'_>, out: &mut Vec<Command>) {
         self.inference.observe(around.view, around.last_fire, around.now);
         self.observe_latches(around, out);
@@ -93,14 +96,14 @@ impl JavaMemory {
         self.report_second_runs(around, out);
     }
 
-    /// The session has ended, and with it all nodes that this instance waited by.
+    /// Clears all waits: the session has ended, and its nodes are gone.
     pub(crate) fn lose_session(&mut self) {
         self.latch_waits.clear();
         self.announced = None;
         self.near_fire = None;
     }
 
-    /// Returns when a wait is over, or a run is decided, on the monotonic clock.
+    /// Returns the next time on the monotonic clock at which a wait ends or a run is decided.
     pub(crate) fn next_wake(&self) -> Option<Duration> {
         let latches = self.latch_waits.values().map(|wait| (wait, LATCH_PATIENCE));
         let announced = self.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
@@ -139,8 +142,9 @@ impl JavaMemory {
         self.near_fire = near.map(|left| around.now.mono + left);
     }
 
-    /// Reports marks by which a living Java instance shows runs that it cannot be running any more. It does not run those items
-    /// again, and a Java leader waits for them for ever. As they may be live all the same, an operator has to remove them.
+    /// Reports marks by which a living Java instance shows runs that it cannot be running any more.
+    /// It does not run those items again, and a Java leader waits for them for ever. As they may be
+    /// live all the same, an operator has to remove them.
     fn report_leftover_marks(&mut self, view: &JobView, out: &mut Vec<Command>) {
         let reported = &mut self.reported.leftover_marks;
         reported.retain(|(item, at)| view.item(*item).marked_at == *at);
@@ -152,8 +156,9 @@ impl JavaMemory {
         }
     }
 
-    /// Reports once-per-cluster callbacks that do not work across languages: Java instances count nodes that this project does
-    /// not write, and this project reads records that Java instances do not write.
+    /// Reports once-per-cluster callbacks that do not work across languages: Java instances count
+    /// nodes that this project does not write, and this project reads records that Java instances
+    /// do not write.
     fn report_callbacks(&mut self, around: &Surroundings<'_>, out: &mut Vec<Command>) {
         let view = around.view;
         let mixed = view.is_mixed();
@@ -171,8 +176,8 @@ impl JavaMemory {
         self.reported.silent = silent;
     }
 
-    /// Reports runs of this process whose mark a Java instance has replaced by its own: Java instances read no records, so that
-    /// both run the item.
+    /// Reports runs of this process whose mark a Java instance has replaced by its own: Java
+    /// instances read no records, so that both run the item.
     fn report_second_runs(&mut self, around: &Surroundings<'_>, out: &mut Vec<Command>) {
         let view = around.view;
         let reported = &mut self.reported.second_runs;
@@ -184,7 +189,8 @@ impl JavaMemory {
             let shown = view.item(item);
             let Some(java) = view.marked_by_java(shown) else { continue };
             if reported.insert((item, shown.marked_at)) {
-                let reason = format!("{java} has started item {item}, which runs in this process");
+                let reason =
+                    format!("{java} has started item {item}, which already runs in this process");
                 report(view, &NodeKind::Running(item).to_string(), reason, out);
             }
         }

@@ -1,8 +1,9 @@
-//! Coexistence with Java instances of ElasticJob in one namespace: the only modules that know how they behave.
+//! Coexistence with Java instances in one namespace. Only these modules know how Java instances
+//! behave.
 //!
-//! The duties decide as if there were no Java instance. While [`is_involved`] says that one matters, [`plan`] decides
-//! instead: it replaces the duties whose rule differs, and [`constrain`] adds guards and marks to the plans of all duties.
-//! `docs/java-coexistence.md` explains the rules.
+//! The duties decide as if no Java instance existed. While [`is_involved`] returns true, [`plan`]
+//! decides instead: it replaces the duties whose rules differ, and [`constrain`] adds guards and
+//! marks to the plans of all duties. `docs/java-coexistence.md` explains the rules.
 
 mod cleanup;
 mod constrain;
@@ -34,13 +35,13 @@ pub(crate) use self::records::record_of;
 pub(crate) use self::resharding::is_requested;
 pub(crate) use self::trigger::handles_requests_of;
 
-/// Returns true if Java instances take part, have left something behind, or are remembered, or if the job uses the dialect of
-/// ElasticJob 3.x, whose marks outlast sessions.
+/// Returns true if Java instances take part, have left nodes behind, or are remembered, or if the
+/// job uses the dialect of 3.x, whose marks outlast sessions.
 pub(crate) fn is_involved(view: &JobView, local: &Local) -> bool {
     view.has_traces_of_java() || !local.java.is_empty()
 }
 
-/// Decides a duty in a namespace with Java instances.
+/// Plans a duty in a namespace with Java instances.
 pub(crate) fn plan(duty: Duty, plain: PlanOf, cx: &Context<'_>) -> Option<Plan> {
     let plan = match duty {
         Duty::Election => election::plan(cx),
@@ -59,14 +60,15 @@ pub(crate) fn plan(duty: Duty, plain: PlanOf, cx: &Context<'_>) -> Option<Plan> 
     Some(constrain::constrain(plan?, cx))
 }
 
-/// Returns true if the instance that takes the item's run out of the queue receives the parameter of its request. Java instances
-/// cannot receive one.
+/// Returns true if every possible taker of the item's run can receive the parameter of its request.
+/// Java instances cannot.
 pub(crate) fn can_be_queued(cx: &Context<'_>, ledger: &Ledger) -> bool {
     let has_parameter = ledger.run().is_some_and(|run| run.parameter.is_some());
     !has_parameter || !cx.view.is_mixed()
 }
 
-/// Returns true if the schedule alone does not tell which fires were run: Java instances run fires without records.
+/// Returns true if Java instances may have run fires: they write no records, so that records alone
+/// prove no gap.
 pub(crate) fn runs_fires(cx: &Context<'_>) -> bool {
     cx.view.is_mixed() || cx.local.java.inference.is_known()
 }

@@ -1,4 +1,4 @@
-//! The record of an item that Java instances had or have: they write none.
+//! Records of items that Java instances own or owned, and for which they write none.
 
 use std::borrow::Cow;
 
@@ -8,8 +8,8 @@ use crate::Ledger;
 use crate::duty::Context;
 use crate::view::items::ItemView;
 
-/// Returns the record of an item of this instance, with the fires that Java instances have run. A Java leader creates no records,
-/// so that under it the owner does.
+/// Returns the record of an item of this instance, with the fires that Java instances have run. A
+/// Java leader creates no records, so that under it the owner creates one.
 pub(crate) fn record_of<'a>(
     cx: &Context<'a>,
     item: ShardingItem,

@@ -1,4 +1,5 @@
-//! Resharding beside Java instances: it is announced before any item moves from them, and it waits for their runs.
+//! Resharding beside Java instances: the leader announces it before any item moves from them, and
+//! waits for their runs.
 
 use std::time::Duration;
 
@@ -13,10 +14,11 @@ use crate::protocol::assignment::AssignmentRecord;
 use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig};
 
-/// How long the leader waits for runs of Java instances before it assigns the items that are idle.
+/// Maximum time that the leader waits for runs of Java instances. Then it assigns the idle items.
 pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
 
-/// Announces a resharding, waits for the runs of Java instances, moves the items, and ends the announcement.
+/// Announces a resharding, waits for the runs of Java instances, moves the items, and ends the
+/// announcement.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let mixed = cx.view.is_mixed();
     // The next leader may be a Java instance, which would not know the pending items.
@@ -42,7 +44,8 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
     let announced = cx.view.is_necessary() && !ends;
     let announced = cx.view.term_of(cx.me).filter(|_| announced).map(|term| term.0);
-    // Before the record, so that a view which shows the record shows the end of the announcement.
+    // The announcement ends before the record is written, so that a view with the record also shows
+    // that end.
     moves.steps.extend(ends.then(Step::end_announcement));
     assign(cx, target, moves, |record| {
         record.announced = announced;
@@ -53,7 +56,8 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     })
 }
 
-/// Returns true if a Java instance has requested resharding: the node exists, and is not the leader's own announcement.
+/// Returns true if a Java instance has requested resharding: the node exists, and is not the
+/// leader's own announcement.
 pub(crate) fn is_requested(
     cx: &Context<'_>,
     current: &AssignmentRecord,
@@ -62,16 +66,17 @@ pub(crate) fn is_requested(
     cx.view.is_necessary() && !is_announced(cx, current, config)
 }
 
-/// Returns true if the node is the leader's own announcement of writes that are unfinished. A request of a Java instance
-/// meanwhile changes nothing: the leader sees its reason in the view.
+/// Returns true if the node is the leader's own announcement of writes that are unfinished. A
+/// request of a Java instance meanwhile changes nothing: the leader sees its reason in the view.
 fn is_announced(cx: &Context<'_>, current: &AssignmentRecord, config: &JobConfig) -> bool {
     let term = cx.view.term().map(|term| term.version.0);
     let own = current.announced.is_some() && current.announced == term;
     own && is_unfinished(cx.view, config)
 }
 
-/// Returns true if Java instances must see an announcement before anything is written: always when items are assigned anew, and
-/// when pending items move away from a Java instance. Java instances start no items of other instances.
+/// Returns true if Java instances must see an announcement before anything is written: always when
+/// items are assigned anew, and when pending items move away from a Java instance. Java instances
+/// start no items of other instances.
 fn must_announce(cx: &Context<'_>, target: &Target, moves: &Moves) -> bool {
     let moves_from_java = || moves.steps.iter().any(|step| gives_away_java_item(cx, step));
     let concerned = target.reason != PENDING || moves_from_java();
@@ -88,10 +93,11 @@ fn is_of_java(cx: &Context<'_>, item: ShardingItem) -> bool {
     cx.view.java_owner(cx.view.item(item)).is_some()
 }
 
-/// Java instances start nothing while a resharding is announced. Those of 2.1.5 announce changes of their members to each
-/// other, those of 3.x leave that to the leader.
+/// Announces the resharding. Java instances start no runs until it has ended. Those of 2.1.5
+/// announce changes of their members themselves, those of 3.x leave that to the leader.
 ///
-/// If only pending items move, the record says that the node is an announcement and no request.
+/// If only pending items move, the record distinguishes this announcement from a request of a Java
+/// instance.
 fn announce(cx: &Context<'_>, target: Target) -> Option<Plan> {
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?;
     let plan = plan.step(Step::announce_resharding());
@@ -103,32 +109,33 @@ fn announce(cx: &Context<'_>, target: Target) -> Option<Plan> {
     Some(plan.step(Step::set_assignment(cx.view.assignment_version(), record)))
 }
 
-/// Returns true if a resharding is announced, and nothing is left to write after this transaction. Items that cannot move yet
-/// do not delay the Java instances.
+/// Returns true if a resharding is announced, and this transaction completes its writes. Busy items
+/// do not prolong the announcement, which would delay Java instances.
 fn may_end_announcement(cx: &Context<'_>, moves: &Moves) -> bool {
     let rest = cx.view.is_mixed() && moves.is_partial;
     cx.view.is_necessary() && !rest
 }
 
-/// Returns true while a Java instance runs an item that is to move, for up to [`ANNOUNCEMENT_PATIENCE`].
+/// Returns true while a Java instance runs an item that has to move, for up to
+/// [`ANNOUNCEMENT_PATIENCE`].
 fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
     let over = cx.local.java.announced.is_some_and(|announced| announced.over);
     let under_java = || moves.blocked.iter().any(|item| is_of_java(cx, *item));
     cx.view.is_mixed() && !over && under_java()
 }
 
-/// Returns true at a fire: a Java instance might run it by a stale view, or have started it without a mark so far. After the
-/// announcement it postpones the fire until it sees its items.
+/// Returns true near a fire. A Java instance might run it from a stale view, or have started it and
+/// not created its mark yet. Fires after the announcement are postponed.
 fn is_near_fire(cx: &Context<'_>) -> bool {
     cx.view.is_mixed() && cx.local.java.near_fire.is_some()
 }
 
-/// The rules by which items move beside Java instances.
+/// Rules by which items move beside Java instances.
 struct Mixed<'a>(&'a Context<'a>);
 
 impl MoveRules for Mixed<'_> {
-    /// A fire that Java instances postpone because of the announcement is still to be run by the next owner, and so is the last
-    /// fire of an item that a Java instance left unfinished.
+    /// Leaves two fires to the next owner: the one that Java instances postpone because of the
+    /// announcement, and the last one of an item that a lost Java instance left unfinished.
     fn born_after(&self, item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
         if super::interrupted(self.0, item).is_some() {
             return None;
@@ -156,20 +163,22 @@ impl MoveRules for Mixed<'_> {
             return None;
         }
         if leaves_java {
-            // A Java instance writes no records: its mark alone shows that it has started the item meanwhile.
+            // A Java instance writes no records: its mark alone shows that it has started the item
+            // meanwhile.
             steps.push(Step::absent(NodeKind::Running(item)));
         }
         Some(steps)
     }
 
-    /// The announcement depends on what the other items are: whether a Java instance has one of them, and whether any is left.
+    /// Examines all items, because the announcement depends on every item of a Java instance and on
+    /// every unwritten move.
     fn look_at_all(&self) -> bool {
         self.0.view.is_mixed()
     }
 }
 
-/// Returns true if an instance of this project has run a fire of the item that Java instances postpone: a Java owner would run
-/// it again.
+/// Returns true if an instance of this project has run a fire of the item that Java instances
+/// postpone: a Java owner would run it again.
 fn has_run_postponed_fire(cx: &Context<'_>, item: ShardingItem, owner: &InstanceId) -> bool {
     let Some(postponed) = cx.local.java.inference.may_still_begin() else { return false };
     let shown = cx.view.item(item);
@@ -186,7 +195,7 @@ mod tests {
     use crate::protocol::pending::Pending;
 
     #[test]
-    fn java_instances_are_told_before_items_move_and_their_runs_are_waited_for() {
+    fn leader_announces_resharding_and_waits_for_runs_of_java_instances() {
         let runs = || {
             let mark = NodeKind::Running(item(0));
             Scene::cluster(2, 1).java(2).owned(0, 2).java(3).marked_in_session(&mark)
@@ -199,25 +208,29 @@ mod tests {
         let changed = "resharding: the available instances changed";
         let rows = [
             (
-                "a Java instance has come",
+                "a Java instance joined",
                 Scene::cluster(2, 1).java(2),
                 format!("{changed}\n  create leader/sharding/necessary"),
             ),
             (
-                "they know",
+                "resharding is announced",
                 announced(Scene::cluster(2, 1).java(2), false),
                 format!(
                     "{changed}\n  set sharding/0/instance: 10.0.0.2@-@2\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
                 ),
             ),
-            ("one of them still runs what is to move", announced(runs(), false), "nothing".into()),
             (
-                "the leader is disabled, and leaves it to the next one",
+                "a Java instance runs an item that has to move",
+                announced(runs(), false),
+                "nothing".into(),
+            ),
+            (
+                "leader is disabled, so the next one reshards",
                 announced(Scene::cluster(2, 1).java(2).server(1, "DISABLED"), false),
                 "nothing".into(),
             ),
             (
-                "its run takes long",
+                "a Java instance runs the item for long",
                 announced(runs(), true),
                 format!(
                     "{changed}\n  set sharding/1/instance: 10.0.0.2@-@2\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 3 instances, 1 pending"
@@ -229,7 +242,8 @@ mod tests {
         }
     }
 
-    fn following() -> Scene {
+    /// Item 0 of Java instance 2 is pending for instance 1.
+    fn pending_from_java() -> Scene {
         let scene = Scene::cluster(2, 1).java(2).owned(0, 2).owned(1, 1);
         let mut record = scene.plan_record();
         record.members = vec![id(2), id(1)];
@@ -237,7 +251,7 @@ mod tests {
         scene.assigned(record)
     }
 
-    /// As if instance 1 had announced it in this term, the first or another.
+    /// Marks the resharding as announced by the leader of this term.
     fn announced_in(scene: Scene, term: u32) -> Scene {
         let mut record = scene.plan_record();
         record.announced = Some(term);
@@ -245,8 +259,8 @@ mod tests {
     }
 
     #[test]
-    fn java_instances_are_told_before_items_follow_from_them_and_not_of_others() {
-        let follow = "resharding: items can follow now";
+    fn leader_announces_pending_moves_from_java_instances_only() {
+        let pending = "resharding: pending items can move";
         let moved = "set sharding/0/instance: 10.0.0.1@-@1\n  delete leader/sharding/necessary";
         let runs = NodeKind::Running(item(0));
         let to_java = || {
@@ -258,32 +272,36 @@ mod tests {
         };
         let rows = [
             (
-                "from a Java instance",
-                following(),
+                "item of a Java instance is pending",
+                pending_from_java(),
                 format!(
-                    "{follow}\n  create leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 1 pending"
-                ),
-            ),
-            ("it runs still", following().marked_in_session(&runs), "nothing".into()),
-            (
-                "it knows",
-                announced_in(following(), 0),
-                format!(
-                    "{follow}\n  {moved}\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
+                    "{pending}\n  create leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 1 pending"
                 ),
             ),
             (
-                "it knows, and had begun the item before",
-                announced_in(following(), 0).marked_in_session(&runs),
+                "pending item still runs",
+                pending_from_java().marked_in_session(&runs),
+                "nothing".into(),
+            ),
+            (
+                "resharding is announced",
+                announced_in(pending_from_java(), 0),
                 format!(
-                    "{follow}\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 1 pending"
+                    "{pending}\n  {moved}\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
                 ),
             ),
             (
-                "from one of ours",
+                "resharding is announced, and the item still runs",
+                announced_in(pending_from_java(), 0).marked_in_session(&runs),
+                format!(
+                    "{pending}\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 1 pending"
+                ),
+            ),
+            (
+                "item of a Rust instance is pending",
                 to_java(),
                 format!(
-                    "{follow}\n  set sharding/0/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
+                    "{pending}\n  set sharding/0/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 2 instances, 0 pending"
                 ),
             ),
         ];
@@ -292,10 +310,10 @@ mod tests {
         }
     }
 
-    /// What was left has come about in another way.
+    /// The pending item got its next owner in another way.
     #[test]
-    fn an_announcement_of_which_nothing_is_left_ends() {
-        let scene = following().owned(0, 1);
+    fn announcement_ends_when_no_move_is_left() {
+        let scene = pending_from_java().owned(0, 1);
         let mut record = scene.plan_record();
         record.pending = Pending::default();
         let plans = announced_in(scene.assigned(record), 0).settle(Duty::Resharding);
@@ -303,32 +321,32 @@ mod tests {
         assert!(assigned.contains("delete leader/sharding/necessary"), "{assigned}");
     }
 
-    /// Nobody knows what a former leader has meant to write.
+    /// The assignment that a former leader meant to write is unknown.
     #[test]
-    fn what_a_former_leader_has_announced_is_assigned_anew() {
-        let wants = announced_in(following(), 7).wants(Duty::Resharding);
-        assert!(wants.starts_with("resharding: it was asked for"), "{wants}");
+    fn announcement_of_former_leader_causes_resharding() {
+        let wants = announced_in(pending_from_java(), 7).wants(Duty::Resharding);
+        assert!(wants.starts_with("resharding: resharding was requested"), "{wants}");
     }
 
     #[test]
-    fn what_was_announced_is_written_to_its_end() {
+    fn announcement_lasts_until_all_moves_are_written() {
         let total = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap() + 3;
         let plans = Scene::job(total).member(1).java(2).led_by(1).requested();
         let plans = plans.settle(Duty::Resharding);
         let [announced, first, second] = &*plans else { panic!("{} plans", plans.len()) };
         assert_eq!(
             announced,
-            "resharding: nothing is assigned yet\n  create leader/sharding/necessary"
+            "resharding: no items are assigned yet\n  create leader/sharding/necessary"
         );
         let cleared = |plan: &String| plan.contains("delete leader/sharding/necessary");
         assert!(!cleared(first) && first.ends_with("3 pending"), "{first}");
-        assert!(second.starts_with("resharding: items can follow now"), "{second}");
+        assert!(second.starts_with("resharding: pending items can move"), "{second}");
         assert!(cleared(second) && second.ends_with("0 pending"), "{second}");
     }
 
-    /// A Java leader has made no record for it, and is gone.
+    /// A lost Java leader created no record for the item.
     #[test]
-    fn an_item_without_a_record_does_not_move_while_a_java_instance_runs_it() {
+    fn item_without_record_does_not_move_during_run_of_java_instance() {
         let wait = Wait { since: Duration::ZERO, over: true };
         let scene = Scene::job(2).member(1).java(2).led_by(1).requested().owned(0, 2).owned(1, 2);
         let scene =
@@ -340,9 +358,9 @@ mod tests {
         assert!(!begun.contains(moved) && begun.contains("1 pending"), "{begun}");
     }
 
-    /// It began the item when the leader had looked.
+    /// The Java instance began the item after the leader had planned.
     #[test]
-    fn an_item_that_a_java_instance_begins_meanwhile_does_not_move() {
+    fn move_conflicts_when_java_instance_began_the_item() {
         let scene = Scene::cluster(2, 1).java(2).owned(0, 2).gone(2).java(2).java(3);
         let scene = scene.marked(&NodeKind::Necessary);
         let plan = scene.plan(Duty::Resharding).unwrap();

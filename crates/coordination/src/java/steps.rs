@@ -8,7 +8,8 @@ use crate::plan::{Data, Step};
 use crate::wire::NodeKind;
 
 impl Step {
-    /// Gives the leader's node a version that one created by a Java instance in its place has not.
+    /// Raises the version of the leader's node. A node that a Java instance creates in its place
+    /// has a lower one.
     pub(crate) fn seal_leader(id: InstanceId) -> Self {
         let data = Data::Text(id.as_str().to_owned());
         Self::set(NodeKind::Leader, Some(Version(0)), data)
@@ -24,7 +25,7 @@ impl Step {
         Self::delete(NodeKind::Latch(latch, name))
     }
 
-    /// Java instances hold their fires back until the items are assigned.
+    /// Announces a resharding. Java instances postpone their fires until it has ended.
     pub(crate) fn announce_resharding() -> Self {
         Self::create(NodeKind::Necessary, Data::Empty)
     }
@@ -33,7 +34,8 @@ impl Step {
         Self::delete(NodeKind::Necessary)
     }
 
-    /// Gives an instance node that no session owns a version that a new one has not.
+    /// Raises the version of an instance node that no session owns. A node that a returning
+    /// instance creates has a lower one.
     pub(crate) fn seal_leftover_instance(id: InstanceId) -> Self {
         Self::set(NodeKind::Instance(id), Some(Version(0)), Data::Empty)
     }
@@ -42,12 +44,14 @@ impl Step {
         Self::delete_at(NodeKind::Instance(id), version)
     }
 
-    /// Removes the node of an item that the job no longer has. It conflicts while the node has children.
+    /// Removes the node of an item that the job no longer has. It conflicts while the node has
+    /// children.
     pub(crate) fn remove_item_node(item: ShardingItem) -> Self {
         Self::delete(NodeKind::Item(item))
     }
 
-    /// Marks that the session of the run's holder lives, where the other mark lasts beyond it.
+    /// Creates the mark that shows that the session of the run's holder lives. The other mark
+    /// outlasts the session.
     pub(crate) fn mark_alive(item: ShardingItem) -> Self {
         Self::mark(NodeKind::Alive(item), Data::Empty)
     }
@@ -56,7 +60,7 @@ impl Step {
         Self::delete(NodeKind::Alive(item))
     }
 
-    /// Marks the item as taken over, beyond the end of the session.
+    /// Creates the lasting mark of a takeover.
     pub(crate) fn mark_failovering(item: ShardingItem, taker: InstanceId) -> Self {
         let data = Data::Text(taker.as_str().to_owned());
         Self::create(NodeKind::Failovering(item), data)
@@ -66,12 +70,12 @@ impl Step {
         Self::delete(NodeKind::Failovering(item))
     }
 
-    /// The leader's node is the one that was read.
+    /// Checks that the leader's node is the one in the view.
     pub(crate) fn leader_unchanged(version: Version) -> Self {
         Self::check(NodeKind::Leader, version)
     }
 
-    /// Java instances hold their fires back until the items are assigned.
+    /// Checks that a resharding is announced, so that Java instances postpone their fires.
     pub(crate) fn resharding_announced() -> Self {
         Self::exists(NodeKind::Necessary)
     }

@@ -1,4 +1,4 @@
-//! Sweep beside Java instances: they write no records, so that their runs are inferred from marks.
+//! Sweep beside Java instances. They write no records, so that their runs are inferred from marks.
 
 use std::collections::BTreeSet;
 
@@ -13,10 +13,12 @@ use crate::view::items::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{JobConfig, Ledger};
 
-/// Finds runs whose holder is gone, as the plain sweep does, and what Java instances left behind when they were lost.
+/// Finds runs whose holder is gone, as the plain sweep does, and runs and marks of lost Java
+/// instances.
 ///
-/// A write can prove by marks that a holder is gone only where it is known which marks the run has. Elsewhere reads confirm
-/// first that instance and mark are absent: ids are never used again, so "absent now" means "gone for good".
+/// A write can prove by marks that a holder is gone only where it is known which marks the run has.
+/// Elsewhere reads confirm first that instance and mark are absent: ids are never used again, so
+/// "absent now" means "gone for good".
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let plan = match cx.view.has_java_leader() {
@@ -33,11 +35,12 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let ended = orphans_ended_by_java(cx, is_wanted).map(LeftBehind::Run);
     let of_java =
         left_by_java(cx, config).map(|(item, view, left)| LeftBehind::Java(item, view, left));
-    let mut ours: Vec<_> = lost.chain(ended).collect();
-    ours.sort_by_key(LeftBehind::item);
-    let found = ours.into_iter().chain(of_java).filter(|left| is_swept_here(cx, left.view()));
+    let mut recorded: Vec<_> = lost.chain(ended).collect();
+    recorded.sort_by_key(LeftBehind::item);
+    let found = recorded.into_iter().chain(of_java).filter(|left| is_swept_here(cx, left.view()));
     let found: Vec<_> = cx.within_one_plan(found, LeftBehind::record_bytes).collect();
-    // Java instances take over from the queue, one after the other: beside them every run waits there.
+    // Java instances take over from the queue, one after the other: beside them every run waits
+    // there.
     let runs = found.iter().filter_map(|left| match left {
         LeftBehind::Run(run) => Some(run).filter(|run| run.is_found_now()),
         LeftBehind::Java(..) => None,
@@ -55,8 +58,8 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     plan.if_any()
 }
 
-/// Returns true if this instance sweeps the item: the leader sweeps all, and under a Java leader each instance its own items and
-/// those of lost owners.
+/// Returns true if this instance sweeps the item. A Rust leader sweeps all items. Under a Java
+/// leader each Rust instance sweeps its own items and those of lost owners.
 fn is_swept_here(cx: &Context<'_>, view: &ItemView) -> bool {
     if !cx.view.has_java_leader() {
         return true;
@@ -86,14 +89,14 @@ impl LeftBehind<'_> {
         }
     }
 
-    /// Returns the bytes of the record that parameters take: the record keeps them, whatever else changes.
+    /// Returns the size of the parameters in the record, in bytes. The swept record keeps them.
     fn record_bytes(&self) -> usize {
         self.view().ledger.as_ref().map_or(0, |ledger| ledger.value.parameter_bytes())
     }
 }
 
-/// Returns orphaned runs that are out of the queue although no instance of this project took them: a Java instance has taken
-/// each over and ended it.
+/// Returns orphaned runs that left the queue although no Rust instance took them: a Java instance
+/// has taken each over and ended it.
 fn orphans_ended_by_java<'a>(
     cx: &Context<'a>,
     is_wanted: impl Fn(ShardingItem, &ItemView, &Ledger) -> bool,
@@ -106,7 +109,8 @@ fn orphans_ended_by_java<'a>(
     })
 }
 
-/// Returns true if a Java instance has ended an orphaned run. A run whose marks have just vanished may have been lost with them.
+/// Returns true if a Java instance has ended an orphaned run. If the marks have just vanished, the
+/// taker may have been lost, so that the run is undecided.
 fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bool {
     let memory = &cx.local.java.inference;
     let decided = !memory.is_undecided(item) && memory.lost_taker(cx.view, item).is_none();
@@ -115,7 +119,8 @@ fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bo
     by_java && out_of_queue && decided
 }
 
-/// Takes the run over or gives it up, if the write or reads before it prove that its holder is gone.
+/// Takes the run over or gives it up, if the write or reads before it prove that its holder is
+/// gone.
 fn give_up_or_take(
     plan: Plan,
     cx: &Context<'_>,
@@ -128,7 +133,7 @@ fn give_up_or_take(
         None => plan,
     };
     match taken {
-        // The new marks take the place of the former ones.
+        // The former marks are removed first, because the takeover creates them anew.
         Some(taken) => plan.steps(lasting_marks(run.item, run.view)).steps(taken),
         None => run.give_up(cx.now.wall_ms).into_iter().fold(plan, |plan, step| {
             let marks = step.ledger().map(|_| lasting_marks(run.item, run.view));
@@ -137,7 +142,8 @@ fn give_up_or_take(
     }
 }
 
-/// Adds the proof that the holder's session has ended. A takeover creates the marks anew, which conflicts while they exist.
+/// Adds the proof that the holder's session has ended. A takeover creates the marks anew, which
+/// conflicts while they exist.
 fn prove_gone(
     plan: Plan,
     cx: &Context<'_>,
@@ -152,8 +158,8 @@ fn prove_gone(
     plan.step_if(!is_taken, || Step::absent(mark))
 }
 
-/// Returns true if it is known which marks the run has: those that go with the session, or lasting ones if the run started under
-/// the configuration in force, by which they last.
+/// Returns true if it is known which marks the run has: ephemeral marks, or lasting marks if the
+/// configuration in force, under which the run started, makes marks last.
 fn is_proved_by_marks(cx: &Context<'_>, run: &LostRun<'_>) -> bool {
     let last = cx.view.config().is_some_and(|config| cx.view.has_lasting_marks(config));
     let in_force = run.ledger.value.config == cx.view.config_version();
@@ -161,7 +167,7 @@ fn is_proved_by_marks(cx: &Context<'_>, run: &LostRun<'_>) -> bool {
     known && !cx.view.takes_turns()
 }
 
-/// Returns the mark that goes with the session of the item's holder.
+/// Returns the ephemeral mark of the item's holder.
 fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
     match view.lasting {
         Some(_) => NodeKind::Alive(item),
@@ -169,25 +175,25 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
     }
 }
 
-/// Returns the steps that remove the marks which outlast the holder's session.
+/// Returns the steps that remove the lasting marks of the holder.
 fn lasting_marks(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> + use<> {
     let running = view.lasting.is_some().then(|| Step::unmark_running(item));
     let failovering = view.failovering.as_ref().map(|_| Step::unmark_failovering(item));
     running.into_iter().chain(failovering)
 }
 
-/// What a lost Java instance left at an item.
+/// Run or marks that a lost Java instance left at an item.
 enum LeftByJava<'a> {
     /// An unfinished run of one of its items.
     Run(InterruptedRun),
-    /// An unfinished takeover, whose run still waits.
+    /// An unfinished takeover of a run that is still orphaned.
     Takeover(&'a InstanceId),
     /// Marks of runs that no instance has to take over.
     Marks,
 }
 
-/// Returns what lost Java instances left at items. Some of their runs leave no trace in the registry; all others left a lasting
-/// mark.
+/// Returns the items with runs or marks of lost Java instances. Runs without a lasting mark are
+/// known from memory only.
 fn left_by_java<'a>(
     cx: &Context<'a>,
     config: &JobConfig,
@@ -213,7 +219,8 @@ fn left_at<'a>(
     let owned_by_java = cx.view.java_owner(view).is_some();
     let taker =
         cx.local.java.inference.lost_taker(cx.view, item).filter(|_| fails_over && !owned_by_java);
-    // Without Java instances an orphaned run is in the queue or taken over, and only marks can block it.
+    // Without Java instances an orphaned run is in the queue or taken over, and only marks can
+    // block it.
     let may_block = cx.view.is_mixed() || cx.view.may_have_lasting_marks();
     if let Some(taker) = taker.filter(|_| may_block) {
         return Some(LeftByJava::Takeover(taker));
@@ -221,8 +228,8 @@ fn left_at<'a>(
     has_leftover_marks(cx, view, fails_over, config.cron.is_some()).then_some(LeftByJava::Marks)
 }
 
-/// Makes an orphaned run of a run that a Java instance left unfinished, unless another Java instance has taken it over: the
-/// mark in the view may then belong to another run.
+/// Orphans a run that a Java instance left unfinished. It conflicts if another Java instance has
+/// taken the run over: the mark in the view may then belong to that takeover.
 fn orphan(plan: Plan, item: ShardingItem, view: &ItemView, run: &InterruptedRun) -> Plan {
     let known = view.ledger.as_ref();
     let fresh = Ledger::new(None);
@@ -246,9 +253,9 @@ fn queue_again(plan: Plan, item: ShardingItem, view: &ItemView, taker: &Instance
         .step_if(!view.queued, || Step::queue(item))
 }
 
-/// Returns true if marks show runs of lost instances that no instance has to take over. Java instances leave them if failover was
-/// turned off meanwhile, or if the taker was lost as well. While the marks exist, Java instances do not run the item and
-/// Java leaders assign nothing.
+/// Returns true if lasting marks of lost instances show runs that no instance has to take over:
+/// failover was turned off, or the taker was lost as well. While the marks exist, Java instances do
+/// not run the item, and Java leaders assign none.
 fn has_leftover_marks(
     cx: &Context<'_>,
     view: &ItemView,
@@ -256,7 +263,8 @@ fn has_leftover_marks(
     has_schedule: bool,
 ) -> bool {
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
-    // Before the first fire it is unknown which runs must be taken over. Without a schedule there is no fire to wait for.
+    // Before the first fire it is unknown which runs must be taken over. Without a schedule there
+    // is no fire to wait for.
     let unclear = fails_over && view.failover.is_none() && cx.local.last_fire_seen.is_none();
     let unclear = unclear && has_schedule;
     idle && !view.alive && !unclear && leftover_marks(cx, view).any()
@@ -283,8 +291,8 @@ fn leftover_marks<'a>(cx: &Context<'_>, view: &'a ItemView) -> LeftoverMarks<'a>
     LeftoverMarks { running, failovering }
 }
 
-/// Removes leftover marks. The item's record proves that no run of this project is behind them, and Java instances start none
-/// beside them.
+/// Removes leftover marks. The item's record proves that they belong to no run of a Rust instance,
+/// and Java instances start no run of a marked item.
 fn remove_marks(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> Plan {
     let LeftoverMarks { running, failovering } = leftover_marks(cx, view);
     let holders = running.into_iter().chain(failovering);
@@ -309,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_checks_that_a_holder_is_gone_or_reads_do_before_it() {
+    fn sweep_proves_by_marks_or_reads_that_holder_is_gone() {
         let idle = || Scene::cluster(2, 2).ledger(1, running_by(3));
         let busy = || idle().running(0, 1).run_here(0, None);
         let lasting = || {
@@ -325,32 +333,26 @@ mod tests {
             plan.steps.iter().any(|s| matches!(s.node, NodeKind::Running(_)) && s.data().is_some())
         };
         let rows = [
-            ("it is taken at once", idle(), true, None, vec![]),
-            ("it waits for somebody", busy(), false, Some(&mark), vec![]),
+            ("run is taken over at once", idle(), true, None, vec![]),
+            ("run is queued", busy(), false, Some(&mark), vec![]),
+            ("no failover", busy().configure(|c| c.failover = false), false, Some(&mark), vec![]),
+            ("run with a lasting mark is taken over at once", lasting(), true, None, vec![]),
             (
-                "nobody is to take it",
-                busy().configure(|c| c.failover = false),
-                false,
-                Some(&mark),
-                vec![],
-            ),
-            ("it is taken at once, and its mark lasts", lasting(), true, None, vec![]),
-            (
-                "it waits for somebody, and its mark lasts",
+                "run with a lasting mark is queued",
                 lasting().running(0, 1).run_here(0, None),
                 false,
                 Some(&alive),
                 vec![],
             ),
             (
-                "it began with another configuration, by which its mark may not have lasted",
+                "run began under another configuration",
                 former(),
                 true,
                 None,
                 vec![NodeKind::Instance(id(3)), alive.clone()],
             ),
             (
-                "marks last no longer",
+                "marks do not last any more",
                 lasting().configure(|c| c.failover = false),
                 false,
                 None,
@@ -376,20 +378,20 @@ mod tests {
         }
     }
 
-    /// A run that had been taken over leaves two marks that last, and gets four new ones.
+    /// A run that was a takeover leaves two lasting marks, and its takeover creates four new ones.
     #[test]
-    fn what_is_taken_at_once_gets_new_marks_in_the_place_of_those_that_were_left_behind() {
+    fn takeover_in_sweep_replaces_lasting_marks() {
         let lost = running_by(3).orphan().and_then(|l| l.take_over(&by(4))).unwrap();
         let scene = Scene::cluster_in(Dialect::V3, 2, 2)
             .ledger(1, lost)
             .named_mark(&NodeKind::Running(item(1)), 4)
             .named_mark(&NodeKind::Failovering(item(1)), 4);
-        let seven = "sweep: runs without a holder\n  delete sharding/1/running\n  delete sharding/1/failovering\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 3\n  create sharding/1/running: 10.0.0.1@-@1\n  create coordination/runs/1\n  create sharding/1/failover: 10.0.0.1@-@1\n  create sharding/1/failovering: 10.0.0.1@-@1";
-        check(Duty::Sweep, vec![("as many as there are for an item", scene, seven)]);
+        let seven = "sweep: runs whose holder is gone\n  delete sharding/1/running\n  delete sharding/1/failovering\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 3\n  create sharding/1/running: 10.0.0.1@-@1\n  create coordination/runs/1\n  create sharding/1/failover: 10.0.0.1@-@1\n  create sharding/1/failovering: 10.0.0.1@-@1";
+        check(Duty::Sweep, vec![("maximum number of operations for an item", scene, seven)]);
     }
 
     #[test]
-    fn beside_java_instances_a_sweep_confirms_that_every_holder_is_gone() {
+    fn sweep_beside_java_instances_confirms_every_holder_is_gone() {
         let scene = Scene::cluster(3, 2)
             .java(5)
             .ledger(0, running_by(3))
@@ -401,37 +403,33 @@ mod tests {
     }
 
     #[test]
-    fn what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away() {
+    fn unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed() {
         let running = |i| NodeKind::Running(item(i));
         let taken = |i| NodeKind::Failovering(item(i));
         let cluster = || Scene::cluster_in(Dialect::V3, 2, 2).due(200);
         let marked = |scene: Scene| scene.named_mark(&running(1), 3);
         let off = |config: &mut JobConfig| config.failover = false;
         let hourly = |config: &mut JobConfig| config.cron = Some("0 0 * * * ?".to_owned());
-        let queued = "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1";
-        let unmarked = "sweep: runs without a holder\n  delete sharding/1/running";
-        let no_turn = "sweep: runs without a holder\n  delete sharding/1/failovering";
+        let queued = "sweep: runs whose holder is gone\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1";
+        let unmarked = "sweep: runs whose holder is gone\n  delete sharding/1/running";
+        let no_turn = "sweep: runs whose holder is gone\n  delete sharding/1/failovering";
         let led_by_java =
             || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
         let rows = vec![
-            ("A3, A7: it runs no more", marked(cluster()), queued),
+            ("A3, A7: instance is lost", marked(cluster()), queued),
+            ("A5: server was disabled before", marked(cluster().server(3, wire::DISABLED)), queued),
             (
-                "A5: its server was disabled before",
-                marked(cluster().server(3, wire::DISABLED)),
-                queued,
-            ),
-            (
-                "A5: its server was removed before",
+                "A5: server was removed before",
                 marked(cluster().server(3, wire::ENABLED).without_server(3)),
                 queued,
             ),
-            ("it runs", marked(cluster().java(3)), "nothing"),
+            ("instance is registered", marked(cluster().java(3)), "nothing"),
             (
-                "nobody knows yet for which fire it ran",
+                "fire of the run is unknown",
                 marked(Scene::cluster_in(Dialect::V3, 2, 2).configure(hourly)),
                 "nothing",
             ),
-            ("A3: nothing ever fires", marked(Scene::cluster_in(Dialect::V3, 2, 2)), unmarked),
+            ("A3: job has no schedule", marked(Scene::cluster_in(Dialect::V3, 2, 2)), unmarked),
             ("A3: failover was turned off", marked(cluster().configure(off)), unmarked),
             (
                 "A3: failover was turned off before the first fire",
@@ -439,23 +437,23 @@ mod tests {
                 unmarked,
             ),
             (
-                "A6: somebody has taken over and waits for the mark to go",
+                "A6: a taker waits until the mark is removed",
                 marked(cluster().java(4)).marked(&NodeKind::Failover(item(1))),
                 unmarked,
             ),
-            ("A6: its fire is done", marked(cluster()).ledger(1, done(200)), unmarked),
+            ("A6: fire has ended", marked(cluster()).ledger(1, done(200)), unmarked),
             (
-                "A6: whoever had taken over was lost before it began",
+                "A6: taker was lost before its run began",
                 cluster().named_mark(&taken(1), 3),
-                "sweep: runs without a holder\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/failovering\n  create leader/failover/items/1",
+                "sweep: runs whose holder is gone\n  set ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/failovering\n  create leader/failover/items/1",
             ),
             (
-                "A6: somebody else has taken over since",
+                "A6: another instance has taken the run over",
                 cluster().java(4).named_mark(&taken(1), 3).marked(&NodeKind::Failover(item(1))),
                 "nothing",
             ),
             (
-                "A6: somebody else runs it since",
+                "A6: another instance runs the item",
                 cluster().java(4).named_mark(&taken(1), 3).marked_in_session(&running(1)),
                 "nothing",
             ),
@@ -465,23 +463,19 @@ mod tests {
                 no_turn,
             ),
             (
-                "out of range",
+                "item is out of range",
                 cluster().named_mark(&running(7), 3),
-                "sweep: runs without a holder\n  delete sharding/7/running",
+                "sweep: runs whose holder is gone\n  delete sharding/7/running",
             ),
-            ("the mark names nobody", cluster().configure(off).marked(&running(1)), unmarked),
-            (
-                "2.1.5: a mark that no session owns",
-                Scene::cluster(2, 2).due(200).marked(&running(1)),
-                unmarked,
-            ),
+            ("mark names no instance", cluster().configure(off).marked(&running(1)), unmarked),
+            ("2.1.5: persistent mark", Scene::cluster(2, 2).due(200).marked(&running(1)), unmarked),
             (
                 "A5: a Java instance leads",
                 marked(led_by_java().owned(1, 3)),
-                "sweep: runs without a holder\n  create ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1",
+                "sweep: runs whose holder is gone\n  create ledger/1: orphan NORMAL for 200 by 10.0.0.3@-@3, token 0\n  delete sharding/1/running\n  create leader/failover/items/1",
             ),
             (
-                "a Java instance leads, and the item is another one's",
+                "a Java instance leads, and another one owns the item",
                 marked(led_by_java().java(5).owned(1, 5)),
                 "nothing",
             ),
@@ -489,7 +483,8 @@ mod tests {
         check(Duty::Sweep, rows);
     }
 
-    /// Instance 4, which is Java's, has taken item 1 over, an orphan, and is lost; another Java instance is there.
+    /// Java instance 4 has taken the orphaned run of item 1 over and is lost. Java instance 5 is
+    /// registered.
     fn lost_by_its_taker(dialect: Dialect) -> Scene {
         let scene = Scene::cluster_in(dialect, 2, 2).java(4).java(5).ledger(1, orphan());
         match dialect {
@@ -505,24 +500,24 @@ mod tests {
     }
 
     #[test]
-    fn what_a_java_instance_has_taken_over_and_not_ended_is_queued_again() {
-        let queued = "sweep: runs without a holder\n  create leader/failover/items/1";
-        let unmarked = "sweep: runs without a holder\n  delete sharding/1/running\n  delete sharding/1/failovering\n  create leader/failover/items/1";
-        let given_up = "sweep: runs without a holder\n  set ledger/1: idle, last interrupted";
+    fn unfinished_takeover_of_java_instance_is_queued_again() {
+        let queued = "sweep: runs whose holder is gone\n  create leader/failover/items/1";
+        let unmarked = "sweep: runs whose holder is gone\n  delete sharding/1/running\n  delete sharding/1/failovering\n  create leader/failover/items/1";
+        let given_up = "sweep: runs whose holder is gone\n  set ledger/1: idle, last interrupted";
         let lost = || lost_by_its_taker(Dialect::V2);
         let rows = vec![
-            ("it is lost", lost(), queued),
-            ("in 3.x its marks stay", lost_by_its_taker(Dialect::V3), unmarked),
-            ("it is queued again", lost().marked(&NodeKind::QueuedItem(item(1))), "nothing"),
+            ("taker is lost", lost(), queued),
+            ("taker of 3.x is lost, and its marks last", lost_by_its_taker(Dialect::V3), unmarked),
+            ("run is queued already", lost().marked(&NodeKind::QueuedItem(item(1))), "nothing"),
             (
-                "somebody else has taken it over",
+                "another instance has taken the run over",
                 lost().named_mark(&NodeKind::Failover(item(1)), 5),
                 "nothing",
             ),
             ("no failover", lost().configure(|c| c.failover = false), given_up),
-            ("somebody else leads", lost().led_by(2), "nothing"),
+            ("another instance leads", lost().led_by(2), "nothing"),
             (
-                "its marks are gone, and it is there",
+                "taker has removed its mark and is registered",
                 Scene::cluster(2, 2)
                     .java(4)
                     .ledger(1, orphan())
@@ -533,7 +528,7 @@ mod tests {
                 "nothing",
             ),
             (
-                "nobody here has seen who took it over",
+                "this instance has not seen the taker",
                 Scene::cluster(2, 2).java(5).ledger(1, orphan()).observed(),
                 given_up,
             ),
@@ -542,12 +537,14 @@ mod tests {
     }
 
     #[test]
-    fn what_was_taken_over_again_meanwhile_is_not_queued() {
+    fn requeue_conflicts_when_run_was_taken_over_again() {
         type Change = fn(Scene) -> Scene;
         let rows: [(&str, Change); 3] = [
-            ("by one of ours", |scene| scene.ledger(1, running_by(2))),
-            ("by a Java instance", |scene| scene.named_mark(&NodeKind::Failover(item(1)), 5)),
-            ("nobody, and it is queued", |scene| scene.marked(&NodeKind::QueuedItem(item(1)))),
+            ("a Rust instance takes it over", |scene| scene.ledger(1, running_by(2))),
+            ("a Java instance takes it over", |scene| {
+                scene.named_mark(&NodeKind::Failover(item(1)), 5)
+            }),
+            ("another leader queues it", |scene| scene.marked(&NodeKind::QueuedItem(item(1)))),
         ];
         for (case, change) in rows {
             let scene = lost_by_its_taker(Dialect::V2);
@@ -559,15 +556,16 @@ mod tests {
         }
     }
 
-    /// Somebody else has taken the mark away, and the mark that is there now is of a run of ours.
+    /// Another instance has removed the mark, and a Rust instance has created a new one for its
+    /// run.
     #[test]
-    fn a_mark_is_not_taken_away_that_was_made_since() {
+    fn mark_removal_conflicts_when_new_run_created_the_mark() {
         let off = |config: &mut JobConfig| config.failover = false;
         let led_by_java =
             Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).owned(1, 1);
         let rows = [
-            ("its item has a record", Scene::cluster_in(Dialect::V3, 2, 2)),
-            ("its item has none yet", led_by_java),
+            ("item has a record", Scene::cluster_in(Dialect::V3, 2, 2)),
+            ("item has no record yet", led_by_java),
         ];
         for (case, scene) in rows {
             let marked = scene.configure(off).named_mark(&NodeKind::Running(item(1)), 3);

@@ -1,4 +1,5 @@
-//! Takeover beside Java instances: they take runs from the queue one at a time, in the order of a latch.
+//! Takeover beside Java instances: instances take runs from the failover queue one at a time, in
+//! the order of a latch.
 
 use std::ops::Range;
 
@@ -11,7 +12,8 @@ use crate::duty::takeover::{self, UNFINISHED, is_impatient};
 use crate::duty::{Context, Duty};
 use crate::plan::Plan;
 
-/// Takes over in turn. A run that is not in the queue was taken by a Java instance, which may have ended it.
+/// Takes orphaned runs over in turn. If a run is not queued, a Java instance took it and may have
+/// ended it.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let plan = match cx.view.is_mixed() {
         true => takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans)),
@@ -23,7 +25,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
         Turn::Mine(leave) => Some(plan.step(leave)),
         Turn::Join(join) => Some(Plan::as_instance(Duty::Takeover, cx, UNFINISHED).step(join)),
         Turn::Rejoin(steps) => {
-            Some(Plan::as_instance(Duty::Takeover, cx, "others came before").steps(steps))
+            Some(Plan::as_instance(Duty::Takeover, cx, "other contenders came first").steps(steps))
         }
         Turn::Wait => None,
         // A takeover without the turn is not safe, so this instance joins again at the end.
@@ -31,8 +33,9 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
 }
 
-/// Returns the place of the one orphaned run that this instance takes over: an idle instance takes one after the other, a busy
-/// one takes one at a time, and only after the orphaned runs have waited for long.
+/// Returns the place of the one orphaned run that this instance takes over. A busy instance takes
+/// one run only after the runs have waited for [`ORPHAN_PATIENCE`](takeover::ORPHAN_PATIENCE), and
+/// only without another takeover.
 fn one(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
     let may = cx.local.runs.is_empty() || (is_impatient(cx) && !takes_over);
@@ -40,7 +43,8 @@ fn one(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     Some(place..place + 1)
 }
 
-/// Returns a place among so many that differs between instances.
+/// Returns a place below `len` that differs between instances, so that they rarely choose the same
+/// run.
 fn spread(me: &InstanceId, len: usize) -> Option<usize> {
     let hash = sharding::java_string_hash(me.as_str()).unsigned_abs();
     usize::try_from(hash).ok()?.checked_rem(len)
@@ -61,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn among_java_instances_one_takes_over_at_a_time() {
+    fn takeovers_beside_java_instances_follow_the_latch() {
         let waiting = || {
             let scene = Scene::cluster(2, 2).java(4).ledger(1, orphan());
             scene.marked(&NodeKind::QueuedItem(item(1)))
@@ -71,9 +75,9 @@ mod tests {
         let mine = name_of(&id(1), 4);
         let leave = "delete leader/failover/latch/me-0000000004";
         let taken = format!(
-            "takeover: items were left unfinished\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1\n  {leave}"
+            "takeover: orphaned runs wait\n  set ledger/1: running FAILOVER for 200 by 10.0.0.1@-@1, token 2\n  create sharding/1/running: 10.0.0.1@-@1\n  create sharding/1/failover: 10.0.0.1@-@1\n  delete leader/failover/items/1\n  {leave}"
         );
-        let gone = format!("takeover: no turn is wanted any more\n  {leave}");
+        let gone = format!("takeover: this instance no longer needs its turn\n  {leave}");
         let patient = |over| {
             let wait = Wait { since: Duration::ZERO, over };
             let scene = in_line(in_line(waiting(), of_java), &mine);
@@ -88,16 +92,24 @@ mod tests {
         };
         let rows = [
             (
-                "it has yet to stand in line",
+                "instance has not joined the latch",
                 waiting(),
-                "takeover: items were left unfinished\n  create leader/failover/latch/me-0000000000",
+                "takeover: orphaned runs wait\n  create leader/failover/latch/me-0000000000",
             ),
-            ("it is the first", in_line(in_line(waiting(), &mine), of_java), &*taken),
-            ("Java came first", patient(false), "nothing"),
-            ("Java came first and does not go: it tries again", patient(true), &*gone),
-            ("Java has taken it", in_line(Scene::cluster(2, 2).java(4), &mine), &*gone),
-            ("busy with what it took over", busy(|_| {}), "nothing"),
-            ("busy with what it took over, for long", busy(late), "nothing"),
+            (
+                "instance is the first contender",
+                in_line(in_line(waiting(), &mine), of_java),
+                &*taken,
+            ),
+            ("a Java instance is first", patient(false), "nothing"),
+            ("a Java instance is first for long, so this one leaves", patient(true), &*gone),
+            (
+                "a Java instance has taken the run",
+                in_line(Scene::cluster(2, 2).java(4), &mine),
+                &*gone,
+            ),
+            ("instance runs a takeover", busy(|_| {}), "nothing"),
+            ("instance runs a takeover for long", busy(late), "nothing"),
         ];
         for (case, scene, expected) in rows {
             assert_eq!(scene.wants(Duty::Takeover), expected, "{case}");

@@ -1,4 +1,4 @@
-//! Manual trigger beside Java instances, which read no requests of this project.
+//! Manual trigger beside Java instances, which do not read the requests of Rust instances.
 
 use std::collections::BTreeSet;
 
@@ -15,7 +15,8 @@ use crate::plan::Plan;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::Versioned;
 
-/// Leaves, accepts, passes on and removes requests as the plain duty does, and hands on requests for items of Java instances.
+/// Stores, accepts, passes on and removes requests as the plain duty does, and hands on requests
+/// for items of Java instances.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let handed_over = match cx.view.has_java_leader() {
         true => leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx)),
@@ -24,7 +25,8 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     handed_over.or_else(|| handing_on::plan(cx)).or_else(|| clear(cx))
 }
 
-/// A Java leader would not pass a request on. So the owner writes it into the records of its own items.
+/// Accepts a request to this instance. A Java leader would not pass it on, so that the owner writes
+/// it into the records of its own items.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
     let triggered = cx.view.trigger_of(cx.me)?;
     let config = cx.view.config()?;
@@ -39,8 +41,9 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     Some(plan.steps(cx.within_one_plan(steps, |steps| parameter_bytes(steps)).flatten()))
 }
 
-/// A Java leader passes nothing on. So the sender does, or, if it is gone, the first instance of this project: it asks the
-/// instances that have the items now, as ElasticJob's own API does. Java instances that are running drop the request.
+/// Passes a request on under a Java leader, which passes none on. The sender, or the first Rust
+/// instance if the sender is gone, sends it to the present owners, as ElasticJob's own API does.
+/// Busy Java instances drop it.
 fn pass_to_instances(cx: &Context<'_>) -> Option<Plan> {
     waiting(cx).into_iter().find_map(|(id, trigger)| pass_one(cx, id, trigger))
 }
@@ -61,8 +64,8 @@ fn pass_one(cx: &Context<'_>, id: &str, trigger: &Versioned<TriggerRecord>) -> O
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
-/// Returns true if this instance handles a sender's requests under a Java leader: it is the sender, or the first instance of
-/// this project if the sender is gone.
+/// Returns true if this instance handles a sender's requests under a Java leader: it is the sender,
+/// or the first Rust instance if the sender is gone.
 pub(crate) fn handles_requests_of(cx: &Context<'_>, by: &str) -> bool {
     let is_there = cx.view.instances().any(|id| id.as_str() == by);
     by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me))
@@ -85,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn under_a_java_leader_requests_go_to_the_instances_that_have_the_items() {
+    fn request_goes_to_owners_under_java_leader() {
         let led_by_java = || {
             let scene = Scene::job(2).member(1).member(2).java(4).led_by_java(4);
             scene.owned(0, 1).owned(1, 4)
@@ -97,14 +100,18 @@ mod tests {
         let one = format!(
             "{reason}\n  set instances/10.0.0.4@-@4: run now\n  set coordination/triggers/r: passed on"
         );
-        let gone = "trigger: requests that were passed on\n  delete coordination/triggers/r";
+        let gone = "trigger: handled requests\n  delete coordination/triggers/r";
         let rows = [
-            ("of mine", led_by_java().trigger("r", request(None, 1)), &*all),
-            ("for one item", led_by_java().trigger("r", request(Some(&[1]), 1)), &*one),
-            ("of somebody else of ours", led_by_java().trigger("r", request(None, 2)), "nothing"),
-            ("of somebody who is gone", led_by_java().trigger("r", request(None, 9)), &*all),
+            ("request of this instance", led_by_java().trigger("r", request(None, 1)), &*all),
+            ("request for one item", led_by_java().trigger("r", request(Some(&[1]), 1)), &*one),
             (
-                "of somebody who is gone, and I am not the first of ours",
+                "request of another Rust instance",
+                led_by_java().trigger("r", request(None, 2)),
+                "nothing",
+            ),
+            ("request of a lost instance", led_by_java().trigger("r", request(None, 9)), &*all),
+            (
+                "request of a lost instance, and this one is not the first",
                 Scene::job(2)
                     .member(1)
                     .member(0)
@@ -114,11 +121,11 @@ mod tests {
                 "nothing",
             ),
             (
-                "one is asked already",
+                "an instance has a request already",
                 led_by_java().triggered(4).trigger("r", request(Some(&[1]), 1)),
                 &*format!("{reason}\n  set coordination/triggers/r: passed on"),
             ),
-            ("passed on", led_by_java().trigger("r", request(Some(&[]), 9)), gone),
+            ("handled request", led_by_java().trigger("r", request(Some(&[]), 9)), gone),
         ];
         for (case, scene, expected) in rows {
             assert_eq!(scene.wants(Duty::Trigger), expected, "{case}");

@@ -1,4 +1,4 @@
-//! Whose turn it is at a latch.
+//! Position of an instance at a latch.
 
 use super::latch::{Latch, name_of};
 use crate::duty::{Context, Duty};
@@ -13,11 +13,13 @@ pub(super) enum Turn {
     Mine(Step),
     /// The instance has yet to join, by this step.
     Join(Step),
-    /// Java instances that came before wait for this instance: it has to join again at the end, by these steps.
+    /// Earlier Java instances wait for this instance. It has to join again at the end, by these
+    /// steps.
     Rejoin(Vec<Step>),
     /// Other instances come first.
     Wait,
-    /// The instance has waited for [`LATCH_PATIENCE`](super::latch::LATCH_PATIENCE), and leaves by this step.
+    /// The instance has waited for [`LATCH_PATIENCE`](super::latch::LATCH_PATIENCE), and leaves by
+    /// this step.
     Impatient(Step),
 }
 
@@ -42,9 +44,9 @@ pub(super) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
     if out_of_order { Turn::Rejoin(vec![leave, join()]) } else { Turn::Wait }
 }
 
-/// Removes this instance's node from a latch if it still waits for a turn that it no longer wants.
+/// Removes this instance's node from a latch if it no longer needs a turn.
 pub(super) fn leave(cx: &Context<'_>, duty: Duty, latch: Latch) -> Option<Plan> {
     let name = cx.view.latch_node_of(latch, cx.me)?.to_owned();
-    let plan = Plan::as_session(duty, "no turn is wanted any more");
+    let plan = Plan::as_session(duty, "this instance no longer needs its turn");
     Some(plan.step(Step::leave_latch(latch, name)))
 }

@@ -1,35 +1,35 @@
-//! The stored configuration, in whichever dialect it is.
+//! The stored configuration in either dialect.
 
 use super::json::Fields;
 use super::{config_json, config_yaml};
 use crate::{Dialect, InvalidConfig, InvalidName, JavaFields, JobConfig};
 
-/// A stored document that is no usable configuration.
+/// Reason why a stored document is no usable configuration.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// There is nothing in it.
+    /// The document is empty.
     #[error("the document is empty")]
     Empty,
-    /// It cannot be taken apart.
+    /// The document is no JSON object or YAML mapping.
     #[error("the document is no {form}: {reason}")]
     Syntax {
-        /// What it should be: a JSON object, or a YAML mapping.
+        /// The expected form: a JSON object or a YAML mapping.
         form: &'static str,
-        /// What the parser says.
+        /// The error of the parser.
         reason: String,
     },
     /// A field has the wrong type or is missing.
     #[error("field {field} is {found}; valid is {valid}")]
     Field {
-        /// Which field.
+        /// The name of the field.
         field: &'static str,
-        /// What was found, or `missing`.
+        /// The value of the field, or `missing`.
         found: String,
-        /// What would be valid.
+        /// The valid values.
         valid: &'static str,
     },
-    /// It is of another dialect than the job's other nodes.
+    /// The document has another dialect than the job's other nodes.
     #[error("the document is of ElasticJob {found}, and the job's nodes are of {expected}")]
     Dialect {
         /// The dialect of the document.
@@ -37,24 +37,27 @@ pub enum ConfigError {
         /// The dialect of the job.
         expected: Dialect,
     },
-    /// The job's name cannot be used.
+    /// The job's name is not valid.
     #[error(transparent)]
     Name(#[from] InvalidName),
-    /// The values do not make a configuration.
+    /// The values are not a valid configuration.
     #[error(transparent)]
     Config(#[from] InvalidConfig),
 }
 
-/// Writes the document in the dialect of its [`JavaFields`], byte for byte as ElasticJob 2.1.5 or 3.x does.
+/// Encodes a configuration in the dialect of its [`JavaFields`], byte for byte like ElasticJob
+/// 2.1.5 or 3.x.
 ///
 /// # Examples
 /// ```
 /// use coordination::{Dialect, JavaSettings, JobConfig, JobName, encode_config};
 ///
 /// let mut config = JobConfig::new(JobName::new("j")?, 3);
-/// assert!(encode_config(&config).starts_with(r#"{"jobName":"j","jobClass":"ejob.RustJob","jobType":"SIMPLE","cron":"""#));
+/// let json = r#"{"jobName":"j","jobClass":"ejob.RustJob","jobType":"SIMPLE","cron":"""#;
+/// assert!(encode_config(&config).starts_with(json));
 /// config.java = JavaSettings::of(Dialect::V3);
-/// assert!(encode_config(&config).starts_with("description: ''\ndisabled: false\nfailover: false\njobName: j\n"));
+/// let yaml = "description: ''\ndisabled: false\nfailover: false\njobName: j\n";
+/// assert!(encode_config(&config).starts_with(yaml));
 /// # Ok::<(), coordination::InvalidName>(())
 /// ```
 #[must_use]
@@ -65,9 +68,9 @@ pub fn encode_config(config: &JobConfig) -> String {
     }
 }
 
-/// Reads a document that ElasticJob 2.1.5 or 3.x, a console of theirs, or [`encode_config`] wrote.
+/// Decodes a document of ElasticJob 2.1.5 or 3.x, of their consoles, or of [`encode_config`].
 ///
-/// Missing fields take the values that the Java reader of the dialect gives them. Unknown fields are kept.
+/// Missing fields have the defaults of the Java reader of the dialect. Unknown fields are kept.
 ///
 /// # Errors
 /// [`ConfigError`] names the field, what was found and what would be valid.
@@ -80,10 +83,12 @@ pub fn decode_config(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     Ok(config)
 }
 
-/// Tells in which dialect a document is, whether or not [`decode_config`] can read it; `None` if it is empty.
+/// Returns the dialect of a document, even if [`decode_config`] cannot read it. `None` if it is
+/// empty.
 ///
-/// JSON is YAML as well: a JSON object is of 3.x if it has none of the fields that 2.1.5 cannot do without. What begins
-/// like a JSON object and is none is taken for a damaged document of 2.1.5, and any other damaged one for one of 3.x.
+/// JSON is valid YAML, so a JSON object can be of 3.x: it then has fields that only 3.x has, and
+/// none of those that 2.1.5 requires. A damaged document is of 2.1.5 if it starts like a JSON
+/// object.
 ///
 /// # Examples
 /// ```
@@ -100,13 +105,11 @@ pub fn dialect_of_config(bytes: &[u8]) -> Option<Dialect> {
     }
     let fields = Fields::read(bytes).unwrap_or_default();
     let has = |names: &[&str]| names.iter().any(|name| fields.has(name));
-    Some(match has(config_yaml::ONLY_3) && !has(&["jobType", "jobClass", "jobProperties"]) {
-        true => Dialect::V3,
-        false => Dialect::V2,
-    })
+    let is_3 = has(config_yaml::ONLY_3) && !has(&["jobType", "jobClass", "jobProperties"]);
+    Some(if is_3 { Dialect::V3 } else { Dialect::V2 })
 }
 
-/// Reads the number of items, as far as it is one; whether a job can have so many is checked with everything else.
+/// Converts the number of items. [`JobConfig::check_stored`] checks its range later.
 pub(super) fn total_of(number: i64) -> Result<u32, ConfigError> {
     u32::try_from(number).map_err(|_| ConfigError::Field {
         field: "shardingTotalCount",
@@ -115,10 +118,10 @@ pub(super) fn total_of(number: i64) -> Result<u32, ConfigError> {
     })
 }
 
-/// The value that switches something off.
+/// Value of a field that switches a feature off.
 pub(super) const OFF: &str = "off";
 
-/// Returns true if a field says `off`, false if it is not there.
+/// Returns true if a field is `off`, false if it is absent.
 pub(super) fn off(field: &'static str, value: Option<String>) -> Result<bool, ConfigError> {
     match value {
         None => Ok(false),
@@ -136,12 +139,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_document_tells_which_dialect_it_is_in() {
+    fn document_shows_its_dialect() {
         const V2: Option<Dialect> = Some(Dialect::V2);
         const V3: Option<Dialect> = Some(Dialect::V3);
         let rows = [
             ("2.1.5", r#"{"jobName":"j","jobType":"SIMPLE","shardingTotalCount":1}"#, V2),
-            ("2.1.5 with a field of ours", r#"{"jobType":"SIMPLE","staticSharding":true}"#, V2),
+            (
+                "2.1.5 with a field of this project",
+                r#"{"jobType":"SIMPLE","staticSharding":true}"#,
+                V2,
+            ),
             ("3.x", "cron: 0/1 * * * * ?\njobName: j\n", V3),
             ("3.x in braces", r#"{"jobName":"j","staticSharding":false}"#, V3),
             ("damaged JSON", r#"{"jobName":"j""#, V2),

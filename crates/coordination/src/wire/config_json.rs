@@ -1,4 +1,5 @@
-//! The configuration as ElasticJob 2.1.5 writes and reads it: one line of JSON, fields in a fixed order, Gson's escapes.
+//! The configuration in the format of ElasticJob 2.1.5: one line of JSON, fields in a fixed order,
+//! Gson's escapes.
 
 use std::fmt::Write as _;
 
@@ -8,15 +9,18 @@ use crate::{
     CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig, JobName, MaxTimeDiff,
 };
 
-/// The class that Java gives all script jobs, whatever stands in the document.
+/// The class that Java gives to all script jobs, regardless of the document.
 const SCRIPT_CLASS: &str = "com.dangdang.ddframe.job.api.script.ScriptJob";
 
-/// The field of this project that switches the comparison of clocks off: `"off"`. Java reads `maxTimeDiffSeconds` alone.
+/// Field of this project that switches the comparison of clocks off by `"off"`. Java instances read
+/// only `maxTimeDiffSeconds`.
 const MAX_TIME_DIFF: &str = "maxTimeDiff";
 
-/// Writes the document. The fields of this project are appended where they are set: `timeZone`, `staticSharding`, `catchUp`,
-/// `excludedDays`, `jitterMilliseconds` and `maxTimeDiff`. Unknown fields of the former document follow at the end. Java
-/// instances skip both. At unknown properties they fail, and did so before.
+/// Encodes a configuration.
+///
+/// The fields of this project follow those of Java if they are set: `timeZone`, `staticSharding`,
+/// `catchUp`, `excludedDays`, `jitterMilliseconds` and `maxTimeDiff`. Unknown fields of the former
+/// document follow at the end. Java instances skip both, but fail on unknown properties.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     let mut json = Writer::default();
     json.string("jobName", config.job_name.as_str());
@@ -73,13 +77,15 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields2) -> String {
     json.finish()
 }
 
-/// Reads a document that ElasticJob 2.1.5, its console, or [`encode`] wrote.
+/// Decodes a document of ElasticJob 2.1.5, of its console, or of [`encode`].
 ///
-/// Missing fields take the values that the Java reader gives them: strings are empty, `misfire`, `failover`,
-/// `disabled` and `overwrite` are false, `monitorExecution` is true, `maxTimeDiffSeconds` and `monitorPort` are −1,
-/// `reconcileIntervalMinutes` is 10, a script's class is the only one that there is. Numbers may be quoted. Unknown fields and
-/// properties are kept as they were written. Java fails at a document without a cron expression, which is one of ours for a
-/// job that runs on request only, at one without a class, and at unknown properties.
+/// Missing fields have the defaults of the Java reader: strings are empty, `misfire`, `failover`,
+/// `disabled` and `overwrite` are false, `monitorExecution` is true, `maxTimeDiffSeconds` and
+/// `monitorPort` are −1, `reconcileIntervalMinutes` is 10, and a script job has its fixed class.
+/// Numbers may be quoted. Unknown fields and properties keep their text.
+///
+/// Java fails on a document without a class or with unknown properties. It also fails on one
+/// without a cron expression, which this project writes for a job that runs on request only.
 pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     let mut fields = Fields::read(bytes)
         .map_err(|error| ConfigError::Syntax { form: "JSON object", reason: error.to_string() })?;
@@ -208,8 +214,8 @@ impl Writer {
     }
 }
 
-/// Appends a text as a JSON string, quotes included, with the escapes of Gson's default, HTML-safe mode: as ElasticJob
-/// writes every JSON that others read.
+/// Appends a text as a quoted JSON string with the escapes of Gson's default, HTML-safe mode.
+/// ElasticJob writes all of its JSON in this form.
 ///
 /// # Examples
 /// ```
@@ -250,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_here_knows_is_kept_as_it_was_written() {
+    fn unknown_fields_keep_their_text() {
         let rows = [
             ("a number beyond 64 bits", "123456789012345678901234567890"),
             ("a fraction with more digits than a double has", "0.1000000000000000055511151231"),
@@ -316,7 +322,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_bound_of_a_delay_is_refused() {
+    fn jitter_out_of_range_is_rejected() {
         for bound in ["0", "-1", "86400001", "99999999999"] {
             let document =
                 format!(r#"{DOCUMENT},"cron":"* * * * * ?","jitterMilliseconds":{bound}}}"#);
@@ -325,9 +331,10 @@ mod tests {
         }
     }
 
-    /// Java fails at them, and so would whoever put them there have to be told by Java, not by losing them here.
+    /// Java fails on unknown properties. Its error must reach the author of the document, so this
+    /// project does not remove them silently.
     #[test]
-    fn properties_that_nobody_here_knows_are_kept_behind_the_others() {
+    fn unknown_properties_are_kept_after_known_ones() {
         let properties = r#"{"later":"x","job_exception_handler":"H","more":1.0}"#;
         let document = format!(r#"{DOCUMENT},"jobProperties":{properties}}}"#);
         let config = decode_config(document.as_bytes()).unwrap();

@@ -1,4 +1,4 @@
-//! The configuration as ElasticJob 3.x writes and reads it: YAML, fields in alphabetical order.
+//! The configuration in the format of ElasticJob 3.x: YAML, fields in alphabetical order.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,14 +24,14 @@ pub(super) const ONLY_3: &[&str] = &[
 ];
 const SERVICE_HANDLER: &str = "jobExecutorServiceHandlerType";
 const SIZE_PROVIDER: &str = "jobExecutorThreadPoolSizeProviderType";
-/// What is ours stands among the free properties: a field that Java does not know makes all its instances fail.
+/// Settings of this project are stored in `props`, because Java instances fail on unknown fields.
 const CATCH_UP_WINDOW: &str = "elastic-job-rust.catch-up.window-seconds";
 const CATCH_UP_MAX: &str = "elastic-job-rust.catch-up.max";
 const EXCLUDED_DAYS: &str = "elastic-job-rust.excluded-days";
 const JITTER: &str = "elastic-job-rust.jitter-milliseconds";
 const MAX_TIME_DIFF: &str = "elastic-job-rust.max-time-diff";
 
-/// Writes the document. Fields that it had before and nobody here knows follow at the end.
+/// Encodes a configuration. Unknown fields of the former document follow at the end.
 pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
     let mut yaml = Writer::default();
     let optional = |yaml: &mut Writer, name: &str, value: Option<&str>| {
@@ -77,20 +77,20 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
 
 fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a str, Cow<'a, str>> {
     let given = java.props.iter().map(|(key, value)| (key.as_str(), Cow::from(value)));
-    let ours = config.catch_up.into_iter().flat_map(|catch_up| {
+    let catch_up = config.catch_up.into_iter().flat_map(|catch_up| {
         [(CATCH_UP_WINDOW, catch_up.window_seconds), (CATCH_UP_MAX, catch_up.max)]
     });
-    let ours = ours.chain(config.jitter_ms.map(|bound| (JITTER, bound)));
+    let numbers = catch_up.chain(config.jitter_ms.map(|bound| (JITTER, bound)));
     let days = config.excluded_days.iter().map(|days| (EXCLUDED_DAYS, Cow::from(days)));
     let off = (config.max_time_diff == MaxTimeDiff::Off).then_some((MAX_TIME_DIFF, OFF.into()));
-    let ours = ours.map(|(key, value)| (key, Cow::from(value.to_string())));
-    given.chain(ours).chain(days).chain(off).collect()
+    let numbers = numbers.map(|(key, value)| (key, Cow::from(value.to_string())));
+    given.chain(numbers).chain(days).chain(off).collect()
 }
 
-/// Reads a document that ElasticJob 3.x, its console, or [`encode`] wrote.
+/// Decodes a document of ElasticJob 3.x, of its console, or of [`encode`].
 ///
-/// Missing fields take the values that the Java reader gives them: texts are empty, truth values false,
-/// `maxTimeDiffSeconds` is −1, `reconcileIntervalMinutes` 0.
+/// Missing fields have the defaults of the Java reader: texts are empty, booleans are false,
+/// `maxTimeDiffSeconds` is −1, and `reconcileIntervalMinutes` is 0.
 pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     let syntax = |reason| ConfigError::Syntax { form: "YAML mapping", reason };
     let text = std::str::from_utf8(bytes).map_err(|error| syntax(error.to_string()))?;
@@ -151,11 +151,11 @@ fn take_number(
     text.parse().map(Some).map_err(|_| error)
 }
 
-/// The fields of a document that nobody has asked for yet.
+/// The fields of a document that no reader has taken yet.
 struct Fields(Document);
 
 impl Fields {
-    /// Returns a text; `None` if there is none, or it is `null`.
+    /// Takes a text; `None` if there is none or it is `null`.
     fn text(&mut self, field: &'static str) -> Result<Option<String>, ConfigError> {
         match self.0.take(field) {
             None => Ok(None),
@@ -185,7 +185,7 @@ impl Fields {
         value.as_map().ok_or_else(|| wrong(field, &value, "a mapping of texts to texts"))
     }
 
-    /// Returns a list that nobody here looks into, as the lines that it stands in; no lines if there is none.
+    /// Takes the lines of a list that this crate does not interpret; no lines if there is none.
     fn lines(&mut self, field: &'static str) -> Result<String, ConfigError> {
         if let Some(nothing) = self.0.get(field).filter(|value| value.is_null()) {
             return Err(wrong(field, nothing, "a list"));
@@ -212,7 +212,7 @@ mod tests {
     const MINIMAL: &str = "jobName: j\nshardingTotalCount: 3\n";
 
     #[test]
-    fn what_nobody_here_knows_survives_a_round_trip() {
+    fn unknown_fields_survive_a_round_trip() {
         let document = "jobExtraConfigurations:\n- !!org.apache.shardingsphere.elasticjob.X\n  type: RDB\njobName: j\nlater:\n  a: [1, null]\nshardingTotalCount: 3\nzzz: 7\n";
         let config = decode_config(document.as_bytes()).unwrap();
         let written = encode_config(&config);
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn what_means_something_only_where_it_stood_is_written_anew() {
+    fn values_that_depend_on_their_context_are_written_anew() {
         let rows = [
             (
                 "braces",
@@ -244,9 +244,9 @@ mod tests {
         }
     }
 
-    /// As in a document of 2.1.5.
+    /// The same holds for a document of 2.1.5.
     #[test]
-    fn no_days_are_left_out_by_an_empty_list() {
+    fn empty_excluded_days_exclude_no_day() {
         let empty = format!("{MINIMAL}props:\n  elastic-job-rust.excluded-days: ''\n");
         let config = decode_config(empty.as_bytes()).unwrap();
         assert_eq!(config.excluded_days, None);
@@ -254,15 +254,15 @@ mod tests {
     }
 
     #[test]
-    fn what_is_ours_stands_among_the_properties() {
+    fn settings_of_this_project_are_stored_in_props() {
         let mut config = decode_config(MINIMAL.as_bytes()).unwrap();
         config.catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
         config.excluded_days = Some("SAT..SUN".into());
         config.jitter_ms = Some(500);
         config.max_time_diff = MaxTimeDiff::Off;
         let written = encode_config(&config);
-        let ours = "\nprops:\n  elastic-job-rust.catch-up.max: '5'\n  elastic-job-rust.catch-up.window-seconds: '60'\n  elastic-job-rust.excluded-days: SAT..SUN\n  elastic-job-rust.jitter-milliseconds: '500'\n  elastic-job-rust.max-time-diff: 'off'\n";
-        assert!(written.contains(ours), "{written}");
+        let expected = "\nprops:\n  elastic-job-rust.catch-up.max: '5'\n  elastic-job-rust.catch-up.window-seconds: '60'\n  elastic-job-rust.excluded-days: SAT..SUN\n  elastic-job-rust.jitter-milliseconds: '500'\n  elastic-job-rust.max-time-diff: 'off'\n";
+        assert!(written.contains(expected), "{written}");
         assert_eq!(decode_config(written.as_bytes()).unwrap(), config);
     }
 }

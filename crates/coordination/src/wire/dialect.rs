@@ -1,11 +1,11 @@
-//! In which dialect a job's nodes are, as far as the configuration does not say it.
+//! Finds the dialect of a job by its nodes, for jobs whose configuration does not show it.
 
 use reg_center::NodePath;
 
-use super::{ENABLED, Layout, NodeKind, OURS, TRIGGER};
+use super::{ENABLED, Layout, NodeKind, RUST_MARK, TRIGGER};
 use crate::Dialect;
 
-/// A node that shows in which dialect a job's nodes are.
+/// A node that shows the dialect of its job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DialectSign {
     /// The dialect.
@@ -14,16 +14,19 @@ pub struct DialectSign {
     pub path: NodePath,
 }
 
-/// How much a node tells, the most first: who is there now, what only one release writes, what may be left over.
+/// Strength of a sign, the strongest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
+    /// A registered instance.
     Present,
+    /// Data that only one release writes.
     Written,
+    /// Data that may be left over from a former release.
     LeftOver,
 }
 
 impl Layout {
-    /// Returns the nodes below which there can be a [`DialectSign`]: those of the instances and of the servers.
+    /// Returns the parents of nodes that can be a [`DialectSign`]: `instances` and `servers`.
     #[must_use]
     #[expect(
         clippy::missing_panics_doc,
@@ -33,10 +36,11 @@ impl Layout {
         ["instances", "servers"].map(|name| self.root.join(name).expect("it is a valid node name"))
     }
 
-    /// Tells from the data of a job's root, its instances and its servers in which dialect the job is.
+    /// Returns the strongest sign of the dialect among a job's root, its instances and its servers.
     ///
-    /// Registered instances tell more than what is left behind, and what 3.x alone writes (a class in the root, `ENABLED`)
-    /// more than what 2.1.5 leaves empty. `None` if none of the nodes tells anything.
+    /// Registered instances are stronger than leftovers. Data that only 3.x writes (a class in the
+    /// root, `ENABLED`) is stronger than nodes that 2.1.5 leaves empty. `None` if no node is a
+    /// sign.
     ///
     /// # Examples
     /// ```
@@ -53,31 +57,31 @@ impl Layout {
         &self,
         nodes: impl IntoIterator<Item = (&'a NodePath, &'a [u8])>,
     ) -> Option<DialectSign> {
-        let told = nodes.into_iter().filter_map(|(path, data)| {
-            let (weight, dialect) = self.told_by(path, data)?;
+        let signs = nodes.into_iter().filter_map(|(path, data)| {
+            let (weight, dialect) = self.sign_of_node(path, data)?;
             Some((weight, dialect, path))
         });
-        // A job in which both are present is of the later one: that one was made of the earlier one, or by mistake.
-        let most = told.min_by_key(|(weight, dialect, _)| (*weight, *dialect != Dialect::V3));
-        most.map(|(_, dialect, path)| DialectSign { dialect, path: path.clone() })
+        // If both releases are present, the job is of the later one: it was upgraded to that.
+        let strongest = signs.min_by_key(|(weight, dialect, _)| (*weight, *dialect != Dialect::V3));
+        strongest.map(|(_, dialect, path)| DialectSign { dialect, path: path.clone() })
     }
 
-    fn told_by(&self, path: &NodePath, data: &[u8]) -> Option<(Weight, Dialect)> {
+    fn sign_of_node(&self, path: &NodePath, data: &[u8]) -> Option<(Weight, Dialect)> {
         if *path == self.root {
             return (!data.trim_ascii().is_empty()).then_some((Weight::Written, Dialect::V3));
         }
         let is_one_of = |known: &[&str]| known.iter().any(|known| data == known.as_bytes());
         let kind = self.parse(path)?;
         if matches!(kind, NodeKind::Instance(_)) {
-            let of_2 = is_one_of(&["", OURS, TRIGGER]).then_some(Dialect::V2);
+            let of_2 = is_one_of(&["", RUST_MARK, TRIGGER]).then_some(Dialect::V2);
             let of_3 = data.starts_with(b"jobInstanceId:").then_some(Dialect::V3);
             return Some((Weight::Present, of_2.or(of_3)?));
         }
         let is_server = matches!(kind, NodeKind::Server(_));
         let of_3 = (Weight::Written, Dialect::V3);
         let of_2 = (Weight::LeftOver, Dialect::V2);
-        let told = is_one_of(&[ENABLED]).then_some(of_3).or(data.is_empty().then_some(of_2));
-        told.filter(|_| is_server)
+        let sign = is_one_of(&[ENABLED]).then_some(of_3).or(data.is_empty().then_some(of_2));
+        if is_server { sign } else { None }
     }
 }
 
@@ -87,9 +91,9 @@ mod tests {
     use crate::JobName;
 
     #[test]
-    fn who_is_there_tells_more_than_what_was_left_behind() {
+    fn registered_instances_outweigh_leftovers() {
         let java_3 = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
-        let ours_3 = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n# RUST\n";
+        let rust_3 = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n# RUST\n";
         let (one, two) = ("instances/10.0.0.1@-@7", "instances/10.0.0.2@-@7");
         let (server, other) = ("servers/10.0.0.1", "servers/10.0.0.2");
         let (v2, v3) = (Dialect::V2, Dialect::V3);
@@ -99,11 +103,11 @@ mod tests {
             ("an empty root", &[("", "")], None),
             ("a class in the root", &[("", "a.b.C")], Some((v3, ""))),
             ("Java 2.1.5", &[(one, "")], Some((v2, one))),
-            ("ours, 2.1.5", &[(one, "RUST")], Some((v2, one))),
-            ("an operator's wish, 2.1.5", &[(one, "TRIGGER")], Some((v2, one))),
+            ("Rust instance, 2.1.5", &[(one, "RUST")], Some((v2, one))),
+            ("operator's request, 2.1.5", &[(one, "TRIGGER")], Some((v2, one))),
             ("Java 3.x", &[(one, java_3)], Some((v3, one))),
-            ("ours, 3.x", &[(one, ours_3)], Some((v3, one))),
-            ("something else", &[(one, "?"), (server, "?")], None),
+            ("Rust instance, 3.x", &[(one, rust_3)], Some((v3, one))),
+            ("unknown data", &[(one, "?"), (server, "?")], None),
             ("disabled in either", &[(server, "DISABLED"), (other, "PAUSED")], None),
             ("a server of 2.1.5", &[(server, "")], Some((v2, server))),
             (

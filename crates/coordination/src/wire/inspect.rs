@@ -1,4 +1,4 @@
-//! Looking at the nodes of a job from outside: in which dialect each is written, and which ones have no business there.
+//! Inspection of a job's nodes by operators' tools: dialects, stray nodes, and removal.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use reg_center::{Expect, Node, NodePath, Op};
 use super::{ENABLED, NodeKind, config};
 use crate::{AuditLog, Dialect, Layout, ServerIp, ServerState, Versioned, server_of};
 
-/// A node that is no part of a job and stands where it does harm, or shows that the job is of another kind.
+/// A node that is no valid part of a job and does harm at its place, or belongs to ElasticJob 1.x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum StrayNode {
@@ -25,19 +25,19 @@ pub enum StrayNode {
 }
 
 impl StrayNode {
-    /// Returns what it does.
+    /// Returns the harm that the node does.
     #[must_use]
     pub fn harm(self) -> &'static str {
         match self {
             Self::Item | Self::QueuedItem => {
                 "its name is no item: Java instances read it as a number at every run with failover, and fail"
             }
-            Self::Server => "its name is no address: nobody reacts to what operators write there",
+            Self::Server => "its name is no address: no instance reads the state of this server",
             Self::Instance => {
                 "its name is no id such as 10.0.0.7@-@4123: Java instances of 2.1.5 fail to assign items"
             }
             Self::Version1 => {
-                "only ElasticJob 1.x has it: no instance of 2.1.5, 3.x or ours reads it"
+                "only ElasticJob 1.x has it: no Java instance of 2.1.5 or 3.x and no Rust instance reads it"
             }
         }
     }
@@ -49,18 +49,18 @@ impl fmt::Display for StrayNode {
     }
 }
 
-/// What removes a job, as operations for a registry.
+/// The operations that remove a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Removal {
-    /// Belongs into one transaction: takes away the configuration, in the version that was read, all that instances
-    /// are registered by, and the name of the template, and goes on only if nobody else has registered.
+    /// The operations of one transaction. It deletes the configuration in the version that was
+    /// read, the known instances and the template. It conflicts if another instance has registered.
     pub first: Vec<Op>,
-    /// Everything else, children before their parents.
+    /// The deletion of all other nodes, children before their parents.
     pub rest: Vec<Op>,
 }
 
 impl Layout {
-    /// Returns why a node has no business where it stands, if that is so. Nodes that do no harm are not reported.
+    /// Returns the kind of a harmful stray node. `None` for all other nodes.
     #[must_use]
     pub fn stray(&self, path: &NodePath) -> Option<StrayNode> {
         let parts: Vec<&str> = path.below(&self.root())?.split('/').collect();
@@ -83,7 +83,7 @@ impl Layout {
         }
     }
 
-    /// Returns in which dialect a node is written, if it shows.
+    /// Returns the dialect of a node's data, if the data shows it.
     #[must_use]
     pub fn encoding_of(&self, node: &Node) -> Option<Dialect> {
         let kind = self.parse(&node.path)?;
@@ -103,8 +103,10 @@ impl Layout {
         word.filter(|_| is_server).map(|(_, dialect)| dialect)
     }
 
-    /// Returns the dialect of a job: that of its configuration if that can be read; else what its other nodes show, else what the
-    /// damaged document looks like.
+    /// Returns the dialect of a job.
+    ///
+    /// A readable configuration decides. Without one, the other nodes decide, then the look of the
+    /// damaged document.
     #[must_use]
     pub fn dialect_of<'a>(&self, nodes: impl Iterator<Item = &'a Node> + Clone) -> Dialect {
         let config = self.config_path();
@@ -116,35 +118,35 @@ impl Layout {
         readable.or_else(|| Some(shown()?.dialect)).or(of_document).unwrap_or_default()
     }
 
-    /// Returns true if an instance whose node holds this is a Java instance.
+    /// Returns true if an instance with this data in its node is a Java instance.
     #[must_use]
     pub fn is_java_instance(&self, data: &[u8]) -> bool {
         self.is_of_java(data)
     }
 
-    /// Reads the last changes that operators made.
+    /// Reads the last audited changes.
     ///
     /// # Errors
-    /// What is wrong with the node.
+    /// Describes the damage if the node cannot be read.
     pub fn read_audit(&self, node: &Node) -> Result<Versioned<AuditLog>, String> {
         let value = super::decode_audit(&node.data)?;
         Ok(Versioned { value, version: node.stat.version })
     }
 
-    /// Reads what operators want of a server. What nobody knows counts as it does for instances.
+    /// Reads the state of a server. Unknown data has the same meaning as for instances.
     #[must_use]
     pub fn read_server(&self, node: &Node) -> ServerState {
         ServerState::read(self.dialect(), &node.data).unwrap_or_else(|(state, _)| state)
     }
 
-    /// Returns what removes a job. `nodes` is its subtree, the root included.
+    /// Returns the operations that remove a job. `nodes` is its subtree, including the root.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "the name of the node is a constant")]
     pub fn removal<'a>(&self, nodes: impl Iterator<Item = &'a Node>) -> Removal {
         let instances = self.root().join("instances").expect("it is a valid node name");
         let config = self.config_path();
         let mut nodes: Vec<&Node> = nodes.collect();
-        // Children before their parents.
+        // Children before their parents, because the registry deletes only nodes without children.
         nodes.sort_unstable_by(|a, b| b.path.cmp(&a.path));
         let template = self.path(&NodeKind::Template);
         let is_named = |path: &NodePath| *path == config || *path == template;
@@ -157,15 +159,17 @@ impl Layout {
                 if versioned { Expect::Version(node.stat.version) } else { Expect::Exists };
             Op::Delete { path: node.path.clone(), expect }
         };
-        let nobody_came = first.iter().all(|node| node.path != instances);
-        let nobody_came = nobody_came.then_some(Op::CheckAbsent { path: instances });
+        // Without a known parent there is nothing to delete, but an instance may have registered
+        // since.
+        let has_parent = first.iter().any(|node| node.path == instances);
+        let check = (!has_parent).then_some(Op::CheckAbsent { path: instances });
         Removal {
-            first: first.into_iter().map(delete).chain(nobody_came).collect(),
+            first: first.into_iter().map(delete).chain(check).collect(),
             rest: rest.into_iter().map(delete).collect(),
         }
     }
 
-    /// Returns the class of Java's job that the root node of a job of 3.x names, if it names one.
+    /// Returns the Java job class in the root node of a job of 3.x, if there is one.
     #[must_use]
     pub fn class_in_root(&self, data: &Bytes) -> Option<String> {
         let text = String::from_utf8_lossy(data);
@@ -188,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn nodes_that_do_harm_are_told_from_those_that_do_none() {
+    fn only_harmful_nodes_are_stray() {
         let layout = Layout::new(&JobName::new("j").unwrap());
         let rows = [
             ("/j/sharding/0", None),
@@ -213,7 +217,7 @@ mod tests {
     const DOCUMENT: &str = r#"{"jobName":"j","jobClass":"a.b.C","jobType":"SIMPLE","cron":"0 0 * * * ?","shardingTotalCount":1}"#;
 
     #[test]
-    fn the_configuration_says_which_dialect_a_job_has_and_else_the_other_nodes() {
+    fn readable_configuration_decides_dialect_before_other_nodes() {
         let layout = Layout::new(&JobName::new("j").unwrap());
         let yaml = "jobInstanceId: 10.0.0.1@-@7\nserverIp: 10.0.0.1\n";
         let rows = [
@@ -230,7 +234,7 @@ mod tests {
                 vec![node("/j/config", "{"), node("/j/servers/10.0.0.1", "ENABLED")],
                 Dialect::V3,
             ),
-            ("nothing but that", vec![node("/j/config", "jobName: [")], Dialect::V3),
+            ("only a damaged configuration", vec![node("/j/config", "jobName: [")], Dialect::V3),
         ];
         for (case, nodes, expected) in rows {
             assert_eq!(layout.dialect_of(nodes.iter()), expected, "{case}");

@@ -1,4 +1,4 @@
-//! JSON objects whose values stay as they were written until somebody asks for them.
+//! JSON objects that keep the text of each value until a reader takes it.
 
 use std::fmt;
 
@@ -8,8 +8,8 @@ use serde_json::value::RawValue;
 
 use super::config::ConfigError;
 
-/// The fields of an object that nobody has asked for yet, in the order in which they stood. Of a field that stands twice
-/// the last counts, as it does for Java.
+/// The fields of an object that no reader has taken yet, in their order in the document. If a field
+/// occurs twice, its last value counts, as in Java.
 #[derive(Debug, Default)]
 pub(super) struct Fields(Vec<(String, Box<RawValue>)>);
 
@@ -27,7 +27,7 @@ impl Fields {
         self.0.is_empty()
     }
 
-    /// Takes a text out; empty if there is none. A number counts as its digits.
+    /// Takes a text; empty if there is none. A number counts as its digits.
     pub(super) fn string(&mut self, field: &'static str) -> Result<String, ConfigError> {
         let Some(raw) = self.remove(field) else { return Ok(String::new()) };
         match value(&raw) {
@@ -47,7 +47,7 @@ impl Fields {
         read.ok_or_else(|| wrong(field, &raw, "true or false"))
     }
 
-    /// Takes a number out, which may be quoted.
+    /// Takes a number, which may be quoted.
     pub(super) fn integer(
         &mut self,
         field: &'static str,
@@ -59,13 +59,13 @@ impl Fields {
         number.ok_or_else(|| wrong(field, &raw, "a whole number"))
     }
 
-    /// Takes an object out; empty if there is none.
+    /// Takes an object; empty if there is none.
     pub(super) fn object(&mut self, field: &'static str) -> Result<Self, ConfigError> {
         let Some(raw) = self.remove(field) else { return Ok(Self::default()) };
         Self::read(raw.get().as_bytes()).map_err(|_| wrong(field, &raw, "an object"))
     }
 
-    /// Returns all that is left: names, and values as they were written.
+    /// Returns the names of the remaining fields with the text of their values.
     pub(super) fn rest(self) -> Vec<(String, String)> {
         self.0.into_iter().map(|(name, value)| (name, value.get().to_owned())).collect()
     }

@@ -1,44 +1,51 @@
-//! The node tree of a job: names, paths and bytes. The only place that knows them.
+//! The node tree of a job: names, paths and bytes. No other module contains them.
 //!
-//! The nodes are those of ElasticJob 2.1.5 or 3.x, with their data. What the original has no place for stands under two
-//! names of our own, `ledger` and `coordination`, which Java instances neither watch nor list.
+//! The nodes and their data are those of ElasticJob 2.1.5 or 3.x. State that ElasticJob has no node
+//! for is stored below `ledger` and `coordination`, which Java instances neither watch nor list.
+//! In the column *kind*, P stands for persistent and E for ephemeral.
 //!
 //! | node | kind | holds |
 //! |---|---|---|
-//! | `config` | persistent | the configuration: JSON; 3.x: YAML |
-//! | `instances/{id}` | ephemeral | 2.1.5: empty, of ours `RUST`, or `TRIGGER` when an operator wants a run; 3.x: id and address, YAML, of ours with the comment `# RUST` |
-//! | `trigger/{id}` | persistent | 3.x: empty; an operator wants the instance to run |
-//! | `servers/{ip}` | persistent | 2.1.5: empty, 3.x: `ENABLED`; `DISABLED`, or (ours) `PAUSED` |
-//! | `leader/election/instance` | ephemeral | id of the leader |
-//! | `leader/election/latch/{name}` | ephemeral | empty; an instance wants to lead, where Java instances are |
-//! | `leader/sharding/necessary` | persistent | empty; a Java instance asks for resharding, or our leader announces it to them |
-//! | `leader/sharding/processing` | ephemeral | empty; a Java leader is about to assign items anew |
-//! | `leader/failover` | persistent | empty; there once something has waited to be taken over, or somebody has stood in line for it |
-//! | `leader/failover/items/{i}` | persistent | empty; the item waits for somebody to take it over |
-//! | `leader/failover/latch/{name}` | ephemeral | empty; an instance wants to take an item over, where Java instances are |
-//! | `sharding/{i}/instance` | persistent | id of the owner |
-//! | `sharding/{i}/running` | ephemeral; 3.x with failover: persistent | 2.1.5: empty, 3.x: id of who runs the item |
-//! | `sharding/{i}/failovering` | persistent | 3.x: id of who took the item over |
-//! | `sharding/{i}/misfire` | persistent | empty; a fire met the running item |
-//! | `sharding/{i}/failover` | ephemeral | id of who took the item over |
-//! | `sharding/{i}/disabled` | persistent | empty; an operator wants the item not to run |
-//! | `guarantee/{stage}/{i}` | persistent | empty; Java instances count which items have begun or ended a fire; ours only look |
-//! | `systemTime/current` | persistent | empty; touched to learn the registry's time |
-//! | `ledger/{i}` | persistent | the item's record, JSON; never deleted while the job exists |
-//! | `coordination/term` | persistent | who leads, JSON; its version is the term |
-//! | `coordination/servers` | persistent | empty; its version counts how often a server was added |
-//! | `coordination/request` | persistent | empty; its version counts the requests to reshard |
-//! | `coordination/assignment` | persistent | what the assignment was made for, JSON |
-//! | `coordination/draining/{id}` | ephemeral | empty; the instance is leaving and takes no more items |
-//! | `coordination/runs/{i}` | ephemeral | where `running` lasts: the session of who runs the item lives |
-//! | `coordination/names/{id}` | ephemeral | the stable name of the instance, if it has one |
-//! | `coordination/triggers/{request}` | persistent | an operator's request to run now, JSON |
-//! | `coordination/once` | persistent | the last calls of once-per-cluster callbacks, JSON |
-//! | `coordination/checkpoints/{i}` | persistent | how far the code of the item has come, in its own words |
-//! | `coordination/audit` | persistent | the last changes that operators made, and error handlers that stop a job, JSON; nothing is decided by it |
-//! | `coordination/template` | persistent | the template that the job was made from, and its label, JSON |
+//! | `config` | P | the configuration: JSON; 3.x: YAML |
+//! | `instances/{id}` | E | see [below](#instance-nodes) |
+//! | `trigger/{id}` | P | 3.x: empty; an operator requests a run of the instance |
+//! | `servers/{ip}` | P | 2.1.5: empty, 3.x: `ENABLED`; `DISABLED`; `PAUSED` (this project) |
+//! | `leader/election/instance` | E | id of the leader |
+//! | `leader/election/latch/{name}` | E | empty; candidate for leader beside Java instances |
+//! | `leader/sharding/necessary` | P | empty; resharding is requested or announced |
+//! | `leader/sharding/processing` | E | empty; a Java leader is about to reshard |
+//! | `leader/failover` | P | empty; parent of the failover queue and its latch |
+//! | `leader/failover/items/{i}` | P | empty; the item waits for a takeover |
+//! | `leader/failover/latch/{name}` | E | empty; candidate for a takeover beside Java instances |
+//! | `sharding/{i}/instance` | P | id of the owner |
+//! | `sharding/{i}/running` | E; 3.x with failover: P | 2.1.5: empty, 3.x: id of the holder |
+//! | `sharding/{i}/failovering` | P | 3.x: id of the instance that took the item over |
+//! | `sharding/{i}/misfire` | P | empty; a fire met the running item |
+//! | `sharding/{i}/failover` | E | id of the instance that took the item over |
+//! | `sharding/{i}/disabled` | P | empty; an operator has disabled the item |
+//! | `guarantee/{stage}/{i}` | P | empty; count of Java instances for their once listeners |
+//! | `systemTime/current` | P | empty; written to read the registry's time |
+//! | `ledger/{i}` | P | the item's record, JSON; never deleted while the job exists |
+//! | `coordination/term` | P | the leader, JSON; the version of the node is the term |
+//! | `coordination/servers` | P | empty; its version counts how often a server was added |
+//! | `coordination/request` | P | empty; its version counts the requests to reshard |
+//! | `coordination/assignment` | P | the inputs of the assignment, JSON |
+//! | `coordination/draining/{id}` | E | empty; the instance is leaving and takes no more items |
+//! | `coordination/runs/{i}` | E | where `running` is persistent: the holder's session lives |
+//! | `coordination/names/{id}` | E | the stable name of the instance, if it has one |
+//! | `coordination/triggers/{request}` | P | an operator's request to run now, JSON |
+//! | `coordination/once` | P | the last calls of once-per-cluster callbacks, JSON |
+//! | `coordination/checkpoints/{i}` | P | the item's checkpoint, in the format of the job's code |
+//! | `coordination/audit` | P | the last audited changes, JSON; no decision reads it |
+//! | `coordination/template` | P | the template of the job and its label, JSON |
 //!
-//! Jobs that were made from templates are also listed in one node beside the jobs, [`RUNTIME_INDEX`].
+//! Jobs that were created from templates are also listed beside the jobs, below [`RUNTIME_INDEX`].
+//!
+//! # Instance nodes
+//!
+//! In 2.1.5 the node of a Java instance is empty and that of a Rust instance contains `RUST`. An
+//! operator's request for a run replaces the data by `TRIGGER`. In 3.x the node contains id and
+//! address as YAML. A Rust instance appends the comment `# RUST`.
 
 mod config;
 mod config_json;
@@ -74,20 +81,23 @@ pub(crate) use records::{
 };
 pub use runtime::RUNTIME_INDEX;
 
-/// The data of a server node that takes part, in 3.x; in 2.1.5 it is empty.
+/// Data of an enabled server's node in 3.x. In 2.1.5 the node is empty.
 pub(crate) const ENABLED: &str = "ENABLED";
-/// The data of a server node that an operator has disabled.
+/// Data of a disabled server's node.
 pub(crate) const DISABLED: &str = "DISABLED";
-/// The data of a server node on which no runs start, although its instances keep their items. Java instances take it
-/// for enabled in 2.1.5, and for disabled in 3.x.
+/// Data of a paused server's node: its instances keep their items and start no runs. Java instances
+/// read it as enabled in 2.1.5 and as disabled in 3.x.
 pub(crate) const PAUSED: &str = "PAUSED";
-/// What tells our instances from Java instances, which make nothing of it: in 2.1.5 the data of the instance's node, in
-/// 3.x a comment in them. It is in the node itself because other nodes may be shown before or after it.
-pub(crate) const OURS: &str = "RUST";
-/// The data of an instance node whose instance shall run now.
+/// Mark of a Rust instance in its node: the data in 2.1.5, a comment in the data in 3.x.
+///
+/// Java instances ignore it. It is in the node itself, because the view may show any other node
+/// earlier or later.
+pub(crate) const RUST_MARK: &str = "RUST";
+/// Data of an instance's node after an operator's request to run now, in 2.1.5.
 pub(crate) const TRIGGER: &str = "TRIGGER";
 
-/// A node of a job, by what it is for. [`Layout::path`] and [`Layout::parse`] translate between the two.
+/// A node of a job by its purpose. [`Layout::path`] and [`Layout::parse`] convert to and from
+/// paths.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeKind {
@@ -95,53 +105,53 @@ pub enum NodeKind {
     Config,
     /// A registered instance.
     Instance(InstanceId),
-    /// 3.x: an operator's wish that an instance runs now.
+    /// 3.x: an operator's request that an instance runs now.
     Trigger(InstanceId),
-    /// What operators want of a server.
+    /// The state of a server: enabled, paused or disabled.
     Server(ServerIp),
-    /// Who leads.
+    /// The leader.
     Leader,
-    /// A place in line at a latch.
+    /// A place in the queue of a latch.
     Latch(Latch, String),
-    /// Items shall be, or are about to be, assigned anew.
+    /// Resharding is requested or announced.
     Necessary,
-    /// A Java leader is assigning items anew.
+    /// A Java leader is resharding.
     Processing,
-    /// The parent of what waits to be taken over, and of who stands in line for it. It stays when they go.
+    /// The parent of the failover queue and its latch. It stays when they are empty.
     FailoverRoot,
-    /// The item waits for somebody to take it over.
+    /// The item waits for a takeover.
     QueuedItem(ShardingItem),
-    /// The item itself, the parent of what is known of it.
+    /// The item itself, the parent of its nodes.
     Item(ShardingItem),
-    /// A node of an item that nobody here knows.
+    /// An unknown node of an item.
     OfItem(ShardingItem, String),
-    /// Who owns the item.
+    /// The owner of the item.
     Owner(ShardingItem),
-    /// The item is shown as running.
+    /// The mark of a run.
     Running(ShardingItem),
-    /// The session of who runs the item lives.
+    /// The mark that the session of the item's holder lives.
     Alive(ShardingItem),
-    /// The item is shown as having misfired.
+    /// The mark of a misfire.
     Misfire(ShardingItem),
-    /// 3.x: who took the item over, by a mark that lasts.
+    /// 3.x: the persistent mark of a takeover, with the instance that took over.
     Failovering(ShardingItem),
-    /// Who took the item over.
+    /// The mark of a takeover, with the instance that took over.
     Failover(ShardingItem),
-    /// An operator wants the item not to run.
+    /// The item is disabled by an operator.
     ItemDisabled(ShardingItem),
-    /// Java instances count the item for callbacks of theirs that happen once per cluster.
+    /// Java instances count the item for their once-per-cluster listeners.
     Counted(OnceStage, ShardingItem),
-    /// Touched to learn the registry's time.
+    /// Written to read the registry's time.
     SystemTime,
-    /// The item's record.
+    /// The ledger record of the item.
     Ledger(ShardingItem),
-    /// The term of whoever leads.
+    /// The term of the leader.
     Term,
-    /// Counts the servers that were added.
+    /// The counter of added servers.
     Servers,
-    /// Counts the requests to reshard.
+    /// The counter of requests to reshard.
     Request,
-    /// What the assignment was made for.
+    /// The assignment record.
     Assignment,
     /// The instance is leaving.
     Draining(InstanceId),
@@ -151,18 +161,18 @@ pub enum NodeKind {
     TriggerRequest(String),
     /// The last calls of once-per-cluster callbacks.
     Once,
-    /// How far the code of the item has come, in its own words.
+    /// The checkpoint of the item, in the format of the job's code.
     Checkpoint(ShardingItem),
-    /// The last changes that operators made.
+    /// The last audited changes.
     Audit,
-    /// The template that the job was made from.
+    /// The template that the job was created from.
     Template,
 }
 
-/// The most names that the path of a node has below that of the job.
+/// Maximum number of names in the path of a node below the job's root.
 const MOST_PARTS: usize = 4;
 
-/// What concerns all instances, whatever their items are.
+/// The subtrees that every instance watches, even with a narrow watch.
 const COMMON: [&str; 13] = [
     "config",
     "instances",
@@ -219,7 +229,7 @@ impl NodeKind {
         }
     }
 
-    /// Reads a path below the job's root; `None` for parents and nodes that nobody here knows.
+    /// Parses a path below the job's root. Returns `None` for parents and unknown nodes.
     fn parse(relative: &str) -> Option<Self> {
         let (mut parts, mut depth) = ([""; MOST_PARTS], 0);
         for part in relative.split('/') {
@@ -280,7 +290,8 @@ impl NodeKind {
         Self::Latch(latch, name.to_owned())
     }
 
-    /// Returns the item that only those are told of who follow it. Everybody is told what waits for somebody to take it over.
+    /// Returns the item of a node that a narrow watch shows only if the instance follows the item.
+    /// The failover queue is in every watch, so that every instance notices orphaned runs.
     pub(crate) fn followed_item(&self) -> Option<ShardingItem> {
         match self {
             Self::Item(item)
@@ -320,13 +331,13 @@ impl NodeKind {
     }
 }
 
-/// Reads an item's number in its only form: decimal, without sign and leading zeros.
+/// Parses an item's number in its only form: decimal, without a sign or leading zeros.
 fn item_of(text: &str) -> Option<ShardingItem> {
     let plain = text == "0" || !text.starts_with(['0', '+']);
     text.parse().ok().filter(|_| plain).map(ShardingItem::new)
 }
 
-/// Where the nodes of one job are.
+/// The paths and bytes of the nodes of one job.
 ///
 /// # Examples
 /// ```
@@ -352,7 +363,8 @@ impl Layout {
         Self { root, dialect: Dialect::default() }
     }
 
-    /// Writes and reads the nodes in another dialect. The paths of the root and of the configuration stay the same.
+    /// Writes and reads the nodes in another dialect. The paths of the root and of the
+    /// configuration stay the same.
     #[must_use]
     pub fn speaking(self, dialect: Dialect) -> Self {
         Self { dialect, ..self }
@@ -376,14 +388,16 @@ impl Layout {
         self.path(&NodeKind::Config)
     }
 
-    /// Returns the node that is touched to learn the registry's time.
+    /// Returns the node that is written to read the registry's time.
     #[must_use]
     pub fn system_time(&self) -> NodePath {
         self.path(&NodeKind::SystemTime)
     }
 
-    /// Returns the node of an item's checkpoint: bytes of the job's own code. Whoever writes it checks in the same
-    /// transaction that the [record](Self::ledger_path) is as it was when the writer held it.
+    /// Returns the node of an item's checkpoint, in the format of the job's code.
+    ///
+    /// A writer checks in the same transaction that the [record](Self::ledger_path) has not changed
+    /// since the writer held the item.
     #[must_use]
     pub fn checkpoint_path(&self, item: ShardingItem) -> NodePath {
         self.path(&NodeKind::Checkpoint(item))
@@ -395,24 +409,24 @@ impl Layout {
         self.path(&NodeKind::Ledger(item))
     }
 
-    /// Returns where a node of the job is.
+    /// Returns the path of a node of the job.
     ///
     /// # Panics
-    /// If an id or a name in `kind` is no node name. Those that [`instance_id`](crate::instance_id) and
-    /// [`parse`](Self::parse) return are.
+    /// If an id or a name in `kind` is no node name. Those that [`instance_id`](crate::instance_id)
+    /// and [`parse`](Self::parse) return are.
     #[must_use]
     pub fn path(&self, kind: &NodeKind) -> NodePath {
         let text = format!("{}/{}", self.root, kind.relative());
         NodePath::parse(&text).expect("ids and names were checked when they were made or read")
     }
 
-    /// Returns what somebody follows who needs to know of these items only: them, and what concerns all.
+    /// Returns the nodes to watch for an instance that follows these items.
     pub(crate) fn scope(&self, followed: &Followed) -> Scope {
         let Followed::Only(items) = followed else { return Scope::all_of(self.root()) };
         let path = |text: &str| NodePath::parse(&format!("{}/{text}", self.root));
         let common = COMMON.iter().map(|text| path(text).expect("the names are valid"));
         let of_items = items.iter().flat_map(|item| {
-            // Only where marks of runs outlast sessions there are others of sessions.
+            // Only 3.x has persistent marks of runs, which need a second mark of the session.
             let alive = (self.dialect == Dialect::V3).then_some(NodeKind::Alive(*item));
             let nodes = [NodeKind::Item(*item), NodeKind::Ledger(*item)];
             nodes.into_iter().chain(alive).map(|node| self.path(&node))
@@ -420,7 +434,7 @@ impl Layout {
         Scope::parts_of(self.root(), common.chain(of_items))
     }
 
-    /// Returns what a node of the job is for; `None` for parents and nodes that nobody here knows.
+    /// Returns the purpose of a node of the job. `None` for parents and unknown nodes.
     ///
     /// # Examples
     /// ```
@@ -475,11 +489,11 @@ impl Layout {
             Data::Request(record) => encode_trigger(record).into(),
             Data::Once(record) => encode_once(record).into(),
             Data::RunRequest => TRIGGER.into(),
-            Data::RunRequestAccepted => OURS.into(),
+            Data::RunRequestAccepted => RUST_MARK.into(),
         }
     }
 
-    /// Returns what the node of a server holds.
+    /// Returns the data of a server's node.
     pub(crate) fn server_data(&self, state: ServerState) -> &'static str {
         match (state, self.dialect) {
             (ServerState::Enabled, Dialect::V2) => "",
@@ -489,33 +503,38 @@ impl Layout {
         }
     }
 
-    /// Returns what the node of an instance holds. Java instances of 3.x fail on any other field.
+    /// Returns the data of an instance's node. Java instances of 3.x fail on any additional field,
+    /// so the mark of a Rust instance is a comment.
     pub(crate) fn instance_data(&self, id: &InstanceId) -> String {
         match self.dialect {
-            Dialect::V2 => OURS.to_owned(),
+            Dialect::V2 => RUST_MARK.to_owned(),
             Dialect::V3 => {
                 let mut yaml = yaml::Writer::default();
                 yaml.text("jobInstanceId", id.as_str());
                 if let Some(ip) = server_of(id) {
                     yaml.text("serverIp", ip.as_str());
                 }
-                yaml.finish() + "# " + OURS + "\n"
+                yaml.finish() + "# " + RUST_MARK + "\n"
             }
         }
     }
 
-    /// Returns true if an instance whose node holds this is a Java instance. An operator's wish says nothing about it.
+    /// Returns true if an instance with this data in its node is a Java instance.
+    ///
+    /// `TRIGGER` has replaced the data, so it proves nothing and counts as no Java instance.
     pub(crate) fn is_of_java(&self, data: &[u8]) -> bool {
         let last_line = data.trim_ascii_end().rsplit(|byte| *byte == b'\n').next();
-        let ours = [OURS.as_bytes(), TRIGGER.as_bytes()];
+        let not_java = [RUST_MARK.as_bytes(), TRIGGER.as_bytes()];
         match self.dialect {
-            Dialect::V2 => !ours.contains(&data),
+            Dialect::V2 => !not_java.contains(&data),
             Dialect::V3 => last_line != Some(b"# RUST"),
         }
     }
 
-    /// Returns true if this is what an operator's request through the Java API of 2.1.5 leaves behind if it comes too late:
-    /// a node of an instance that no session owns. Nobody else makes one.
+    /// Returns true if this node is the leftover of a late request through the Java API of 2.1.5.
+    ///
+    /// The API re-creates the node of an instance that is gone, and no session owns it. No other
+    /// program creates such a node.
     pub(crate) fn is_left_behind(&self, node: &Node) -> bool {
         let known = node.data.is_empty() || node.data == TRIGGER.as_bytes();
         self.dialect == Dialect::V2 && node.stat.owner.is_none() && known
@@ -531,7 +550,7 @@ mod tests {
     }
 
     #[test]
-    fn parents_and_unknown_nodes_are_nothing() {
+    fn parents_and_unknown_nodes_have_no_kind() {
         let layout = layout("a");
         for text in [
             "/a",

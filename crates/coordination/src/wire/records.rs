@@ -1,4 +1,4 @@
-//! Our own records: the ledger, the term, and what an assignment was made for. JSON, readable at 3 a.m.
+//! The records of this project as JSON: ledger, term, assignment, manual requests and callbacks.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +26,7 @@ struct LedgerDoc {
     source: Option<SourceDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     merged: Option<RangeDoc>,
-    /// What the request tells the run.
+    /// The parameter of the request that the run answers.
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
     token: u64,
@@ -36,7 +36,7 @@ struct LedgerDoc {
     previous: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<i64>,
-    /// Whose schedule has `next`, if not that of `config`.
+    /// The version of the configuration whose schedule has `next`, if that is not `config`.
     #[serde(skip_serializing_if = "Option::is_none")]
     next_config: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -51,7 +51,7 @@ struct LedgerDoc {
     disabled: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<OutcomeDoc>,
-    /// Why the last run that did not succeed failed.
+    /// The reason of the last failure.
     #[serde(skip_serializing_if = "Option::is_none")]
     failure: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -106,7 +106,7 @@ struct GapDoc {
     count: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
     config: Option<u32>,
-    /// What was in force at its end, if the schedule may have changed within it.
+    /// The configuration in force at its end, if the schedule may have changed within the gap.
     #[serde(skip_serializing_if = "Option::is_none")]
     changed: Option<u32>,
 }
@@ -202,7 +202,7 @@ impl From<OutcomeDoc> for Outcome {
     }
 }
 
-/// Writes a ledger record.
+/// Encodes a ledger record.
 pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
     let run = ledger.run();
     let state = match ledger.state {
@@ -235,10 +235,10 @@ pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
     })
 }
 
-/// Reads a ledger record.
+/// Decodes a ledger record.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// Describes the damage if the bytes are no valid record.
 pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
     let doc: LedgerDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let run = || match (&doc.holder, doc.fire, doc.source) {
@@ -288,7 +288,8 @@ fn decode_request(doc: RequestDoc) -> Result<ManualRequest, String> {
     Ok(ManualRequest { id: doc.id.into(), at: FireTime(doc.at), parameter })
 }
 
-/// Nothing ever wrote a token beyond the last one; whoever did so by hand would stop the item for good.
+/// Checks that the token can still rise. A manual edit to the greatest token would stop the item
+/// for good, so such a record counts as damaged.
 fn decode_token(token: u64) -> Result<FencingToken, String> {
     let max = FencingToken::MAX;
     match FencingToken(token) {
@@ -302,18 +303,18 @@ struct TermDoc {
     leader: String,
 }
 
-/// Writes who leads.
+/// Encodes the term of a leader.
 pub(crate) fn encode_term(leader: &InstanceId) -> String {
     to_json(&TermDoc { leader: leader.to_string() })
 }
 
-/// Reads who leads.
+/// Decodes the leader of a term.
 pub(crate) fn decode_term(bytes: &[u8]) -> Result<InstanceId, String> {
     let doc: TermDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     Ok(InstanceId::new(doc.leader))
 }
 
-/// Items as inclusive ranges, first and last.
+/// Returns the items as inclusive ranges, each with its first and last item.
 type RangesDoc = Vec<(u32, u32)>;
 
 fn encode_items(items: impl IntoIterator<Item = ShardingItem>) -> RangesDoc {
@@ -327,13 +328,14 @@ fn encode_items(items: impl IntoIterator<Item = ShardingItem>) -> RangesDoc {
     ranges
 }
 
-/// Reads ascending ranges below `end`.
+/// Decodes ascending ranges below `end`.
 fn decode_items(ranges: &RangesDoc, end: u32) -> Result<Vec<ShardingItem>, String> {
     check_ranges(ranges, end)?;
     Ok(ranges.iter().flat_map(|(first, last)| *first..=*last).map(ShardingItem::new).collect())
 }
 
-/// Checks that ranges are ascending and below `end`: no item twice, so that no text of any length can name more than there are.
+/// Checks that ranges are ascending and below `end`. No item then occurs twice, so a damaged record
+/// cannot expand to more items than the job has.
 fn check_ranges(ranges: &RangesDoc, end: u32) -> Result<(), String> {
     let mut from = 0;
     for (first, last) in ranges {
@@ -363,7 +365,7 @@ struct AssignmentDoc {
     counts: Vec<u32>,
 }
 
-/// Writes what an assignment was made for. Items to follow are written as inclusive ranges per instance.
+/// Encodes an assignment record, with the pending items of each instance as inclusive ranges.
 pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
     let mut pending: BTreeMap<&InstanceId, RangesDoc> = BTreeMap::new();
     for (first, last, next) in record.pending.ranges() {
@@ -388,7 +390,7 @@ pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
     })
 }
 
-/// Reads what an assignment was made for.
+/// Decodes an assignment record.
 pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
     let doc: AssignmentDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if doc.total > MAX_SHARDING_TOTAL_COUNT {
@@ -423,14 +425,14 @@ pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String
 struct TriggerDoc {
     by: String,
     at: i64,
-    /// Absent for all items; empty once every item has it.
+    /// Absent for a request for all items. Empty once the records of all items contain the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     items: Option<RangesDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
 }
 
-/// Writes an operator's request.
+/// Encodes a manual request.
 pub(crate) fn encode_audit(log: &AuditLog) -> String {
     to_json(log)
 }
@@ -448,7 +450,7 @@ pub(crate) fn encode_trigger(record: &TriggerRecord) -> String {
     })
 }
 
-/// Reads an operator's request.
+/// Decodes a manual request.
 pub(crate) fn decode_trigger(bytes: &[u8]) -> Result<TriggerRecord, String> {
     let doc: TriggerDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let read = |ranges| decode_items(ranges, MAX_SHARDING_TOTAL_COUNT);
@@ -482,7 +484,7 @@ struct CallDoc {
     done: bool,
 }
 
-/// Writes which callbacks were called once per cluster.
+/// Encodes the last once-per-cluster calls.
 pub(crate) fn encode_once(record: &OnceRecord) -> String {
     let call = |call: &OnceCall| CallDoc {
         fire: call.fire.0,
@@ -496,7 +498,7 @@ pub(crate) fn encode_once(record: &OnceRecord) -> String {
     })
 }
 
-/// Reads which callbacks were called once per cluster.
+/// Decodes the last once-per-cluster calls.
 pub(crate) fn decode_once(bytes: &[u8]) -> Result<OnceRecord, String> {
     let doc: OnceDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     let call = |call: CallDoc| -> Result<OnceCall, String> {
@@ -539,7 +541,7 @@ mod tests {
     }
 
     #[test]
-    fn ledger_records_are_read_back() {
+    fn ledger_records_round_trip() {
         for ledger in ledgers() {
             let text = encode_ledger(&ledger);
             assert_eq!(decode_ledger(text.as_bytes()).unwrap(), ledger, "{text}");
@@ -547,7 +549,7 @@ mod tests {
     }
 
     #[test]
-    fn an_outcome_is_written_as_the_word_that_it_is_known_by() {
+    fn outcome_is_written_by_its_name() {
         let outcomes = [
             Outcome::Succeeded,
             Outcome::Failed,
@@ -565,14 +567,14 @@ mod tests {
     }
 
     #[test]
-    fn the_bytes_of_a_ledger_record_are_fixed() {
+    fn bytes_of_ledger_record_are_fixed() {
         let text = encode_ledger(&ledgers()[2]);
         let expected = r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1000,"source":"NORMAL","token":1,"last":1000,"next":3000,"config":3,"misfire":{"first":2000,"last":2000,"count":1},"began":1002}"#;
         assert_eq!(text, expected);
     }
 
     #[test]
-    fn the_reason_of_a_failure_is_kept_until_a_run_succeeds_and_its_bytes_are_fixed() {
+    fn failure_reason_is_kept_until_success_and_its_bytes_are_fixed() {
         let running = &ledgers()[1];
         let failed = running.complete(Outcome::Failed, 1_500).unwrap();
         let failed = failed.because(FailureReason::new("no \"space\"\nleft"));
@@ -595,7 +597,7 @@ mod tests {
     }
 
     #[test]
-    fn gaps_and_whose_schedule_is_next_are_optional_and_their_bytes_are_fixed() {
+    fn gaps_and_next_config_are_optional_and_their_bytes_are_fixed() {
         let gap = |count, changed_to| Gap {
             first: FireTime(1_000),
             until: FireTime(3_000),
@@ -618,7 +620,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_request_tells_its_runs_is_read_back_and_its_bytes_are_fixed() {
+    fn request_parameter_round_trips_and_its_bytes_are_fixed() {
         let parameter = Some(RequestParameter::new("a\"b\n作").unwrap());
         let request = ManualRequest { id: "r".into(), at: FireTime(1_501), parameter };
         let asked = Ledger::new(None).with_request(request.clone()).unwrap();
@@ -647,7 +649,7 @@ mod tests {
     }
 
     #[test]
-    fn an_assignment_record_is_compact_and_read_back() {
+    fn assignment_record_is_compact_and_round_trips() {
         let owner = |i: u32| InstanceId::new(format!("10.0.0.{}@-@1", 1 + i / 100));
         let record = AssignmentRecord {
             members: vec![owner(0), owner(100)],
@@ -666,7 +668,7 @@ mod tests {
     }
 
     #[test]
-    fn requests_and_calls_are_read_back() {
+    fn requests_and_calls_round_trip() {
         let items = [vec![], vec![0, 1, 2, 7]].map(|items| {
             Some(
                 items.into_iter().map(ShardingItem::new).collect::<std::collections::BTreeSet<_>>(),
@@ -674,7 +676,7 @@ mod tests {
         });
         for items in items.into_iter().chain([None]) {
             let record =
-                TriggerRecord { by: "somebody".into(), at: FireTime(7), items, parameter: None };
+                TriggerRecord { by: "operator".into(), at: FireTime(7), items, parameter: None };
             let text = encode_trigger(&record);
             assert_eq!(decode_trigger(text.as_bytes()).unwrap(), record, "{text}");
         }
@@ -689,7 +691,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_that_nobody_could_have_written_are_refused() {
+    fn impossible_numbers_are_rejected() {
         type Decode = fn(&[u8]) -> Option<String>;
         let ledger: Decode = |bytes| decode_ledger(bytes).err();
         let once: Decode = |bytes| decode_once(bytes).err();
@@ -733,7 +735,7 @@ mod tests {
     }
 
     #[test]
-    fn damaged_records_are_refused_and_never_crash() {
+    fn damaged_records_are_rejected_without_panic() {
         for text in
             ["", "{}", "[]", r#"{"state":"running","token":1}"#, r#"{"state":"gone","token":1}"#]
         {

@@ -1,8 +1,10 @@
-//! Jobs that are made from templates at run time: how they are made, and the list by which processes find them.
+//! Jobs that operators create from templates at run time, and the list by which processes find
+//! them.
 //!
-//! What such a job is stands with the job, in `coordination/template`. The list is there so that a process need not look at all
-//! jobs of a namespace, again and again, to find new ones: one node for each, written anew whenever the job is made. Who takes a job away
-//! without knowing of the list, as Java's console does, leaves an entry behind that means nothing.
+//! The node `coordination/template` of a job names its template. The list has one entry per job, so
+//! that a process finds new jobs without reading all jobs of the namespace. Creating a job writes
+//! its entry anew. The Java console removes jobs without their entries; such an entry has no
+//! effect.
 
 use bytes::Bytes;
 use reg_center::{Expect, Lifetime, NodePath, Op, Txn, Version};
@@ -11,19 +13,21 @@ use super::{Layout, NodeKind, encode_config};
 use crate::protocol::template::encode_template;
 use crate::{Dialect, JobConfig, JobName, TemplateRecord};
 
-/// The node beside the jobs below which those are listed that were made from templates. No job can have its name, because
-/// it contains `@-@`; Java instances pass over a child of the namespace that has no configuration.
+/// Name of the node beside the jobs that lists the jobs created from templates.
+///
+/// It contains `@-@`, so no job can have this name. Java instances skip a child of the namespace
+/// that has no configuration.
 pub const RUNTIME_INDEX: &str = "runtime@-@jobs";
 
 impl Layout {
-    /// Returns the node below which jobs are listed that were made from templates: the subtree to watch.
+    /// Returns the root of the list of jobs created from templates, the subtree to watch.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "the name is fixed, and is a valid name")]
     pub fn runtime_index() -> NodePath {
         NodePath::root().join(RUNTIME_INDEX).expect("it is a valid node name")
     }
 
-    /// Returns which job an entry of the list is about; `None` for any other node.
+    /// Returns the job of an entry of the list. `None` for any other node.
     ///
     /// # Examples
     /// ```
@@ -40,23 +44,25 @@ impl Layout {
         JobName::new(path.below(&Self::runtime_index())?).ok()
     }
 
-    /// Returns the job's entry in the list of jobs that were made from templates.
+    /// Returns the job's entry in the list of jobs created from templates.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a job name was checked to be a node name")]
     pub fn index_path(&self) -> NodePath {
         Self::runtime_index().join(self.root.name()).expect("a job name is a valid node name")
     }
 
-    /// Returns the node that says which template the job was made from; [`decode_template`](crate::decode_template) reads it.
+    /// Returns the node that names the job's template, which
+    /// [`decode_template`](crate::decode_template) reads.
     #[must_use]
     pub fn template_path(&self) -> NodePath {
         self.path(&NodeKind::Template)
     }
 
-    /// Returns what makes a job from a template, as operations of one transaction in the dialect of the configuration.
+    /// Returns the operations that create a job from a template in one transaction.
     ///
-    /// It conflicts at its first operation if anything of the job exists, and at its last one if the entry in the list is not the
-    /// one of the version `listed`, or is there although `listed` is `None`.
+    /// It conflicts at its first operation if the root of the job exists. It conflicts at its last
+    /// operation if the entry in the list has another version than `listed`, where `None` stands
+    /// for no entry.
     ///
     /// # Examples
     /// ```
@@ -104,14 +110,14 @@ impl Layout {
         ]
     }
 
-    /// Takes an entry of this version out of the list, if the job that it is about is no longer there.
+    /// Returns the transaction that removes the entry of this version, if its job no longer exists.
     #[must_use]
     pub fn unlist(&self, listed: Version) -> Txn {
         Txn::new().check_absent(self.template_path()).delete_if(self.index_path(), listed)
     }
 
-    /// Puts an entry back into the list that somebody has taken out of it, although the job is there, with this version of
-    /// [`template_path`](Self::template_path).
+    /// Returns the transaction that restores a missing entry, if the job still exists with this
+    /// version of [`template_path`](Self::template_path).
     #[must_use]
     pub fn list_again(&self, record: &TemplateRecord, template: Version) -> Txn {
         Txn::new().check_version(self.template_path(), template).create(
@@ -147,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn a_job_is_made_as_a_whole_and_only_once() {
+    fn job_is_created_completely_and_only_once() {
         for (dialect, class, in_root) in [
             (Dialect::V2, None, ""),
             (Dialect::V2, Some("a.b.C"), ""),
@@ -172,8 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_entry_of_a_job_that_is_gone_is_taken_out_and_only_that_of_one_that_is_there_put_back()
-     {
+    fn entries_are_removed_only_without_job_and_restored_only_with_job() {
         let mut model = Model::new();
         let session = model.open_session();
         let mut commit = |txn: Txn| model.commit(session, txn.ops()).unwrap().0.is_committed();

@@ -487,7 +487,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a stale view takes the mark of a run for a persistent one, and the sweep removes it",
         watcher: Told(test_in(
             "src/java/sweep.rs",
-            "java::sweep::tests::a_write_checks_that_a_holder_is_gone_or_reads_do_before_it",
+            "java::sweep::tests::sweep_proves_by_marks_or_reads_that_holder_is_gone",
         )),
     },
     Row {
@@ -550,7 +550,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item moves during a run of a Java instance",
         watcher: Told(test_in(
             "src/java/resharding.rs",
-            "java::resharding::tests::an_item_that_a_java_instance_begins_meanwhile_does_not_move",
+            "java::resharding::tests::move_conflicts_when_java_instance_began_the_item",
         )),
     },
     Row {
@@ -568,7 +568,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the mark of a run is removed that has begun after the decision",
         watcher: Told(test_in(
             "src/java/sweep.rs",
-            "java::sweep::tests::a_mark_is_not_taken_away_that_was_made_since",
+            "java::sweep::tests::mark_removal_conflicts_when_new_run_created_the_mark",
         )),
     },
     Row {
@@ -577,7 +577,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a queue entry of a Java instance is lost",
         watcher: Told(test_in(
             "src/duty/cleanup.rs",
-            "duty::cleanup::tests::what_is_in_range_again_stays_in_the_queue",
+            "duty::cleanup::tests::dequeue_conflicts_when_number_of_items_changed",
         )),
     },
     Row {
@@ -587,7 +587,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/java/election.rs",
-                "java::election::tests::a_node_that_is_sealed_is_not_sealed_again",
+                "java::election::tests::sealed_leader_node_is_not_sealed_again",
             ),
             "only the leader of the current term writes to its node, so a second seal changes nothing",
         ),
@@ -598,7 +598,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a request to an instance that has returned is overwritten",
         watcher: Told(test_in(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::a_request_to_an_instance_that_has_come_back_stays",
+            "java::cleanup::tests::seal_conflicts_when_instance_has_returned",
         )),
     },
     Row {
@@ -607,7 +607,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an instance that has returned is removed",
         watcher: Told(test_in(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::an_instance_that_comes_back_keeps_its_new_node",
+            "java::cleanup::tests::removal_conflicts_when_instance_has_returned",
         )),
     },
     Row {
@@ -656,7 +656,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a revived item has no live owner",
         watcher: Told(test_in(
             "src/duty/resharding/mod.rs",
-            "duty::resharding::tests::an_item_that_comes_back_keeps_the_owner_that_it_has",
+            "duty::resharding::tests::revived_item_keeps_its_owner",
         )),
     },
     Row {
@@ -746,7 +746,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/duty/release.rs",
-                "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
+                "duty::release::tests::fenced_run_removes_only_its_own_marks",
             ),
             "a run that the view shows as not held is dropped before any decision",
         ),
@@ -780,7 +780,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/duty/takeover.rs",
-                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
+                "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
             ),
             "the takeover creates both marks, which fails while they exist",
         ),
@@ -791,7 +791,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is taken over during its former run in the process",
         watcher: Told(test_in(
             "src/duty/takeover.rs",
-            "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
+            "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
         )),
     },
     Row {
@@ -801,7 +801,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/duty/takeover.rs",
-                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
+                "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
             ),
             "the guarantee is that orphans are taken over, by whichever instance",
         ),
@@ -951,7 +951,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/duty/membership.rs",
-                "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+                "duty::membership::tests::instance_registers_once_and_leaves_when_nothing_runs",
             ),
             "the mark only makes the resharding earlier",
         ),
@@ -998,7 +998,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a removed instance returns under the same id",
         watcher: Told(test_in(
             "src/duty/membership.rs",
-            "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+            "duty::membership::tests::instance_registers_once_and_leaves_when_nothing_runs",
         )),
     },
     Row {
@@ -1099,7 +1099,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/duty/misfire.rs",
-                "duty::misfire::tests::a_fire_that_meets_a_run_is_noted_and_run_afterwards",
+                "duty::misfire::tests::fire_that_meets_busy_item_is_noted_and_run_later",
             ),
             "merging only saves a run, since each fire has a run that stands for it either way",
         ),
@@ -1126,7 +1126,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/duty/takeover.rs",
-                "duty::takeover::tests::orphans_are_left_to_those_who_have_the_least_to_do",
+                "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
             ),
             "a takeover and a release both account for the run",
         ),
@@ -1138,7 +1138,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/java/takeover.rs",
-                "java::takeover::tests::among_java_instances_one_takes_over_at_a_time",
+                "java::takeover::tests::takeovers_beside_java_instances_follow_the_latch",
             ),
             "the guarantee is that orphans are taken over, by whichever instance",
         ),
@@ -1149,7 +1149,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is taken over during the turn of a Java instance",
         watcher: Told(test_in(
             "src/duty/sweep.rs",
-            "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
+            "duty::sweep::tests::leader_takes_its_share_over_at_once",
         )),
     },
     Row {
@@ -1157,10 +1157,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "the takeover conflicts as long as the item is marked as taken over",
         watcher: Extra(
-            test_in(
-                "src/duty/sweep.rs",
-                "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
-            ),
+            test_in("src/duty/sweep.rs", "duty::sweep::tests::leader_takes_its_share_over_at_once"),
             "the write checks the queue entry and creates the mark, so it conflicts until both are absent",
         ),
     },
@@ -1169,10 +1166,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "orphans of the leader's sweep wait for another change",
         watcher: Extra(
-            test_in(
-                "src/duty/sweep.rs",
-                "duty::sweep::tests::the_leader_takes_its_part_of_what_it_finds_at_once",
-            ),
+            test_in("src/duty/sweep.rs", "duty::sweep::tests::leader_takes_its_share_over_at_once"),
             "the guarantee is that orphans are taken over, at whichever time",
         ),
     },
@@ -1181,10 +1175,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["L2"],
         story: "one instance takes over all orphans while others are idle",
         watcher: Extra(
-            test_in(
-                "src/duty/takeover.rs",
-                "duty::takeover::tests::orphans_are_shared_among_those_who_take_some",
-            ),
+            test_in("src/duty/takeover.rs", "duty::takeover::tests::takers_share_orphaned_runs"),
             "the guarantee is that orphans are taken over, by whichever instance",
         ),
     },
@@ -1203,7 +1194,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an instance owns items that it cannot run",
         watcher: Told(test_in(
             "src/duty/membership.rs",
-            "duty::membership::tests::an_instance_registers_once_and_leaves_when_nothing_runs",
+            "duty::membership::tests::instance_registers_once_and_leaves_when_nothing_runs",
         )),
     },
     Row {
@@ -1332,7 +1323,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is assigned to an unavailable instance",
         watcher: Told(test_in(
             "src/duty/resharding/mod.rs",
-            "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
+            "duty::resharding::tests::leader_reshards_only_when_inputs_changed",
         )),
     },
     Row {
@@ -1725,7 +1716,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is taken over during the turn of a Java instance",
         watcher: Told(test_in(
             "src/java/takeover.rs",
-            "java::takeover::tests::among_java_instances_one_takes_over_at_a_time",
+            "java::takeover::tests::takeovers_beside_java_instances_follow_the_latch",
         )),
     },
     Row {
@@ -1768,7 +1759,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an instance is elected during the turn of a Java instance",
         watcher: Told(test_in(
             "src/java/election.rs",
-            "java::election::tests::among_java_instances_one_stands_at_a_time",
+            "java::election::tests::election_beside_java_instances_follows_the_latch",
         )),
     },
     Row {
@@ -1801,7 +1792,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the pending items of an abdicating leader are unknown to the Java leader that follows",
         watcher: Told(test_in(
             "src/java/resharding.rs",
-            "java::resharding::tests::java_instances_are_told_before_items_move_and_their_runs_are_waited_for",
+            "java::resharding::tests::leader_announces_resharding_and_waits_for_runs_of_java_instances",
         )),
     },
     Row {
@@ -1885,7 +1876,7 @@ pub const MUTANTS: &[Row] = &[
         story: "with a time-dependent strategy, each transaction of a resharding writes a part of another assignment",
         watcher: Told(test_in(
             "src/java/resharding.rs",
-            "java::resharding::tests::what_was_announced_is_written_to_its_end",
+            "java::resharding::tests::announcement_lasts_until_all_moves_are_written",
         )),
     },
     Row {
@@ -1918,7 +1909,7 @@ pub const MUTANTS: &[Row] = &[
         story: "items are assigned without end, and Java instances start nothing",
         watcher: Told(test_in(
             "src/duty/resharding/mod.rs",
-            "duty::resharding::tests::the_leader_assigns_when_the_inputs_changed_and_only_then",
+            "duty::resharding::tests::leader_reshards_only_when_inputs_changed",
         )),
     },
     Row {
@@ -1927,7 +1918,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a plan conflicts as long as a Java instance runs one item, and all other items wait",
         watcher: Told(test_in(
             "src/java/resharding.rs",
-            "java::resharding::tests::an_item_without_a_record_does_not_move_while_a_java_instance_runs_it",
+            "java::resharding::tests::item_without_record_does_not_move_during_run_of_java_instance",
         )),
     },
     Row {
@@ -1946,7 +1937,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/java/sweep.rs",
-                "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+                "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
             ),
             "the sweep checks the record, so only one of several sweeps of a run is committed",
         ),
@@ -1957,7 +1948,7 @@ pub const MUTANTS: &[Row] = &[
         story: "leftover nodes stay as long as a Java instance leads",
         watcher: Told(test_in(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
     },
     Row {
@@ -1966,7 +1957,7 @@ pub const MUTANTS: &[Row] = &[
         story: "stale writes of two instances remove an instance that has returned",
         watcher: Told(test_in(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::under_a_java_leader_the_first_of_ours_mends",
+            "java::cleanup::tests::first_rust_instance_cleans_up_under_java_leader",
         )),
     },
     Row {
@@ -1984,7 +1975,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an interrupted run of a Java instance is not taken over",
         watcher: Told(test_in(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -1993,7 +1984,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a leftover mark blocks an item of a job that runs on request only",
         watcher: Told(test_in(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2002,7 +1993,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance takes over a surplus item, or one of a job without failover",
         watcher: Told(test_in(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
+            "java::cleanup::tests::queue_entry_of_java_instance_stays_unless_no_instance_may_take_it",
         )),
     },
     Row {
@@ -2021,7 +2012,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/java/cleanup.rs",
-                "java::cleanup::tests::what_java_has_queued_stays_unless_nobody_may_take_it_over",
+                "java::cleanup::tests::queue_entry_of_java_instance_stays_unless_no_instance_may_take_it",
             ),
             "the sweep that releases the orphan also removes the entry, and the second of both writes conflicts",
         ),
@@ -2032,7 +2023,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the node of a lost instance stays",
         watcher: Told(test_in(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
     },
     Row {
@@ -2041,7 +2032,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an instance that has returned is removed",
         watcher: Told(test_in(
             "src/java/cleanup.rs",
-            "java::cleanup::tests::the_node_of_an_instance_that_is_gone_is_sealed_and_then_taken_away",
+            "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
     },
     Row {
@@ -2068,7 +2059,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a mark stays because its settled run cannot become an orphan",
         watcher: Told(test_in(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2077,7 +2068,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance waits for ever after a takeover for a mark to vanish",
         watcher: Told(test_in(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2152,7 +2143,7 @@ pub const MUTANTS: &[Row] = &[
         story: "the mark of an instance that has taken an item over is removed",
         watcher: Told(test_in(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2161,7 +2152,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item is queued during its run",
         watcher: Told(test_in(
             "src/java/sweep.rs",
-            "java::sweep::tests::what_java_instances_have_left_unfinished_is_queued_and_other_marks_are_taken_away",
+            "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
     },
     Row {
@@ -2179,7 +2170,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an item does not run until a Rust instance leads again",
         watcher: Told(test_in(
             "src/duty/claim.rs",
-            "duty::claim::tests::what_is_due_mine_and_free_is_claimed",
+            "duty::claim::tests::owner_claims_due_free_items",
         )),
     },
     Row {
@@ -2266,7 +2257,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a busy Java instance drops the request",
         watcher: Told(test_in(
             "src/java/handing_on.rs",
-            "java::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+            "java::handing_on::tests::request_goes_to_java_instance_that_can_run_it",
         )),
     },
     Row {
@@ -2275,7 +2266,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance that has begun a run drops the request",
         watcher: Told(test_in(
             "src/java/handing_on.rs",
-            "java::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+            "java::handing_on::tests::handing_on_conflicts_when_java_instance_or_assignment_changed",
         )),
     },
     Row {
@@ -2284,7 +2275,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance runs its items after the resharding instead of the requested ones",
         watcher: Told(test_in(
             "src/java/handing_on.rs",
-            "java::handing_on::tests::java_instances_are_asked_when_they_can_run_what_is_asked_for",
+            "java::handing_on::tests::request_goes_to_java_instance_that_can_run_it",
         )),
     },
     Row {
@@ -2293,7 +2284,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a Java instance runs its items after the resharding instead of the requested ones",
         watcher: Told(test_in(
             "src/java/handing_on.rs",
-            "java::handing_on::tests::what_has_changed_meanwhile_is_looked_at_again",
+            "java::handing_on::tests::handing_on_conflicts_when_java_instance_or_assignment_changed",
         )),
     },
     Row {
@@ -2312,7 +2303,7 @@ pub const MUTANTS: &[Row] = &[
         watcher: Extra(
             test_in(
                 "src/java/trigger.rs",
-                "java::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+                "java::trigger::tests::request_goes_to_owners_under_java_leader",
             ),
             "the write checks the record of the request, so only one of them is committed",
         ),
@@ -2323,7 +2314,7 @@ pub const MUTANTS: &[Row] = &[
         story: "a request that was passed on stays",
         watcher: Told(test_in(
             "src/java/trigger.rs",
-            "java::trigger::tests::under_a_java_leader_requests_go_to_the_instances_that_have_the_items",
+            "java::trigger::tests::request_goes_to_owners_under_java_leader",
         )),
     },
     Row {
@@ -2399,10 +2390,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S1"],
         story: "an item is claimed during a run of a Java instance",
         watcher: Extra(
-            test_in(
-                "src/duty/claim.rs",
-                "duty::claim::tests::what_is_due_mine_and_free_is_claimed",
-            ),
+            test_in("src/duty/claim.rs", "duty::claim::tests::owner_claims_due_free_items"),
             "a claim creates the mark, which fails while it exists",
         ),
     },
@@ -2587,7 +2575,7 @@ pub const MUTANTS: &[Row] = &[
         story: "an earlier run removes the mark of a run in progress",
         watcher: Told(test_in(
             "src/duty/release.rs",
-            "duty::release::tests::a_fenced_run_removes_its_own_marks_only",
+            "duty::release::tests::fenced_run_removes_only_its_own_marks",
         )),
     },
     Row {

@@ -2,9 +2,9 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `target` | where the items belong, and why |
-//! | `moves` | the writes that lead there, and the items that have to wait |
-//! | `retire` | items that the job no longer has |
+//! | `target` | owners that the items get, and the reason |
+//! | `moves` | writes that lead to the target, and items that stay pending |
+//! | `retire` | items beyond the number of items |
 
 mod moves;
 mod retire;
@@ -23,10 +23,11 @@ pub(crate) use self::moves::{MoveRules, Moves};
 use self::target::{Owners, planned_owners};
 pub(crate) use self::target::{PENDING, Target, is_unfinished, preview, strategy_failure, target};
 
-/// Assigns items anew when the inputs of the assignment have changed, and moves pending items as soon as they are idle.
+/// Assigns items anew when the inputs of the assignment have changed, and moves pending items as
+/// soon as they are idle.
 ///
-/// Busy items stay with their owner, which claims nothing for them any more, and are recorded as pending. All other items move
-/// at once, so that a slow item delays its own next owner only.
+/// Busy items become pending: they keep their owner, which does not claim them any more. All other
+/// items move at once, so that a slow item delays only its own next owner.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = config_to_assign_by(cx)?;
     let target = target(cx, config).ok()??;
@@ -37,8 +38,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     assign(cx, target, moves, |_| {})
 }
 
-/// Returns the configuration that items are assigned by. New records are dated by the registry's clock, so that resharding waits
-/// until its time is known.
+/// Returns the configuration that items are assigned by. New records take their time from the
+/// registry's clock, so that resharding waits until that time is known.
 pub(crate) fn config_to_assign_by<'a>(cx: &Context<'a>) -> Option<&'a JobConfig> {
     let config = cx.view.config_to_lead_by()?;
     (!cx.local.awaits_time).then_some(&**config)
@@ -65,8 +66,9 @@ pub(crate) fn assign(
     Some(plan)
 }
 
-/// Returns how many items each member shall have; nothing for a job of few items, which every instance watches whole. While
-/// items are pending the counts stay, so that an owner that was changed from outside is noticed at the end.
+/// Returns the number of items for each member; empty for a job of few items, which every instance
+/// watches whole. While items are pending the numbers stay, so that an owner that an operator
+/// changed is noticed at the end.
 fn counts(
     cx: &Context<'_>,
     record: &AssignmentRecord,
@@ -83,7 +85,7 @@ fn counts(
     }
 }
 
-/// Returns how many items each member has in an assignment.
+/// Returns the number of items that each member has in an assignment.
 pub(super) fn count_items(
     members: &[InstanceId],
     owners: &Assignment,
@@ -97,7 +99,7 @@ pub(super) fn count_items(
     counts
 }
 
-/// The rules among instances of this project alone.
+/// Rules without Java instances.
 struct Plain;
 
 impl MoveRules for Plain {}
@@ -111,23 +113,23 @@ mod tests {
     use crate::FireTime;
     use crate::wire::NodeKind;
 
-    /// Two items for two instances where average allocation wants them: item 0 with instance 2, item 1 with 1.
+    /// Two items with the owners of average allocation: item 0 of instance 2, item 1 of instance 1.
     fn settled() -> Scene {
         Scene::cluster(2, 2).owned(0, 2).owned(1, 1)
     }
 
     #[test]
-    fn the_leader_assigns_when_the_inputs_changed_and_only_then() {
-        let waits_for_nobody = || {
+    fn leader_reshards_only_when_inputs_changed() {
+        let waits_for_absent = || {
             let mut record = settled().plan_record();
             record.pending.insert(item(0), &id(9));
             record
         };
         let rows = vec![
             (
-                "nothing is assigned yet",
+                "no items are assigned yet",
                 Scene::job(2).member(1).led_by(1).requested(),
-                "resharding: nothing is assigned yet\n  create ledger/0: idle\n  create sharding/0/instance: 10.0.0.1@-@1\n  create ledger/1: idle\n  create sharding/1/instance: 10.0.0.1@-@1\n  create coordination/assignment: 2 items, 1 instances, 0 pending",
+                "resharding: no items are assigned yet\n  create ledger/0: idle\n  create sharding/0/instance: 10.0.0.1@-@1\n  create ledger/1: idle\n  create sharding/1/instance: 10.0.0.1@-@1\n  create coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             ("nothing changed", settled(), "nothing"),
             (
@@ -156,50 +158,50 @@ mod tests {
                 "resharding: the number of items changed\n  set ledger/1: retired\n  delete sharding/1/instance\n  set coordination/assignment: 1 items, 2 instances, 0 pending",
             ),
             (
-                "items come back",
+                "retired item comes back",
                 settled()
                     .configure(|c| c.sharding_total_count = 3)
                     .ledger(2, idle().retire().unwrap()),
                 "resharding: the number of items changed\n  set ledger/2: idle\n  create sharding/2/instance: 10.0.0.2@-@2\n  set coordination/assignment: 3 items, 2 instances, 0 pending",
             ),
             (
-                "it was asked for",
+                "an instance requested it",
                 settled().requested(),
-                "resharding: it was asked for\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
+                "resharding: resharding was requested\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
-                "a Java instance asked for it",
+                "a Java instance requested it",
                 settled().marked(&NodeKind::Necessary),
-                "resharding: it was asked for\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
+                "resharding: resharding was requested\n  delete leader/sharding/necessary\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
-                "an item was to wait for somebody who is away, and no longer is",
-                settled().assigned(waits_for_nobody()),
-                "resharding: an item belongs to nobody who is available\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
+                "next owner of a pending item is away",
+                settled().assigned(waits_for_absent()),
+                "resharding: an item has no available owner\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
-                "somebody has given an item to nobody",
+                "an operator gave an item to an unknown instance",
                 settled().owned(0, 9),
-                "resharding: an item belongs to nobody who is available\n  set sharding/0/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
+                "resharding: an item has no available owner\n  set sharding/0/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
-                "the stored configuration cannot be used, and the last good one was the last one",
+                "stored configuration is unusable, and the assignment is by the one in force",
                 settled().gone(2).broken_config(),
                 "resharding: the available instances changed\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
-                "it cannot be used, and this leader has missed the last good one",
+                "stored configuration is unusable, and the one in force was never assigned by",
                 settled().gone(2).configure(|c| c.sharding_total_count = 3).broken_config(),
                 "nothing",
             ),
             (
-                "nobody could take the items",
+                "no instance is available",
                 settled().server(1, "DISABLED").server(2, "DISABLED"),
                 "nothing",
             ),
-            ("somebody else leads", settled().member(3).led_by(2), "nothing"),
+            ("another instance leads", settled().member(3).led_by(2), "nothing"),
             (
-                "the strategy is unknown",
+                "strategy is unknown",
                 settled().configure(|c| c.strategy = "no.such.Strategy".into()),
                 "nothing",
             ),
@@ -208,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_moves_under_a_run_and_everything_follows_after_it() {
+    fn busy_item_stays_pending_until_its_run_ends() {
         let pending = |i: u32, n: u32| {
             let mut record = settled().plan_record();
             record.pending.insert(item(i), &id(n));
@@ -216,32 +218,32 @@ mod tests {
         };
         let rows = vec![
             (
-                "the item that would move runs",
+                "item that would move runs",
                 settled().member(3).ledger(0, running_by(2)),
                 "resharding: the available instances changed\n  set sharding/1/instance: 10.0.0.2@-@2\n  set coordination/assignment: 2 items, 3 instances, 1 pending",
             ),
             (
-                "an item that stays runs",
+                "item that stays runs",
                 settled().gone(2).ledger(1, running_by(1)),
                 "resharding: the available instances changed\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 1 instances, 0 pending",
             ),
             (
-                "it still runs",
+                "pending item still runs",
                 settled().assigned(pending(0, 1)).ledger(0, running_by(2)),
                 "nothing",
             ),
             (
-                "it waits for a taker",
+                "run of the pending item is orphaned",
                 settled().assigned(pending(0, 1)).ledger(0, running_by(2).orphan().unwrap()),
                 "nothing",
             ),
             (
-                "it is free now",
+                "pending item is idle",
                 settled().assigned(pending(0, 1)),
-                "resharding: items can follow now\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
+                "resharding: pending items can move\n  set sharding/0/instance: 10.0.0.1@-@1\n  set coordination/assignment: 2 items, 2 instances, 0 pending",
             ),
             (
-                "a surplus item runs",
+                "item beyond the number of items runs",
                 settled().configure(|c| c.sharding_total_count = 1).ledger(1, running_by(1)),
                 "resharding: the number of items changed\n  set coordination/assignment: 1 items, 2 instances, 0 pending",
             ),
@@ -250,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_does_not_fit_one_transaction_follows_in_the_next() {
+    fn items_beyond_transaction_limit_stay_pending() {
         let total = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap() + 3;
         let scene = Scene::job(total).member(1).led_by(1).requested();
         let plan = scene.plan(Duty::Resharding).unwrap();
@@ -259,7 +261,7 @@ mod tests {
         assert!(plan.to_string().ends_with("3 pending"), "{}", plan.reason);
     }
 
-    /// The first line of each plan, and how many items it leaves to follow.
+    /// Returns the first line of each plan, and its number of pending items.
     fn reasons(plans: &[String]) -> Vec<(&str, &str)> {
         let reason = |plan: &'_ str| plan.lines().next().map(str::len).unwrap_or_default();
         let left = |plan: &str| plan.rfind(", ").map_or(0, |at| at + 2);
@@ -267,38 +269,38 @@ mod tests {
     }
 
     #[test]
-    fn a_large_assignment_is_written_to_its_end() {
+    fn large_assignment_takes_several_transactions() {
         let most = u32::try_from(MAX_ITEMS_PER_PLAN).unwrap();
         let scene = Scene::job(3 * most + 1).member(1).led_by(1).requested();
         let plans = scene.settle(Duty::Resharding);
-        let follow = "resharding: items can follow now";
+        let pending = "resharding: pending items can move";
         let expected = [
-            ("resharding: nothing is assigned yet", "1001 pending"),
-            (follow, "501 pending"),
-            (follow, "1 pending"),
-            (follow, "0 pending"),
+            ("resharding: no items are assigned yet", "1001 pending"),
+            (pending, "501 pending"),
+            (pending, "1 pending"),
+            (pending, "0 pending"),
         ];
         assert_eq!(reasons(&plans), expected);
     }
 
     #[test]
-    fn an_owner_that_is_changed_while_items_follow_is_noticed_at_the_end() {
+    fn owner_changed_during_pending_moves_is_repaired() {
         let scene = Scene::cluster(64, 2);
         let mut record = scene.plan_record();
         record.counts = [(id(1), 33), (id(2), 31)].into();
         record.pending.insert(item(1), &id(1));
         let plans = scene.assigned(record).owned(3, 1).settle(Duty::Resharding);
         let expected = [
-            ("resharding: items can follow now", "0 pending"),
-            ("resharding: the owners are not those that were assigned", "0 pending"),
+            ("resharding: pending items can move", "0 pending"),
+            ("resharding: owners differ from the assignment", "0 pending"),
         ];
         assert_eq!(reasons(&plans), expected);
     }
 
-    /// Item 0 is Java's and is to go to instance 1, item 1 the other way round; both have waited for a run.
-    /// It was taken out of the job, and the view shows that in part.
+    /// A stale view shows the owner of the retired item, which was removed together with its former
+    /// record.
     #[test]
-    fn an_item_that_comes_back_keeps_the_owner_that_it_has() {
+    fn revived_item_keeps_its_owner() {
         let scene = Scene::cluster(2, 1).ledger(1, idle().retire().unwrap());
         let record = AssignmentRecord { total_count: 1, ..scene.plan_record() };
         let back = scene.assigned(record);
@@ -308,9 +310,9 @@ mod tests {
         assert!(!gone.would_commit(&plan), "{plan}");
     }
 
-    /// The bound on the difference of clocks is 60 s, and it is 1 s after 1970.
+    /// The maximum time difference is 60 s, and the present is 1 s after 1970.
     #[test]
-    fn a_gap_of_a_wrong_clock_does_not_stop_an_item_that_comes_back() {
+    fn gap_in_the_future_does_not_block_revived_item() {
         for (until, last) in [(30_001, Some(30_000)), (1_000_000_001, Some(100))] {
             let (first, until) = (FireTime(2_000), FireTime(until));
             let gap = crate::Gap { first, until, count: None, config: None, changed_to: None };
@@ -326,9 +328,9 @@ mod tests {
         }
     }
 
-    /// Monitoring was on before, and the view shows its end and not yet the records.
+    /// Monitoring was turned off. A stale view shows the new configuration but lacks the records.
     #[test]
-    fn an_item_whose_record_was_not_seen_does_not_move_under_a_run() {
+    fn item_with_unseen_record_does_not_move_during_run() {
         let off = |config: &mut JobConfig| config.monitor_execution = false;
         let scene = Scene::job(2).member(1).member(2).led_by(1).requested().owned(0, 1).owned(1, 1);
         let scene = scene.configure(off);

@@ -1,4 +1,4 @@
-//! The writes that lead to the target, and the items that have to wait.
+//! Writes that lead to the target, and items that stay pending.
 
 use reg_center::Version;
 use sharding::{Assignment, InstanceId, ShardingItem};
@@ -12,10 +12,10 @@ use crate::view::JobView;
 use crate::view::items::{ItemView, merged};
 use crate::{FireTime, JobConfig, Ledger};
 
-/// The writes of a resharding.
+/// Writes of a resharding.
 pub(crate) struct Moves {
     pub(crate) steps: Vec<Step>,
-    /// Items that have yet to move: they are busy, or did not fit the transaction.
+    /// Items that stay pending: they are busy, or did not fit the transaction.
     pub(crate) pending: Pending,
     /// Items that cannot be written now, because they are busy.
     pub(crate) blocked: Vec<ShardingItem>,
@@ -23,9 +23,10 @@ pub(crate) struct Moves {
     pub(crate) is_partial: bool,
 }
 
-/// Rules by which items move. The defaults are those among instances of this project alone.
+/// Rules by which items move. The defaults hold without Java instances.
 pub(crate) trait MoveRules {
-    /// Returns the last fire that the record of a new item accounts for; `last` is the last one that came.
+    /// Returns the last fire that the record of a new item accounts for; `last` is the last fire
+    /// seen.
     fn born_after(&self, _item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
         last
     }
@@ -40,7 +41,7 @@ pub(crate) trait MoveRules {
         steps
     }
 
-    /// Returns true if every item is looked at, although the transaction is full.
+    /// Returns true if every item is examined, although the transaction is full.
     fn look_at_all(&self) -> bool {
         false
     }
@@ -105,14 +106,14 @@ impl Moves {
         moves
     }
 
-    /// Returns true if something is written, or other items are pending than before.
+    /// Returns true if the moves write a step or change the set of pending items.
     pub(crate) fn change(&self, target: &Target) -> bool {
         !self.steps.is_empty() || self.pending != target.record.pending
     }
 }
 
-/// Returns the last fire that any instance is known to have seen: new items account for it. A fire in the future comes from a wrong
-/// clock, and stands for the present.
+/// Returns the last fire that any instance is known to have seen; new items account for it. A fire
+/// in the future comes from a wrong clock and is replaced by the present.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
     let present = cx.max_time_diff().present_ms(cx.now);
     let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.last_fire_seen)?;
@@ -121,8 +122,8 @@ fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
     Some(if in_future { FireTime(present - present.rem_euclid(1_000)) } else { last })
 }
 
-/// Returns the items that may have to be moved, recorded or revived if all owners are kept, with their next owners, in ascending
-/// order. All other items are at rest.
+/// Returns the items that may have to be moved, recorded or revived if all owners are kept, with
+/// their next owners, in ascending order. All other items are at rest.
 fn unfinished<'a>(
     view: &'a JobView,
     pending: &'a Pending,
@@ -133,12 +134,13 @@ fn unfinished<'a>(
     merged(pending.iter(), owned).take_while(move |(item, _)| item.index() < total_count)
 }
 
-/// What a new record says about fires.
+/// Fires that a new record starts with.
 #[derive(Clone, Copy)]
 struct Birth {
     /// The last fire that the record accounts for.
     last: Option<FireTime>,
-    /// The first fire that the item owes, and the version of the configuration whose schedule has it.
+    /// The first fire that the item owes, and the version of the configuration whose schedule has
+    /// it.
     next: Option<(FireTime, Version)>,
 }
 
@@ -162,7 +164,8 @@ impl Birth {
     }
 }
 
-/// Returns the steps that give an item to its owner; empty if it has that owner and its record, `None` if it is busy.
+/// Returns the steps that assign an item to an owner; empty if it has that owner and a record,
+/// `None` if it is busy.
 fn steps_to(
     view: &ItemView,
     item: ShardingItem,
@@ -177,7 +180,7 @@ fn steps_to(
     let record = match &view.ledger {
         None if monitored => Some(Step::set_ledger(item, None, birth.of(Ledger::new(birth.last)))),
         None if stays => None,
-        // The view may not show the record yet, which may say that the item runs since monitoring was on.
+        // A stale view may lack the record of a run that began while monitoring was on.
         None => Some(Step::ledger_as_shown(item, view)),
         Some(ledger) => match ledger.value.revive(birth.last).map(|revived| birth.of(revived)) {
             Some(revived) => Some(Step::set_ledger(item, Some(ledger.version), revived)),

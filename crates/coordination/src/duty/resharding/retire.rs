@@ -1,4 +1,4 @@
-//! Items that the job no longer has are retired: their records stay, so that tokens go on if the items come back.
+//! Retired items: their records stay, so that fencing tokens rise further if the items come back.
 
 use sharding::ShardingItem;
 
@@ -8,8 +8,8 @@ use crate::view::JobView;
 use crate::view::items::ItemView;
 use crate::wire::NodeKind;
 
-/// Returns true if items may be retired: the stored configuration says so. A configuration that stays in force because the
-/// stored one is unusable may have been replaced by one with more items meanwhile, and retiring can wait.
+/// Returns true if items may be retired: the stored configuration is usable. If it is not, the
+/// configuration in force is older, and an operator may have meant more items. Retiring can wait.
 pub(super) fn may_retire(view: &JobView) -> bool {
     view.has_usable_config()
 }
@@ -33,7 +33,7 @@ pub(super) fn retire(
         Some(Step::set_ledger(item, Some(ledger.version), retired))
     });
     let owner = view.owner.as_ref().map(|owner| Step::clear_owner(item, owner.version));
-    // The view may show the owner and not yet the record, which may say that the item runs.
+    // A stale view may show the owner but lack the record of a run.
     let unseen =
         (owner.is_some() && view.ledger.is_none()).then(|| Step::absent(NodeKind::Ledger(item)));
     let misfire = view.misfire.then(|| Step::unmark_misfire(item));

@@ -1,4 +1,4 @@
-//! Where the items belong, and why.
+//! Target of a resharding: the owners that the items get, and the reason.
 
 use std::collections::BTreeSet;
 
@@ -13,33 +13,34 @@ use crate::view::items::Attention;
 use crate::{JobConfig, java};
 
 /// Reason of a resharding that only moves pending items.
-pub(crate) const PENDING: &str = "items can follow now";
-const STRAY: &str = "an item belongs to nobody who is available";
+pub(crate) const PENDING: &str = "pending items can move";
+const STRAY: &str = "an item has no available owner";
 
-/// Where the items shall be.
+/// Owners that the items get, with the reason and the record of the assignment.
 pub(crate) struct Target {
     pub(crate) reason: &'static str,
     pub(crate) record: AssignmentRecord,
     pub(crate) owners: Owners,
 }
 
-/// Owners that the items shall have.
+/// Owners that the items get.
 pub(crate) enum Owners {
-    /// Each is chosen anew.
+    /// The strategy, or static sharding, chose each owner anew.
     Chosen(Assignment),
-    /// Each item stays with its owner, or moves to its next owner.
+    /// Each item keeps its owner, or moves to its next owner.
     Kept,
 }
 
-/// Returns what is wrong with the strategy's answer, if resharding is wanted and the answer cannot be used.
+/// Returns the error of the strategy, if resharding is needed and the owners that it chose cannot
+/// be used.
 pub(crate) fn strategy_failure(cx: &Context<'_>) -> Option<String> {
     wanted(cx, cx.view.config_to_lead_by()?, &cx.view.available()).err()
 }
 
-/// Returns where the items shall be; `None` if they are there, or if no instance is available.
+/// Returns the target; `None` if the items have reached it, or if no instance is available.
 ///
 /// # Errors
-/// The strategy's answer cannot be used.
+/// Fails if the owners that the strategy chose cannot be used.
 pub(crate) fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String> {
     let members = cx.view.available();
     let Some((reason, owners)) = wanted(cx, config, &members)? else { return Ok(None) };
@@ -58,7 +59,7 @@ pub(crate) fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Targ
     Ok(record.map(|record| Target { reason, record, owners }))
 }
 
-/// Returns the owners that the items shall have, and the reason.
+/// Returns the owners that the items get, and the reason.
 fn wanted(
     cx: &Context<'_>,
     config: &JobConfig,
@@ -78,7 +79,7 @@ fn wanted(
         return Ok(Some((reason, Owners::Chosen(chosen))));
     }
     if let Some(owners) = static_sharding::replace_lost(cx.view, config, members, owners) {
-        return Ok(Some(("items of lost instances go on", Owners::Chosen(owners))));
+        return Ok(Some(("items of lost instances get new owners", Owners::Chosen(owners))));
     }
     Ok(is_unfinished(cx.view, config).then_some((PENDING, Owners::Kept)))
 }
@@ -90,7 +91,7 @@ fn reason(
     members: &[InstanceId],
     config: &JobConfig,
 ) -> Option<&'static str> {
-    let Some(current) = current else { return Some("nothing is assigned yet") };
+    let Some(current) = current else { return Some("no items are assigned yet") };
     let view = cx.view;
     let handled = view.request().is_some_and(|request| request.0 == current.handled);
     let handled = handled || config.static_sharding;
@@ -105,26 +106,26 @@ fn reason(
         (other_members, "the available instances changed"),
         (other_total, "the number of items changed"),
         (other_strategy, "the strategy changed"),
-        (asked_for, "it was asked for"),
+        (asked_for, "resharding was requested"),
     ];
     let reason = rows.into_iter().find_map(|(holds, reason)| holds.then_some(reason));
-    let miscounted =
-        || is_miscounted(view, current).then_some("the owners are not those that were assigned");
+    let miscounted = || is_miscounted(view, current).then_some("owners differ from the assignment");
     // This can look at every item, so it comes last.
     let stray = || strays().then_some(STRAY);
     reason.or_else(miscounted).or_else(stray)
 }
 
-/// Returns true if a member has another number of items than it was given, because owners were changed from outside. An instance
-/// with a narrow watch knows by the number alone that it sees all of its items.
+/// Returns true if a member has another number of items than the record says, because an operator
+/// changed owners. An instance with a narrow watch knows only by this number that it sees all of
+/// its items.
 fn is_miscounted(view: &JobView, current: &AssignmentRecord) -> bool {
     let done = current.pending.is_empty() && view.has_exactly(current.total_count);
     let differs = |(member, count): (_, &u32)| usize::try_from(*count) != Ok(view.count_of(member));
     done && current.counts.iter().any(differs)
 }
 
-/// Returns true if an item belongs to no member, and is not about to: its owner was changed from outside, or items no longer stay
-/// with, or wait for, instances that are away.
+/// Returns true if an item has neither an available owner nor an available next owner: an operator
+/// changed its owner, or static sharding was turned off while instances were away.
 fn has_strays(view: &JobView, members: &[InstanceId], pending: &Pending, total_count: u32) -> bool {
     let members: BTreeSet<&InstanceId> = members.iter().collect();
     let is_away = |owner: &InstanceId| !members.contains(owner);
@@ -147,7 +148,7 @@ fn has_strays(view: &JobView, members: &[InstanceId], pending: &Pending, total_c
         || unowned_unknown()
 }
 
-/// Returns true if an item has yet to be moved, recorded or retired.
+/// Returns true if an item still has to be moved, recorded or retired.
 pub(crate) fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
     let total = config.sharding_total_count;
     let pending = view.assignment().is_some_and(|a| !a.value.pending.is_empty());
@@ -161,7 +162,7 @@ pub(crate) fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
     pending || unrecorded() || surplus()
 }
 
-/// Returns the owners as they will be when the pending items have moved.
+/// Returns the owners after all pending items have moved.
 pub(super) fn planned_owners(view: &JobView, total_count: u32) -> Assignment {
     let owner = |item| view.item(item).owner.as_ref().map(|owner| &owner.value);
     let items = (0..total_count).map(ShardingItem::new);
@@ -170,10 +171,11 @@ pub(super) fn planned_owners(view: &JobView, total_count: u32) -> Assignment {
     )
 }
 
-/// Returns the owners that a leader of this project would choose if these instances were available, in the order of strategies.
+/// Returns the owners that a Rust leader would choose if these instances, in the order of
+/// strategies, were available.
 ///
 /// # Errors
-/// The strategy's answer cannot be used.
+/// Fails if the owners that the strategy chose cannot be used.
 pub(crate) fn preview(
     view: &JobView,
     strategies: &StrategyRegistry,

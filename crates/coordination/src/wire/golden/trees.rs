@@ -6,7 +6,7 @@ use reg_center::{Lifetime, NodePath, Op};
 use sharding::InstanceId;
 
 use crate::plan::{Data, Step, StepOp};
-use crate::wire::{ENABLED, Layout, NodeKind, OURS};
+use crate::wire::{ENABLED, Layout, NodeKind, RUST_MARK};
 use crate::{Dialect, JobName, ServerState, decode_config, encode_config};
 
 const TREES: [(Dialect, &str); 2] = [
@@ -120,7 +120,9 @@ fn nodes_have_the_paths_lifetimes_and_bytes_of_real_ones() {
             let (name, lifetime, written) = ours(&layout, &kind, &line);
             let expected = match name {
                 // The one difference, and Java makes nothing of it.
-                "instance" => written.replace(&format!("# {OURS}\n"), "").replace(OURS, ""),
+                "instance" => {
+                    written.replace(&format!("# {RUST_MARK}\n"), "").replace(RUST_MARK, "")
+                }
                 _ => written,
             };
             assert_eq!(line.data, expected, "{dialect}: {}", line.below);

@@ -1,9 +1,9 @@
-//! Which styles a scalar can be written in, by the rules of SnakeYAML 2.x.
+//! Finds the valid styles of a scalar by the rules of SnakeYAML 2.x.
 
 use regex_lite::Regex;
 use std::sync::LazyLock;
 
-/// Returns true for the characters that end a line in YAML 1.1, without the carriage return.
+/// Returns true for the line breaks of YAML 1.1 except for the carriage return.
 pub(super) fn is_break(c: char) -> bool {
     matches!(c, '\n' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
@@ -12,7 +12,7 @@ fn is_space(c: char) -> bool {
     matches!(c, '\0' | ' ' | '\t')
 }
 
-/// Returns true for what may stand in a YAML document as it is.
+/// Returns true for characters that need no escape in a YAML document.
 pub(super) fn is_printable(c: char) -> bool {
     matches!(
         c,
@@ -21,7 +21,7 @@ pub(super) fn is_printable(c: char) -> bool {
     )
 }
 
-/// What there is to know of a scalar before it is written outside of a flow.
+/// The properties of a scalar that decide its style in block context.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Analysis {
     pub(super) multiline: bool,
@@ -31,7 +31,7 @@ pub(super) struct Analysis {
 }
 
 impl Analysis {
-    /// Looks at a text that is not empty.
+    /// Analyzes a text that is not empty.
     pub(super) fn of(text: &str) -> Self {
         let chars: Vec<char> = text.chars().collect();
         let found = Found::in_text(text, &chars);
@@ -47,7 +47,7 @@ impl Analysis {
     }
 }
 
-/// What is in a text.
+/// The kinds of characters in a text.
 #[derive(Default)]
 struct Found {
     indicators: bool,
@@ -75,7 +75,7 @@ impl Found {
             found.break_then_space |= c == ' ' && before.is_some_and(is_break);
             found.space_then_break |= is_break(c) && before == Some(' ');
             blank_before = is_space(c) || is_break(c);
-            // The original looks at the character itself here, and not at the one that follows the next.
+            // SnakeYAML tests `c` here, where `next` would be right. The bytes must match.
             blank_after = chars.get(index + 2).is_none_or(|next| is_space(*next) || is_break(c));
         }
         found
@@ -87,7 +87,7 @@ impl Found {
     }
 }
 
-/// Returns true for a character that means something to a parser where it stands, outside of a flow.
+/// Returns true if a character at this place has a meaning for a parser in block context.
 fn is_indicator(c: char, first: bool, blank_before: bool, blank_after: bool) -> bool {
     match c {
         ':' => blank_after,
@@ -99,7 +99,7 @@ fn is_indicator(c: char, first: bool, blank_before: bool, blank_after: bool) -> 
     }
 }
 
-/// Returns true if a plain scalar of this text would be read as something else than a string.
+/// Returns true if a parser would read a plain scalar of this text as another type than a string.
 pub(super) fn is_ambiguous(text: &str) -> bool {
     static OTHER_TYPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         let patterns = [

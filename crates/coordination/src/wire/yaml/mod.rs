@@ -1,4 +1,4 @@
-//! YAML as ElasticJob 3.x writes it.
+//! YAML in the form that ElasticJob 3.x writes.
 
 mod analysis;
 mod reader;
@@ -14,7 +14,7 @@ mod tests {
 
     use super::Writer;
 
-    /// A text as SnakeYAML 2.2 wrote it in four places of a job's configuration (ElasticJob 3.0.4).
+    /// A text with its forms in four places of a configuration by SnakeYAML 2.2 (ElasticJob 3.0.4).
     #[derive(Deserialize)]
     struct Row {
         text: String,
@@ -31,7 +31,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_are_the_bytes_that_java_writes() {
+    fn texts_have_the_bytes_of_java() {
         let rows = include_str!("../../../testdata/yaml-texts.jsonl").lines();
         let rows: Vec<Row> = rows.map(|row| serde_json::from_str(row).unwrap()).collect();
         assert!(rows.len() > 1_700, "{} rows", rows.len());

@@ -1,4 +1,5 @@
-//! YAML as SnakeYAML reads it into the fields of a configuration: by the type of the field, not by the look of the scalar.
+//! Reads YAML like SnakeYAML does for the fields of a configuration: the type of the field decides,
+//! not the look of the scalar.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -8,23 +9,23 @@ use super::tree::Tree;
 /// A value of a field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// A text, a number, a truth value, or nothing.
+    /// A text, a number, a boolean or `null`.
     Scalar {
-        /// What it says, without quotes and escapes.
+        /// Its text without quotes and escapes.
         text: String,
-        /// It stood without quotes.
+        /// True if it is written without quotes.
         plain: bool,
     },
     /// A list.
     List(Vec<Value>),
     /// A mapping.
     Map(Vec<(Value, Value)>),
-    /// Something that a configuration has no use for, such as a tagged object.
+    /// A value that no field of a configuration has, such as a tagged object.
     Other,
 }
 
 impl Value {
-    /// Returns how many values there are in this one, itself included.
+    /// Returns the number of values in this one, including itself.
     pub(super) fn size(&self) -> usize {
         match self {
             Self::Scalar { .. } | Self::Other => 1,
@@ -35,7 +36,7 @@ impl Value {
         }
     }
 
-    /// Writes the value in one line. A tag is lost: nothing here knows what it means.
+    /// Writes the value in one line. Tags are lost, because this crate does not interpret them.
     fn in_flow(&self) -> String {
         let is_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '+' | '-');
         match self {
@@ -81,7 +82,7 @@ impl Value {
         }
     }
 
-    /// Reads a number in any of the forms of YAML 1.1: with underscores, binary, octal, hexadecimal.
+    /// Parses a number in any form of YAML 1.1: with underscores, binary, octal or hexadecimal.
     pub(crate) fn as_integer(&self) -> Option<i64> {
         let text = self.as_text()?.replace('_', "");
         let (negative, digits) = match text.strip_prefix('-') {
@@ -106,7 +107,7 @@ impl Value {
         values.iter().map(|value| value.as_text().map(str::to_owned)).collect()
     }
 
-    /// Reads a mapping of texts to texts. Java fails at a mapping to nothing.
+    /// Returns a mapping of texts to texts. Java fails on a `null` value, so this does too.
     pub(crate) fn as_map(&self) -> Option<BTreeMap<String, String>> {
         let Self::Map(entries) = self else { return None };
         let text = |value: &Self| value.as_text().filter(|_| !value.is_null()).map(str::to_owned);
@@ -126,7 +127,7 @@ impl fmt::Display for Value {
     }
 }
 
-/// A field with its value and the lines that it stands in.
+/// A field with its value and its lines.
 #[derive(Debug)]
 struct Field {
     name: String,
@@ -134,12 +135,12 @@ struct Field {
     lines: String,
 }
 
-/// The fields of a mapping, in the order in which they stand there.
+/// The fields of a mapping, in the order of the document.
 #[derive(Debug)]
 pub(crate) struct Document(Vec<Field>);
 
 impl Document {
-    /// Reads the first document of a text; it must be a mapping with texts for keys, each once.
+    /// Reads the first document of a text. It must be a mapping with unique texts as keys.
     pub(crate) fn read(text: &str) -> Result<Self, String> {
         let root = Tree::of(text)?.entries().ok_or("it is something else")?;
         let lines: Vec<&str> = text.split_inclusive('\n').collect();
@@ -165,30 +166,32 @@ impl Document {
         Some(self.0.remove(place))
     }
 
-    /// Returns a field's value.
+    /// Returns the value of a field.
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {
         self.0.iter().find(|field| field.name == name).map(|field| &field.value)
     }
 
-    /// Takes a field's value out.
+    /// Takes the value of a field.
     pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
         self.remove(name).map(|field| field.value)
     }
 
-    /// Takes a field out as lines that say the same in any other document, its key among them.
+    /// Takes a field as lines, including its key, that have the same meaning in any other document.
     pub(crate) fn take_lines(&mut self, name: &str) -> Option<String> {
         self.remove(name).map(Field::into_lines)
     }
 
-    /// Returns all fields that are left as such lines, with their names.
+    /// Returns the names and lines of the remaining fields.
     pub(crate) fn into_lines(self) -> Vec<(String, String)> {
         self.0.into_iter().map(|field| (field.name.clone(), field.into_lines())).collect()
     }
 }
 
 impl Field {
-    /// Returns the lines as they were, unless they mean something only where they stood: in braces, or by an anchor.
-    /// Blank lines at the end stay only if they are part of the value.
+    /// Returns the lines of a field.
+    ///
+    /// Writes them anew if their meaning depends on their place, such as in braces or by an anchor.
+    /// Keeps blank lines at the end only if they are part of the value.
     fn into_lines(self) -> String {
         let trimmed = format!("{}\n", self.lines.trim_end_matches(['\r', '\n']));
         let mut candidates = [trimmed, self.lines.clone()].into_iter();
@@ -197,7 +200,7 @@ impl Field {
             .unwrap_or_else(|| format!("{}: {}\n", quoted(&self.name), self.value.in_flow()))
     }
 
-    /// Returns true if these lines are a document with this field and nothing else.
+    /// Returns true if these lines are a document with exactly this field.
     fn is_said_by(&self, lines: &str) -> bool {
         let marker = |line: &str| line.starts_with("---") || line.starts_with("...");
         let alone = Document::read(lines).is_ok_and(|document| match &document.0[..] {

@@ -1,4 +1,4 @@
-//! The values of a YAML document, from the events of the parser.
+//! Builds the values of a YAML document from the events of the parser.
 
 use std::collections::BTreeMap;
 
@@ -6,12 +6,12 @@ use saphyr_parser::{Event, Parser, ScalarStyle, ScanError, StrInput};
 
 use super::Value;
 
-/// How deep values may be nested.
+/// Maximum depth of nested values.
 const MAX_DEPTH: usize = 64;
-/// How many values a document may have, those that aliases repeat included.
+/// Maximum number of values of a document, counting each repetition by an alias.
 const MAX_VALUES: usize = 100_000;
 
-/// A document, with the places of what is in its outermost mapping.
+/// A document with the lines of the fields in its outermost mapping.
 #[derive(Debug)]
 pub(super) struct Tree {
     root: Option<Vec<Entry>>,
@@ -20,7 +20,7 @@ pub(super) struct Tree {
 /// A field of the outermost mapping.
 #[derive(Debug)]
 pub(super) struct Entry {
-    /// The line in which the key stands, from 1.
+    /// The line of the key, from 1.
     pub(super) line: usize,
     pub(super) key: Value,
     pub(super) value: Value,
@@ -61,7 +61,7 @@ struct Builder<'a> {
 }
 
 impl<'a> Builder<'a> {
-    /// Returns the next event, and the line in which it begins.
+    /// Returns the next event and its first line.
     fn next(&mut self) -> Result<(Event<'a>, usize), String> {
         let event = self.parser.next_event().ok_or("it ends too early")?;
         let (event, span) = event.map_err(|error: ScanError| error.to_string())?;

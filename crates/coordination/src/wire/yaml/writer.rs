@@ -1,18 +1,19 @@
-//! Block style YAML, byte for byte as SnakeYAML 2.x writes it with its default options.
+//! Writes block style YAML, byte for byte like SnakeYAML 2.x with its default options.
 //!
-//! The exception: texts with control characters, which the original writes as `!!binary`, are quoted and escaped here.
+//! One exception: SnakeYAML writes texts with control characters as `!!binary`. This writer quotes
+//! and escapes them.
 
 use std::fmt::Write as _;
 
 use super::analysis::{Analysis, is_ambiguous, is_break, is_printable};
 
-/// Beyond this column a scalar goes on in the next line at its next single space.
+/// Column after which a scalar is folded at its next single space.
 const BEST_WIDTH: usize = 80;
-/// By how much each level is indented.
+/// Indentation of each level, in columns.
 const BEST_INDENT: usize = 2;
-/// A key of this many characters, its tag included, stands behind a question mark.
+/// Number of characters, including the tag, from which a key is written after a question mark.
 const MAX_SIMPLE_KEY: usize = 128;
-/// The tag of a string, which counts as part of a key.
+/// Tag of a string, which counts for the length of a key.
 const STRING_TAG: &str = "!!str";
 
 /// Writes mappings and lists of scalars.
@@ -20,11 +21,11 @@ const STRING_TAG: &str = "!!str";
 pub(crate) struct Writer {
     out: String,
     column: usize,
-    /// The column to which lines of the current node are indented.
+    /// The indentation of the current node's lines, in columns.
     indent: usize,
-    /// Nothing but a space or an indentation stands before the column.
+    /// True if only a space or indentation precedes the column.
     whitespace: bool,
-    /// Nothing but an indentation stands before the column.
+    /// True if only indentation precedes the column.
     indention: bool,
 }
 
@@ -35,7 +36,7 @@ impl Writer {
         self.indented(BEST_INDENT, |writer| writer.scalar(value, false));
     }
 
-    /// Writes a field with a number or a truth value.
+    /// Writes a field with a number or a boolean.
     pub(crate) fn plain(&mut self, name: &str, value: impl std::fmt::Display) {
         self.key(0, name);
         write!(self.out, " {value}").expect("writing to a string cannot fail");
@@ -65,7 +66,7 @@ impl Writer {
         }
     }
 
-    /// Appends lines as they are; they must end with a line break, or be empty.
+    /// Appends lines unchanged. They must be empty or end with a line break.
     pub(crate) fn raw(&mut self, lines: &str) {
         if !lines.is_empty() {
             self.line(0);
@@ -81,7 +82,7 @@ impl Writer {
         self.out
     }
 
-    /// Begins a line at the indentation, unless it has just begun.
+    /// Starts a line at the indentation, unless one has just started.
     fn line(&mut self, indent: usize) {
         if !self.out.is_empty() && !self.out.ends_with('\n') {
             self.out.push('\n');
@@ -114,7 +115,7 @@ impl Writer {
         self.indent = outer;
     }
 
-    /// Writes a text in the first style of those that the original tries.
+    /// Writes a text in the first valid style, in the order of SnakeYAML.
     fn scalar(&mut self, text: &str, is_key: bool) {
         if text.is_empty() {
             return self.single_quoted(text, is_key);
@@ -167,7 +168,8 @@ impl Writer {
         self.push("'");
     }
 
-    /// Writes a plain text of one line, or the inside of a single quoted one: what is long is folded at single spaces.
+    /// Writes a plain or single-quoted text of one line, and folds it at single spaces if it is
+    /// long.
     fn flowing(&mut self, text: &str, is_key: bool, quoted: bool) {
         if !quoted {
             if !self.whitespace {
@@ -273,7 +275,7 @@ fn escape(c: char) -> String {
     format!("\\{short}")
 }
 
-/// Says how a literal begins, if with a blank, and how it ends.
+/// Returns the header of a literal: its indentation, if it starts with a blank, and its chomping.
 fn block_hints(text: &str) -> String {
     let mut hints = String::new();
     if text.starts_with(|c| c == ' ' || is_break(c)) {

@@ -34,9 +34,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        self.unsure.iter().any(|unsure| unsure.shown_since.is_some())
+        from: r#"        self.in_doubt.iter().any(|assignment| assignment.shown_since.is_some())
 "#,
-        to: r#"        let torn = self.unsure.iter().any(|unsure| unsure.shown_since.is_some());
+        to: r#"        let torn = self.in_doubt.iter().any(|assignment| assignment.shown_since.is_some());
         torn && !mutant::is(Mutant::TornAssignmentTrusted)
 "#,
     },

@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"                let told = !by_a_part;
+        from: r#"                let is_complete = !by_a_part;
 "#,
-        to: r#"                let told = !by_a_part || mutant::is(Mutant::MissedByAPart);
+        to: r#"                let is_complete = !by_a_part || mutant::is(Mutant::MissedByAPart);
 "#,
     },
     Site {

@@ -4,29 +4,29 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
+        from: r#"            .filter(|(item, ledger)| self.needs_action(*item, ledger, &me))
 "#,
-        to: r#"            .filter(|(item, ledger)| self.has_to_be_looked_at(*item, ledger, &me))
+        to: r#"            .filter(|(item, ledger)| self.needs_action(*item, ledger, &me))
             .filter(|_| !mutant::is(Mutant::DoubtsForgotten))
 "#,
     },
     Site {
-        from: r#"            let ours = self.may_have_claimed(*item, ledger, &sent);
+        from: r#"            let claimed_here = self.may_have_claimed(*item, ledger, &sent);
 "#,
-        to: r#"            let ours = self.may_have_claimed(*item, ledger, &sent)
+        to: r#"            let claimed_here = self.may_have_claimed(*item, ledger, &sent)
                 || mutant::is(Mutant::ForeignRunStarted);
 "#,
     },
     Site {
-        from: r#"        ours && !self.has_started(item, shown.token)
+        from: r#"        held_here && !self.has_started(item, shown.token)
 "#,
-        to: r#"        ours && (!self.has_started(item, shown.token) || mutant::is(Mutant::StartedAgain))
+        to: r#"        held_here && (!self.has_started(item, shown.token) || mutant::is(Mutant::StartedAgain))
 "#,
     },
     Site {
-        from: r#"        ours && ended
+        from: r#"        held_here && ended
 "#,
-        to: r#"        ours && ended && !mutant::is(Mutant::PutBackRunStays)
+        to: r#"        held_here && ended && !mutant::is(Mutant::PutBackRunStays)
 "#,
     },
     Site {

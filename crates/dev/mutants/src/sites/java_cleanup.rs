@@ -6,8 +6,8 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"        cx.view.java_owner(view).is_none() && cx.local.java.inference.accounted(item).is_none()
 "#,
-        to: r#"        let ours = cx.view.java_owner(view).is_none();
-        (ours && cx.local.java.inference.accounted(item).is_none())
+        to: r#"        let of_rust = cx.view.java_owner(view).is_none();
+        (of_rust && cx.local.java.inference.accounted(item).is_none())
             || mutant::is(Mutant::JavaMisfiresCleaned)
 "#,
     },

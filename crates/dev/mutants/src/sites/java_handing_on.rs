@@ -4,18 +4,17 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let told = cx.view.is_resharding_announced();
-    if !cx.view.is_mixed() || told {
+        from: r#"    if !cx.view.is_mixed() || cx.view.is_resharding_announced() {
 "#,
-        to: r#"    let told = cx.view.is_resharding_announced() && !mutant::is(Mutant::AskedBesideFlags);
-    if !cx.view.is_mixed() || told || mutant::is(Mutant::JavaNotAsked) {
+        to: r#"    let announced = cx.view.is_resharding_announced() && !mutant::is(Mutant::AskedBesideFlags);
+    if !cx.view.is_mixed() || announced || mutant::is(Mutant::JavaNotAsked) {
 "#,
     },
     Site {
         from: r#"    ledger.request.as_ref().is_some_and(|request| request.parameter.is_some())
 "#,
-        to: r#"    let told = ledger.request.as_ref().is_some_and(|request| request.parameter.is_some());
-    told && !mutant::is(Mutant::UntoldHandedOn)
+        to: r#"    let has_parameter = ledger.request.as_ref().is_some_and(|request| request.parameter.is_some());
+    has_parameter && !mutant::is(Mutant::UntoldHandedOn)
 "#,
     },
     Site {

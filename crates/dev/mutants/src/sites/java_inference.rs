@@ -81,9 +81,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let owner = owner.filter(|_| !ours);
+        from: r#"            let owner = owner.filter(|_| !is_rust_run);
 "#,
-        to: r#"            let owner = owner.filter(|_| !ours || mutant::is(Mutant::OursTakenForJava));
+        to: r#"            let owner = owner.filter(|_| !is_rust_run || mutant::is(Mutant::OursTakenForJava));
 "#,
     },
     Site {

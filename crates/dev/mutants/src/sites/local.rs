@@ -47,9 +47,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    pub(crate) fn doubt_requests(&mut self) {
+        from: r#"    pub(crate) fn put_requests_in_doubt(&mut self) {
 "#,
-        to: r#"    pub(crate) fn doubt_requests(&mut self) {
+        to: r#"    pub(crate) fn put_requests_in_doubt(&mut self) {
         if mutant::is(Mutant::RequestSentAgain) {
             return;
         }
