@@ -5,6 +5,8 @@ mod duty;
 #[cfg(test)]
 mod exhaustive;
 mod gap;
+#[doc(hidden)]
+pub mod internals;
 mod java;
 mod local;
 mod operator;

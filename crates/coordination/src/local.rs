@@ -31,7 +31,7 @@ pub enum Phase {
 
 /// A scheduled fire that has come, with what surrounds it in the schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Due {
+pub struct Due {
     pub(crate) at: FireTime,
     /// What the schedule has next.
     pub(crate) next: Option<FireTime>,
@@ -51,7 +51,7 @@ impl Due {
 
 /// An operator's request to run items of a job that is not monitored: nothing about it is in the registry.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct UnmonitoredRequest {
+pub struct UnmonitoredRequest {
     /// What identifies the runs: when the request was noticed here.
     pub(crate) at: FireTime,
     /// The items that have yet to run for it.
@@ -60,7 +60,7 @@ pub(crate) struct UnmonitoredRequest {
 
 /// A request that this process was asked to leave in the registry, and has not seen there yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct WantedTrigger {
+pub struct WantedTrigger {
     /// When it was asked for: it identifies the runs.
     pub(crate) at: FireTime,
     pub(crate) way: RequestWay,
@@ -106,19 +106,20 @@ impl Wait {
 
 /// A once-per-cluster callback that this instance calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LocalCall {
-    pub(crate) token: FencingToken,
+pub struct LocalCall {
+    /// The token of the call.
+    pub token: FencingToken,
     /// Whether it has returned.
-    pub(crate) done: bool,
+    pub done: bool,
 }
 
 /// What there was before claims of an item whose outcomes nobody knows.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Doubt {
+pub struct Doubt {
     /// The version of the item's record, before the last of them.
-    pub(crate) before: Version,
+    pub before: Version,
     /// The configurations that they have checked, each once.
-    pub(crate) configs: Vec<Versioned<Arc<JobConfig>>>,
+    pub configs: Vec<Versioned<Arc<JobConfig>>>,
 }
 
 impl Doubt {
@@ -133,26 +134,28 @@ impl Doubt {
 
 /// What an instance knows about itself.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Local {
-    pub(crate) phase: Phase,
+pub struct Local {
+    /// Whether the instance takes part.
+    pub phase: Phase,
     pub(crate) paused: bool,
     /// The session can be relied upon.
-    pub(crate) lease: bool,
+    pub lease: bool,
     /// The view has shown this life as registered.
     pub(crate) was_registered: bool,
     /// This life may be registered, whatever the view shows.
     pub(crate) maybe_registered: bool,
     /// Claims are under way, or may be: runs can begin without anything being decided any more.
-    pub(crate) is_claiming: bool,
+    pub is_claiming: bool,
     /// The reply to the registration is on its way, and the registry's time is not known before it comes.
     pub(crate) awaits_time: bool,
-    pub(crate) runs: Runs,
+    /// The runs that have begun here.
+    pub runs: Runs,
     /// Items that were perhaps claimed. The view will show whether they were.
-    pub(crate) maybe_claimed: BTreeMap<ShardingItem, Doubt>,
+    pub maybe_claimed: BTreeMap<ShardingItem, Doubt>,
     /// The greatest token of each item that was started here; nothing is started twice.
     pub(crate) started: BTreeMap<ShardingItem, FencingToken>,
     /// The last scheduled fire, until the next one.
-    pub(crate) due: Option<Due>,
+    pub due: Option<Due>,
     /// The last scheduled fire that came, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
     /// The schedules that this process has seen in force.
@@ -161,15 +164,16 @@ pub(crate) struct Local {
     pub(crate) gaps_reported: BTreeMap<ShardingItem, Vec<Gap>>,
     /// A fire of a job that is not monitored, which waits until a Java leader has assigned items anew.
     pub(crate) unmonitored_fire: Option<FireTime>,
-    pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
+    /// An operator's request to run a job that is not monitored.
+    pub unmonitored_request: Option<UnmonitoredRequest>,
     /// Requests that this process was asked to leave in the registry, by their ids.
-    pub(crate) wanted_triggers: BTreeMap<String, WantedTrigger>,
+    pub wanted_triggers: BTreeMap<String, WantedTrigger>,
     /// What identifies the last request that this process was asked for.
     pub(crate) last_request: Option<FireTime>,
     /// The wish of an operator that was seen at this life.
-    pub(crate) trigger_seen: Option<Triggered>,
+    pub trigger_seen: Option<Triggered>,
     /// Since when there are runs that wait to be taken over, and none was by this instance, on the monotonic clock.
-    pub(crate) orphans_since: Option<Duration>,
+    pub orphans_since: Option<Duration>,
     /// Since when it stands in line at a latch without being the first.
     pub(crate) latch_waits: BTreeMap<Latch, Wait>,
     /// Since when Java instances are told that items will be assigned anew, if this instance leads.
@@ -179,7 +183,7 @@ pub(crate) struct Local {
     /// What is seen of Java instances.
     pub(crate) foreign: Foreign,
     /// Callbacks that this instance is calling, or has called without that being recorded.
-    pub(crate) calls: BTreeMap<OnceStage, LocalCall>,
+    pub calls: BTreeMap<OnceStage, LocalCall>,
 }
 
 impl Local {

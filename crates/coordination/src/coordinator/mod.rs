@@ -6,8 +6,6 @@ mod java;
 mod observe;
 mod record;
 mod reply;
-#[cfg(test)]
-#[path = "../exhaustive/seat.rs"]
 pub(crate) mod seat;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -7,7 +7,7 @@ use std::fmt;
 use reg_center::{NodePath, Version};
 use sharding::{InstanceId, ShardingItem};
 
-pub(crate) use self::step::{Data, Step, StepOp};
+pub use self::step::{Data, Step, StepOp};
 use crate::duty::{Context, Duty};
 use crate::protocol::assignment::AssignmentRecord;
 use crate::view::JobView;
@@ -16,14 +16,14 @@ use crate::{Ledger, server_of};
 
 /// A transaction that a duty wants: everything happens, or nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// The duty that decided it.
-    pub(crate) duty: Duty,
+    pub duty: Duty,
     pub(crate) authority: Authority,
     /// Why, for people.
     pub(crate) reason: String,
     /// Checks and writes, in order.
-    pub(crate) steps: Vec<Step>,
+    pub steps: Vec<Step>,
     /// Nodes that must be seen absent before the transaction is sent: of holders that must be gone.
     pub(crate) confirm_gone: Vec<NodeKind>,
 }
@@ -130,7 +130,7 @@ impl Plan {
     }
 
     /// Returns the nodes that must be seen absent before the transaction is sent, in this order.
-    pub(crate) fn nodes_to_confirm(&self) -> Vec<NodeKind> {
+    pub fn nodes_to_confirm(&self) -> Vec<NodeKind> {
         self.confirm_gone.clone()
     }
 
@@ -176,19 +176,19 @@ impl Plan {
     }
 
     /// Returns true if runs begin with it that others have left unfinished.
-    pub(crate) fn takes_over(&self) -> bool {
+    pub fn takes_over(&self) -> bool {
         let begins =
             |step: &Step| step.ledger().is_some_and(|(_, ledger)| ledger.running().is_some());
         matches!(self.duty, Duty::Sweep | Duty::Takeover) && self.steps.iter().any(begins)
     }
 
     /// Returns true if runs can begin with it, or with the next one that its duty wants.
-    pub(crate) fn may_begin_runs(&self) -> bool {
+    pub fn may_begin_runs(&self) -> bool {
         matches!(self.duty, Duty::Claim | Duty::Misfire | Duty::Takeover) || self.takes_over()
     }
 
     /// Returns the runs that begin with this plan if `me` commits it.
-    pub(crate) fn runs_of<'a>(
+    pub fn runs_of<'a>(
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a Ledger)> {

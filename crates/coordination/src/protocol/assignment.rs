@@ -15,22 +15,22 @@ use crate::protocol::pending::Pending;
 ///
 /// The default was made for nobody and nothing: it fits no configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct AssignmentRecord {
+pub struct AssignmentRecord {
     /// The available instances, in the order in which the strategy saw them.
-    pub(crate) members: Vec<InstanceId>,
+    pub members: Vec<InstanceId>,
     /// The stable names of those members that have one; static sharding gives a name its items back.
     pub(crate) names: BTreeMap<InstanceId, String>,
     /// The number of items.
-    pub(crate) total_count: u32,
+    pub total_count: u32,
     /// The name of the strategy.
     pub(crate) strategy: String,
     /// The request for resharding that was the last one handled.
-    pub(crate) handled: u32,
+    pub handled: u32,
     /// The fire that was due when it was made. A member that came after it runs it for the items that it is given and
     /// that nobody has claimed for it yet.
     pub(crate) due: Option<FireTime>,
     /// Items that have yet to move, with their next owner.
-    pub(crate) pending: Pending,
+    pub pending: Pending,
     /// The term in which Java instances were told that items will be assigned anew, while something of that is still left
     /// to write. As long as that term lasts, `necessary` is this announcement and no request of somebody else's.
     pub(crate) announced: Option<u32>,

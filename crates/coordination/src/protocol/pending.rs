@@ -6,7 +6,7 @@ use sharding::{InstanceId, ShardingItem};
 
 /// Items that have yet to move, with their next owners.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Pending {
+pub struct Pending {
     /// By the first item of each range. Two that follow one another without a gap go to different instances, so that equal
     /// contents are equal.
     ranges: BTreeMap<u32, Neighbours>,
@@ -32,12 +32,12 @@ impl Pending {
         self.range_of(item.index()).map(|(_, range)| &range.next)
     }
 
-    pub(crate) fn has(&self, item: ShardingItem) -> bool {
+    pub fn has(&self, item: ShardingItem) -> bool {
         self.get(item).is_some()
     }
 
     /// Returns all items in ascending order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (ShardingItem, &InstanceId)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ShardingItem, &InstanceId)> {
         self.ranges.iter().flat_map(|(first, range)| {
             (*first..=range.last).map(|item| (ShardingItem::new(item), &range.next))
         })

@@ -10,16 +10,16 @@ use crate::{FireTime, RequestParameter};
 ///
 /// It stays, without items, until whoever left it has seen that; so whoever does not know whether it arrived can look.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct TriggerRecord {
+pub struct TriggerRecord {
     /// Who left it: an instance, or anybody else by a name of their own.
-    pub(crate) by: String,
+    pub by: String,
     /// When, an odd number of milliseconds: it identifies the runs.
-    pub(crate) at: FireTime,
+    pub at: FireTime,
     /// The items that have yet to get it; `None` for all.
-    pub(crate) items: Option<BTreeSet<ShardingItem>>,
+    pub items: Option<BTreeSet<ShardingItem>>,
     /// What the runs are told. Once all items have it, it is in their records and no longer here; a request without items that
     /// still has one was dropped, as nobody could be told.
-    pub(crate) parameter: Option<RequestParameter>,
+    pub parameter: Option<RequestParameter>,
 }
 
 impl TriggerRecord {

@@ -38,11 +38,11 @@ pub struct Versioned<T> {
 
 /// An operator's wish that an instance runs now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Triggered {
+pub struct Triggered {
     /// The version of the node that says so.
-    pub(crate) version: Version,
+    pub version: Version,
     /// Tells this wish from all others of the instance.
-    pub(crate) number: u64,
+    pub number: u64,
 }
 
 /// A node that holds what it should not. It is ignored, and reported once.

@@ -67,15 +67,15 @@ pub use config::{ConfigError, decode_config, dialect_of_config, encode_config};
 pub use config_json::push_java_json;
 pub use dialect::DialectSign;
 pub use inspect::{Removal, StrayNode};
-pub use records::decode_ledger;
+pub use records::{decode_assignment, decode_ledger, encode_assignment, encode_ledger};
 pub(crate) use records::{
-    decode_assignment, decode_audit, decode_once, decode_term, decode_trigger, encode_assignment,
-    encode_audit, encode_ledger, encode_once, encode_term, encode_trigger,
+    decode_audit, decode_once, decode_term, decode_trigger, encode_audit, encode_once, encode_term,
+    encode_trigger,
 };
 pub use runtime::RUNTIME_INDEX;
 
 /// The data of a server node that takes part, in 3.x; in 2.1.5 it is empty.
-pub(crate) const ENABLED: &str = "ENABLED";
+pub const ENABLED: &str = "ENABLED";
 /// The data of a server node that an operator has disabled.
 pub(crate) const DISABLED: &str = "DISABLED";
 /// The data of a server node on which no runs start, although its instances keep their items. Java instances take it
@@ -83,9 +83,9 @@ pub(crate) const DISABLED: &str = "DISABLED";
 pub(crate) const PAUSED: &str = "PAUSED";
 /// What tells our instances from Java instances, which make nothing of it: in 2.1.5 the data of the instance's node, in
 /// 3.x a comment in them. It is in the node itself because other nodes may be shown before or after it.
-pub(crate) const OURS: &str = "RUST";
+pub const OURS: &str = "RUST";
 /// The data of an instance node whose instance shall run now.
-pub(crate) const TRIGGER: &str = "TRIGGER";
+pub const TRIGGER: &str = "TRIGGER";
 
 /// A node of a job, by what it is for. [`Layout::path`] and [`Layout::parse`] translate between the two.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -445,7 +445,7 @@ impl Layout {
         plan.steps.iter().fold(txn, |txn, step| txn.op(self.encode_step(step)))
     }
 
-    fn encode_step(&self, step: &Step) -> Op {
+    pub(crate) fn encode_step(&self, step: &Step) -> Op {
         let path = self.path(&step.node);
         let expect = |version: &Option<Version>| version.map_or(Expect::Exists, Expect::Version);
         match &step.op {

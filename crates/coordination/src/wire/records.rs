@@ -203,7 +203,7 @@ impl From<OutcomeDoc> for Outcome {
 }
 
 /// Writes a ledger record.
-pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
+pub fn encode_ledger(ledger: &Ledger) -> String {
     let run = ledger.run();
     let state = match ledger.state {
         LedgerState::Idle => StateDoc::Idle,
@@ -364,7 +364,7 @@ struct AssignmentDoc {
 }
 
 /// Writes what an assignment was made for. Items to follow are written as inclusive ranges per instance.
-pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
+pub fn encode_assignment(record: &AssignmentRecord) -> String {
     let mut pending: BTreeMap<&InstanceId, RangesDoc> = BTreeMap::new();
     for (first, last, next) in record.pending.ranges() {
         pending.entry(next).or_default().push((first.index(), last.index()));
@@ -389,7 +389,10 @@ pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
 }
 
 /// Reads what an assignment was made for.
-pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
     let doc: AssignmentDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if doc.total > MAX_SHARDING_TOTAL_COUNT {
         return Err(format!("total {} is above {MAX_SHARDING_TOTAL_COUNT}", doc.total));

@@ -1,4 +1,4 @@
-//! A coordinator that can be left and taken up again: what it remembers between two events comes out and goes back in.
+//! Takes the memory of a coordinator out between two events, and puts it back.
 //!
 //! The exhaustive model keeps thousands of coordinators that differ in little. It stores only their memory, and lends
 //! it to one real coordinator for the length of an event. This file is a child of `coordinator`, to reach its fields.
@@ -17,51 +17,60 @@ use crate::plan::Plan;
 use crate::view::{JobView, Versioned};
 use crate::{Command, Event, JobConfig, Now, Reply, Ticket};
 
-/// The model has no clock: what takes long, or has taken long enough, is explored as something that happens.
-pub(crate) const NOW: Now =
+/// Time of every event: the exhaustive model has no clock, and explores the end of a wait as an event.
+pub const NOW: Now =
     Now { wall_ms: 1_000_000, registry_ms: None, mono: Duration::from_secs(1_000) };
 
 /// A plan under way, with the configuration under which it was decided.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Flight {
-    pub(crate) plan: Plan,
-    pub(crate) config: Option<Versioned<Arc<JobConfig>>>,
+pub struct Flight {
+    /// The plan.
+    pub plan: Plan,
+    /// The configuration; `None` if there was none.
+    pub config: Option<Versioned<Arc<JobConfig>>>,
 }
 
-/// What a coordinator remembers between two events, apart from its view.
+/// Memory of a coordinator between two events, apart from its view.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Memory {
-    pub(crate) local: Local,
-    pub(crate) flights: BTreeMap<Duty, Arc<Flight>>,
-    pub(crate) leave_requested: bool,
+pub struct Memory {
+    /// The knowledge of the instance about itself.
+    pub local: Local,
+    /// The plans under way.
+    pub flights: BTreeMap<Duty, Arc<Flight>>,
+    /// Whether the coordinator has reported a request to leave.
+    pub leave_requested: bool,
 }
 
-/// Who sits here: the host, the life, and its session.
+/// An instance that uses the seat.
 #[derive(Clone, Debug)]
-pub(crate) struct Sitter {
-    pub(crate) identity: Identity,
-    pub(crate) me: InstanceId,
-    pub(crate) session: SessionId,
-    /// Whether it can call callbacks that happen once per cluster and fire.
-    pub(crate) calls_back: bool,
+pub struct Sitter {
+    /// The job and the server.
+    pub identity: Identity,
+    /// The id of its incarnation.
+    pub me: InstanceId,
+    /// The session of its incarnation.
+    pub session: SessionId,
+    /// Whether it can call once-per-cluster callbacks.
+    pub calls_back: bool,
 }
 
-/// One coordinator, lent to whoever sits down.
+/// One coordinator, which is lent to one instance after the other.
 #[derive(Debug)]
-pub(crate) struct Seat(Coordinator);
+pub struct Seat(Coordinator);
 
 impl Seat {
-    pub(crate) fn new(identity: Identity) -> Self {
+    /// Returns a coordinator that no instance uses.
+    pub fn new(identity: Identity) -> Self {
         Self(Coordinator::new(identity, StrategyRegistry::default()))
     }
 
-    /// Changes what the coordinator sees.
-    pub(crate) fn show(&mut self, view: JobView) {
+    /// Replaces the view.
+    pub fn show(&mut self, view: JobView) {
         self.0.view = view;
     }
 
-    /// Hands the coordinator to `sitter`, connected, with this memory.
-    pub(crate) fn take(&mut self, sitter: &Sitter, memory: &Memory) {
+    /// Hands the coordinator to an instance, connected, with this memory.
+    pub fn take(&mut self, sitter: &Sitter, memory: &Memory) {
         let Memory { local, flights, leave_requested } = memory.clone();
         let told = Told {
             config: self.0.view.config().cloned(),
@@ -88,7 +97,7 @@ impl Seat {
     }
 
     /// Takes the memory out again.
-    pub(crate) fn leave(&mut self) -> Memory {
+    pub fn leave(&mut self) -> Memory {
         let seat = &mut self.0;
         let flights: BTreeMap<_, _> = std::mem::take(&mut seat.in_flight)
             .into_iter()
@@ -99,30 +108,29 @@ impl Seat {
         Memory { local, flights, leave_requested: seat.told.leave_requested }
     }
 
-    /// Records what happened, without looking at the view or deciding.
-    pub(crate) fn record(&mut self, event: Event) -> Vec<Command> {
+    /// Records an event, without observing the view or deciding.
+    pub fn record(&mut self, event: Event) -> Vec<Command> {
         let mut out = Vec::new();
         self.0.record(NOW, event, &mut out);
         out
     }
 
     /// Records the reply to the plan of a duty; the duty is free again.
-    pub(crate) fn replied(&mut self, duty: Duty, reply: Reply) -> Vec<Command> {
+    pub fn replied(&mut self, duty: Duty, reply: Reply) -> Vec<Command> {
         let out = self.record(Event::Replied { ticket: ticket(duty), reply });
         self.0.in_flight.remove(&duty);
         out
     }
 
-    /// Looks at the view.
-    pub(crate) fn observe(&mut self) -> Vec<Command> {
+    /// Observes the view.
+    pub fn observe(&mut self) -> Vec<Command> {
         let mut out = Vec::new();
         self.0.observe(NOW, &mut out);
         out
     }
 
-    /// Asks every duty that is free, and returns the plans that are wanted beside those under way. What it remembers is as it was
-    /// before.
-    pub(crate) fn wanted(&mut self) -> Vec<Flight> {
+    /// Returns the plans that the free duties decide, beside those under way. The memory stays as it was.
+    pub fn wanted(&mut self) -> Vec<Flight> {
         let busy: Vec<Duty> = self.0.in_flight.keys().copied().collect();
         let local = self.0.local.clone();
         self.0.decide(NOW, &mut Vec::new());
