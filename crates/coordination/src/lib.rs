@@ -2,8 +2,6 @@
 
 mod coordinator;
 mod duty;
-#[cfg(test)]
-mod exhaustive;
 mod gap;
 #[doc(hidden)]
 pub mod internals;

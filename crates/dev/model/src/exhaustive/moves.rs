@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
+use coordination::internals::ViewQueries as _;
+use coordination::{Duty, Event, OnceStage, Outcome, Phase};
+
 use super::acts;
 use super::label::{Draft, Label, Move};
 use super::scope::fire_time;
 use super::state::{Process, Standing, State, print_of_flight};
 use super::world::World;
-use crate::duty::Duty;
-use crate::local::Phase;
-use crate::{Event, OnceStage, Outcome};
 
 impl World {
     /// Returns everything that can happen; if nothing has to, whether that is as it should be.

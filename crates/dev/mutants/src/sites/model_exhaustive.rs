@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/exhaustive/mod.rs`.
+//! Sites of `crates/dev/model/src/exhaustive/mod.rs`.
 
 use super::Site;
 

@@ -2,6 +2,10 @@
 
 use std::sync::Arc;
 
+use coordination::internals::{Flight, Seat, ViewQueries as _};
+use coordination::{
+    Command, Event, FencingToken, FireTime, JobEvent, OnceStage, Phase, Reply, RunSource, StartItem,
+};
 use sharding::ShardingItem;
 
 use super::print::print_of;
@@ -10,11 +14,6 @@ use super::rule::Breach;
 use super::scope::fire_time;
 use super::state::{Process, State};
 use super::world::{Told, World};
-use crate::coordinator::seat::{Flight, Seat};
-use crate::local::Phase;
-use crate::{
-    Command, Event, FencingToken, FireTime, JobEvent, OnceStage, Reply, RunSource, StartItem,
-};
 
 impl World {
     /// Tells a process of an event; it records the event and decides nothing yet.

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/exhaustive/moves.rs`.
+//! Sites of `crates/dev/model/src/exhaustive/moves.rs`.
 
 use super::Site;
 

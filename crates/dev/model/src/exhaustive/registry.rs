@@ -13,19 +13,15 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use coordination::internals::{decode_assignment, encode_assignment, encode_ledger};
+use coordination::{JobView, Layout, Ledger, NodeKind, decode_ledger};
 use reg_center::{
     Change, Conflict, ConflictReason, Expect, Lifetime, Node, NodePath, Op, Revision, SessionId,
     Stat, Txn, Version,
 };
-
 use sharding::{InstanceId, ShardingItem};
 
 use super::print::{Print, print_of};
-use crate::Ledger;
-use crate::view::JobView;
-use crate::wire::{
-    Layout, NodeKind, decode_assignment, decode_ledger, encode_assignment, encode_ledger,
-};
 
 /// The version at which every node is shown.
 pub(super) const CURRENT: Version = Version(1);

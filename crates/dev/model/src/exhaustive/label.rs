@@ -3,14 +3,13 @@
 use std::fmt;
 use std::sync::Arc;
 
+use coordination::internals::Flight;
+use coordination::{Duty, OnceStage, Outcome};
 use sharding::ShardingItem;
 
 use super::registry::Written;
 use super::scope::{Act, fire_time};
 use super::state::State;
-use crate::coordinator::seat::Flight;
-use crate::duty::Duty;
-use crate::{OnceStage, Outcome};
 
 /// Something that happens, for people who read a trace.
 #[derive(Clone, PartialEq)]

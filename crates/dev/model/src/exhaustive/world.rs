@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use coordination::internals::{Flight, Memory, Seat, Sitter, ViewQueries as _};
+use coordination::{Command, Duty, Identity, JobView, Layout, NodeKind, encode_config};
 use reg_center::{Change, Conflict, NodePath};
 use sharding::InstanceId;
 
@@ -16,11 +18,6 @@ use super::rule::Breach;
 use super::scope::{Scope, instance, server, session};
 use super::settle::Guard;
 use super::state::{Process, Standing, State, print_of_flight};
-use crate::coordinator::seat::{Flight, Memory, Seat, Sitter};
-use crate::duty::Duty;
-use crate::view::JobView;
-use crate::wire::{Layout, NodeKind};
-use crate::{Command, Identity, encode_config};
 
 /// A plan that a coordinator wants now.
 #[derive(Clone, Debug)]

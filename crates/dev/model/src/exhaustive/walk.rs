@@ -7,6 +7,10 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
+use coordination::internals::{
+    Flight, LayoutEncoding as _, decode_assignment, encode_assignment, encode_ledger,
+};
+use coordination::{Duty, Ledger, NodeKind, decode_ledger};
 use reg_center::model::Model;
 use reg_center::{Expect, Lifetime, NodePath, Op, SessionId, Txn, TxnOutcome, Version};
 
@@ -16,10 +20,6 @@ use super::registry::CURRENT;
 use super::scope::{Act, OPERATOR, session};
 use super::state::{Standing, State};
 use super::world::{Outlook, World};
-use crate::Ledger;
-use crate::coordinator::seat::Flight;
-use crate::duty::Duty;
-use crate::wire::{self, NodeKind};
 
 /// Chance, the same for the same seed: SplitMix64.
 pub(super) struct Dice(pub(super) u64);
@@ -134,12 +134,12 @@ impl Shadow {
     }
 
     fn with_real_handled(&self, world: &World, data: &[u8]) -> String {
-        let mut record = wire::decode_assignment(data).expect("the model's records can be read");
+        let mut record = decode_assignment(data).expect("the model's records can be read");
         let request = self.model.read(&world.path(&NodeKind::Request));
         if record.handled == CURRENT.0 {
             record.handled = request.map_or(0, |node| node.stat.version.0);
         }
-        wire::encode_assignment(&record)
+        encode_assignment(&record)
     }
 
     fn session(&mut self, session: SessionId) -> SessionId {
@@ -184,10 +184,10 @@ impl Shadow {
         match world.layout.parse(path) {
             Some(NodeKind::Assignment) => self.with_real_handled(world, &data).into(),
             Some(NodeKind::Ledger(_)) => {
-                let ledger = wire::decode_ledger(&data).expect("the model's records can be read");
+                let ledger = decode_ledger(&data).expect("the model's records can be read");
                 let held = ledger.config.filter(|version| *version == CURRENT);
                 let real = held.and(config).or(ledger.config);
-                wire::encode_ledger(&Ledger { config: real, ..ledger }).into()
+                encode_ledger(&Ledger { config: real, ..ledger }).into()
             }
             _ => data,
         }
@@ -301,13 +301,13 @@ impl Shadow {
             assert_eq!(node.stat.owner, owner, "{path}");
             match world.layout.parse(path) {
                 Some(NodeKind::Assignment) => {
-                    let read = |data| wire::decode_assignment(data).expect("it can be read");
+                    let read = |data| decode_assignment(data).expect("it can be read");
                     let (here, there) = (read(&entry.data), read(&node.data));
                     assert_eq!(here.handled == CURRENT.0, Some(there.handled) == request);
                     assert_eq!((here.members, here.pending), (there.members, there.pending));
                 }
                 Some(NodeKind::Ledger(_)) => {
-                    let read = |data| wire::decode_ledger(data).expect("it can be read");
+                    let read = |data| decode_ledger(data).expect("it can be read");
                     let (here, there) = (read(&entry.data), read(&node.data));
                     assert_eq!(
                         here.config == Some(CURRENT),

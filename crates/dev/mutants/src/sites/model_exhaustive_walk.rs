@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/exhaustive/walk.rs`.
+//! Sites of `crates/dev/model/src/exhaustive/walk.rs`.
 
 use super::Site;
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use coordination::Reply;
+use coordination::internals::{Flight, LayoutEncoding as _};
 use reg_center::{Conflict, Revision};
 
 use super::judge::Transition;
@@ -10,8 +12,6 @@ use super::print::{Print, print_of};
 use super::scope::session;
 use super::state::{Process, State};
 use super::world::{Commit, Trial, World};
-use crate::Reply;
-use crate::coordinator::seat::Flight;
 
 impl World {
     /// A plan reaches the registry, its confirming reads included.

@@ -1,7 +1,6 @@
 //! How much is explored: the size of the cluster, and how often what may go wrong.
 
-use crate::wire::NodeKind;
-use crate::{FireTime, JobConfig, JobName, ServerIp, instance_id};
+use coordination::{FireTime, JobConfig, JobName, NodeKind, ServerIp, instance_id};
 use reg_center::SessionId;
 use sharding::{InstanceId, ShardingItem};
 

@@ -12,6 +12,8 @@
 
 use std::sync::Arc;
 
+use coordination::internals::{Data, Flight, LayoutEncoding as _, Memory, StepOp, Triggered};
+use coordination::{Duty, NodeKind, Reply};
 use reg_center::{Expect, NodePath, Op, SessionId};
 
 use super::label::{Draft, Move};
@@ -20,12 +22,6 @@ use super::registry::{Registry, STALE, Written};
 use super::scope::{is_permanent, session};
 use super::state::{Process, Standing, State, print_of_flight};
 use super::world::World;
-use crate::Reply;
-use crate::coordinator::seat::{Flight, Memory};
-use crate::duty::Duty;
-use crate::plan::{Data, StepOp};
-use crate::view::Triggered;
-use crate::wire::NodeKind;
 
 /// What a plan expects of a node and, once it is disappointed, will be for good.
 #[derive(Debug)]

@@ -10,8 +10,7 @@
 #![expect(
     clippy::wildcard_enum_match_arm,
     clippy::type_complexity,
-    clippy::disallowed_methods,
-    reason = "a harness for tests: most steps mean nothing to it, and it says how long it took"
+    reason = "a harness for tests: most steps mean nothing to it"
 )]
 
 mod acts;

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use coordination::{Event, Phase};
+
 use super::label::{Draft, Label};
 use super::scope::session;
 use super::state::{Process, Standing, State};
 use super::world::World;
-use crate::Event;
-use crate::local::Phase;
 
 impl World {
     pub(super) fn faults(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {

@@ -1,5 +1,7 @@
 //! What must hold when nothing is left to do.
 
+use coordination::internals::ViewQueries as _;
+use coordination::{ItemView, JobView, LedgerState, NodeKind, Phase, ServerState, server_of};
 use reg_center::NodePath;
 use sharding::ShardingItem;
 
@@ -7,10 +9,6 @@ use super::rule::Breach;
 use super::scope::{fire_time, instance};
 use super::state::{Process, Standing, State};
 use super::world::World;
-use crate::local::Phase;
-use crate::view::JobView;
-use crate::wire::NodeKind;
-use crate::{LedgerState, ServerState, server_of};
 
 /// Returns what is wrong with a state in which nobody wants anything and everything has ended.
 pub(super) fn breach(world: &World, state: &State) -> Option<Breach> {
@@ -143,7 +141,7 @@ fn has_leftovers(state: &State, view: &JobView) -> bool {
     let left = state.processes.iter().filter(|process| process.standing == Standing::Left);
     left.into_iter().any(|process| {
         let me = instance(process.index, process.life);
-        let holds = |(_, item): (ShardingItem, &crate::ItemView)| {
+        let holds = |(_, item): (ShardingItem, &ItemView)| {
             item.ledger.as_ref().and_then(|l| l.value.running()).is_some_and(|run| run.holder == me)
         };
         let owns = state.registry.nodes().any(|(_, entry)| {

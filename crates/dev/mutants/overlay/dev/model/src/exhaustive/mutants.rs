@@ -5,18 +5,23 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, fs};
 
+use coordination::{MUTANTS, Mutant, Row, Watcher};
 use stateright::{Checker, HasDiscoveries, Model};
 
 use super::grounds::{Ground, grounds};
 use super::walk::walk;
 use super::world::World;
-use crate::{MUTANTS, Mutant, Row, Watcher};
 
 /// How many walks each ground gets before everything is explored, how many for a mutant that nobody has to notice, which
 /// gets all of them, and how long a walk is at most.
 const WALKS: u64 = 100;
 const WALKS_IN_VAIN: u64 = 25;
 const LONGEST_WALK: usize = 1_000;
+
+/// Returns true if the mutant gives all lives of a process the same id.
+pub(super) fn reuses_ids(mutant: Mutant) -> bool {
+    mutant == Mutant::IdsReused
+}
 
 /// What breaks, by its id, and where.
 struct Found {

@@ -4,13 +4,13 @@ use std::fmt;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+use coordination::internals::{Flight, Memory};
 use sharding::ShardingItem;
 
 use super::print::{Print, print_of};
 use super::registry::Registry;
 use super::rule::Breach;
 use super::world::Commit;
-use crate::coordinator::seat::{Flight, Memory};
 
 /// How a process and its session stand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/exhaustive/world.rs`.
+//! Sites of `crates/dev/model/src/exhaustive/world.rs`.
 
 use super::Site;
 
@@ -8,7 +8,7 @@ pub(super) const SITES: &[Site] = &[
 "#,
         to: r#"pub(super) struct World {
     /// What is left out, if anything.
-    pub(super) mutant: Option<crate::Mutant>,
+    pub(super) mutant: Option<coordination::Mutant>,
 "#,
     },
     Site {
@@ -28,9 +28,9 @@ pub(super) const SITES: &[Site] = &[
     }
 
     /// The same system without one guard or rule.
-    pub(super) fn without(mut self, mutant: crate::Mutant) -> Self {
+    pub(super) fn without(mut self, mutant: coordination::Mutant) -> Self {
         self.mutant = Some(mutant);
-        if mutant == Mutant::IdsReused {
+        if super::mutants::reuses_ids(mutant) {
             for lives in &mut self.sitters {
                 let me = lives[0].me.clone();
                 lives.iter_mut().for_each(|life| life.me = me.clone());
@@ -40,8 +40,8 @@ pub(super) const SITES: &[Site] = &[
     }
 
     /// Makes what this thread does do without what is left out, as long as the result lives.
-    pub(super) fn activated(&self) -> Option<crate::Activation> {
-        self.mutant.map(Mutant::activate)
+    pub(super) fn activated(&self) -> Option<coordination::Activation> {
+        self.mutant.map(|mutant| mutant.activate())
     }
 "#,
     },

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use coordination::internals::{NOW, TRIGGER, ViewQueries as _};
+use coordination::{Event, JobConfig, NodeKind, Phase, ServerState, encode_config};
 use reg_center::Txn;
 use sharding::ShardingItem;
 
@@ -9,10 +11,6 @@ use super::label::{Draft, Label};
 use super::scope::{Act, OPERATOR, item, server};
 use super::state::{Standing, State};
 use super::world::World;
-use crate::coordinator::seat::NOW;
-use crate::local::Phase;
-use crate::wire::{NodeKind, TRIGGER};
-use crate::{Event, JobConfig, ServerState, encode_config};
 
 pub(super) fn drafts(world: &World, state: &State, drafts: &mut Vec<Draft>) {
     if state.spent.acts >= world.scope.acts {

@@ -1,14 +1,13 @@
 //! The rules as predicates over what the registry shows before and after a transaction, whatever the transaction was
 //! guarded by.
 
+use coordination::internals::ViewQueries as _;
+use coordination::{ItemView, JobView, Ledger, LedgerState, RunSource, server_of};
 use sharding::{InstanceId, ShardingItem};
 
 use super::registry::CURRENT;
 use super::rule::Breach;
 use super::state::Process;
-use crate::view::JobView;
-use crate::view::items::ItemView;
-use crate::{Ledger, LedgerState, RunSource, server_of};
 
 /// A committed transaction.
 pub(super) struct Transition<'a> {
