@@ -44,8 +44,6 @@ mod config;
 mod config_json;
 mod config_yaml;
 mod dialect;
-#[cfg(test)]
-mod golden;
 mod inspect;
 mod json;
 mod records;

@@ -2,16 +2,14 @@
 
 use std::collections::BTreeMap;
 
+use coordination::internals::{Data, ENABLED, LayoutEncoding as _, OURS, Step, StepOp};
+use coordination::{Dialect, JobName, Layout, NodeKind, ServerState, decode_config, encode_config};
 use reg_center::{Lifetime, NodePath, Op};
 use sharding::InstanceId;
 
-use crate::plan::{Data, Step, StepOp};
-use crate::wire::{ENABLED, Layout, NodeKind, OURS};
-use crate::{Dialect, JobName, ServerState, decode_config, encode_config};
-
 const TREES: [(Dialect, &str); 2] = [
-    (Dialect::V2, include_str!("../../../testdata/elasticjob-2.1.5-tree.txt")),
-    (Dialect::V3, include_str!("../../../testdata/elasticjob-3.0.4-tree.txt")),
+    (Dialect::V2, include_str!("../../testdata/elasticjob-2.1.5-tree.txt")),
+    (Dialect::V3, include_str!("../../testdata/elasticjob-3.0.4-tree.txt")),
 ];
 
 /// Nodes that hold other nodes only. Some of them are containers, which a server takes away when they are empty.

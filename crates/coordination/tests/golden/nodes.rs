@@ -2,17 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use coordination::internals::{
+    AssignmentRecord, Data, LayoutEncoding as _, OnceRecord, Step, StepOp, TriggerRecord, number_of,
+};
+use coordination::{
+    Dialect, FencingToken, FireTime, JobName, Latch, Layout, Ledger, NodeKind, OnceCall, ServerIp,
+};
 use reg_center::model::Model;
 use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
-
-use crate::java::latch::Latch;
-use crate::plan::{Data, Step, StepOp};
-use crate::protocol::assignment::AssignmentRecord;
-use crate::protocol::once::{OnceCall, OnceRecord};
-use crate::protocol::trigger_record::TriggerRecord;
-use crate::wire::{Layout, NodeKind};
-use crate::{Dialect, FencingToken, FireTime, JobName, Ledger, OnceStage, ServerIp};
 
 const ITEM: ShardingItem = ShardingItem::new(12);
 const LATCH: &str = "_c_8d2a-latch-0000000007";
@@ -29,48 +27,7 @@ fn layout(dialect: Dialect) -> Layout {
     Layout::new(&JobName::new("j").unwrap()).speaking(dialect)
 }
 
-/// Numbers the kinds of nodes, so that none is left out of [`PATHS`]: a new one does not compile before it is here.
-fn number(kind: &NodeKind) -> usize {
-    match kind {
-        NodeKind::Config => 0,
-        NodeKind::Instance(_) => 1,
-        NodeKind::Trigger(_) => 2,
-        NodeKind::Server(_) => 3,
-        NodeKind::Leader => 4,
-        NodeKind::Latch(Latch::Election, _) => 5,
-        NodeKind::Latch(Latch::Failover, _) => 6,
-        NodeKind::Necessary => 7,
-        NodeKind::Processing => 8,
-        NodeKind::QueuedItem(_) => 9,
-        NodeKind::Owner(_) => 10,
-        NodeKind::Running(_) => 11,
-        NodeKind::Alive(_) => 12,
-        NodeKind::Misfire(_) => 13,
-        NodeKind::Failovering(_) => 14,
-        NodeKind::Failover(_) => 15,
-        NodeKind::ItemDisabled(_) => 16,
-        NodeKind::SystemTime => 17,
-        NodeKind::Ledger(_) => 18,
-        NodeKind::Term => 19,
-        NodeKind::Servers => 20,
-        NodeKind::Request => 21,
-        NodeKind::Assignment => 22,
-        NodeKind::Draining(_) => 23,
-        NodeKind::Name(_) => 24,
-        NodeKind::TriggerRequest(_) => 25,
-        NodeKind::Once => 26,
-        NodeKind::Checkpoint(_) => 27,
-        NodeKind::Audit => 28,
-        NodeKind::Item(_) => 29,
-        NodeKind::OfItem(..) => 30,
-        NodeKind::Counted(OnceStage::Started, _) => 31,
-        NodeKind::Counted(OnceStage::Completed, _) => 32,
-        NodeKind::Template => 33,
-        NodeKind::FailoverRoot => 34,
-    }
-}
-
-/// The path of each kind of node, in the order of [`number`].
+/// The path of each kind of node, in the order of [`number_of`].
 const PATHS: [&str; 35] = [
     "/j/config",
     "/j/instances/10.0.0.1@-@7-x",
@@ -116,7 +73,7 @@ fn every_kind_of_node_has_its_path() {
         for (expected, text) in PATHS.iter().enumerate() {
             let path = NodePath::parse(text).unwrap();
             let kind = layout.parse(&path).unwrap_or_else(|| panic!("{text} is no node"));
-            assert_eq!(number(&kind), expected, "{text} is taken for {kind:?}");
+            assert_eq!(number_of(&kind), expected, "{text} is taken for {kind:?}");
             assert_eq!(layout.path(&kind), path, "{kind:?}");
         }
     }
@@ -158,12 +115,11 @@ fn once() -> OnceRecord {
 }
 
 fn assignment() -> AssignmentRecord {
-    AssignmentRecord {
-        members: vec![id()],
-        total_count: 13,
-        handled: 2,
-        ..AssignmentRecord::default()
-    }
+    let mut record = AssignmentRecord::default();
+    record.members = vec![id()];
+    record.total_count = 13;
+    record.handled = 2;
+    record
 }
 
 /// All steps that write, in the order in which [`Step`] has them: where, and what is there afterwards.

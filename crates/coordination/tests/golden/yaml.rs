@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use coordination::{JavaExecutor, JavaFields, JavaFields3, JavaSettings, JobName};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Ours::{Although, AsJava, OfTheOther, Refused};
 use super::*;
-use crate::{JavaExecutor, JavaFields, JavaFields3, JavaSettings, JobName};
 
 /// A document that the class wrote, with what it was made of.
 #[derive(Deserialize)]
@@ -55,7 +55,7 @@ fn meaning(config: &JobConfig) -> serde_json::Value {
 
 #[test]
 fn documents_are_read_as_they_were_meant_and_written_as_java_writes_them() {
-    let documents: Vec<Document> = rows(include_str!("../../../testdata/yaml-configs.jsonl"));
+    let documents: Vec<Document> = rows(include_str!("../../testdata/yaml-configs.jsonl"));
     assert_eq!(documents.len(), 120);
     for Document { fields, yaml } in documents {
         let config = decode_config(yaml.as_bytes()).unwrap();
@@ -243,5 +243,5 @@ fn documents_are_read_as_java_reads_them() {
         ("an empty document", Refused("the document is empty")),
         ("a list", Refused("the document is no YAML mapping: it is something else")),
     ];
-    compare(Dialect::V3, include_str!("../../../testdata/yaml-reader.jsonl"), &table);
+    compare(Dialect::V3, include_str!("../../testdata/yaml-reader.jsonl"), &table);
 }

@@ -1,11 +1,11 @@
 //! Documents of ElasticJob 2.1.5.
 
+use coordination::{JavaFields, JavaFields2, JavaJobType, JobName, MaxTimeDiff};
 use serde::Deserialize;
 use serde_json::json;
 
 use super::Ours::{Although, AsJava, AsJavaWith, OfTheOther, Refused};
 use super::*;
-use crate::{JavaFields, JavaFields2, JavaJobType, JobName};
 
 /// A document that the class wrote, with what it was made of.
 #[derive(Deserialize)]
@@ -65,7 +65,7 @@ fn meaning(config: &JobConfig, given: &serde_json::Value) -> serde_json::Value {
 
 #[test]
 fn documents_are_read_as_they_were_meant_and_written_as_java_writes_them() {
-    let documents: Vec<Document> = rows(include_str!("../../../testdata/json-configs.jsonl"));
+    let documents: Vec<Document> = rows(include_str!("../../testdata/json-configs.jsonl"));
     assert_eq!(documents.len(), 100);
     for Document { fields, json } in documents {
         let config = decode_config(json.as_bytes()).unwrap();
@@ -84,7 +84,7 @@ fn a_document_with_everything_in_it() {
     config.failover = true;
     config.misfire = false;
     config.description = "\t\u{8}\n\r\u{c}\u{1}\u{2028}\u{2029}🚀".into();
-    config.max_time_diff = crate::MaxTimeDiff::Seconds(10);
+    config.max_time_diff = MaxTimeDiff::Seconds(10);
     config.strategy = "x.Y".into();
     config.reconcile_interval_minutes = 15;
     config.disabled = true;
@@ -111,7 +111,7 @@ struct Text {
 
 #[test]
 fn texts_have_the_escapes_that_java_writes() {
-    let texts: Vec<Text> = rows(include_str!("../../../testdata/json-texts.jsonl"));
+    let texts: Vec<Text> = rows(include_str!("../../testdata/json-texts.jsonl"));
     assert_eq!(texts.len(), 273);
     let config = |text: &str| {
         let mut config = JobConfig::new(JobName::new("j").unwrap(), 3);
@@ -186,5 +186,5 @@ fn documents_are_read_as_java_reads_them() {
         ("a blank document", Refused("the document is empty")),
         ("a damaged document", Refused("the document is no JSON object")),
     ];
-    compare(Dialect::V2, include_str!("../../../testdata/json-reader.jsonl"), &table);
+    compare(Dialect::V2, include_str!("../../testdata/json-reader.jsonl"), &table);
 }

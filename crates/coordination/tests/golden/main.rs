@@ -1,15 +1,15 @@
 //! What the released classes of ElasticJob write and read, as they printed it: `testdata/README.md` says how.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+
 mod json;
 mod nodes;
 mod trees;
 mod yaml;
 
+use coordination::{Dialect, JobConfig, decode_config, encode_config};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-
-use super::{decode_config, encode_config};
-use crate::{Dialect, JobConfig};
 
 /// A document, and what Java makes of it: what it writes after reading it, or `throws` and the exception.
 #[derive(Deserialize)]
