@@ -42,11 +42,9 @@ pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     for file in [&stories, &model] {
         fs::write(file, "").map_err(Error::file("write", file))?;
     }
-    let mut story_tests = in_copy(TESTS);
-    story_tests.args(["--no-fail-fast", "--lib", "--tests", "stories_fail_without_their_guards"]);
+    let mut story_tests = in_copy(STORIES);
     let stories_passed = run(story_tests.env("MUTANTS", &names).env("MUTANTS_STORIES", &stories));
-    let mut model_tests = in_copy(TESTS);
-    model_tests.args(["--lib", "mutants_are_noticed", "--", "--ignored"]);
+    let mut model_tests = in_copy(MODEL);
     let model_passed = run(model_tests.env("MUTANTS", &names).env("MUTANTS_FILE", &model));
     let mut simulation = in_copy(SIMULATION);
     simulation.arg("--stories").arg(&stories).arg("--model").arg(&model);
@@ -54,7 +52,9 @@ pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     stories_passed.and(model_passed)
 }
 
-const TESTS: &str = "test --release --quiet -p coordination";
+const STORIES: &str = "test --release --quiet -p coordination --no-fail-fast --lib --tests \
+                       stories_fail_without_their_guards";
+const MODEL: &str = "test --release --quiet -p model --lib mutants_are_noticed -- --ignored";
 const SIMULATION: &str = "run --release --quiet -p simulation --bin ejob-mutants --";
 
 impl Request {

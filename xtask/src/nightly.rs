@@ -12,7 +12,7 @@ const SYSTEM_SEEDS: u64 = 1_000;
 const DAY: Duration = Duration::from_hours(24);
 
 /// Arguments of cargo for the parts of the exhaustive model that `cargo xtask test` omits.
-const MODEL: &str = "test --release -p coordination --lib -- --exact --include-ignored --nocapture \
+const MODEL: &str = "test --release -p model --lib -- --exact --include-ignored --nocapture \
                      --test-threads 1 exhaustive::tests::exhaustive_beginning \
                      exhaustive::tests::exhaustive_grounds exhaustive::tests::exhaustive_nightly \
                      exhaustive::tests::each_of_many_walks_comes_to_rest_and_agrees_with_the_registry";
@@ -126,7 +126,7 @@ mod tests {
     /// Compares the names, because a test run with a filter that matches no test succeeds.
     #[test]
     fn each_ignored_test_of_the_model_is_run_by_test_or_nightly() {
-        let file = workspace().join("crates/coordination/src/exhaustive/tests.rs");
+        let file = workspace().join("crates/dev/model/src/exhaustive/tests.rs");
         let source = fs::read_to_string(file).unwrap();
         let tests = tests_in(&source);
         let words = test::MODEL.into_iter().chain(MODEL.split_whitespace());

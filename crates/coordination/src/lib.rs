@@ -2,9 +2,9 @@
 
 mod coordinator;
 mod duty;
-#[cfg(test)]
-mod exhaustive;
 mod gap;
+#[doc(hidden)]
+pub mod internals;
 mod invariant;
 mod java;
 mod local;

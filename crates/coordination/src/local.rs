@@ -30,7 +30,7 @@ pub enum Phase {
 
 /// A due fire with its neighbors in the schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Due {
+pub struct Due {
     pub(crate) at: FireTime,
     /// The next scheduled fire.
     pub(crate) next: Option<FireTime>,
@@ -51,7 +51,7 @@ impl Due {
 
 /// A manual request for items of an unmonitored job. The registry has no record of it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct UnmonitoredRequest {
+pub struct UnmonitoredRequest {
     /// The time at which this instance noticed the request. It identifies the runs.
     pub(crate) at: FireTime,
     /// The items that have not run for it yet.
@@ -60,7 +60,7 @@ pub(crate) struct UnmonitoredRequest {
 
 /// A manual request that this process has to write to the registry and has not seen there yet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct WantedTrigger {
+pub struct WantedTrigger {
     /// The time of the request. It identifies the runs.
     pub(crate) at: FireTime,
     pub(crate) way: RequestWay,
@@ -106,19 +106,19 @@ impl Wait {
 
 /// A once-per-cluster callback that this instance calls.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LocalCall {
-    pub(crate) token: FencingToken,
+pub struct LocalCall {
+    pub token: FencingToken,
     /// True if it has returned.
-    pub(crate) done: bool,
+    pub done: bool,
 }
 
 /// Claims of one item whose commits have an unknown outcome.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct UnknownClaim {
+pub struct UnknownClaim {
     /// The version of the item's record before the last of these claims.
-    pub(crate) before: Version,
+    pub before: Version,
     /// The configurations that these claims have checked, each once.
-    pub(crate) configs: Vec<Versioned<Arc<JobConfig>>>,
+    pub configs: Vec<Versioned<Arc<JobConfig>>>,
 }
 
 impl UnknownClaim {
@@ -133,26 +133,28 @@ impl UnknownClaim {
 
 /// Local state of an instance.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Local {
-    pub(crate) phase: Phase,
+pub struct Local {
+    /// Whether the instance takes part.
+    pub phase: Phase,
     pub(crate) paused: bool,
     /// True while the session surely lives.
-    pub(crate) lease: bool,
+    pub lease: bool,
     /// True if the view has shown this incarnation as registered.
     pub(crate) was_registered: bool,
     /// True if this incarnation may be registered although the view does not show it.
     pub(crate) maybe_registered: bool,
     /// True while claims may be in flight: their runs can start without another decision.
-    pub(crate) is_claiming: bool,
+    pub is_claiming: bool,
     /// True while the reply to the registration is due, which brings the registry's time.
     pub(crate) awaits_time: bool,
-    pub(crate) runs: Runs,
+    /// The runs of this process.
+    pub runs: Runs,
     /// Claims with an unknown outcome, by item. The view decides them.
-    pub(crate) maybe_claimed: BTreeMap<ShardingItem, UnknownClaim>,
+    pub maybe_claimed: BTreeMap<ShardingItem, UnknownClaim>,
     /// The greatest token started here for each item, so that no run starts twice.
     pub(crate) started: BTreeMap<ShardingItem, FencingToken>,
     /// The present due fire. The next fire replaces it.
-    pub(crate) due: Option<Due>,
+    pub due: Option<Due>,
     /// The last scheduled fire that this instance has seen, due or not.
     pub(crate) last_fire_seen: Option<FireTime>,
     /// The schedules that this process has seen in force.
@@ -161,18 +163,19 @@ pub(crate) struct Local {
     pub(crate) gaps_reported: BTreeMap<ShardingItem, Vec<Gap>>,
     /// A fire of an unmonitored job that waits until the owners or the registry's time are known.
     pub(crate) unmonitored_fire: Option<FireTime>,
-    pub(crate) unmonitored_request: Option<UnmonitoredRequest>,
+    /// An operator's request to run items of a job without monitoring.
+    pub unmonitored_request: Option<UnmonitoredRequest>,
     /// Manual requests that this process has to write to the registry, by id.
-    pub(crate) wanted_triggers: BTreeMap<String, WantedTrigger>,
+    pub wanted_triggers: BTreeMap<String, WantedTrigger>,
     /// The time of the last manual request of this process.
     pub(crate) last_request: Option<FireTime>,
     /// The operator's request seen at the node of this incarnation.
-    pub(crate) trigger_seen: Option<Triggered>,
+    pub trigger_seen: Option<Triggered>,
     /// Start of the wait for orphaned runs, on the monotonic clock. Each takeover restarts it.
-    pub(crate) orphans_since: Option<Duration>,
+    pub orphans_since: Option<Duration>,
     pub(crate) java: JavaMemory,
     /// Callbacks of this instance that are in progress, or whose return is not recorded yet.
-    pub(crate) calls: BTreeMap<OnceStage, LocalCall>,
+    pub calls: BTreeMap<OnceStage, LocalCall>,
 }
 
 impl Local {

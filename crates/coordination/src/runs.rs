@@ -12,14 +12,14 @@ use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct LocalRun {
+pub struct LocalRun {
     /// The incarnation that claimed it. After a lost session it is a former one.
-    pub(crate) holder: InstanceId,
-    pub(crate) token: FencingToken,
+    pub holder: InstanceId,
+    pub token: FencingToken,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
     /// The outcome; `None` while the job's code runs.
-    pub(crate) outcome: Option<Outcome>,
+    pub outcome: Option<Outcome>,
     /// The reason why it did not succeed.
     pub(crate) failure: Option<FailureReason>,
     /// The version of the record that its claim replaced; `None` once the view has shown a later
@@ -107,14 +107,14 @@ impl OwnMarks {
 
 /// The runs on this instance, at most one per item.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Runs {
+pub struct Runs {
     all: BTreeMap<ShardingItem, LocalRun>,
     /// The items whose run has ended and whose end is not recorded yet.
     ended: BTreeSet<ShardingItem>,
 }
 
 impl Runs {
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.all.is_empty()
     }
 
@@ -122,12 +122,12 @@ impl Runs {
         self.all.contains_key(&item)
     }
 
-    pub(crate) fn get(&self, item: ShardingItem) -> Option<&LocalRun> {
+    pub fn get(&self, item: ShardingItem) -> Option<&LocalRun> {
         self.all.get(&item)
     }
 
     /// Returns all runs, in ascending order of their items.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (ShardingItem, &LocalRun)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ShardingItem, &LocalRun)> {
         self.all.iter().map(|(item, run)| (*item, run))
     }
 

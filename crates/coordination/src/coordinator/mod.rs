@@ -6,8 +6,6 @@ mod observe;
 mod record;
 mod reply;
 mod reporting;
-#[cfg(test)]
-#[path = "../exhaustive/seat.rs"]
 pub(crate) mod seat;
 mod starting;
 mod unmonitored;

@@ -1,4 +1,8 @@
 //! Checks and writes of nodes that only Java instances need.
+#![expect(
+    missing_docs,
+    reason = "only `internals` shows steps; names that say all have no sentence"
+)]
 
 use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
@@ -10,37 +14,37 @@ use crate::wire::NodeKind;
 impl Step {
     /// Raises the version of the leader's node. A node that a Java instance creates in its place
     /// has a lower one.
-    pub(crate) fn seal_leader(id: InstanceId) -> Self {
+    pub fn seal_leader(id: InstanceId) -> Self {
         let data = Data::Text(id.as_str().to_owned());
         Self::set(NodeKind::Leader, Some(Version(0)), data)
     }
 
     /// Adds the instance's node at the end of the queue of a latch.
-    pub(crate) fn join_latch(latch: Latch, name: String) -> Self {
+    pub fn join_latch(latch: Latch, name: String) -> Self {
         Self::mark(NodeKind::Latch(latch, name), Data::Empty)
     }
 
     /// Leaves the queue of a latch. It conflicts unless the instance was in it.
-    pub(crate) fn leave_latch(latch: Latch, name: String) -> Self {
+    pub fn leave_latch(latch: Latch, name: String) -> Self {
         Self::delete(NodeKind::Latch(latch, name))
     }
 
     /// Announces a resharding. Java instances postpone their fires until it has ended.
-    pub(crate) fn announce_resharding() -> Self {
+    pub fn announce_resharding() -> Self {
         Self::create(NodeKind::Necessary, Data::Empty)
     }
 
-    pub(crate) fn end_announcement() -> Self {
+    pub fn end_announcement() -> Self {
         Self::delete(NodeKind::Necessary)
     }
 
     /// Raises the version of an instance node that no session owns. A node that a returning
     /// instance creates has a lower one.
-    pub(crate) fn seal_leftover_instance(id: InstanceId) -> Self {
+    pub fn seal_leftover_instance(id: InstanceId) -> Self {
         Self::set(NodeKind::Instance(id), Some(Version(0)), Data::Empty)
     }
 
-    pub(crate) fn remove_leftover_instance(id: InstanceId, version: Version) -> Self {
+    pub fn remove_leftover_instance(id: InstanceId, version: Version) -> Self {
         Self::delete_at(NodeKind::Instance(id), version)
     }
 
@@ -52,31 +56,31 @@ impl Step {
 
     /// Creates the mark that shows that the session of the run's holder lives. The other mark
     /// outlasts the session.
-    pub(crate) fn mark_alive(item: ShardingItem) -> Self {
+    pub fn mark_alive(item: ShardingItem) -> Self {
         Self::mark(NodeKind::Alive(item), Data::Empty)
     }
 
-    pub(crate) fn unmark_alive(item: ShardingItem) -> Self {
+    pub fn unmark_alive(item: ShardingItem) -> Self {
         Self::delete(NodeKind::Alive(item))
     }
 
     /// Creates the lasting mark of a takeover.
-    pub(crate) fn mark_failovering(item: ShardingItem, taker: InstanceId) -> Self {
+    pub fn mark_failovering(item: ShardingItem, taker: InstanceId) -> Self {
         let data = Data::Text(taker.as_str().to_owned());
         Self::create(NodeKind::Failovering(item), data)
     }
 
-    pub(crate) fn unmark_failovering(item: ShardingItem) -> Self {
+    pub fn unmark_failovering(item: ShardingItem) -> Self {
         Self::delete(NodeKind::Failovering(item))
     }
 
     /// Checks that the leader's node is the one in the view.
-    pub(crate) fn leader_unchanged(version: Version) -> Self {
+    pub fn leader_unchanged(version: Version) -> Self {
         Self::check(NodeKind::Leader, version)
     }
 
     /// Checks that a resharding is announced, so that Java instances postpone their fires.
-    pub(crate) fn resharding_announced() -> Self {
+    pub fn resharding_announced() -> Self {
         Self::exists(NodeKind::Necessary)
     }
 }

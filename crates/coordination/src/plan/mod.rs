@@ -9,7 +9,7 @@ use std::fmt;
 use reg_center::{NodePath, Version};
 use sharding::{InstanceId, ShardingItem};
 
-pub(crate) use self::step::{Data, Step, StepOp};
+pub use self::step::{Data, Step, StepOp};
 use crate::duty::{Context, Duty};
 use crate::protocol::assignment::AssignmentRecord;
 use crate::view::JobView;
@@ -18,14 +18,14 @@ use crate::{Ledger, server_of};
 
 /// Transaction of a duty: either all of its steps happen or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Plan {
+pub struct Plan {
     /// Duty that decided it.
-    pub(crate) duty: Duty,
+    pub duty: Duty,
     pub(crate) authority: Authority,
     /// Reason, for logs and operators.
     pub(crate) reason: String,
     /// Checks and writes, in order.
-    pub(crate) steps: Vec<Step>,
+    pub steps: Vec<Step>,
     /// Nodes of lost holders. The driver reads that they are absent before it sends the
     /// transaction.
     pub(crate) confirm_gone: Vec<NodeKind>,
@@ -140,7 +140,7 @@ impl Plan {
     }
 
     /// Returns the nodes that must be seen absent before the transaction is sent, in this order.
-    pub(crate) fn nodes_to_confirm(&self) -> Vec<NodeKind> {
+    pub fn nodes_to_confirm(&self) -> Vec<NodeKind> {
         self.confirm_gone.clone()
     }
 
@@ -189,19 +189,19 @@ impl Plan {
     }
 
     /// Returns true if the plan takes over orphaned runs.
-    pub(crate) fn takes_over(&self) -> bool {
+    pub fn takes_over(&self) -> bool {
         let starts_run =
             |step: &Step| step.ledger().is_some_and(|(_, ledger)| ledger.running().is_some());
         matches!(self.duty, Duty::Sweep | Duty::Takeover) && self.steps.iter().any(starts_run)
     }
 
     /// Returns true if this plan, or the next one of its duty, can start runs.
-    pub(crate) fn may_begin_runs(&self) -> bool {
+    pub fn may_begin_runs(&self) -> bool {
         matches!(self.duty, Duty::Claim | Duty::Misfire | Duty::Takeover) || self.takes_over()
     }
 
     /// Returns the runs that `me` starts by committing this plan.
-    pub(crate) fn runs_of<'a>(
+    pub fn runs_of<'a>(
         &'a self,
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a Ledger)> {

@@ -17,14 +17,16 @@ use crate::{Dialect, Ledger, OnceStage, ServerIp, ServerState};
 
 /// One check or write. Each becomes one operation of the transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Step {
-    pub(crate) node: NodeKind,
-    pub(crate) op: StepOp,
+pub struct Step {
+    /// The node that the step checks or writes.
+    pub node: NodeKind,
+    /// The operation on it.
+    pub op: StepOp,
 }
 
 /// Operation of a step on its node. It conflicts unless the node is as the operation expects.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum StepOp {
+pub enum StepOp {
     /// The node exists, at this version if one is given.
     Check(Option<Version>),
     /// The node does not exist.
@@ -39,18 +41,26 @@ pub(crate) enum StepOp {
 
 /// Data of a node, as a value. The wire format encodes it, in the dialect of the job.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum Data {
+pub enum Data {
+    /// No data.
     Empty,
+    /// Text as it is.
     Text(String),
     /// The registration of an instance of this project.
     Registration(InstanceId),
     /// The holder of a run.
     Holder(InstanceId),
+    /// The state that operators want of a server.
     Server(ServerState),
+    /// The leader of a term.
     Term(InstanceId),
+    /// The record of the assignment.
     Assignment(AssignmentRecord),
+    /// The record of an item.
     Ledger(Ledger),
+    /// An operator's request to run.
     Request(TriggerRecord),
+    /// The last calls of once-per-cluster callbacks.
     Once(OnceRecord),
     /// ElasticJob 2.1.5: a request that the instance runs now.
     RunRequest,
@@ -59,6 +69,7 @@ pub(crate) enum Data {
 }
 
 /// Checks.
+#[expect(missing_docs, reason = "the name of a constructor says what it means")]
 impl Step {
     pub(crate) fn check(node: NodeKind, version: Version) -> Self {
         Self { node, op: StepOp::Check(Some(version)) }
@@ -69,23 +80,23 @@ impl Step {
     }
 
     /// Checks that the node does not exist.
-    pub(crate) fn absent(node: NodeKind) -> Self {
+    pub fn absent(node: NodeKind) -> Self {
         Self { node, op: StepOp::Absent }
     }
 
     /// Checks that the instance is registered. Its id is never used again, so this fences a former
     /// incarnation.
-    pub(crate) fn instance_registered(id: InstanceId) -> Self {
+    pub fn instance_registered(id: InstanceId) -> Self {
         Self::exists(NodeKind::Instance(id))
     }
 
     /// Checks that no operator has changed the server.
-    pub(crate) fn server_unchanged(ip: ServerIp, version: Version) -> Self {
+    pub fn server_unchanged(ip: ServerIp, version: Version) -> Self {
         Self::check(NodeKind::Server(ip), version)
     }
 
     /// Checks that no server was added. `version` is `None` if none ever was.
-    pub(crate) fn no_server_added(version: Option<Version>) -> Self {
+    pub fn no_server_added(version: Option<Version>) -> Self {
         match version {
             Some(version) => Self::check(NodeKind::Servers, version),
             None => Self::absent(NodeKind::Servers),
@@ -93,28 +104,28 @@ impl Step {
     }
 
     /// Checks that no leader was elected since.
-    pub(crate) fn term_unchanged(version: Version) -> Self {
+    pub fn term_unchanged(version: Version) -> Self {
         Self::check(NodeKind::Term, version)
     }
 
-    pub(crate) fn config_unchanged(version: Version) -> Self {
+    pub fn config_unchanged(version: Version) -> Self {
         Self::check(NodeKind::Config, version)
     }
 
     /// Checks that no instance has requested resharding since.
-    pub(crate) fn no_new_request(version: Version) -> Self {
+    pub fn no_new_request(version: Version) -> Self {
         Self::check(NodeKind::Request, version)
     }
 
-    pub(crate) fn assignment_unchanged(version: Version) -> Self {
+    pub fn assignment_unchanged(version: Version) -> Self {
         Self::check(NodeKind::Assignment, version)
     }
 
-    pub(crate) fn owner_unchanged(item: ShardingItem, version: Version) -> Self {
+    pub fn owner_unchanged(item: ShardingItem, version: Version) -> Self {
         Self::check(NodeKind::Owner(item), version)
     }
 
-    pub(crate) fn ledger_unchanged(item: ShardingItem, version: Version) -> Self {
+    pub fn ledger_unchanged(item: ShardingItem, version: Version) -> Self {
         Self::check(NodeKind::Ledger(item), version)
     }
 
@@ -127,13 +138,14 @@ impl Step {
     }
 
     /// Checks that an operator has disabled the item, or has not.
-    pub(crate) fn item_disabled(item: ShardingItem, disabled: bool) -> Self {
+    pub fn item_disabled(item: ShardingItem, disabled: bool) -> Self {
         let node = NodeKind::ItemDisabled(item);
         if disabled { Self::exists(node) } else { Self::absent(node) }
     }
 }
 
 /// Writes.
+#[expect(missing_docs, reason = "the name of a constructor says what it means")]
 impl Step {
     pub(crate) fn create(node: NodeKind, data: Data) -> Self {
         Self { node, op: StepOp::Create(Lifetime::Persistent, data) }
@@ -169,80 +181,76 @@ impl Step {
         Self { node, op: StepOp::Put(None, Data::Empty) }
     }
 
-    pub(crate) fn add_server(ip: ServerIp, disabled: bool) -> Self {
+    pub fn add_server(ip: ServerIp, disabled: bool) -> Self {
         let state = if disabled { ServerState::Disabled } else { ServerState::Enabled };
         Self::create(NodeKind::Server(ip), Data::Server(state))
     }
 
     /// Raises the counter of servers that were added.
-    pub(crate) fn count_server(first: bool) -> Self {
+    pub fn count_server(first: bool) -> Self {
         Self::count(NodeKind::Servers, first)
     }
 
-    pub(crate) fn register(id: InstanceId) -> Self {
+    pub fn register(id: InstanceId) -> Self {
         Self::mark(NodeKind::Instance(id.clone()), Data::Registration(id))
     }
 
-    pub(crate) fn deregister(id: InstanceId) -> Self {
+    pub fn deregister(id: InstanceId) -> Self {
         Self::delete(NodeKind::Instance(id))
     }
 
     /// Marks the instance as draining: it takes no more items.
-    pub(crate) fn mark_draining(id: InstanceId) -> Self {
+    pub fn mark_draining(id: InstanceId) -> Self {
         Self::mark(NodeKind::Draining(id), Data::Empty)
     }
 
-    pub(crate) fn unmark_draining(id: InstanceId) -> Self {
+    pub fn unmark_draining(id: InstanceId) -> Self {
         Self::delete(NodeKind::Draining(id))
     }
 
     /// Stores the stable name of the instance.
-    pub(crate) fn set_name(id: InstanceId, name: String) -> Self {
+    pub fn set_name(id: InstanceId, name: String) -> Self {
         Self::mark(NodeKind::Name(id), Data::Text(name))
     }
 
-    pub(crate) fn clear_name(id: InstanceId) -> Self {
+    pub fn clear_name(id: InstanceId) -> Self {
         Self::delete(NodeKind::Name(id))
     }
 
     /// Requests resharding. `first` creates the counter of requests.
-    pub(crate) fn request_resharding(first: bool) -> Self {
+    pub fn request_resharding(first: bool) -> Self {
         Self::count(NodeKind::Request, first)
     }
 
-    pub(crate) fn lead(id: InstanceId) -> Self {
+    pub fn lead(id: InstanceId) -> Self {
         let data = Data::Text(id.as_str().to_owned());
         Self::mark(NodeKind::Leader, data)
     }
 
     /// Begins a new term.
-    pub(crate) fn set_term(expect: Option<Version>, leader: InstanceId) -> Self {
+    pub fn set_term(expect: Option<Version>, leader: InstanceId) -> Self {
         Self::set(NodeKind::Term, expect, Data::Term(leader))
     }
 
-    pub(crate) fn abdicate() -> Self {
+    pub fn abdicate() -> Self {
         Self::delete(NodeKind::Leader)
     }
 
-    pub(crate) fn set_assignment(expect: Option<Version>, record: AssignmentRecord) -> Self {
+    pub fn set_assignment(expect: Option<Version>, record: AssignmentRecord) -> Self {
         Self::set(NodeKind::Assignment, expect, Data::Assignment(record))
     }
 
-    pub(crate) fn set_owner(
-        item: ShardingItem,
-        expect: Option<Version>,
-        owner: InstanceId,
-    ) -> Self {
+    pub fn set_owner(item: ShardingItem, expect: Option<Version>, owner: InstanceId) -> Self {
         let data = Data::Text(owner.as_str().to_owned());
         Self::set(NodeKind::Owner(item), expect, data)
     }
 
-    pub(crate) fn clear_owner(item: ShardingItem, version: Version) -> Self {
+    pub fn clear_owner(item: ShardingItem, version: Version) -> Self {
         Self::delete_at(NodeKind::Owner(item), version)
     }
 
     /// Replaces the item's record. `expect` is `None` for a new item.
-    pub(crate) fn set_ledger(item: ShardingItem, expect: Option<Version>, ledger: Ledger) -> Self {
+    pub fn set_ledger(item: ShardingItem, expect: Option<Version>, ledger: Ledger) -> Self {
         Self::set(NodeKind::Ledger(item), expect, Data::Ledger(ledger))
     }
 
@@ -251,53 +259,53 @@ impl Step {
         Self::mark(NodeKind::Running(item), Data::Holder(holder))
     }
 
-    pub(crate) fn unmark_running(item: ShardingItem) -> Self {
+    pub fn unmark_running(item: ShardingItem) -> Self {
         Self::delete(NodeKind::Running(item))
     }
 
     /// Marks the item as taken over, as long as the session lives.
-    pub(crate) fn mark_failover(item: ShardingItem, taker: InstanceId) -> Self {
+    pub fn mark_failover(item: ShardingItem, taker: InstanceId) -> Self {
         let data = Data::Text(taker.as_str().to_owned());
         Self::mark(NodeKind::Failover(item), data)
     }
 
-    pub(crate) fn unmark_failover(item: ShardingItem) -> Self {
+    pub fn unmark_failover(item: ShardingItem) -> Self {
         Self::delete(NodeKind::Failover(item))
     }
 
-    pub(crate) fn mark_misfire(item: ShardingItem) -> Self {
+    pub fn mark_misfire(item: ShardingItem) -> Self {
         Self::create(NodeKind::Misfire(item), Data::Empty)
     }
 
-    pub(crate) fn unmark_misfire(item: ShardingItem) -> Self {
+    pub fn unmark_misfire(item: ShardingItem) -> Self {
         Self::delete(NodeKind::Misfire(item))
     }
 
     /// Puts the item into the failover queue.
-    pub(crate) fn queue(item: ShardingItem) -> Self {
+    pub fn queue(item: ShardingItem) -> Self {
         Self::create(NodeKind::QueuedItem(item), Data::Empty)
     }
 
-    pub(crate) fn dequeue(item: ShardingItem) -> Self {
+    pub fn dequeue(item: ShardingItem) -> Self {
         Self::delete(NodeKind::QueuedItem(item))
     }
 
     /// Leaves a manual request in the registry, or stores which items do not have it yet.
-    pub(crate) fn set_request(id: String, expect: Option<Version>, record: TriggerRecord) -> Self {
+    pub fn set_request(id: String, expect: Option<Version>, record: TriggerRecord) -> Self {
         Self::set(NodeKind::TriggerRequest(id), expect, Data::Request(record))
     }
 
-    pub(crate) fn clear_request(id: String, version: Version) -> Self {
+    pub fn clear_request(id: String, version: Version) -> Self {
         Self::delete_at(NodeKind::TriggerRequest(id), version)
     }
 
     /// Records that a once-per-cluster callback is called, or has returned.
-    pub(crate) fn set_once(expect: Option<Version>, record: OnceRecord) -> Self {
+    pub fn set_once(expect: Option<Version>, record: OnceRecord) -> Self {
         Self::set(NodeKind::Once, expect, Data::Once(record))
     }
 
     /// Requests that the instance, whose node has this version, runs its items now.
-    pub(crate) fn ask_to_run(dialect: Dialect, id: InstanceId, version: Version) -> Self {
+    pub fn ask_to_run(dialect: Dialect, id: InstanceId, version: Version) -> Self {
         match dialect {
             Dialect::V2 => Self::set(NodeKind::Instance(id), Some(version), Data::RunRequest),
             Dialect::V3 => Self::create(NodeKind::Trigger(id), Data::Empty),
@@ -305,7 +313,7 @@ impl Step {
     }
 
     /// Accepts a request to run. `version` is that of the node that holds the request.
-    pub(crate) fn accept_run_request(dialect: Dialect, id: InstanceId, version: Version) -> Self {
+    pub fn accept_run_request(dialect: Dialect, id: InstanceId, version: Version) -> Self {
         match dialect {
             Dialect::V2 => {
                 Self::set(NodeKind::Instance(id), Some(version), Data::RunRequestAccepted)

@@ -15,23 +15,23 @@ use crate::protocol::pending::Pending;
 ///
 /// The default has no instances and no items: it fits no configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct AssignmentRecord {
+pub struct AssignmentRecord {
     /// Available instances, in the order in which the strategy saw them.
-    pub(crate) members: Vec<InstanceId>,
+    pub members: Vec<InstanceId>,
     /// Stable names of the members that have one. Static sharding finds the items of a name by
     /// them.
     pub(crate) names: BTreeMap<InstanceId, String>,
     /// Number of items.
-    pub(crate) total_count: u32,
+    pub total_count: u32,
     /// Name of the strategy.
     pub(crate) strategy: String,
     /// Version of the counter of resharding requests that this assignment answers.
-    pub(crate) handled: u32,
+    pub handled: u32,
     /// Fire that was due at the resharding. A member that joined after that fire runs it for the
     /// items that it gets, unless another instance has claimed them for it.
     pub(crate) due: Option<FireTime>,
     /// Pending items with their next owners.
-    pub(crate) pending: Pending,
+    pub pending: Pending,
     /// Term in which the leader announced to Java instances that items will be resharded, while
     /// writes of that resharding are pending. During that term, `necessary` is this announcement,
     /// not a request of another instance.

@@ -53,13 +53,16 @@ pub struct OnceCall {
 ///
 /// An instance may call the callback only after its write of this record has succeeded.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct OnceRecord {
-    pub(crate) started: Option<OnceCall>,
-    pub(crate) completed: Option<OnceCall>,
+pub struct OnceRecord {
+    /// The last call for the start of a fire.
+    pub started: Option<OnceCall>,
+    /// The last call for the end of a fire.
+    pub completed: Option<OnceCall>,
 }
 
 impl OnceRecord {
-    pub(crate) fn call(&self, stage: OnceStage) -> Option<&OnceCall> {
+    /// Returns the last call for a stage.
+    pub fn call(&self, stage: OnceStage) -> Option<&OnceCall> {
         match stage {
             OnceStage::Started => self.started.as_ref(),
             OnceStage::Completed => self.completed.as_ref(),

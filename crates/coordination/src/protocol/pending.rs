@@ -8,7 +8,7 @@ use sharding::{InstanceId, ShardingItem};
 
 /// Pending items with their next owners.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Pending {
+pub struct Pending {
     /// Ranges by their first item. Adjacent ranges have different next owners, so that equal
     /// contents have one form and compare as equal.
     ranges: BTreeMap<u32, PendingRange>,
@@ -34,12 +34,12 @@ impl Pending {
         self.range_of(item.index()).map(|(_, range)| &range.next)
     }
 
-    pub(crate) fn has(&self, item: ShardingItem) -> bool {
+    pub fn has(&self, item: ShardingItem) -> bool {
         self.get(item).is_some()
     }
 
     /// Returns all items in ascending order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (ShardingItem, &InstanceId)> {
+    pub fn iter(&self) -> impl Iterator<Item = (ShardingItem, &InstanceId)> {
         self.ranges.iter().flat_map(|(first, range)| {
             (*first..=range.last).map(|item| (ShardingItem::new(item), &range.next))
         })

@@ -11,16 +11,16 @@ use crate::{FireTime, RequestParameter};
 /// It then stays without items until its author clears it: if the outcome of the author's commit is
 /// unknown, the author can look for the node.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct TriggerRecord {
+pub struct TriggerRecord {
     /// Author: an instance id, or a name that an operator chose.
-    pub(crate) by: String,
+    pub by: String,
     /// Time of the request, an odd number of milliseconds since 1970 UTC. It identifies the runs.
-    pub(crate) at: FireTime,
+    pub at: FireTime,
     /// Items that do not have the request yet. `None` for all.
-    pub(crate) items: Option<BTreeSet<ShardingItem>>,
+    pub items: Option<BTreeSet<ShardingItem>>,
     /// Parameter of the runs. Once all items have it, it is in their records and not here. A
     /// request without items that still has a parameter was dropped, because no item could get it.
-    pub(crate) parameter: Option<RequestParameter>,
+    pub parameter: Option<RequestParameter>,
 }
 
 impl TriggerRecord {

@@ -40,11 +40,11 @@ pub struct Versioned<T> {
 
 /// Request that an instance runs now, by ElasticJob's own API.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Triggered {
+pub struct Triggered {
     /// Version of the node of the request.
-    pub(crate) version: Version,
+    pub version: Version,
     /// Number of the request, unique for the instance.
-    pub(crate) number: u64,
+    pub number: u64,
 }
 
 /// A node with invalid data. It is ignored and reported once.

@@ -51,8 +51,6 @@ mod config;
 mod config_json;
 mod config_yaml;
 mod dialect;
-#[cfg(test)]
-mod golden;
 mod inspect;
 mod json;
 mod records;
@@ -74,15 +72,15 @@ pub use config::{ConfigError, decode_config, dialect_of_config, encode_config};
 pub use config_json::push_java_json;
 pub use dialect::DialectSign;
 pub use inspect::{Removal, StrayNode};
-pub use records::decode_ledger;
+pub use records::{decode_assignment, decode_ledger, encode_assignment, encode_ledger};
 pub(crate) use records::{
-    decode_assignment, decode_audit, decode_once, decode_term, decode_trigger, encode_assignment,
-    encode_audit, encode_ledger, encode_once, encode_term, encode_trigger,
+    decode_audit, decode_once, decode_term, decode_trigger, encode_audit, encode_once, encode_term,
+    encode_trigger,
 };
 pub use runtime::RUNTIME_INDEX;
 
 /// Data of an enabled server's node in 3.x. In 2.1.5 the node is empty.
-pub(crate) const ENABLED: &str = "ENABLED";
+pub const ENABLED: &str = "ENABLED";
 /// Data of a disabled server's node.
 pub(crate) const DISABLED: &str = "DISABLED";
 /// Data of a paused server's node: its instances keep their items and start no runs. Java instances
@@ -92,9 +90,9 @@ pub(crate) const PAUSED: &str = "PAUSED";
 ///
 /// Java instances ignore it. It is in the node itself, because the view may show any other node
 /// earlier or later.
-pub(crate) const RUST_MARK: &str = "RUST";
+pub const RUST_MARK: &str = "RUST";
 /// Data of an instance's node after an operator's request to run now, in 2.1.5.
-pub(crate) const TRIGGER: &str = "TRIGGER";
+pub const TRIGGER: &str = "TRIGGER";
 
 /// A node of a job by its purpose. [`Layout::path`] and [`Layout::parse`] convert to and from
 /// paths.
@@ -459,7 +457,7 @@ impl Layout {
         plan.steps.iter().fold(txn, |txn, step| txn.op(self.encode_step(step)))
     }
 
-    fn encode_step(&self, step: &Step) -> Op {
+    pub(crate) fn encode_step(&self, step: &Step) -> Op {
         let path = self.path(&step.node);
         let expect = |version: &Option<Version>| version.map_or(Expect::Exists, Expect::Version);
         match &step.op {

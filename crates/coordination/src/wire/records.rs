@@ -203,7 +203,7 @@ impl From<OutcomeDoc> for Outcome {
 }
 
 /// Encodes a ledger record.
-pub(crate) fn encode_ledger(ledger: &Ledger) -> String {
+pub fn encode_ledger(ledger: &Ledger) -> String {
     let run = ledger.run();
     let state = match ledger.state {
         LedgerState::Idle => StateDoc::Idle,
@@ -366,7 +366,7 @@ struct AssignmentDoc {
 }
 
 /// Encodes an assignment record, with the pending items of each instance as inclusive ranges.
-pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
+pub fn encode_assignment(record: &AssignmentRecord) -> String {
     let mut pending: BTreeMap<&InstanceId, RangesDoc> = BTreeMap::new();
     for (first, last, next) in record.pending.ranges() {
         pending.entry(next).or_default().push((first.index(), last.index()));
@@ -391,7 +391,7 @@ pub(crate) fn encode_assignment(record: &AssignmentRecord) -> String {
 }
 
 /// Decodes an assignment record.
-pub(crate) fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
+pub fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
     let doc: AssignmentDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if doc.total > MAX_SHARDING_TOTAL_COUNT {
         return Err(format!("total {} is above {MAX_SHARDING_TOTAL_COUNT}", doc.total));

@@ -24,10 +24,6 @@ mod duty_sweep;
 mod duty_takeover;
 mod duty_trigger;
 mod duty_unmonitored;
-mod exhaustive;
-mod exhaustive_moves;
-mod exhaustive_walk;
-mod exhaustive_world;
 mod gap;
 mod java;
 mod java_cleanup;
@@ -44,6 +40,10 @@ mod java_takeover;
 mod java_trigger;
 mod java_turn;
 mod local;
+mod model_exhaustive;
+mod model_exhaustive_moves;
+mod model_exhaustive_walk;
+mod model_exhaustive_world;
 mod plan;
 mod protocol_id;
 mod protocol_ledger;
@@ -95,10 +95,6 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/duty/takeover.rs", duty_takeover::SITES),
     ("crates/coordination/src/duty/trigger.rs", duty_trigger::SITES),
     ("crates/coordination/src/duty/unmonitored.rs", duty_unmonitored::SITES),
-    ("crates/coordination/src/exhaustive/mod.rs", exhaustive::SITES),
-    ("crates/coordination/src/exhaustive/moves.rs", exhaustive_moves::SITES),
-    ("crates/coordination/src/exhaustive/walk.rs", exhaustive_walk::SITES),
-    ("crates/coordination/src/exhaustive/world.rs", exhaustive_world::SITES),
     ("crates/coordination/src/gap.rs", gap::SITES),
     ("crates/coordination/src/java/cleanup.rs", java_cleanup::SITES),
     ("crates/coordination/src/java/constrain.rs", java_constrain::SITES),
@@ -129,4 +125,8 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/view/queries.rs", view_queries::SITES),
     ("crates/coordination/src/wire/mod.rs", wire::SITES),
     ("crates/coordination/tests/script/mod.rs", tests_script::SITES),
+    ("crates/dev/model/src/exhaustive/mod.rs", model_exhaustive::SITES),
+    ("crates/dev/model/src/exhaustive/moves.rs", model_exhaustive_moves::SITES),
+    ("crates/dev/model/src/exhaustive/walk.rs", model_exhaustive_walk::SITES),
+    ("crates/dev/model/src/exhaustive/world.rs", model_exhaustive_world::SITES),
 ];
