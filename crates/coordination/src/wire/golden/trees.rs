@@ -120,7 +120,9 @@ fn nodes_have_the_paths_lifetimes_and_bytes_of_real_ones() {
             let (name, lifetime, written) = ours(&layout, &kind, &line);
             let expected = match name {
                 // The one difference, and Java makes nothing of it.
-                "instance" => written.replace(&format!("# {RUST_MARK}\n"), "").replace(RUST_MARK, ""),
+                "instance" => {
+                    written.replace(&format!("# {RUST_MARK}\n"), "").replace(RUST_MARK, "")
+                }
                 _ => written,
             };
             assert_eq!(line.data, expected, "{dialect}: {}", line.below);
