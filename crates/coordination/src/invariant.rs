@@ -74,6 +74,7 @@ pub(crate) fn broken(decision: &Decision<'_>) -> Option<&'static str> {
 fn change<'a>(view: &'a JobView, step: &'a Step) -> Option<Change<'a>> {
     let (item, after) = step.ledger()?;
     let before = view.item(item).ledger.as_ref()?;
+    // A view that does not show the replaced record cannot judge the change.
     let replaces = step.expected() == Some(before.version);
     replaces.then_some(Change { item, before: &before.value, after })
 }
@@ -105,6 +106,7 @@ fn takes_over_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
 
 fn ends_own_or_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let Some(run) = change.ended() else { return true };
+    // The token distinguishes the run from an earlier one of this process.
     let here = decision.local.runs.get(change.item);
     let own =
         here.is_some_and(|here| here.holder == run.holder && here.token == change.before.token);

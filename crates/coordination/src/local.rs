@@ -202,11 +202,12 @@ impl Local {
         unseen_after: Option<Version>,
     ) -> bool {
         let again = self.started.get(&item) >= Some(&ledger.token);
-        let run = ledger.running().filter(|_| !again);
-        run.is_some_and(|run| {
-            let local = local_run(run, ledger.token, lasting);
-            self.note(item, LocalRun { unseen_after, ..local })
-        })
+        if again {
+            return false;
+        }
+        let Some(run) = ledger.running() else { return false };
+        let local = local_run(run, ledger.token, lasting);
+        self.note(item, LocalRun { unseen_after, ..local })
     }
 
     /// Adds a run that the record assigns to this instance, but that no code executes, as
@@ -238,6 +239,8 @@ impl Local {
 
     /// Records the end of the session and of all nodes that it owned.
     pub(crate) fn lose_session(&mut self) {
+        // The registry rejects commits of an ended session, so claims in doubt cannot succeed
+        // later. A claim that did succeed is swept, because its holder is gone.
         self.lease = false;
         self.was_registered = false;
         self.maybe_registered = false;

@@ -168,8 +168,10 @@ impl Coordinator {
             return;
         }
         let fault = resharding::strategy_failure(&self.context(now, me));
-        if let Some(reason) = fault.clone().filter(|_| self.reported.strategy_fault != fault) {
-            let reason = shortened(&reason);
+        if self.reported.strategy_fault != fault
+            && let Some(reason) = &fault
+        {
+            let reason = shortened(reason);
             out.push(Command::Emit(JobEvent::StrategyFailed { reason }));
         }
         self.reported.strategy_fault = fault;

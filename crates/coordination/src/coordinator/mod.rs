@@ -421,12 +421,13 @@ impl Coordinator {
                 Some(until)
             }
         });
-        let patience = self.local.orphans_since.map(|since| since + ORPHAN_PATIENCE);
-        let patience =
-            patience.filter(|_| !self.local.runs.is_empty() && !self.reported.patience_over);
+        // Only a busy instance waits for the end of the patience: an idle one takes over at once.
+        let waits = !self.local.runs.is_empty() && !self.reported.patience_over;
+        let since = if waits { self.local.orphans_since } else { None };
+        let patience = since.map(|since| since + ORPHAN_PATIENCE);
         let in_doubt = self.in_doubt.iter().filter_map(AssignmentInDoubt::ends);
-        let patience = patience.into_iter().chain(self.local.java.next_wake());
-        retries.chain(self.next_reconcile).chain(patience).chain(in_doubt).min()
+        let java = self.local.java.next_wake();
+        retries.chain(self.next_reconcile).chain(patience).chain(java).chain(in_doubt).min()
     }
 
     /// Returns the earliest last fire of all items, if the job catches up.

@@ -56,8 +56,10 @@ impl Coordinator {
             ConfigState::Absent => Some("there is no stored configuration".to_owned()),
             ConfigState::Invalid { reason, .. } => Some(reason.clone()),
         };
-        if let Some(reason) = fault.clone().filter(|_| self.reported.config_fault != fault) {
-            let reason = shortened(&reason);
+        if self.reported.config_fault != fault
+            && let Some(reason) = &fault
+        {
+            let reason = shortened(reason);
             out.push(Command::Emit(JobEvent::ConfigRejected { reason }));
         }
         self.reported.config_fault = fault;
@@ -73,7 +75,7 @@ impl Coordinator {
         }
         let is_compared = config.max_time_diff != MaxTimeDiff::Off;
         // The registry's date is comparable with fires only if the clocks are compared as well.
-        let written = self.view.config_written_at().filter(|_| is_compared);
+        let written = if is_compared { self.view.config_written_at() } else { None };
         let date = written.unwrap_or(FireTime(config.max_time_diff.present_ms(now)));
         let seen = Seen { config, version: *version, date, is_dated: written.is_some() };
         let horizon = self.horizon_ms(now);
@@ -209,11 +211,12 @@ impl Coordinator {
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
         let alone = !self.view.is_mixed();
         // Beside Java instances nothing shows whether one of them has run the fire.
-        let due = record.due.filter(|_| may && alone);
-        let due = due.filter(|_| record.members.contains(me));
+        if !may || !alone || !record.members.contains(me) {
+            return;
+        }
         let horizon = self.horizon_ms(now);
         let known = |at: &FireTime| at.0 <= horizon;
-        let Some(at) = due.filter(|at| at.0 <= now.wall_ms).filter(known) else { return };
+        let Some(at) = record.due.filter(|at| at.0 <= now.wall_ms).filter(known) else { return };
         let next =
             self.view.config().and_then(|config| self.settings.lookup.next_after(config, at));
         self.local.last_fire_seen = Some(at);
@@ -252,7 +255,10 @@ impl Coordinator {
     /// A dropped request stays there until the instance that removes it has seen it. That instance
     /// reports it, so the report does not depend on the reply to a commit.
     fn observe_drops(&mut self, now: Now, out: &mut Vec<Command>) {
-        let Some(me) = self.me.clone().filter(|_| self.view.is_synced()) else { return };
+        if !self.view.is_synced() {
+            return;
+        }
+        let Some(me) = self.me.clone() else { return };
         let cx = self.context(now, &me);
         let dropped = self.view.triggers().filter(|(_, trigger)| trigger.value.was_dropped());
         let reports = |by: &str| {
@@ -295,7 +301,10 @@ impl Coordinator {
     /// whose return is recorded.
     fn observe_calls(&mut self, out: &mut Vec<Command>) {
         // Without a session the view may still show the calls of the former incarnation.
-        let Some(me) = self.me.clone().filter(|_| self.session.is_some()) else { return };
+        if self.session.is_none() {
+            return;
+        }
+        let Some(me) = self.me.clone() else { return };
         for stage in OnceStage::ALL {
             let call = self.view.once().and_then(|once| once.value.call(stage)).cloned();
             let Some(call) = call else { continue };

@@ -52,8 +52,10 @@ impl Coordinator {
         incarnation: InstanceId,
         out: &mut Vec<Command>,
     ) {
-        let outage = self.outage.filter(|_| !self.connected);
-        if let Some(outage) = outage.map(|outage| outage.ended(now)) {
+        if !self.connected
+            && let Some(open) = self.outage
+        {
+            let outage = open.ended(now);
             self.outage = Some(outage);
             out.push(Command::Emit(if self.session == Some(session) {
                 JobEvent::Reconnected { outage }

@@ -66,12 +66,13 @@ impl Coordinator {
             }
         }
         let retired = written.state == LedgerState::Retired && before.state != written.state;
-        if let Some(range) = before.misfire.filter(|_| retired) {
+        if retired && let Some(range) = before.misfire {
             missed(range.last, MissReason::ItemRetired);
         }
         let answered = written.running().is_some_and(|run| run.source == RunSource::Manual);
-        let unanswered = before.request.as_ref().filter(|_| written.request.is_none() && !answered);
-        if let Some(request) = unanswered
+        if written.request.is_none()
+            && !answered
+            && let Some(request) = &before.request
             && let Some(reason) = why_unanswered(before, request, retired)
         {
             missed(request.at, reason);
@@ -185,7 +186,7 @@ impl Coordinator {
 /// Returns the last fire of a record, if it was skipped because the item was disabled.
 fn skipped(ledger: &Ledger) -> Option<FireTime> {
     let is_skipped = ledger.is_idle() && ledger.outcome == Some(Outcome::Disabled);
-    ledger.last_fire.filter(|_| is_skipped)
+    if is_skipped { ledger.last_fire } else { None }
 }
 
 /// Returns the reason why a request left this record without a run. `None` if a Java instance got

@@ -15,8 +15,10 @@ impl Coordinator {
     /// job has no records that could hold it.
     pub(super) fn accept_unmonitored(&mut self, at: FireTime) {
         let unmonitored = self.view.config().is_some_and(|config| !config.monitor_execution);
-        let active = unmonitored && self.local.is_active();
-        let Some(me) = self.me.as_ref().filter(|_| active) else { return };
+        if !unmonitored || !self.local.is_active() {
+            return;
+        }
+        let Some(me) = &self.me else { return };
         let view = &self.view;
         let mine = view.items().map(|(item, _)| item).filter(|item| view.is_meant_for(*item, me));
         self.local.unmonitored_request = Some(UnmonitoredRequest { at, items: mine.collect() });

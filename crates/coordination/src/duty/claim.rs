@@ -27,10 +27,12 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
         if waits_for_next(config, due, ledger) {
             return None;
         }
+        // The record notes the skipped fire, so that it does not become a gap.
         if own.view.is_disabled() {
             return ledger.skip_disabled(due.at, follows);
         }
         let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
+        // If misfires are noted, the claim of the due fire stands for them too.
         match before {
             Some((fire, next)) if ledger.misfire.is_none() => {
                 ledger.catch_up(&by, fire, Some(next))

@@ -28,6 +28,7 @@ pub(crate) fn stale_entries(
     let marked = cx.view.items_with(Attention::Misfired).filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         let stale = view.misfire && ledger.value.misfire.is_none() && may_unmark(item, view);
+        // The record check keeps a mark whose misfire was noted after this view.
         stale.then(|| [Step::ledger_unchanged(item, ledger.version), Step::unmark_misfire(item)])
     });
     let marked = marked.take(most).flatten();

@@ -20,6 +20,7 @@ pub(crate) fn is_eligible(cx: &Context<'_>) -> bool {
 /// Creates the leader's ephemeral node and begins a term. The node of the term is never deleted, so
 /// that its version fences the writes of former leaders.
 pub(crate) fn stand(cx: &Context<'_>) -> Plan {
+    // The version of the former term makes the later of two elections conflict.
     let expect = cx.view.term().map(|term| term.version);
     Plan::as_instance(Duty::Election, cx, "no leader")
         .step(Step::lead(cx.me.clone()))

@@ -24,13 +24,12 @@ fn register(cx: &Context<'_>) -> Option<Plan> {
     cx.view.config()?;
     let server_known = cx.view.server_version(cx.server).is_some();
     // If an operator removed the instance, its name may still exist.
-    let name = cx.settings.stable_name.clone();
-    let again = !cx.view.is_named(cx.me);
-    let name = name.filter(|_| again);
-    let name = name.map(|name| Step::set_name(cx.me.clone(), name));
+    let needs_name = !cx.view.is_named(cx.me);
+    let name = if needs_name { cx.settings.stable_name.clone() } else { None };
+    let set_name = name.map(|name| Step::set_name(cx.me.clone(), name));
     let plan = Plan::as_session(Duty::Membership, "not registered")
         .steps((!server_known).then(|| server(cx)).into_iter().flatten())
-        .steps(name)
+        .steps(set_name)
         .step(Step::register(cx.me.clone()))
         .step(request(cx));
     Some(plan)
@@ -52,6 +51,7 @@ fn drain(cx: &Context<'_>) -> Plan {
 fn leave(cx: &Context<'_>) -> Option<Plan> {
     let term = cx.view.term_of(cx.me);
     let registered = cx.view.is_registered(cx.me) || cx.local.maybe_registered;
+    // The term check proves that the leader's node belongs to this instance.
     let plan = Plan::as_session(Duty::Membership, "leaving")
         .steps(term.map(Step::term_unchanged))
         .step_if(term.is_some(), Step::abdicate)
@@ -59,6 +59,7 @@ fn leave(cx: &Context<'_>) -> Option<Plan> {
         .step_if(cx.view.is_named(cx.me), || Step::clear_name(cx.me.clone()))
         .step_if(registered, || Step::deregister(cx.me.clone()))
         .if_any()?;
+    // The raised request counter makes the leader give this instance's items to others.
     Some(plan.step(request(cx)))
 }
 

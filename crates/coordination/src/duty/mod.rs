@@ -270,6 +270,7 @@ impl<'a> Context<'a> {
         changes.take_while(move |change| {
             let is_first = taken == 0;
             taken += 1 + bytes_of(change).div_ceil(BYTES_PER_ITEM);
+            // The first change always fits, however long its parameter is.
             is_first || taken <= most
         })
     }
@@ -368,6 +369,7 @@ impl<'a> GapJudge<'a> {
         before: &Ledger,
         after: Ledger,
     ) -> Ledger {
+        // Only a record that accounts for a later fire than before proves a gap.
         let settled = after.settled_until().filter(|fire| Some(*fire) > before.settled_until());
         let Some(until) = settled else { return after };
         let gaps = self.gaps(before, until);
@@ -385,10 +387,12 @@ impl<'a> GapJudge<'a> {
         before: &Ledger,
         after: Ledger,
     ) -> Ledger {
+        // Java instances may have run the fires that seem missing.
         if self.judgement.mixed {
             return after;
         }
         let reported = cx.local.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
+        // A retired item never runs its noted misfires, so they are missed.
         let dropped = before.misfire.map(|noted| Gap {
             first: noted.first,
             until: FireTime(noted.last.0.saturating_add(1)),
@@ -467,6 +471,7 @@ impl OwnItem<'_> {
         let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
         let clears_misfire = self.view.misfire && next.misfire.is_none();
         let shows_misfire = !self.view.misfire && next.misfire.is_some();
+        // The owner check makes the write conflict if the item has moved since.
         let mut steps = vec![
             Step::owner_unchanged(item, self.owner_version),
             Step::set_ledger(item, self.ledger_version, next),

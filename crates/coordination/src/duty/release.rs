@@ -45,6 +45,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let outcome = run.outcome?;
     let view = cx.view.item(item);
     let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
+    // Only a cancelled run is repeated by another instance. All other outcomes are final.
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
         && cx.can_be_queued(&ledger.value);

@@ -1,8 +1,9 @@
 //! Static sharding: items stay with their owners when instances join or leave.
 //!
-//! Only a change of the number of items or of the strategy assigns all items anew. A lost instance
-//! with a stable name keeps its items until an instance with the same name returns. An instance
-//! without a name cannot return, so its items go to the available instances.
+//! Only a change of the number of items or of the strategy, or the node `necessary`, assigns all
+//! items anew. A lost instance with a stable name keeps its items until an instance with the same
+//! name returns. An instance without a name cannot return, so its items go to the available
+//! instances.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,6 +23,7 @@ pub(super) fn replace_lost(
     if !config.static_sharding || !is_any_lost(view, members) {
         return None;
     }
+    // Computing all owners is expensive, so that it comes after the cheap checks.
     let owners = owners();
     let (mut loads, mut any_lost) = (count_items(members, &owners), false);
     let next = owners.iter().map(|(item, owner)| {

@@ -171,11 +171,13 @@ fn share(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let impatient = is_impatient(cx);
     let loads = loads(cx);
     let least = loads.values().min().filter(|least| **least < Load::Busy);
+    // Busy instances take part only after the patience has ended.
     let most = if impatient { Load::Busy } else { *least? };
     let takers: Vec<_> =
         loads.iter().filter(|(_, load)| **load <= most).map(|(id, _)| *id).collect();
     let place = takers.iter().position(|id| *id == cx.me)?;
     let (from, to) = (place * orphans / takers.len(), (place + 1) * orphans / takers.len());
+    // Equal shares of few runs round down to none, and no instance would take them.
     let greedy = impatient || Load::here(cx) == Load::Idle;
     let to = if greedy { to.max(from + 1) } else { to };
     (to <= orphans && from < to).then_some(from..to)

@@ -49,6 +49,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
     let (by, items) = (cx.me.to_string(), Some(mine.collect()));
     let record = TriggerRecord { by, at, items, parameter: None };
+    // The items are those of the present assignment, so the plan conflicts if they move.
     let plan = plan.step(Step::assignment_unchanged(cx.view.assignment_version()?));
     Some(plan.step(Step::set_request(id, None, record)))
 }
@@ -94,6 +95,7 @@ fn pass_to_items(
     let wanted: BTreeSet<_> = trigger.value.items.clone().unwrap_or_else(all);
     let wanted: BTreeSet<_> = wanted.into_iter().filter(in_force).collect();
     let TriggerRecord { at, parameter, .. } = trigger.value.clone();
+    // Every record would hold the parameter, and their total size is limited.
     if parameter.as_ref().is_some_and(|text| !text.can_be_told_to(wanted.len())) {
         let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for too many items")?;
         return Some(plan.step(drop_it(id, trigger)));
@@ -107,6 +109,7 @@ fn pass_to_items(
     });
     let changes: Vec<_> =
         cx.within_one_plan(changes, |(_, steps)| parameter_bytes(steps)).collect();
+    // All items still hold an earlier request, so this one waits.
     if changes.is_empty() && !wanted.is_empty() {
         return None;
     }

@@ -24,6 +24,7 @@ pub(crate) fn fire(cx: &Context<'_>) -> Option<FireDecision> {
     if config.monitor_execution {
         return None;
     }
+    // A Java leader that reshards may be about to change the owners.
     match cx.start_gate() {
         StartGate::Open if cx.view.is_java_assigning() => return Some(FireDecision::Wait),
         StartGate::UnknownTime => return Some(FireDecision::Wait),

@@ -14,6 +14,7 @@ pub(super) fn constrain(mut plan: Plan, cx: &Context<'_>) -> Plan {
         Authority::Owner if cx.view.has_java_leader() => guard_against_resharding(&mut plan),
         Authority::Owner | Authority::Session | Authority::Instance => {}
     }
+    // The next leader may be a Java instance: see `announcement`.
     let abdicates = plan.steps.iter().any(|step| step.deleted() == Some(&NodeKind::Leader));
     if abdicates && cx.view.is_mixed() {
         plan.steps.push(announcement(cx));

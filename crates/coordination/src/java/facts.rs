@@ -109,6 +109,7 @@ impl JobView {
     #[must_use]
     pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
         let begun = view.running || view.queued;
+        // A `failovering` mark shows a lost taker only before the run has begun or is queued again.
         let taker = view.failovering.as_ref().filter(|_| !begun);
         let holder = view.lasting.as_ref().or(taker)?;
         let gone = !view.alive && !self.is_registered(holder);
@@ -148,6 +149,7 @@ impl JobView {
     /// replaces the mark of another instance by its own.
     pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
         let marks = |id: &InstanceId, instance: &InstanceView| {
+            // Marks of 2.1.5 are ephemeral, and lasting marks of 3.x name their instance.
             let by_session = item.marked_by == Some(instance.session);
             instance.foreign && (by_session || item.lasting.as_ref() == Some(id))
         };

@@ -230,6 +230,7 @@ impl Inference {
             return;
         }
         self.fires += 1;
+        // Java instances postpone this fire until the announcement ends.
         if view.is_resharding_announced() {
             self.held_back = Some(at);
             return;
@@ -292,6 +293,8 @@ impl Inference {
             && let Some(at) = self.held_back.take()
         {
             self.account(view, at);
+            // A Java instance sees the end of the announcement after one poll and the delay of its
+            // view.
             self.let_go = Some((at, now.mono + LAG + POLL));
         }
         let Self { runs, lost, .. } = self;
@@ -328,6 +331,7 @@ impl Inference {
             if !shown.running {
                 continue;
             }
+            // A busy record shows that a Rust instance runs the item, whose mark looks the same.
             let is_rust_run = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
             let owner = view.java_owner(shown);
             let owner = owner.filter(|_| !is_rust_run);

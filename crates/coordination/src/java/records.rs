@@ -24,10 +24,12 @@ pub(crate) fn record_of<'a>(
     if let Some(revived) = ledger.revive(cx.last_missed(&ledger)).filter(|_| java_leads) {
         ledger = Cow::Owned(revived);
     }
+    // Fires that a Java owner ran count as run, although the record lacks them.
     let accounted = cx.local.java.inference.accounted(item);
     if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
         ledger = Cow::Owned(handed_back);
     }
+    // A Java owner notes a misfire by the mark alone.
     let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
     if let Some(noted) = noted {
         ledger = Cow::Owned(noted);

@@ -56,6 +56,7 @@ fn pass_one(cx: &Context<'_>, id: &str, trigger: &Versioned<TriggerRecord>) -> O
     if let Some(dropped) = dropped(id, trigger) {
         return Some(plan.step(dropped));
     }
+    // A request without a list of items is for the whole job.
     let has_items = |instance: &InstanceId| match &trigger.value.items {
         None => true,
         Some(wanted) => cx.view.items_of(instance).any(|(item, _)| wanted.contains(&item)),

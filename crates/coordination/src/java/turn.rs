@@ -33,6 +33,7 @@ pub(super) fn turn(cx: &Context<'_>, latch: Latch) -> Turn {
     };
     let leave = Step::leave_latch(latch, name.to_owned());
     let is_first = cx.view.is_first_at(latch, cx.me);
+    // Without Java instances there is no turn to wait for, but the latch node must go.
     if !takes_turns || is_first {
         return Turn::Mine(leave);
     }

@@ -77,11 +77,12 @@ impl Layout {
             let of_3 = data.starts_with(b"jobInstanceId:").then_some(Dialect::V3);
             return Some((Weight::Present, of_2.or(of_3)?));
         }
-        let is_server = matches!(kind, NodeKind::Server(_));
+        if !matches!(kind, NodeKind::Server(_)) {
+            return None;
+        }
         let of_3 = (Weight::Written, Dialect::V3);
         let of_2 = (Weight::LeftOver, Dialect::V2);
-        let sign = is_one_of(&[ENABLED]).then_some(of_3).or(data.is_empty().then_some(of_2));
-        if is_server { sign } else { None }
+        is_one_of(&[ENABLED]).then_some(of_3).or(data.is_empty().then_some(of_2))
     }
 }
 

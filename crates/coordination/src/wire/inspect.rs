@@ -97,10 +97,12 @@ impl Layout {
         if matches!(kind, NodeKind::Trigger(_) | NodeKind::Failovering(_)) {
             return Some(Dialect::V3);
         }
-        let is_server = matches!(kind, NodeKind::Server(_));
+        if !matches!(kind, NodeKind::Server(_)) {
+            return None;
+        }
         let words = [(ENABLED, Dialect::V3), ("", Dialect::V2)];
         let word = words.into_iter().find(|(word, _)| node.data == word.as_bytes());
-        word.filter(|_| is_server).map(|(_, dialect)| dialect)
+        word.map(|(_, dialect)| dialect)
     }
 
     /// Returns the dialect of a job.
@@ -114,7 +116,7 @@ impl Layout {
         let of_document = document.and_then(config::dialect_of_config);
         let is_readable = document.is_some_and(|document| config::decode_config(document).is_ok());
         let shown = || self.sign_of_dialect(nodes.map(|node| (&node.path, &*node.data)));
-        let readable = of_document.filter(|_| is_readable);
+        let readable = if is_readable { of_document } else { None };
         readable.or_else(|| Some(shown()?.dialect)).or(of_document).unwrap_or_default()
     }
 

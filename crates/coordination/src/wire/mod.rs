@@ -332,7 +332,7 @@ impl NodeKind {
 /// Parses an item's number in its only form: decimal, without a sign or leading zeros.
 fn item_of(text: &str) -> Option<ShardingItem> {
     let plain = text == "0" || !text.starts_with(['0', '+']);
-    text.parse().ok().filter(|_| plain).map(ShardingItem::new)
+    if plain { text.parse().ok().map(ShardingItem::new) } else { None }
 }
 
 /// The paths and bytes of the nodes of one job.

@@ -32,6 +32,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = config_to_assign_by(cx)?;
     let target = target(cx, config).ok()??;
     let moves = Moves::between(cx, config, &target, &Plain);
+    // Busy pending items alone are no reason for a write.
     if target.reason == PENDING && !moves.change(&target) {
         return None;
     }

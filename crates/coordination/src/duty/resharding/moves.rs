@@ -77,6 +77,7 @@ impl Moves {
                 break;
             }
             let record = view.item(item).ledger.as_ref();
+            // A fire that a gap reports as missed stays missed if a retired item comes back.
             let missed = record.and_then(|record| cx.last_missed(&record.value));
             let birth = Birth { last: rules.born_after(item, last).max(missed), ..birth };
             let steps = steps_to(view.item(item), item, owner, config.monitor_execution, birth);
@@ -101,6 +102,7 @@ impl Moves {
         let surplus = beyond.filter(|(_, view)| view.is_surplus());
         let mut judge = GapJudge::of(cx);
         let mut retired = surplus.map(|(item, view)| retire(cx, judge.as_mut(), view, item));
+        // Retired items take the room that moved items leave.
         moves.steps.extend(retired.by_ref().take(most - moved).flatten());
         moves.is_partial |= retired.any(|steps| !steps.is_empty());
         moves

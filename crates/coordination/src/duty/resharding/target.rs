@@ -65,6 +65,8 @@ fn wanted(
     config: &JobConfig,
     members: &[InstanceId],
 ) -> Result<Option<(&'static str, Owners)>, String> {
+    // The write checks the request counter and the term, and a partial view cannot decide for all
+    // items.
     if cx.view.request().is_none()
         || members.is_empty()
         || cx.view.term_of(cx.me).is_none()
@@ -94,6 +96,7 @@ fn reason(
     let Some(current) = current else { return Some("no items are assigned yet") };
     let view = cx.view;
     let handled = view.request().is_some_and(|request| request.0 == current.handled);
+    // Instances that join or leave raise the counter, and static sharding ignores them.
     let handled = handled || config.static_sharding;
     let joins_count = !config.static_sharding;
     let other_members = joins_count && current.members != members;
@@ -208,6 +211,7 @@ fn assign(
         .with_previous(previous)
         .with_now_ms(now_ms);
     let owners = strategy.assign(&input);
+    // Strategies can be the user's code, so the assignment is checked.
     let foreign = owners.iter().filter_map(|(_, owner)| owner).find(|o| !members.contains(o));
     match foreign {
         Some(foreign) => {

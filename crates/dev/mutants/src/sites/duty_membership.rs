@@ -34,9 +34,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let again = !cx.view.is_named(cx.me);
+        from: r#"    let needs_name = !cx.view.is_named(cx.me);
 "#,
-        to: r#"    let again = !cx.view.is_named(cx.me) || mutant::is(Mutant::NamedAgain);
+        to: r#"    let needs_name = !cx.view.is_named(cx.me) || mutant::is(Mutant::NamedAgain);
 "#,
     },
 ];
