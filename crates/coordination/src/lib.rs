@@ -41,7 +41,7 @@ pub use protocol::ledger::{
 };
 pub use protocol::once::{OnceCall, OnceStage};
 pub use protocol::request_parameter::{
-    InvalidParameter, MAX_REQUEST_PARAMETER_BYTES, MAX_TOLD_BYTES, RequestParameter,
+    InvalidParameter, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, RequestParameter,
 };
 pub use protocol::shortened::{MAX_SHOWN_BYTES, shortened};
 pub use protocol::template::{

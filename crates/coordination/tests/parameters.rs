@@ -258,7 +258,7 @@ fn dropped_request_is_reported_by_its_sender_although_reply_is_lost() {
 #[test]
 fn request_is_dropped_when_total_parameter_size_is_too_large() {
     const ITEMS: u32 = 5_000;
-    let max_bytes = coordination::MAX_TOLD_BYTES / 5_000;
+    let max_bytes = coordination::MAX_REQUEST_BYTES / 5_000;
     let mut cluster = Cluster::settled(1, &job_of(2));
     cluster.configure(&job_of(ITEMS));
     cluster.deliver_all(FIRST);

@@ -45,9 +45,9 @@ pub use context::ShardingContext;
 pub use coordination::{
     CatchUp, Dialect, DropReason, FencingToken, FireRange, FireTime, Following, InvalidConfig,
     InvalidName, InvalidParameter, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType,
-    JavaSettings, JobConfig, JobEvent, JobName, Label, MAX_REQUEST_PARAMETER_BYTES, MAX_TOLD_BYTES,
-    MaxTimeDiff, MissReason, Outage, Outcome, Phase, RequestParameter, RunSource, ServerIp,
-    TemplateName,
+    JavaSettings, JobConfig, JobEvent, JobName, Label, MAX_REQUEST_BYTES,
+    MAX_REQUEST_PARAMETER_BYTES, MaxTimeDiff, MissReason, Outage, Outcome, Phase, RequestParameter,
+    RunSource, ServerIp, TemplateName,
 };
 pub use dump::{DumpListener, DumpOptions};
 pub use error::{Error, Result};

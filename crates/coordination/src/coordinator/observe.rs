@@ -287,7 +287,7 @@ impl Coordinator {
     pub(super) fn is_too_much(&self, parameter: &RequestParameter) -> bool {
         let items = self.view.config().map(|config| config.sharding_total_count);
         let items = items.and_then(|items| usize::try_from(items).ok());
-        items.is_some_and(|items| !parameter.can_be_told_to(items))
+        items.is_some_and(|items| !parameter.fits_items(items))
     }
 
     fn observe_orphans(&mut self, now: Now) {

@@ -96,7 +96,7 @@ fn pass_to_items(
     let wanted: BTreeSet<_> = wanted.into_iter().filter(in_force).collect();
     let TriggerRecord { at, parameter, .. } = trigger.value.clone();
     // Every record would hold the parameter, and their total size is limited.
-    if parameter.as_ref().is_some_and(|text| !text.can_be_told_to(wanted.len())) {
+    if parameter.as_ref().is_some_and(|text| !text.fits_items(wanted.len())) {
         let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for too many items")?;
         return Some(plan.step(drop_it(id, trigger)));
     }
@@ -370,7 +370,7 @@ mod tests {
     fn request_above_parameter_limit_is_dropped() {
         let long = "x".repeat(crate::MAX_REQUEST_PARAMETER_BYTES);
         let parameter = crate::RequestParameter::new(&long).ok();
-        let most = u32::try_from(crate::MAX_TOLD_BYTES / long.len()).unwrap();
+        let most = u32::try_from(crate::MAX_REQUEST_BYTES / long.len()).unwrap();
         let some = |items: Option<u32>| TriggerRecord {
             items: items.map(|some| (0..some).map(item).collect()),
             parameter: parameter.clone(),

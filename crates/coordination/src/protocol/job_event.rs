@@ -295,7 +295,7 @@ pub enum DropReason {
     /// instance leads. No item runs for it.
     ParameterNotCarried,
     /// The parameter is too long for this number of items: all records together would hold more
-    /// than [`MAX_TOLD_BYTES`](crate::MAX_TOLD_BYTES). No item runs for it.
+    /// than [`MAX_REQUEST_BYTES`](crate::MAX_REQUEST_BYTES). No item runs for it.
     TooMuchToTell,
 }
 

@@ -11,7 +11,7 @@ pub const MAX_REQUEST_PARAMETER_BYTES: usize = 4_096;
 ///
 /// Each record holds the parameter until its run has ended, so that the registry stores it once for
 /// each item.
-pub const MAX_TOLD_BYTES: usize = 16 * 1024 * 1024;
+pub const MAX_REQUEST_BYTES: usize = 16 * 1024 * 1024;
 
 /// The parameter that the runs of one request get, in addition to the job's configured parameter.
 ///
@@ -70,22 +70,22 @@ impl RequestParameter {
     }
 
     /// Returns true if one request can pass the parameter to this number of items: together it
-    /// takes at most [`MAX_TOLD_BYTES`].
+    /// takes at most [`MAX_REQUEST_BYTES`].
     ///
     /// # Examples
     /// ```
-    /// use coordination::{MAX_TOLD_BYTES, RequestParameter};
+    /// use coordination::{MAX_REQUEST_BYTES, RequestParameter};
     ///
     /// let february = RequestParameter::new("february")?;
-    /// assert!(february.can_be_told_to(100_000));
+    /// assert!(february.fits_items(100_000));
     /// let longest = RequestParameter::new(&"x".repeat(4_096))?;
-    /// assert!(longest.can_be_told_to(MAX_TOLD_BYTES / 4_096));
-    /// assert!(!longest.can_be_told_to(MAX_TOLD_BYTES / 4_096 + 1));
+    /// assert!(longest.fits_items(MAX_REQUEST_BYTES / 4_096));
+    /// assert!(!longest.fits_items(MAX_REQUEST_BYTES / 4_096 + 1));
     /// # Ok::<(), coordination::InvalidParameter>(())
     /// ```
     #[must_use]
-    pub fn can_be_told_to(&self, items: usize) -> bool {
-        self.0.len().saturating_mul(items) <= MAX_TOLD_BYTES
+    pub fn fits_items(&self, items: usize) -> bool {
+        self.0.len().saturating_mul(items) <= MAX_REQUEST_BYTES
     }
 
     /// Returns the maximum length in JSON, in bytes.

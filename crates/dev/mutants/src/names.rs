@@ -150,7 +150,7 @@ mutants! {
     /// Queueing an interrupted Java run does not check that the run was not taken over.
     JavaTakeoverUnchecked,
     /// The removal of a leftover mark does not check the record of its item.
-    MendedRecordUnchecked,
+    RepairedRecordUnchecked,
     /// The removal of Java leftovers does not check the version of the configuration.
     CleanupConfigUnchecked,
     /// Sealing the leader's node does not check its version.
@@ -506,15 +506,15 @@ mutants! {
     /// Under a Java leader no instance sweeps.
     SweptByLeadersOnly,
     /// Under a Java leader each Rust instance sweeps all items.
-    SweptByAnybody,
+    SweptByAnyInstance,
     /// Under a Java leader no instance removes leftover nodes.
     KeptByLeadersOnly,
     /// Under a Java leader each Rust instance removes leftover nodes.
-    KeptByAnybody,
+    KeptByAnyInstance,
     /// Leftover Java marks stay if their items need no takeover.
     JavaMarksStay,
     /// Leftover Java marks are removed before the fire of their run is known.
-    MarksMendedEarly,
+    MarksRemovedEarly,
     /// Leftover Java marks wait for a first fire although the job has no schedule.
     MarksAwaitNoFire,
     /// Queue entries stay although Java instances would run items that need no takeover.
@@ -540,7 +540,7 @@ mutants! {
     /// Interrupted Java runs are remembered although they were taken over.
     LostRunsKept,
     /// The mark of a Rust run counts as a Java mark if a Java instance owns the item.
-    OursTakenForJava,
+    RustRunsTakenForJava,
     /// A fire during an announced resharding counts for the present owners.
     HeldBackAccounted,
     /// A fire during a requested resharding counts for no owner.
@@ -548,9 +548,9 @@ mutants! {
     /// Items that Java instances mark as running do not count as run by them.
     JavaMarksUnaccounted,
     /// Leftover marks are removed although the records of their items show runs.
-    MarksMendedBesideRuns,
+    MarksRemovedBesideRuns,
     /// The mark of a taker is removed although another instance has taken its item over.
-    TakeoversMended,
+    TakeoversRemoved,
     /// The takeover of a lost instance counts as interrupted although another instance has taken it
     /// over.
     TakersSeenEverywhere,
@@ -559,7 +559,7 @@ mutants! {
     /// Under a Java leader the pending items of the last Rust assignment are not claimed.
     PendingUnderJava,
     /// A Java instance with a trigger in its node counts as a Rust instance.
-    AskedTakenForOurs,
+    AskedTakenForRust,
     /// Under a Java leader items without a record are not claimed.
     RecordsLeftToJava,
     /// An unmonitored run starts during a resharding by a Java leader.
@@ -587,7 +587,7 @@ mutants! {
     /// A trigger is written without a check that its receiver and its writer are registered.
     AskedUnchecked,
     /// Under a Java leader each Rust instance passes each request on.
-    RequestPassedByAnybody,
+    RequestPassedByAnyInstance,
     /// Under a Java leader passed-on requests of lost senders stay.
     RequestsStayUnderJava,
     /// Under a Java leader a trigger in an instance node becomes a request of its own.
@@ -623,7 +623,7 @@ mutants! {
     /// Static items move when instances join.
     StaticMoved,
     /// Any instance removes a passed-on request.
-    RequestClearedByAnybody,
+    RequestClearedByAnyInstance,
     /// The id of a request is its time only.
     RequestsAlike,
     /// The end of a former run is taken for that of the current run.
@@ -647,11 +647,11 @@ mutants! {
     /// The size of a plan ignores the length of parameters.
     ParametersWeighNothing,
     /// The total size of a request's parameters has no bound.
-    ToldWithoutBound,
+    ParametersWithoutBound,
     /// A dropped request is not reported.
     DropsUntold,
     /// A request that was handed on to a Java instance is reported as missed.
-    HandedOnToldAsMissed,
+    HandedOnReportedAsMissed,
     /// A fire that is missed during an outage does not name the outage.
     OutageUnnamed,
     /// A fenced run keeps its marks.

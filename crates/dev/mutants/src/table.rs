@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use self::Watcher::{Extra, Model, Nobody, Script, Simulation, Spare, SpareStory, Told};
+use self::Watcher::{ByStory, Extra, Model, Script, Simulation, Spare, SpareStory, Unnoticed};
 use super::Mutant;
 use super::Mutant as M;
 
@@ -16,7 +16,7 @@ pub enum Watcher {
     /// The exhaustive model.
     Model,
     /// A scenario test or a table test, because simulation and model lack the feature.
-    Told(Story),
+    ByStory(Story),
     /// No judge, because another guard or rule covers the case. With both left out, the simulation
     /// detects them within this number of seeds. The text is the reason.
     Spare(Mutant, u64, &'static str),
@@ -26,7 +26,7 @@ pub enum Watcher {
     /// it.
     Extra(Story, &'static str),
     /// No judge, for this reason, and no test can show a difference.
-    Nobody(&'static str),
+    Unnoticed(&'static str),
 }
 
 /// A test that fails with a mutant.
@@ -49,9 +49,9 @@ impl Watcher {
     #[must_use]
     pub fn story(self) -> Option<(Story, Option<Mutant>)> {
         match self {
-            Told(story) | Extra(story, _) => Some((story, None)),
+            ByStory(story) | Extra(story, _) => Some((story, None)),
             SpareStory(spare, story, _) => Some((story, Some(spare))),
-            Simulation(_) | Script(_) | Model | Spare(..) | Nobody(_) => None,
+            Simulation(_) | Script(_) | Model | Spare(..) | Unnoticed(_) => None,
         }
     }
 
@@ -59,8 +59,8 @@ impl Watcher {
     #[must_use]
     pub fn reason(self) -> Option<&'static str> {
         match self {
-            Spare(.., why) | SpareStory(.., why) | Extra(_, why) | Nobody(why) => Some(why),
-            Simulation(_) | Script(_) | Model | Told(_) => None,
+            Spare(.., why) | SpareStory(.., why) | Extra(_, why) | Unnoticed(why) => Some(why),
+            Simulation(_) | Script(_) | Model | ByStory(_) => None,
         }
     }
 }
@@ -295,7 +295,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CleanupLedgerUnchecked,
         properties: &["L7"],
         story: "the mark of a newly noted misfire is removed",
-        watcher: Told(test_in("tests/stale_writes.rs", "cleanup_conflicts_when_misfire_was_noted")),
+        watcher: ByStory(test_in(
+            "tests/stale_writes.rs",
+            "cleanup_conflicts_when_misfire_was_noted",
+        )),
     },
     Row {
         mutant: M::OwnerClearedBlindly,
@@ -349,7 +352,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ServersUnchecked,
         properties: &["S10"],
         story: "a run is claimed on a server that was removed and recreated as disabled",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/operations.rs",
             "claim_conflicts_when_server_was_recreated_and_paused",
         )),
@@ -358,7 +361,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CallbackServersUnchecked,
         properties: &["S10"],
         story: "a callback runs on a server that was removed and recreated as disabled",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/stale_writes.rs",
             "callback_conflicts_when_server_was_recreated",
         )),
@@ -433,7 +436,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AssignmentOverwritten,
         properties: &["S4", "S9"],
         story: "an assignment that was written after the decision is overwritten",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/stale_writes.rs",
             "assignment_conflicts_after_later_assignment",
         )),
@@ -470,7 +473,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MarkUnconfirmed,
         properties: &["S6"],
         story: "a run is taken from a live holder",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/stale_writes.rs",
             "sweep_conflicts_when_view_lacks_holder_mark",
         )),
@@ -485,7 +488,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::FormerMarksTrusted,
         properties: &["S6"],
         story: "a stale view takes the mark of a run for a persistent one, and the sweep removes it",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::sweep_proves_by_marks_or_reads_that_holder_is_gone",
         )),
@@ -494,7 +497,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LeaderUnchecked,
         properties: &["S8"],
         story: "a leader writes although a Java instance has replaced its node",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "rust_leader_cannot_write_after_java_replaced_its_node",
         )),
@@ -503,7 +506,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaFlagsUnchecked,
         properties: &["S2"],
         story: "an item is claimed that the Java leader is about to move",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "claim_conflicts_when_java_leader_announced_resharding",
         )),
@@ -512,7 +515,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::NewRecordUnchecked,
         properties: &["S5"],
         story: "an item loses its owner during a run that the view does not show",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/stale_writes.rs",
             "retirement_conflicts_when_view_lacks_record",
         )),
@@ -521,7 +524,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::QueueUnchecked,
         properties: &["S1", "L7"],
         story: "an item that a Java instance has queued is also taken over, or an orphan is released whose entry the view lacks",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/stale_writes.rs",
             "immediate_takeover_conflicts_when_item_was_queued",
         )),
@@ -539,7 +542,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::WordUnchecked,
         properties: &["L1"],
         story: "the Java leader that follows does not know that items need an assignment",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "disabled_rust_leader_leaves_resharding_request_to_java_leader",
         )),
@@ -548,7 +551,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaRunUnchecked,
         properties: &["S5"],
         story: "an item moves during a run of a Java instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/resharding.rs",
             "java::resharding::tests::move_conflicts_when_java_instance_began_the_item",
         )),
@@ -557,16 +560,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaTakeoverUnchecked,
         properties: &["S1a"],
         story: "a run that a Java instance has taken over is repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "run_taken_over_by_java_instance_of_3_x_is_not_repeated",
         )),
     },
     Row {
-        mutant: M::MendedRecordUnchecked,
+        mutant: M::RepairedRecordUnchecked,
         properties: &["S1"],
         story: "the mark of a run is removed that has begun after the decision",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::mark_removal_conflicts_when_new_run_created_the_mark",
         )),
@@ -575,7 +578,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CleanupConfigUnchecked,
         properties: &["L2"],
         story: "a queue entry of a Java instance is lost",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/cleanup.rs",
             "duty::cleanup::tests::dequeue_conflicts_when_number_of_items_changed",
         )),
@@ -596,7 +599,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GhostSealedBlindly,
         properties: &["S3"],
         story: "a request to an instance that has returned is overwritten",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::seal_conflicts_when_instance_has_returned",
         )),
@@ -605,7 +608,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GhostRemovedBlindly,
         properties: &["L1"],
         story: "an instance that has returned is removed",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::removal_conflicts_when_instance_has_returned",
         )),
@@ -614,7 +617,10 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SessionUnchecked,
         properties: &["S1", "S2", "L1"],
         story: "an incarnation registers after its end, in the next session",
-        watcher: Told(test_in("tests/stale_writes.rs", "commit_of_former_session_is_not_executed")),
+        watcher: ByStory(test_in(
+            "tests/stale_writes.rs",
+            "commit_of_former_session_is_not_executed",
+        )),
     },
     Row {
         mutant: M::SweepIgnoresMarks,
@@ -654,7 +660,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::OwnersKeptUnchecked,
         properties: &["S4"],
         story: "a revived item has no live owner",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/resharding/mod.rs",
             "duty::resharding::tests::revived_item_keeps_its_owner",
         )),
@@ -681,7 +687,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::WaitingClaimForgotten,
         properties: &["S11"],
         story: "a run begins under a later configuration than its claim has checked",
-        watcher: Told(test_in("tests/rules.rs", "delayed_run_uses_configuration_of_its_claim")),
+        watcher: ByStory(test_in("tests/rules.rs", "delayed_run_uses_configuration_of_its_claim")),
     },
     Row {
         mutant: M::NeverFollow,
@@ -789,7 +795,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TakeoverBesideOwnRun,
         properties: &["S1"],
         story: "an item is taken over during its former run in the process",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/takeover.rs",
             "duty::takeover::tests::least_loaded_instance_takes_orphaned_run_over",
         )),
@@ -810,7 +816,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MisfireUnnoted,
         properties: &["S3"],
         story: "a misfire is not replayed",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/scripts.rs",
             "misfires_of_pending_item_are_run_once_by_next_owner",
         )),
@@ -831,7 +837,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ChangesDatedWhenSeen,
         properties: &["S3"],
         story: "fires between a schedule change and the time at which instances see it are not reported",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/gaps.rs",
             "change_during_outage_counts_from_its_registry_time",
         )),
@@ -846,13 +852,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SchedulesBetweenForgotten,
         properties: &["S3"],
         story: "missed fires of an intermediate schedule are not reported",
-        watcher: Told(test_in("tests/gaps.rs", "gap_includes_fires_of_intermediate_schedule")),
+        watcher: ByStory(test_in("tests/gaps.rs", "gap_includes_fires_of_intermediate_schedule")),
     },
     Row {
         mutant: M::FormerFiresForgotten,
         properties: &["S3"],
         story: "missed fires of the former schedule after a caught-up one are not reported",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/gaps.rs",
             "caught_up_fire_of_former_schedule_owes_next_fire_of_that_schedule",
         )),
@@ -867,7 +873,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::OthersGapsUnreported,
         properties: &["S3"],
         story: "missed fires that a lost instance has found are not reported",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/gaps.rs",
             "gap_found_by_lost_instance_is_reported_by_survivor",
         )),
@@ -876,13 +882,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GapsReportedByEnd,
         properties: &["S3"],
         story: "fires missed after an item was settled back are not reported",
-        watcher: Told(test_in("tests/clocks.rs", "fires_missed_after_settle_back_are_a_gap")),
+        watcher: ByStory(test_in("tests/clocks.rs", "fires_missed_after_settle_back_are_a_gap")),
     },
     Row {
         mutant: M::FutureGapsKept,
         properties: &["S3"],
         story: "a record that was settled back shows a gap of a year",
-        watcher: Told(test_in("tests/clocks.rs", "gap_of_settled_back_record_ends_now")),
+        watcher: ByStory(test_in("tests/clocks.rs", "gap_of_settled_back_record_ends_now")),
     },
     Row {
         mutant: M::BornOwingNothing,
@@ -982,7 +988,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::StartedLeaving,
         properties: &["S12"],
         story: "a run begins while the deregistration is in flight",
-        watcher: Nobody(
+        watcher: Unnoticed(
             "an instance with claims in flight or in doubt does not leave, as LeaveClaiming and LeaveInDoubt show",
         ),
     },
@@ -996,7 +1002,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RegisteredAgain,
         properties: &["L1"],
         story: "a removed instance returns under the same id",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/membership.rs",
             "duty::membership::tests::instance_registers_once_and_leaves_when_nothing_runs",
         )),
@@ -1075,7 +1081,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CaughtUpBesideMisfires,
         properties: &["S3"],
         story: "a missed fire is caught up while noted misfires wait",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/protocol/ledger.rs",
             "protocol::ledger::tests::catching_up_runs_one_fire_and_never_drops_a_noted_one",
         )),
@@ -1114,7 +1120,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SweepIgnoresInstances,
         properties: &["S6"],
         story: "a run is taken from a registered instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/rules.rs",
             "sweep_keeps_run_of_registered_holder_without_mark",
         )),
@@ -1147,7 +1153,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TakenAtOnceBesideJava,
         properties: &["S1"],
         story: "an item is taken over during the turn of a Java instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/sweep.rs",
             "duty::sweep::tests::leader_takes_its_share_over_at_once",
         )),
@@ -1192,7 +1198,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RegisteredUnconfigured,
         properties: &["L1"],
         story: "an instance owns items that it cannot run",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/membership.rs",
             "duty::membership::tests::instance_registers_once_and_leaves_when_nothing_runs",
         )),
@@ -1240,7 +1246,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LedByAPart,
         properties: &["L1", "L2"],
         story: "a leader does not see the changes of items of other instances",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/following.rs",
             "leader_watches_all_items_and_followers_their_own",
         )),
@@ -1249,13 +1255,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CountsIgnored,
         properties: &["L1", "S3"],
         story: "an instance never sees an item that was assigned to it",
-        watcher: Told(test_in("tests/following.rs", "new_owner_finds_its_items_with_narrow_watch")),
+        watcher: ByStory(test_in(
+            "tests/following.rs",
+            "new_owner_finds_its_items_with_narrow_watch",
+        )),
     },
     Row {
         mutant: M::QueueUnfollowed,
         properties: &["L2"],
         story: "only the leader sees orphans that wait for a takeover",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/following.rs",
             "all_instances_watch_all_items_while_orphans_are_queued",
         )),
@@ -1264,7 +1273,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaUnfollowed,
         properties: &["S1"],
         story: "the runs of a Java instance are not seen",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/following.rs",
             "all_instances_watch_all_items_beside_java_instance",
         )),
@@ -1273,25 +1282,25 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ComingUnfollowed,
         properties: &["S3"],
         story: "misfires of a pending item are not noted",
-        watcher: Told(test_in("tests/following.rs", "next_owner_watches_its_pending_items")),
+        watcher: ByStory(test_in("tests/following.rs", "next_owner_watches_its_pending_items")),
     },
     Row {
         mutant: M::NamedByAPart,
         properties: &["S3"],
         story: "a request omits items",
-        watcher: Told(test_in("tests/following.rs", "request_covers_items_outside_narrow_view")),
+        watcher: ByStory(test_in("tests/following.rs", "request_covers_items_outside_narrow_view")),
     },
     Row {
         mutant: M::MissedByAPart,
         properties: &["S3"],
         story: "missed fires are skipped by catch-up",
-        watcher: Told(test_in("tests/following.rs", "catch_up_waits_for_complete_view")),
+        watcher: ByStory(test_in("tests/following.rs", "catch_up_waits_for_complete_view")),
     },
     Row {
         mutant: M::UnmonitoredNarrow,
         properties: &["L0"],
         story: "an item does not run after it has moved",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/following.rs",
             "all_instances_watch_all_items_of_unmonitored_job",
         )),
@@ -1300,7 +1309,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MiscountsKept,
         properties: &["L1"],
         story: "an item whose owner was changed by hand runs nowhere",
-        watcher: Told(test_in("tests/following.rs", "externally_changed_owner_is_reassigned")),
+        watcher: ByStory(test_in("tests/following.rs", "externally_changed_owner_is_reassigned")),
     },
     Row {
         mutant: M::NarrowedAtOnce,
@@ -1315,13 +1324,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::StraysLeft,
         properties: &["L1", "S9"],
         story: "an item is owned by an instance that is not registered",
-        watcher: Told(test_in("tests/damage.rs", "overwritten_node_is_repaired_by_its_writer")),
+        watcher: ByStory(test_in("tests/damage.rs", "overwritten_node_is_repaired_by_its_writer")),
     },
     Row {
         mutant: M::FollowersStray,
         properties: &["S4"],
         story: "an item is assigned to an unavailable instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/resharding/mod.rs",
             "duty::resharding::tests::leader_reshards_only_when_inputs_changed",
         )),
@@ -1336,7 +1345,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::NamesakeIgnored,
         properties: &["S1", "S2"],
         story: "two instances with one id take each other's runs for their own",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/damage.rs",
             "run_of_former_session_with_same_id_is_taken_over",
         )),
@@ -1345,7 +1354,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ForeignRunStarted,
         properties: &["S1"],
         story: "a run is started that another incarnation has claimed",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/damage.rs",
             "run_of_former_session_with_same_id_is_taken_over",
         )),
@@ -1354,7 +1363,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::NewcomerWaits,
         properties: &["L0"],
         story: "a fire that was due at a resharding is skipped",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/scripts.rs",
             "new_owner_runs_fire_that_was_due_at_resharding",
         )),
@@ -1363,7 +1372,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::UnreadableMoved,
         properties: &["S5"],
         story: "an item moves although its unreadable record may show a run",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/rules.rs",
             "unreadable_record_does_not_block_resharding_of_other_items",
         )),
@@ -1381,19 +1390,19 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::BornInFuture,
         properties: &["S14"],
         story: "a wrong clock has moved a record a year ahead, and items added later wait for a year",
-        watcher: Told(test_in("tests/clocks.rs", "new_records_do_not_start_in_the_future")),
+        watcher: ByStory(test_in("tests/clocks.rs", "new_records_do_not_start_in_the_future")),
     },
     Row {
         mutant: M::GapsByOwnClock,
         properties: &["S3"],
         story: "a leader with a slow clock creates items that owe fires from before their creation",
-        watcher: Told(test_in("tests/clocks.rs", "new_items_owe_fires_by_registry_time_only")),
+        watcher: ByStory(test_in("tests/clocks.rs", "new_items_owe_fires_by_registry_time_only")),
     },
     Row {
         mutant: M::WrongClockFires,
         properties: &["S14"],
         story: "an instance whose clock is a year ahead claims the fires of that year",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/clocks.rs",
             "fire_by_wrong_clock_is_missed_and_clock_reported_once",
         )),
@@ -1402,7 +1411,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::FutureFireKept,
         properties: &["S14"],
         story: "an instance claims a fire that its wrong clock produced before the registry's time was known",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/clocks.rs",
             "future_fire_is_dropped_when_registry_time_becomes_known",
         )),
@@ -1411,7 +1420,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::EarlyFiresTaken,
         properties: &["S14", "S1a"],
         story: "an instance runs a future fire after its clock was corrected, and again when the fire is due",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/clocks.rs",
             "fire_later_than_own_clock_runs_only_when_it_comes_again",
         )),
@@ -1420,13 +1429,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TimeUnawaited,
         properties: &["S14"],
         story: "an instance sees its registration and claims a future fire before it knows that its clock is wrong",
-        watcher: Told(test_in("tests/clocks.rs", "no_claim_before_reply_to_registration")),
+        watcher: ByStory(test_in("tests/clocks.rs", "no_claim_before_reply_to_registration")),
     },
     Row {
         mutant: M::FutureDueTaken,
         properties: &["S14"],
         story: "a new owner with a wrong clock claims a future fire that the assignment has as due",
-        watcher: Told(test_in("tests/clocks.rs", "future_due_fire_is_not_inherited")),
+        watcher: ByStory(test_in("tests/clocks.rs", "future_due_fire_is_not_inherited")),
     },
     Row {
         mutant: M::CallbackBesideHolder,
@@ -1468,7 +1477,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::FiredTwice,
         properties: &["S1a"],
         story: "a fire runs twice without monitoring",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/rules.rs",
             "unmonitored_fire_before_last_fire_does_not_run_again",
         )),
@@ -1503,13 +1512,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RefusalRepeated,
         properties: &["quiet"],
         story: "a conflicting commit is retried without end",
-        watcher: Told(test_in("tests/rules.rs", "claim_is_not_retried_before_view_shows_conflict")),
+        watcher: ByStory(test_in(
+            "tests/rules.rs",
+            "claim_is_not_retried_before_view_shows_conflict",
+        )),
     },
     Row {
         mutant: M::CommitForgotten,
         properties: &["S12", "quiet"],
         story: "a duty decides again on a committed write, and conflicts",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/scripts.rs",
             "fire_takes_few_commits_and_no_conflict_for_any_item_count",
         )),
@@ -1530,7 +1542,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LeadershipUnsealed,
         properties: &["S8"],
         story: "a leader cannot distinguish its node from one that a Java instance has created in its place",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "rust_leader_cannot_write_after_java_replaced_its_node",
         )),
@@ -1539,7 +1551,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AliveUnmarked,
         properties: &["S6"],
         story: "the run of a removed instance is released although it continues",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "run_of_deregistered_instance_with_live_session_is_not_swept",
         )),
@@ -1548,7 +1560,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LastingMarksStay,
         properties: &["L7"],
         story: "a mark blocks an item for ever",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "persistent_mark_of_lost_instance_is_replaced_at_takeover",
         )),
@@ -1567,7 +1579,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaQueueCleaned,
         properties: &["L7"],
         story: "a queue entry of a Java instance is lost",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "misfire_mark_and_queue_entry_of_java_instance_are_kept",
         )),
@@ -1576,7 +1588,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaMisfiresCleaned,
         properties: &["S3"],
         story: "the misfire of a Java instance is not replayed",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "misfire_mark_and_queue_entry_of_java_instance_are_kept",
         )),
@@ -1585,7 +1597,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaItemsTakenOver,
         properties: &["S1"],
         story: "a Rust instance runs an item of a Java instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "orphaned_rust_run_of_java_owned_item_is_not_taken_over",
         )),
@@ -1594,7 +1606,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaTakeoversForgotten,
         properties: &["S1a"],
         story: "a run that a Java instance has taken over is repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "run_taken_over_by_java_instance_is_not_repeated",
         )),
@@ -1603,7 +1615,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TakersForgotten,
         properties: &["L2"],
         story: "a takeover that a lost Java instance has not ended is not repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "interrupted_java_takeover_is_taken_over_once",
         )),
@@ -1612,7 +1624,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TakeoversDecidedEarly,
         properties: &["L2"],
         story: "the takeover of a lost Java instance is not repeated if its marks vanish first",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "interrupted_java_takeover_is_taken_over_if_marks_vanish_first",
         )),
@@ -1621,7 +1633,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TakeoversUnwatched,
         properties: &["L2", "quiet"],
         story: "an item stays blocked after a Java takeover until another change comes",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "ended_java_takeover_is_not_repeated_when_instance_leaves",
         )),
@@ -1630,7 +1642,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TakenOutOfQueue,
         properties: &["S1a"],
         story: "a run that a Java instance has taken over is repeated as soon as its marks vanish",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "ended_java_takeover_is_not_repeated_when_instance_leaves",
         )),
@@ -1639,7 +1651,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaFiresRunAgain,
         properties: &["S1a"],
         story: "a fire that a Java instance has run is repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "fire_of_java_owned_item_is_not_repeated_under_rust_leader",
         )),
@@ -1648,7 +1660,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaMisfiresForgotten,
         properties: &["S3"],
         story: "the misfire of a Java instance is not replayed",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "next_owner_replays_misfire_of_java_instance",
         )),
@@ -1657,7 +1669,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaRunsForgotten,
         properties: &["L2"],
         story: "an interrupted run of a Java instance is not taken over",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "interrupted_java_run_is_taken_over_and_ended_one_is_not",
         )),
@@ -1666,7 +1678,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::DueBesideJava,
         properties: &["S1a"],
         story: "a new owner repeats the run of a Java instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "newcomer_does_not_inherit_fire_of_java_instance",
         )),
@@ -1675,7 +1687,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::BornBesideInterrupted,
         properties: &["L2"],
         story: "an interrupted run of a Java instance counts as ended",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "new_record_does_not_hide_interrupted_java_run",
         )),
@@ -1684,7 +1696,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::BornHeldBack,
         properties: &["S3"],
         story: "no instance runs a postponed fire of an item without a record",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "postponed_fire_runs_on_rust_owner_without_record",
         )),
@@ -1693,19 +1705,22 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TurnsIgnored,
         properties: &["S8", "S1a"],
         story: "an instance is elected, or takes over, during the turn of a Java instance",
-        watcher: Told(test_in("tests/java_peers.rs", "election_waits_for_java_contender")),
+        watcher: ByStory(test_in("tests/java_peers.rs", "election_waits_for_java_contender")),
     },
     Row {
         mutant: M::OutOfTurn,
         properties: &["S1a", "S8"],
         story: "an item is taken over during the turn of a Java instance",
-        watcher: Told(test_in("tests/java_peers.rs", "takeover_waits_for_turn_of_java_instance")),
+        watcher: ByStory(test_in(
+            "tests/java_peers.rs",
+            "takeover_waits_for_turn_of_java_instance",
+        )),
     },
     Row {
         mutant: M::WaitsForEver,
         properties: &["L3"],
         story: "no instance leads as long as a Java instance does not end its turn",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "stuck_java_contender_is_reported_and_rust_instance_leads",
         )),
@@ -1714,7 +1729,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TakenOutOfTurn,
         properties: &["S1a"],
         story: "an item is taken over during the turn of a Java instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/takeover.rs",
             "java::takeover::tests::takeovers_beside_java_instances_follow_the_latch",
         )),
@@ -1723,7 +1738,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::OutOfOrder,
         properties: &["L3"],
         story: "a Java and a Rust contender wait for each other",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "rust_contender_reenters_latch_to_avoid_deadlock",
         )),
@@ -1732,7 +1747,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::PlacesUncounted,
         properties: &["quiet"],
         story: "a contender re-enters the latch without end",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "rust_contender_reenters_latch_to_avoid_deadlock",
         )),
@@ -1751,13 +1766,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LineNotLeft,
         properties: &["L3", "L7"],
         story: "Java instances wait for a contender that needs no turn",
-        watcher: Told(test_in("tests/java_peers.rs", "election_waits_for_java_contender")),
+        watcher: ByStory(test_in("tests/java_peers.rs", "election_waits_for_java_contender")),
     },
     Row {
         mutant: M::ComersIgnored,
         properties: &["S8"],
         story: "an instance is elected during the turn of a Java instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/election.rs",
             "java::election::tests::election_beside_java_instances_follows_the_latch",
         )),
@@ -1766,13 +1781,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TurnWaitKept,
         properties: &["S8"],
         story: "an instance is elected during the turn of a Java instance",
-        watcher: Told(test_in("tests/java_peers.rs", "each_turn_has_its_own_wait")),
+        watcher: ByStory(test_in("tests/java_peers.rs", "each_turn_has_its_own_wait")),
     },
     Row {
         mutant: M::PatienceUnwatched,
         properties: &["L3"],
         story: "no instance leads until another change comes",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "stuck_java_contender_is_reported_and_rust_instance_leads",
         )),
@@ -1781,7 +1796,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::WordForgotten,
         properties: &["L1"],
         story: "the Java leader that follows does not know that items need an assignment",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "disabled_rust_leader_leaves_resharding_request_to_java_leader",
         )),
@@ -1790,7 +1805,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AssignedBeforeGoing,
         properties: &["L1"],
         story: "the pending items of an abdicating leader are unknown to the Java leader that follows",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/resharding.rs",
             "java::resharding::tests::leader_announces_resharding_and_waits_for_runs_of_java_instances",
         )),
@@ -1799,7 +1814,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MovesUnannounced,
         properties: &["S3"],
         story: "a fire counts for a Java instance that loses the item before it begins",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "fire_postponed_by_java_instance_is_run_by_next_owner",
         )),
@@ -1808,7 +1823,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LateInstancesAccounted,
         properties: &["S3"],
         story: "a Java instance sees the announcement before it begins, and its fire counts as run",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "fire_not_begun_before_announcement_is_run_by_next_owner",
         )),
@@ -1817,7 +1832,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::BegunFiresDoubted,
         properties: &["S1"],
         story: "a fire that a Java instance has run right before the announcement is repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "java_run_begun_before_announcement_is_not_repeated",
         )),
@@ -1826,7 +1841,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::HeldBackRunTwice,
         properties: &["S1"],
         story: "a Java instance gets an item during its postponed fire, which a Rust instance has run",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "item_run_for_postponed_fire_moves_to_java_after_that_fire",
         )),
@@ -1835,7 +1850,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::HeldBackFollowedAtOnce,
         properties: &["S1"],
         story: "a Java instance gets an item before it begins its postponed fire, which a Rust instance has run",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "item_run_for_postponed_fire_moves_to_java_after_that_fire",
         )),
@@ -1844,19 +1859,25 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MovedAtFires,
         properties: &["S1", "S3"],
         story: "a Java instance begins a fire by its cache from before the resharding",
-        watcher: Told(test_in("tests/java_peers.rs", "java_owned_items_do_not_move_near_a_fire")),
+        watcher: ByStory(test_in(
+            "tests/java_peers.rs",
+            "java_owned_items_do_not_move_near_a_fire",
+        )),
     },
     Row {
         mutant: M::NearFiresUnwatched,
         properties: &["L1"],
         story: "items that could not move near a fire do not move after it",
-        watcher: Told(test_in("tests/java_peers.rs", "java_owned_items_do_not_move_near_a_fire")),
+        watcher: ByStory(test_in(
+            "tests/java_peers.rs",
+            "java_owned_items_do_not_move_near_a_fire",
+        )),
     },
     Row {
         mutant: M::FollowedUnannounced,
         properties: &["S1", "S2"],
         story: "a Java instance begins an item at the moment at which it moves",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "pending_java_item_moves_only_after_announcement",
         )),
@@ -1865,7 +1886,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AnnouncementEndsEarly,
         properties: &["S1", "S2", "S4"],
         story: "Java instances act on an incomplete assignment",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "announcement_stays_until_assignment_is_complete",
         )),
@@ -1874,7 +1895,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AnnouncementTakenForRequest,
         properties: &["quiet", "L1"],
         story: "with a time-dependent strategy, each transaction of a resharding writes a part of another assignment",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/resharding.rs",
             "java::resharding::tests::announcement_lasts_until_all_moves_are_written",
         )),
@@ -1883,7 +1904,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaRunsUnawaited,
         properties: &["S3"],
         story: "a fire counts for a busy Java instance whose item is about to move",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "fire_postponed_by_java_instance_is_run_by_next_owner",
         )),
@@ -1892,7 +1913,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaRunsAwaitedForEver,
         properties: &["L5"],
         story: "a slow Java run delays the resharding of all items",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "rust_leader_announces_resharding_to_java_and_clears_announcement",
         )),
@@ -1901,13 +1922,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AnnouncementWaitKept,
         properties: &["S3"],
         story: "a fire counts for a busy Java instance whose item is about to move",
-        watcher: Told(test_in("tests/dialect.rs", "each_announcement_has_its_own_wait")),
+        watcher: ByStory(test_in("tests/dialect.rs", "each_announcement_has_its_own_wait")),
     },
     Row {
         mutant: M::AnnouncementStays,
         properties: &["quiet", "L0"],
         story: "items are assigned without end, and Java instances start nothing",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/resharding/mod.rs",
             "duty::resharding::tests::leader_reshards_only_when_inputs_changed",
         )),
@@ -1916,7 +1937,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaRunMoved,
         properties: &["L5"],
         story: "a plan conflicts as long as a Java instance runs one item, and all other items wait",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/resharding.rs",
             "java::resharding::tests::item_without_record_does_not_move_during_run_of_java_instance",
         )),
@@ -1925,13 +1946,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SweptByLeadersOnly,
         properties: &["L2"],
         story: "an orphaned run blocks its item under a Java leader",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "orphaned_rust_run_does_not_block_its_item_under_java_leader",
         )),
     },
     Row {
-        mutant: M::SweptByAnybody,
+        mutant: M::SweptByAnyInstance,
         properties: &["quiet"],
         story: "all instances sweep the same run, and all but one conflict",
         watcher: Extra(
@@ -1946,16 +1967,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::KeptByLeadersOnly,
         properties: &["L7"],
         story: "leftover nodes stay as long as a Java instance leads",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
     },
     Row {
-        mutant: M::KeptByAnybody,
+        mutant: M::KeptByAnyInstance,
         properties: &["L1"],
         story: "stale writes of two instances remove an instance that has returned",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::first_rust_instance_cleans_up_under_java_leader",
         )),
@@ -1964,16 +1985,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaMarksStay,
         properties: &["L0", "L7"],
         story: "a mark blocks an item for ever",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "persistent_java_mark_is_removed_when_failover_is_off",
         )),
     },
     Row {
-        mutant: M::MarksMendedEarly,
+        mutant: M::MarksRemovedEarly,
         properties: &["L2"],
         story: "an interrupted run of a Java instance is not taken over",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
@@ -1982,7 +2003,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::MarksAwaitNoFire,
         properties: &["S3", "L7"],
         story: "a leftover mark blocks an item of a job that runs on request only",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
@@ -1991,7 +2012,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaQueueStays,
         properties: &["L7"],
         story: "a Java instance takes over a surplus item, or one of a job without failover",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::queue_entry_of_java_instance_stays_unless_no_instance_may_take_it",
         )),
@@ -2000,7 +2021,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaQueueTaken,
         properties: &["L2"],
         story: "a queue entry of a Java instance is lost",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "misfire_mark_and_queue_entry_of_java_instance_are_kept",
         )),
@@ -2021,7 +2042,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GhostsStay,
         properties: &["L7"],
         story: "the node of a lost instance stays",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
@@ -2030,7 +2051,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GhostsUnsealed,
         properties: &["L1"],
         story: "an instance that has returned is removed",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/cleanup.rs",
             "java::cleanup::tests::leftover_instance_node_is_sealed_then_removed",
         )),
@@ -2039,7 +2060,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GraceForgotten,
         properties: &["L2"],
         story: "an interrupted Java run is not taken over if its mark vanishes before its instance node",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "java_run_marked_until_session_loss_is_taken_over",
         )),
@@ -2048,7 +2069,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::GraceEndless,
         properties: &["S1a"],
         story: "a run that a Java instance has ended is repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "interrupted_java_run_is_taken_over_and_ended_one_is_not",
         )),
@@ -2057,7 +2078,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SettledRunsInterrupted,
         properties: &["L7"],
         story: "a mark stays because its settled run cannot become an orphan",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
@@ -2066,7 +2087,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaTakeoversIgnored,
         properties: &["L2"],
         story: "a Java instance waits for ever after a takeover for a mark to vanish",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
@@ -2087,16 +2108,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LostRunsKept,
         properties: &["S1a"],
         story: "a run that a Java instance has taken over is repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "run_taken_over_at_once_by_java_leader_is_not_repeated",
         )),
     },
     Row {
-        mutant: M::OursTakenForJava,
+        mutant: M::RustRunsTakenForJava,
         properties: &["S1"],
         story: "an operator is asked to remove the mark of a run in progress",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "rust_run_of_java_owned_item_is_not_reported_as_leftover",
         )),
@@ -2105,7 +2126,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::HeldBackAccounted,
         properties: &["S3"],
         story: "a fire counts for the former owner and no instance runs it",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "fire_postponed_by_java_instance_is_run_by_next_owner",
         )),
@@ -2114,7 +2135,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::HeldBackForgotten,
         properties: &["S1a"],
         story: "a fire that a Java instance has run is repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "fire_between_request_and_resharding_is_not_repeated",
         )),
@@ -2123,25 +2144,25 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaMarksUnaccounted,
         properties: &["S1a"],
         story: "a fire that a Java instance has run is repeated",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "fire_postponed_by_java_instance_is_run_by_next_owner",
         )),
     },
     Row {
-        mutant: M::MarksMendedBesideRuns,
+        mutant: M::MarksRemovedBesideRuns,
         properties: &["L2"],
         story: "a sweep that removes a mark twice conflicts without end",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "persistent_mark_of_lost_instance_is_replaced_at_takeover",
         )),
     },
     Row {
-        mutant: M::TakeoversMended,
+        mutant: M::TakeoversRemoved,
         properties: &["S1a"],
         story: "the mark of an instance that has taken an item over is removed",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
@@ -2150,7 +2171,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TakersSeenEverywhere,
         properties: &["S1a"],
         story: "an item is queued during its run",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/sweep.rs",
             "java::sweep::tests::unfinished_run_of_java_instance_is_queued_and_other_marks_are_removed",
         )),
@@ -2159,7 +2180,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::LastingMarksTrusted,
         properties: &["L2"],
         story: "an orphaned run is never taken over",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "persistent_mark_of_lost_instance_is_replaced_at_takeover",
         )),
@@ -2168,16 +2189,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::PendingUnderJava,
         properties: &["L1"],
         story: "an item does not run until a Rust instance leads again",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/claim.rs",
             "duty::claim::tests::owner_claims_due_free_items",
         )),
     },
     Row {
-        mutant: M::AskedTakenForOurs,
+        mutant: M::AskedTakenForRust,
         properties: &["S3"],
         story: "a triggered Java leader counts as a Rust leader, and requests reach no instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "request_of_rust_instance_reaches_all_owners_under_java_leader",
         )),
@@ -2186,7 +2207,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RecordsLeftToJava,
         properties: &["L0"],
         story: "items that a Java leader assigns to Rust instances never run",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "rust_instance_runs_its_items_under_java_leader",
         )),
@@ -2195,7 +2216,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::UnclaimedBesideFlags,
         properties: &["S2"],
         story: "an item runs that the Java leader is about to move",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "unmonitored_fire_waits_for_resharding_by_java_leader",
         )),
@@ -2204,7 +2225,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::DueTakenBesideJava,
         properties: &["S1a"],
         story: "a new owner repeats the run of a Java instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "newcomer_ignores_due_fire_recorded_before_java_instance_joined",
         )),
@@ -2213,7 +2234,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestsLeftToJava,
         properties: &["S3"],
         story: "a request of a Rust instance reaches no instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "request_of_rust_instance_reaches_all_owners_under_java_leader",
         )),
@@ -2222,7 +2243,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::EmptyItemsStay,
         properties: &["L7"],
         story: "Java's statistics show retired items",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "retired_items_leave_no_empty_nodes_beside_java_instance",
         )),
@@ -2231,13 +2252,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaMarksReleased,
         properties: &["S1", "S5"],
         story: "an item moves or begins again during a run of a Java instance",
-        watcher: Told(test_in("tests/java_peers.rs", "release_of_rust_run_keeps_java_mark")),
+        watcher: ByStory(test_in("tests/java_peers.rs", "release_of_rust_run_keeps_java_mark")),
     },
     Row {
         mutant: M::UnknownServersEnabled,
         properties: &["L1"],
         story: "a Rust leader assigns items to a Java instance that never runs them",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "server_with_unknown_state_owns_no_items_in_3_x_and_is_reported",
         )),
@@ -2246,7 +2267,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::JavaNotAsked,
         properties: &["S3"],
         story: "a request runs hours later, when its item leaves the Java instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "request_is_handed_on_once_under_rust_leader",
         )),
@@ -2255,7 +2276,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AskedBesideRun,
         properties: &["S3"],
         story: "a busy Java instance drops the request",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/handing_on.rs",
             "java::handing_on::tests::request_goes_to_java_instance_that_can_run_it",
         )),
@@ -2264,7 +2285,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AskedRunUnchecked,
         properties: &["S3"],
         story: "a Java instance that has begun a run drops the request",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/handing_on.rs",
             "java::handing_on::tests::handing_on_conflicts_when_java_instance_or_assignment_changed",
         )),
@@ -2273,7 +2294,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AskedBesideFlags,
         properties: &["S3"],
         story: "a Java instance runs its items after the resharding instead of the requested ones",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/handing_on.rs",
             "java::handing_on::tests::request_goes_to_java_instance_that_can_run_it",
         )),
@@ -2282,7 +2303,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AskedFlagUnchecked,
         properties: &["S3"],
         story: "a Java instance runs its items after the resharding instead of the requested ones",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/handing_on.rs",
             "java::handing_on::tests::handing_on_conflicts_when_java_instance_or_assignment_changed",
         )),
@@ -2291,13 +2312,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AskedUnchecked,
         properties: &["L7"],
         story: "a request to a lost Java instance stays",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/dialect.rs",
             "trigger_node_is_not_created_for_lost_java_instance",
         )),
     },
     Row {
-        mutant: M::RequestPassedByAnybody,
+        mutant: M::RequestPassedByAnyInstance,
         properties: &["quiet"],
         story: "several instances pass a request on, and all but one conflict",
         watcher: Extra(
@@ -2312,7 +2333,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestsStayUnderJava,
         properties: &["L7"],
         story: "a request that was passed on stays",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/java/trigger.rs",
             "java::trigger::tests::request_goes_to_owners_under_java_leader",
         )),
@@ -2321,7 +2342,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::AcceptedForJavaLeader,
         properties: &["S3"],
         story: "a request to a Rust instance reaches no instance",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "operator_trigger_runs_items_of_instance_under_java_leader",
         )),
@@ -2330,19 +2351,22 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::StrategyTrusted,
         properties: &["S9"],
         story: "items are assigned to no instance, or to one that is not registered",
-        watcher: Told(test_in("tests/rules.rs", "strategy_result_with_unknown_owner_is_rejected")),
+        watcher: ByStory(test_in(
+            "tests/rules.rs",
+            "strategy_result_with_unknown_owner_is_rejected",
+        )),
     },
     Row {
         mutant: M::RoomIgnored,
         properties: &["L0", "L1"],
         story: "a plan is rejected for its size without end",
-        watcher: Told(test_in("tests/operations.rs", "transactions_respect_registry_limits")),
+        watcher: ByStory(test_in("tests/operations.rs", "transactions_respect_registry_limits")),
     },
     Row {
         mutant: M::LeaveCalling,
         properties: &["S12"],
         story: "an instance leaves during its callback",
-        watcher: Told(test_in("tests/rules.rs", "draining_instance_waits_for_its_callback")),
+        watcher: ByStory(test_in("tests/rules.rs", "draining_instance_waits_for_its_callback")),
     },
     Row {
         mutant: M::LeftBehind,
@@ -2364,7 +2388,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RunsGoOn,
         properties: &["S1"],
         story: "a run continues while its item is taken over",
-        watcher: Told(test_in("tests/rules.rs", "runs_are_cancelled_when_lease_expires")),
+        watcher: ByStory(test_in("tests/rules.rs", "runs_are_cancelled_when_lease_expires")),
     },
     Row {
         mutant: M::RequestLeftAgain,
@@ -2398,7 +2422,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::SurplusClaimed,
         properties: &["S4"],
         story: "an item runs that the job does not have any more",
-        watcher: Told(test_in("tests/rules.rs", "item_beyond_item_count_is_not_claimed")),
+        watcher: ByStory(test_in("tests/rules.rs", "item_beyond_item_count_is_not_claimed")),
     },
     Row {
         mutant: M::CompletedBesideRun,
@@ -2410,7 +2434,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::CompletedBesideMisfires,
         properties: &["S13"],
         story: "the completed callback runs before the misfire of its fire",
-        watcher: Told(test_in("tests/rules.rs", "fire_with_waiting_misfire_is_not_completed")),
+        watcher: ByStory(test_in("tests/rules.rs", "fire_with_waiting_misfire_is_not_completed")),
     },
     Row {
         mutant: M::NamedAgain,
@@ -2428,16 +2452,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::StaticMoved,
         properties: &["S9"],
         story: "items leave their instance although it is alive",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/rules.rs",
             "static_sharding_keeps_owners_when_instance_joins",
         )),
     },
     Row {
-        mutant: M::RequestClearedByAnybody,
+        mutant: M::RequestClearedByAnyInstance,
         properties: &["S1a"],
         story: "a request is sent again and runs twice",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/rules.rs",
             "passed_on_request_stays_until_its_sender_has_seen_it",
         )),
@@ -2446,19 +2470,25 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestsAlike,
         properties: &["S1a", "S3"],
         story: "one of two requests is lost, or the first one runs twice",
-        watcher: Told(test_in("tests/rules.rs", "requests_of_same_millisecond_each_run_once")),
+        watcher: ByStory(test_in("tests/rules.rs", "requests_of_same_millisecond_each_run_once")),
     },
     Row {
         mutant: M::FormerEndTaken,
         properties: &["S7"],
         story: "a run is released while it continues",
-        watcher: Told(test_in("tests/rules.rs", "end_of_former_run_does_not_complete_current_run")),
+        watcher: ByStory(test_in(
+            "tests/rules.rs",
+            "end_of_former_run_does_not_complete_current_run",
+        )),
     },
     Row {
         mutant: M::UnclaimedDisabled,
         properties: &["S10"],
         story: "a disabled item runs",
-        watcher: Told(test_in("tests/rules.rs", "disabled_item_does_not_run_without_monitoring")),
+        watcher: ByStory(test_in(
+            "tests/rules.rs",
+            "disabled_item_does_not_run_without_monitoring",
+        )),
     },
     Row {
         mutant: M::UnclaimedBesideRun,
@@ -2486,13 +2516,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ParameterLost,
         properties: &["S3"],
         story: "a run that is taken over lacks the parameter of its request",
-        watcher: Told(test_in("tests/parameters.rs", "takeover_keeps_request_parameter")),
+        watcher: ByStory(test_in("tests/parameters.rs", "takeover_keeps_request_parameter")),
     },
     Row {
         mutant: M::UntoldAsked,
         properties: &["S3"],
         story: "a run lacks the parameter of its request",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/parameters.rs",
             "leader_drops_stored_request_with_parameter_without_monitoring",
         )),
@@ -2501,7 +2531,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::UntoldHandedOn,
         properties: &["S3"],
         story: "a Java instance runs without the parameter of the request",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/parameters.rs",
             "request_with_parameter_is_not_handed_on_to_java_instance",
         )),
@@ -2510,7 +2540,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::UntoldQueued,
         properties: &["S3"],
         story: "a Java instance runs without the parameter of the request",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/parameters.rs",
             "orphan_with_parameter_is_not_queued_beside_java_instance",
         )),
@@ -2519,16 +2549,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::ParametersWeighNothing,
         properties: &["L0"],
         story: "a plan is rejected for its size without end",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/parameters.rs",
             "transactions_with_long_parameters_respect_registry_limits",
         )),
     },
     Row {
-        mutant: M::ToldWithoutBound,
+        mutant: M::ParametersWithoutBound,
         properties: &["L7"],
         story: "one request makes the records of a job larger than the registry allows",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/parameters.rs",
             "request_is_dropped_when_total_parameter_size_is_too_large",
         )),
@@ -2537,16 +2567,16 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::DropsUntold,
         properties: &["S3"],
         story: "a request with a parameter is dropped without a report",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/parameters.rs",
             "dropped_request_is_reported_by_its_sender_although_reply_is_lost",
         )),
     },
     Row {
-        mutant: M::HandedOnToldAsMissed,
+        mutant: M::HandedOnReportedAsMissed,
         properties: &["S3"],
         story: "a request that a Java instance runs is reported as missed",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/java_peers.rs",
             "handed_on_request_is_not_reported_as_missed",
         )),
@@ -2555,7 +2585,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::OutageUnnamed,
         properties: &["S3"],
         story: "the reason of a missed fire hides the registry's outage",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/rules.rs",
             "fires_missed_in_registry_outage_report_the_outage",
         )),
@@ -2564,7 +2594,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::FencedMarksStay,
         properties: &["L2", "L7"],
         story: "a mark blocks an item as long as its instance is alive",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/put_back.rs",
             "item_runs_again_after_older_record_was_restored_during_its_run",
         )),
@@ -2573,7 +2603,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::OthersMarksRemoved,
         properties: &["S2"],
         story: "an earlier run removes the mark of a run in progress",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "src/duty/release.rs",
             "duty::release::tests::fenced_run_removes_only_its_own_marks",
         )),
@@ -2582,7 +2612,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::TokensGoBack,
         properties: &["S1b"],
         story: "two runs have the same fencing token",
-        watcher: Told(test_in(
+        watcher: ByStory(test_in(
             "tests/put_back.rs",
             "item_runs_again_after_older_record_was_restored_during_its_run",
         )),
@@ -2591,7 +2621,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::PutBackRunStays,
         properties: &["L2"],
         story: "an item waits for a run that ended long ago",
-        watcher: Told(test_in("tests/put_back.rs", "restored_record_of_ended_run_is_swept")),
+        watcher: ByStory(test_in("tests/put_back.rs", "restored_record_of_ended_run_is_swept")),
     },
     Row {
         mutant: M::LaterRunUnmarked,

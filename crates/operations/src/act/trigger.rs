@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use coordination::{
-    Dialect, FencingToken, FireTime, JobName, JobView, Layout, Ledger, MAX_TOLD_BYTES, NodeKind,
+    Dialect, FencingToken, FireTime, JobName, JobView, Layout, Ledger, MAX_REQUEST_BYTES, NodeKind,
     OperatorStep, Outcome, RequestParameter, decode_ledger, server_of,
 };
 use parking_lot::Mutex;
@@ -352,7 +352,7 @@ fn wait_reason<'a>(job: &JobSnapshot, items: impl Iterator<Item = &'a ShardingIt
 
 /// Rejects a parameter that would take too much room in the records of all items.
 fn check_size(job: &JobSnapshot, wanted: &Wanted<'_>, items: usize) -> Result<()> {
-    match wanted.parameter.filter(|parameter| !parameter.can_be_told_to(items)) {
+    match wanted.parameter.filter(|parameter| !parameter.fits_items(items)) {
         None => Ok(()),
         Some(parameter) => {
             let bytes = parameter.as_str().len();
@@ -360,7 +360,7 @@ fn check_size(job: &JobSnapshot, wanted: &Wanted<'_>, items: usize) -> Result<()
                 job: job.job().clone(),
                 bytes,
                 items,
-                max: MAX_TOLD_BYTES,
+                max: MAX_REQUEST_BYTES,
             })
         }
     }

@@ -24,7 +24,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
 "#,
         to: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
-        None if mutant::is(Mutant::HandedOnToldAsMissed) => Some(MissReason::ItemDisabled),
+        None if mutant::is(Mutant::HandedOnReportedAsMissed) => Some(MissReason::ItemDisabled),
 "#,
     },
 ];

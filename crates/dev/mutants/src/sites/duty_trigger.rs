@@ -28,7 +28,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"    by == cx.me.as_str() || (leads && !is_there)
 "#,
-        to: r#"    by == cx.me.as_str() || (leads && !is_there) || mutant::is(Mutant::RequestClearedByAnybody)
+        to: r#"    by == cx.me.as_str() || (leads && !is_there) || mutant::is(Mutant::RequestClearedByAnyInstance)
 "#,
     },
 ];

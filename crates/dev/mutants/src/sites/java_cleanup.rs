@@ -31,7 +31,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"    let is_first = cx.view.first_rust_instance() == Some(cx.me);
 "#,
-        to: r#"    let is_first = cx.view.first_rust_instance() == Some(cx.me) || mutant::is(Mutant::KeptByAnybody);
+        to: r#"    let is_first = cx.view.first_rust_instance() == Some(cx.me) || mutant::is(Mutant::KeptByAnyInstance);
 "#,
     },
     Site {

@@ -83,7 +83,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"            let owner = owner.filter(|_| !is_rust_run);
 "#,
-        to: r#"            let owner = owner.filter(|_| !is_rust_run || mutant::is(Mutant::OursTakenForJava));
+        to: r#"            let owner = owner.filter(|_| !is_rust_run || mutant::is(Mutant::RustRunsTakenForJava));
 "#,
     },
     Site {

@@ -26,7 +26,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"    if !cx.view.has_java_leader() {
         return true;
 "#,
-        to: r#"    if !cx.view.has_java_leader() || mutant::is(Mutant::SweptByAnybody) {
+        to: r#"    if !cx.view.has_java_leader() || mutant::is(Mutant::SweptByAnyInstance) {
         return true;
 "#,
     },
@@ -59,7 +59,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"    let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
 "#,
         to: r#"    let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
-    let idle = idle || mutant::is(Mutant::MarksMendedBesideRuns);
+    let idle = idle || mutant::is(Mutant::MarksRemovedBesideRuns);
 "#,
     },
     Site {
@@ -67,7 +67,7 @@ pub(super) const SITES: &[Site] = &[
     idle && !view.alive && !unclear && leftover_marks(cx, view).any()
 "#,
         to: r#"    let unclear = unclear && (has_schedule || mutant::is(Mutant::MarksAwaitNoFire));
-    let unclear = unclear && !mutant::is(Mutant::MarksMendedEarly);
+    let unclear = unclear && !mutant::is(Mutant::MarksRemovedEarly);
     !mutant::is(Mutant::JavaMarksStay)
         && idle
         && !view.alive
@@ -79,7 +79,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"    let taken = view.failover.is_some() || (view.running && running.is_none());
 "#,
         to: r#"    let taken = view.failover.is_some() || (view.running && running.is_none());
-    let taken = taken && !mutant::is(Mutant::TakeoversMended);
+    let taken = taken && !mutant::is(Mutant::TakeoversRemoved);
 "#,
     },
 ];

@@ -17,7 +17,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"    by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me))
 "#,
         to: r#"    let mine = by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me));
-    mine || mutant::is(Mutant::RequestPassedByAnybody)
+    mine || mutant::is(Mutant::RequestPassedByAnyInstance)
 "#,
     },
     Site {

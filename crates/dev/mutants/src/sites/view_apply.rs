@@ -24,7 +24,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"                if is_triggered {
 "#,
-        to: r#"                if is_triggered && !mutant::is(Mutant::AskedTakenForOurs) {
+        to: r#"                if is_triggered && !mutant::is(Mutant::AskedTakenForRust) {
 "#,
     },
 ];

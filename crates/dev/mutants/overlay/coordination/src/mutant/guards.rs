@@ -51,7 +51,7 @@ fn check_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
         NodeKind::Assignment if duty == Duty::Once => &[M::CallbackAssignmentUnchecked],
         NodeKind::Assignment => &[M::AcceptanceAssignmentUnchecked],
         NodeKind::Owner(_) => &[M::OwnerUnchecked, M::OwnershipUnchecked],
-        NodeKind::Ledger(_) if duty == Duty::Sweep => &[M::MendedRecordUnchecked],
+        NodeKind::Ledger(_) if duty == Duty::Sweep => &[M::RepairedRecordUnchecked],
         NodeKind::Ledger(_) if duty == Duty::Cleanup => &[M::CleanupLedgerUnchecked],
         NodeKind::Ledger(_) => &[M::MovedLedgerUnchecked],
         NodeKind::ItemDisabled(_) => &[M::ItemDisabledUnchecked],
@@ -73,7 +73,7 @@ fn absence_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
         }
         NodeKind::Running(_) => &[M::JavaRunUnchecked],
         NodeKind::Failover(_) => &[M::JavaTakeoverUnchecked],
-        NodeKind::Ledger(_) if duty == Duty::Sweep => &[M::MendedRecordUnchecked],
+        NodeKind::Ledger(_) if duty == Duty::Sweep => &[M::RepairedRecordUnchecked],
         NodeKind::ItemDisabled(_) => &[M::ItemDisabledUnchecked],
         NodeKind::Servers => servers_guards(duty),
         _ => &[M::NewRecordUnchecked],

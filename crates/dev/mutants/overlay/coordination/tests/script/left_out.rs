@@ -10,7 +10,7 @@ use std::{env, fs};
 use coordination::{MUTANTS, Mutant, Row, SELECTED_BY, Story};
 
 /// What a mutant, or two, make of a story.
-struct Told {
+struct ByStory {
     mutant: Mutant,
     story: Story,
     fails: bool,
@@ -26,11 +26,11 @@ fn stories_fail_without_their_guards() {
         only.is_empty() || only.split(',').any(|other| other == name)
     };
     let rows = MUTANTS.iter().filter(named);
-    let told: Vec<Told> = rows.filter_map(tell).collect();
+    let told: Vec<ByStory> = rows.filter_map(tell).collect();
     if let Some(path) = variable("MUTANTS_STORIES") {
         let file = fs::OpenOptions::new().create(true).append(true).open(path);
         let mut file = file.expect("the file can be written");
-        for Told { mutant, story, fails } in &told {
+        for ByStory { mutant, story, fails } in &told {
             let how = if *fails { "failed" } else { "passed" };
             writeln!(file, "{mutant:?}\t{how}\t{story}").expect("the file can be written");
         }
@@ -46,14 +46,14 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Tells the story of a mutant, if it is one of this program.
-fn tell(row: &Row) -> Option<Told> {
+fn tell(row: &Row) -> Option<ByStory> {
     let (story, spare) = row.watcher.story()?;
     if !is_here(story) {
         return None;
     }
     let mutant = row.mutant;
     let left_out = spare.map_or(format!("{mutant:?}"), |spare| format!("{mutant:?},{spare:?}"));
-    Some(Told { mutant, story, fails: fails(story, &left_out) })
+    Some(ByStory { mutant, story, fails: fails(story, &left_out) })
 }
 
 /// Test programs are named after their files; that of the library has the files of `src`.

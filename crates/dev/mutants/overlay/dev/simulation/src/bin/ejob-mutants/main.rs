@@ -110,7 +110,7 @@ impl Task {
     /// Looks for a seed, if the row says that there is one or is none: how many were tried, and what was found.
     fn simulated(&self, row: &Row) -> Option<(u64, Option<hunt::Finding>)> {
         let by_others =
-            matches!(row.watcher, Watcher::Model | Watcher::Script(_) | Watcher::Told(_));
+            matches!(row.watcher, Watcher::Model | Watcher::Script(_) | Watcher::ByStory(_));
         if by_others && !self.all {
             return None;
         }
@@ -118,11 +118,11 @@ impl Task {
             Watcher::Simulation(seeds) => (seeds, row.properties),
             Watcher::Model
             | Watcher::Script(_)
-            | Watcher::Told(_)
+            | Watcher::ByStory(_)
             | Watcher::Spare(..)
             | Watcher::SpareStory(..)
             | Watcher::Extra(..)
-            | Watcher::Nobody(_) => (self.seeds, [].as_slice()),
+            | Watcher::Unnoticed(_) => (self.seeds, [].as_slice()),
         };
         let found = hunt((row.mutant, None), meant, seeds);
         let what = found.as_ref().map_or("nothing", |found| &found.property);

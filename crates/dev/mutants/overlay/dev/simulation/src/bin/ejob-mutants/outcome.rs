@@ -36,11 +36,11 @@ impl Outcome {
             Watcher::Simulation(_) => self.simulated.as_ref().and_then(|(_, found)| missed(found)),
             Watcher::Script(_) => self.scripted.as_ref().and_then(missed),
             Watcher::Model => self.modelled.as_ref().and_then(missed),
-            Watcher::Told(_) => None,
+            Watcher::ByStory(_) => None,
             Watcher::Spare(..)
             | Watcher::SpareStory(..)
             | Watcher::Extra(..)
-            | Watcher::Nobody(_) => {
+            | Watcher::Unnoticed(_) => {
                 let unexpected = self.by_simulation().or_else(|| self.by_model());
                 let noticed = |found: &Finding| {
                     format!("{name} is not redundant: {} at {}", found.property, found.place)
