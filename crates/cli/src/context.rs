@@ -71,7 +71,7 @@ fn signed(who: Option<&String>, why: String) -> Result<By, Fault> {
 
 fn user_and_host() -> String {
     let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
-    let user = named.filter(|user| !user.is_empty()).unwrap_or_else(|| "somebody".to_owned());
+    let user = named.filter(|user| !user.is_empty()).unwrap_or_else(|| "unknown".to_owned());
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     format!("{user}@{host}")
 }

@@ -31,8 +31,7 @@ pub use protocol::id::{
     instance_id, server_of, task_id,
 };
 pub use protocol::job_config::{
-    CatchUp, DEFAULT_MAX_TIME_DIFF_SECONDS, Dialect, InvalidConfig, JavaExecutor, JavaFields,
-    JavaFields2, JavaFields3, JavaJobType, JavaSettings, JobConfig, MAX_JITTER_MS,
+    CatchUp, DEFAULT_MAX_TIME_DIFF_SECONDS, InvalidConfig, JobConfig, MAX_JITTER_MS,
     MAX_SHARDING_TOTAL_COUNT, MaxTimeDiff,
 };
 pub use protocol::job_event::{ClockDifference, DropReason, JobEvent, MissReason, Outage};
@@ -50,6 +49,9 @@ pub use protocol::template::{
 pub use view::followed::Following;
 pub use view::items::ItemView;
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
+pub use wire::java_settings::{
+    Dialect, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings,
+};
 pub use wire::{
     ConfigError, DialectSign, Layout, NodeKind, RUNTIME_INDEX, Removal, StrayNode, decode_config,
     decode_ledger, dialect_of_config, encode_config, push_java_json,

@@ -7,11 +7,10 @@ use bytes::Bytes;
 use reg_center::{Expect, Lifetime, Op, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
+use crate::plan::Step;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::wire::{self, Layout, NodeKind};
-use crate::{
-    AuditLog, Dialect, FireTime, JobConfig, Ledger, RequestParameter, ServerIp, ServerState,
-};
+use crate::{AuditLog, FireTime, JobConfig, Ledger, RequestParameter, ServerIp, ServerState};
 
 /// One check or write of an operator action. Each becomes one operation of a transaction, in the
 /// dialect of the job.
@@ -173,19 +172,9 @@ impl Layout {
                 data: self.server_data(*state).into(),
                 expect: Expect::Version(*version),
             },
-            // 2.1.5 has no node for the request: it overwrites the data of the instance node.
-            OperatorStep::Trigger { instance, version } => match self.dialect() {
-                Dialect::V2 => Op::Put {
-                    path: self.path(&NodeKind::Instance(instance.clone())),
-                    data: wire::TRIGGER.into(),
-                    expect: Expect::Version(*version),
-                },
-                Dialect::V3 => Op::Create {
-                    path: self.path(&NodeKind::Trigger(instance.clone())),
-                    data: Bytes::new(),
-                    lifetime: persistent,
-                },
-            },
+            OperatorStep::Trigger { instance, version } => {
+                self.encode_step(&Step::ask_to_run(self.dialect(), instance.clone(), *version))
+            }
             OperatorStep::RequestRun { id, by, at_ms, items, parameter } => {
                 let record = TriggerRecord {
                     by: by.clone(),

@@ -7,7 +7,7 @@ use super::Violation;
 use super::rust::{self, Module};
 use crate::Error;
 
-/// Most sites outside of [`SEAM`] that test for Java instances or the dialect of 3.x.
+/// Most lines outside of [`SEAM`] that test for Java instances or the dialect of 3.x.
 const BOUND: usize = 25;
 
 /// Modules of `coordination` that are about Java instances or the formats of both dialects.
@@ -81,7 +81,7 @@ fn judge(sites: &[Site]) -> Vec<Violation> {
 /// Returns the sites of product code outside of [`SEAM`] that test for Java instances or the
 /// dialect of 3.x.
 ///
-/// A site is one of these, each counted once for each time it is written:
+/// A site is a line with at least one of these:
 /// - a call or mention of one of [`METHODS`], after a dot or a path
 /// - a read or write of one of [`FIELDS`], after a dot
 /// - a path through the module `java`
@@ -109,7 +109,8 @@ fn sites_in(module: &Module) -> Vec<Site> {
         let is_method = METHODS.contains(&token.as_str()) && (after_dot || after_path);
         let is_path = token == "java" && before_path;
         let is_dialect = token == "Dialect" && before_path && ["V2", "V3"].contains(&after(3));
-        if is_field || is_method || is_path || is_dialect {
+        let is_counted = sites.last().is_some_and(|last: &Site| last.line == *line);
+        if !is_counted && (is_field || is_method || is_path || is_dialect) {
             let end = tokens.len().min(n + 6);
             let text: String = tokens[n..end].iter().map(|(token, _)| token.as_str()).collect();
             sites.push(Site { file: module.file.clone(), line: *line, text });
@@ -132,11 +133,11 @@ mod tests {
         let rows = [
             ("a call", "fn f() { view.is_mixed() }", 1),
             ("a mention", "fn f() { views.any(JobView::is_mixed) }", 1),
-            ("in a macro", "fn f() { assert!(view.is_mixed(), \"{}\", view.is_java(id)) }", 2),
-            ("a field", "fn f() { if cx.java { local.foreign.fire() } }", 2),
+            ("in a macro", "fn f() { assert!(view.is_mixed(), \"{}\", view.is_java(id)) }", 1),
+            ("a field", "fn f() { if cx.java { \n local.foreign.fire() } }", 2),
             ("a path", "fn f() { crate::java::turn::is_first() }", 1),
             ("a call of the seam", "fn f() { java::is_involved() }", 1),
-            ("dialects", "fn f() { match d { Dialect::V2 => 1, Dialect::V3 => 2 } }", 2),
+            ("dialects", "fn f() { match d { Dialect::V2 => 1,\n Dialect::V3 => 2 } }", 2),
             ("a definition", "fn is_mixed() {} struct A { java: bool }", 0),
             ("a declaration", "use crate::java::turn; mod java;", 0),
             ("a comment", "/// `view.is_mixed()`\nfn f() {} // view.is_mixed()", 0),
@@ -175,7 +176,10 @@ mod tests {
         assert_eq!(judge(BOUND), []);
         let refused = judge(BOUND + 1);
         assert_eq!(refused.len(), BOUND + 1);
-        let first = "duty.rs:2: site 1 of 26 that test for Java, at most 25: is_mixed();view.";
+        let first = format!(
+            "duty.rs:2: site 1 of {} that test for Java, at most {BOUND}: is_mixed();view.",
+            BOUND + 1
+        );
         assert_eq!(refused[0].to_string(), first);
     }
 }

@@ -6,10 +6,10 @@ use reg_center::{Node, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use super::latch::{self, Latch};
-use crate::view::JobView;
 use crate::view::items::{Attention, ItemView};
 use crate::view::members::InstanceView;
-use crate::wire::NodeKind;
+use crate::view::{JobView, Triggered};
+use crate::wire::{self, NodeKind};
 use crate::{Dialect, JobConfig, OnceStage};
 
 /// Nodes that only coexistence with Java instances needs.
@@ -36,16 +36,6 @@ impl JavaNodes {
     fn exist(&self) -> bool {
         let announced = self.necessary || self.processing;
         announced || !self.contenders.is_empty() || !self.leftover_instances.is_empty()
-    }
-
-    /// Notes an instance node that no session owns.
-    pub(crate) fn put_leftover_instance(&mut self, id: InstanceId, version: Version) {
-        self.leftover_instances.insert(id, version);
-    }
-
-    /// Forgets an instance node that no session owned.
-    pub(crate) fn remove_leftover_instance(&mut self, id: &InstanceId) {
-        self.leftover_instances.remove(id);
     }
 
     /// Notes a node that exists now. Nodes of other kinds mean nothing here.
@@ -95,7 +85,71 @@ impl JavaNodes {
     }
 }
 
+/// Nodes of instances, and requests to run: each dialect has its own place for these requests.
 impl JobView {
+    /// Takes an instance node. A request to run overwrites its data in 2.1.5, and with it the mark
+    /// of a Rust instance.
+    pub(crate) fn put_instance(&mut self, id: InstanceId, node: &Node) -> Result<(), String> {
+        let was_java = self.instances.remove(&id).map(|known| known.foreign);
+        if self.layout().is_left_behind(node) {
+            self.java.leftover_instances.insert(id, node.stat.version);
+            return Ok(());
+        }
+        let mut instance = InstanceView::read(self.layout(), &id, node)?;
+        let is_triggered = node.data == wire::TRIGGER.as_bytes();
+        if is_triggered {
+            instance.foreign = was_java.unwrap_or(false);
+        }
+        if self.dialect() == Dialect::V2 && is_triggered {
+            let version = node.stat.version;
+            let triggered = Triggered { version, number: u64::from(version.0) };
+            self.triggered.insert(id.clone(), triggered);
+        }
+        self.instances.insert(id, instance);
+        Ok(())
+    }
+
+    /// Forgets what an instance node showed besides the instance.
+    pub(crate) fn remove_instance(&mut self, id: &InstanceId) {
+        self.java.leftover_instances.remove(id);
+        if self.dialect() == Dialect::V2 {
+            self.triggered.remove(id);
+        }
+    }
+
+    /// Takes a request to run of 3.x. In 2.1.5 the node means nothing.
+    pub(crate) fn put_run_request(&mut self, id: InstanceId, node: &Node) {
+        if self.dialect() == Dialect::V3 {
+            let (version, number) = (node.stat.version, node.stat.created.0);
+            self.triggered.insert(id, Triggered { version, number });
+        }
+    }
+
+    /// Forgets a request to run of 3.x.
+    pub(crate) fn remove_run_request(&mut self, id: &InstanceId) {
+        if self.dialect() == Dialect::V3 {
+            self.triggered.remove(id);
+        }
+    }
+
+    /// Returns the number of items of which an owner may claim some; `None` while it may claim
+    /// none: the assignment does not fit, or a Java leader is about to reshard.
+    pub(crate) fn claimable_total(&self) -> Option<u32> {
+        let fits = match self.has_java_leader() {
+            true => !self.is_java_assigning(),
+            false => self.fits_config(),
+        };
+        if !fits {
+            return None;
+        }
+        self.config().map(|config| config.sharding_total_count)
+    }
+
+    /// Returns true if an item is pending. A Java leader knows no pending items.
+    pub(crate) fn is_pending(&self, item: ShardingItem) -> bool {
+        !self.has_java_leader() && self.next_owner(item).is_some()
+    }
+
     /// Returns true if no mark shows that the session of the item's holder lives. A lasting mark
     /// counts only while the instance that it names is registered.
     #[must_use]

@@ -8,6 +8,7 @@ use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::latch::Latch;
+use crate::Dialect;
 use crate::plan::{Data, Step};
 use crate::wire::NodeKind;
 
@@ -82,5 +83,23 @@ impl Step {
     /// Checks that a resharding is announced, so that Java instances postpone their fires.
     pub fn resharding_announced() -> Self {
         Self::exists(NodeKind::Necessary)
+    }
+
+    /// Requests that the instance, whose node has this version, runs its items now.
+    pub fn ask_to_run(dialect: Dialect, id: InstanceId, version: Version) -> Self {
+        match dialect {
+            Dialect::V2 => Self::set(NodeKind::Instance(id), Some(version), Data::RunRequest),
+            Dialect::V3 => Self::create(NodeKind::Trigger(id), Data::Empty),
+        }
+    }
+
+    /// Accepts a request to run. `version` is that of the node that holds the request.
+    pub fn accept_run_request(dialect: Dialect, id: InstanceId, version: Version) -> Self {
+        match dialect {
+            Dialect::V2 => {
+                Self::set(NodeKind::Instance(id), Some(version), Data::RunRequestAccepted)
+            }
+            Dialect::V3 => Self::delete_at(NodeKind::Trigger(id), version),
+        }
     }
 }

@@ -13,7 +13,7 @@ use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::JobView;
 use crate::view::items::ItemView;
 use crate::wire::NodeKind;
-use crate::{Dialect, Ledger, OnceStage, ServerIp, ServerState};
+use crate::{Ledger, OnceStage, ServerIp, ServerState};
 
 /// One check or write. Each becomes one operation of the transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -302,24 +302,6 @@ impl Step {
     /// Records that a once-per-cluster callback is called, or has returned.
     pub fn set_once(expect: Option<Version>, record: OnceRecord) -> Self {
         Self::set(NodeKind::Once, expect, Data::Once(record))
-    }
-
-    /// Requests that the instance, whose node has this version, runs its items now.
-    pub fn ask_to_run(dialect: Dialect, id: InstanceId, version: Version) -> Self {
-        match dialect {
-            Dialect::V2 => Self::set(NodeKind::Instance(id), Some(version), Data::RunRequest),
-            Dialect::V3 => Self::create(NodeKind::Trigger(id), Data::Empty),
-        }
-    }
-
-    /// Accepts a request to run. `version` is that of the node that holds the request.
-    pub fn accept_run_request(dialect: Dialect, id: InstanceId, version: Version) -> Self {
-        match dialect {
-            Dialect::V2 => {
-                Self::set(NodeKind::Instance(id), Some(version), Data::RunRequestAccepted)
-            }
-            Dialect::V3 => Self::delete_at(NodeKind::Trigger(id), version),
-        }
     }
 }
 

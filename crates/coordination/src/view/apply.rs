@@ -7,11 +7,11 @@ use sharding::InstanceId;
 
 use super::config::ConfigState;
 use super::followed::Followed;
-use super::members::{InstanceView, ServerState, ServerView};
-use super::{Anomaly, JobView, Triggered, Versioned};
+use super::members::{ServerState, ServerView};
+use super::{Anomaly, JobView, Versioned};
 use crate::protocol::once::OnceRecord;
 use crate::wire::{self, NodeKind};
-use crate::{ConfigError, Dialect, FireTime, JobConfig};
+use crate::{ConfigError, FireTime, JobConfig};
 
 impl JobView {
     /// Applies a change of the feed. A node with invalid data is skipped and reported.
@@ -94,30 +94,10 @@ impl JobView {
         match kind {
             NodeKind::Config => self.put_config(node),
             NodeKind::Instance(id) => {
-                let was_java = self.instances.get(&id).map(|known| known.foreign);
-                self.remove(&node.path);
-                if self.layout.is_left_behind(node) {
-                    self.java.put_leftover_instance(id, version);
-                    return Ok(());
-                }
-                let mut instance = InstanceView::read(&self.layout, &id, node)?;
-                // The request has overwritten the data that shows whether it is a Java instance.
-                let is_triggered = node.data == wire::TRIGGER.as_bytes();
-                if is_triggered {
-                    instance.foreign = was_java.unwrap_or(false);
-                }
-                if self.layout.dialect() == Dialect::V2 && is_triggered {
-                    let number = u64::from(version.0);
-                    self.triggered.insert(id.clone(), Triggered { version, number });
-                }
-                self.instances.insert(id, instance);
+                self.remove_instance(&id);
+                return self.put_instance(id, node);
             }
-            NodeKind::Trigger(id) => {
-                if self.layout.dialect() == Dialect::V3 {
-                    let number = node.stat.created.0;
-                    self.triggered.insert(id, Triggered { version, number });
-                }
-            }
+            NodeKind::Trigger(id) => self.put_run_request(id, node),
             NodeKind::Draining(id) => {
                 self.draining.insert(id);
             }
@@ -237,16 +217,9 @@ impl JobView {
             Some(NodeKind::Config) => self.config = ConfigState::Absent,
             Some(NodeKind::Instance(id)) => {
                 self.instances.remove(&id);
-                self.java.remove_leftover_instance(&id);
-                if self.layout.dialect() == Dialect::V2 {
-                    self.triggered.remove(&id);
-                }
+                self.remove_instance(&id);
             }
-            Some(NodeKind::Trigger(id)) => {
-                if self.layout.dialect() == Dialect::V3 {
-                    self.triggered.remove(&id);
-                }
-            }
+            Some(NodeKind::Trigger(id)) => self.remove_run_request(&id),
             Some(NodeKind::Draining(id)) => {
                 self.draining.remove(&id);
             }

@@ -18,7 +18,7 @@ pub(crate) struct InstanceView {
 }
 
 impl InstanceView {
-    pub(super) fn read(layout: &Layout, id: &InstanceId, node: &Node) -> Result<Self, String> {
+    pub(crate) fn read(layout: &Layout, id: &InstanceId, node: &Node) -> Result<Self, String> {
         if server_of(id).is_none() {
             return Err("the name is not an instance id such as 10.0.0.7@-@4123".into());
         }

@@ -74,7 +74,7 @@ pub struct JobView {
     pub(crate) instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
     names: BTreeMap<InstanceId, String>,
-    triggered: BTreeMap<InstanceId, Triggered>,
+    pub(crate) triggered: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
     servers: BTreeMap<ServerIp, ServerView>,

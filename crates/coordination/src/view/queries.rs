@@ -172,16 +172,11 @@ impl JobView {
         me: &'a InstanceId,
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
-        let java_leads = self.has_java_leader();
-        let fits = match java_leads {
-            true => !self.is_java_assigning(),
-            false => self.fits_config(),
-        };
-        let total = if fits { self.config().map(|c| c.sharding_total_count) } else { None };
+        let total = self.claimable_total();
         let mine = items.filter(|(_, view)| view.is_of(me));
         mine.filter(move |(item, _)| {
             // A run by the former owner would delay the move of a pending item.
-            let moves = !java_leads && self.next_owner(*item).is_some();
+            let moves = self.is_pending(*item);
             total.is_some_and(|total| item.index() < total) && !moves
         })
     }

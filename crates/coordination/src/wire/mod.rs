@@ -52,6 +52,7 @@ mod config_json;
 mod config_yaml;
 mod dialect;
 mod inspect;
+pub(crate) mod java_settings;
 mod json;
 mod records;
 mod runtime;

@@ -81,7 +81,7 @@ impl Bench<'_> {
 
     /// Measures the time from sending a write until another session has its notification.
     pub(super) async fn notifications(&self, other: &dyn RegistryCenter) -> Result<Summary, Fault> {
-        let path = self.create("told").await?;
+        let path = self.create("notify").await?;
         let mut feed = other.watch(&path);
         within(self.until(&mut feed, |change| matches!(change, Change::Ready))).await?;
         let mut times = Vec::new();

@@ -4,6 +4,20 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        if is_triggered {
+"#,
+        to: r#"        if is_triggered && !mutant::is(Mutant::AskedTakenForRust) {
+"#,
+    },
+    Site {
+        from: r#"            true => !self.is_java_assigning(),
+            false => self.fits_config(),
+"#,
+        to: r#"            true => !self.is_java_assigning() || mutant::is(Mutant::JavaFlagsIgnored),
+            false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
+"#,
+    },
+    Site {
         from: r#"        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
 "#,
         to: r#"        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));

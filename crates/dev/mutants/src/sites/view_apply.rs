@@ -21,10 +21,4 @@ pub(super) const SITES: &[Site] = &[
                 Ok(())
 "#,
     },
-    Site {
-        from: r#"                if is_triggered {
-"#,
-        to: r#"                if is_triggered && !mutant::is(Mutant::AskedTakenForRust) {
-"#,
-    },
 ];
