@@ -66,8 +66,8 @@ fn leader_watches_all_items_and_followers_their_own() {
     let before: Vec<_> = (0..4).map(|instance| cluster.n_changes_sent(instance)).collect();
     let fire = run_once(&mut cluster);
     assert_all_run(&cluster, fire, "narrow watches");
-    for instance in 0..4 {
-        let sent = cluster.n_changes_sent(instance) - before[instance];
+    for (instance, before) in before.into_iter().enumerate() {
+        let sent = cluster.n_changes_sent(instance) - before;
         // Each run changes the record and the mark of its item at the claim and at the release.
         let (items, changes) = if instance == leader { (64, 4 * 64) } else { (16, 4 * 16) };
         assert_eq!((items_seen(&cluster, instance), sent), (items, changes), "{instance}");

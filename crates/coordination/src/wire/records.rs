@@ -391,6 +391,9 @@ pub fn encode_assignment(record: &AssignmentRecord) -> String {
 }
 
 /// Decodes an assignment record.
+///
+/// # Errors
+/// The document cannot be read, or contradicts itself.
 pub fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
     let doc: AssignmentDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
     if doc.total > MAX_SHARDING_TOTAL_COUNT {
