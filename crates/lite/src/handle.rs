@@ -106,8 +106,9 @@ impl JobHandle {
     ///
     /// Items do not run if the parameter cannot reach them. [`JobEvent::RequestDropped`] reports
     /// that the job is not monitored, that a Java instance leads, or that the parameters of all
-    /// items exceed [`MAX_REQUEST_BYTES`](crate::MAX_REQUEST_BYTES). [`JobEvent::Missed`] reports an item
-    /// of a Java instance.
+    /// items exceed [`MAX_REQUEST_BYTES`](crate::MAX_REQUEST_BYTES). [`JobEvent::Missed`] reports
+    /// an item of a Java instance.
+    ///
     /// # Errors
     /// [`Error::Stopped`] if the job has ended.
     ///
