@@ -108,8 +108,8 @@ impl Task {
         }
     }
 
-    /// Simulates a mutant, unless only another test has to notice it. Returns the number of seeds and
-    /// the finding.
+    /// Simulates a mutant, unless only another test has to notice it. Returns the number of seeds
+    /// and the finding.
     fn simulated(&self, row: &Row) -> Option<(u64, Option<hunt::Finding>)> {
         let by_others =
             matches!(row.watcher, Watcher::Model | Watcher::Script(_) | Watcher::ByStory(_));
