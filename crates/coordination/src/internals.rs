@@ -1,6 +1,6 @@
-//! For the development crates of this workspace, without any promise: the inside of this crate.
+//! Internals of this crate for the development crates of the workspace, without any stability.
 //!
-//! The exhaustive model and the golden transcripts need it. The rest of the workspace uses the public interface.
+//! The exhaustive model and the golden tests need them. All other crates use the public interface.
 
 use reg_center::{Op, SessionId, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
@@ -9,7 +9,7 @@ use crate::view::{JobView, Versioned};
 use crate::wire::Layout;
 use crate::{ItemView, Latch, NodeKind, OnceStage, ServerState};
 
-pub use crate::coordinator::seat::{Flight, Memory, NOW, Seat, Sitter};
+pub use crate::coordinator::shared::{Flight, Incarnation, Memory, NOW, SharedCoordinator};
 pub use crate::local::Local;
 pub use crate::plan::{Data, Plan, Step, StepOp};
 pub use crate::protocol::assignment::AssignmentRecord;
@@ -20,17 +20,17 @@ pub use crate::wire::{
     ENABLED, RUST_MARK, TRIGGER, decode_assignment, encode_assignment, encode_ledger,
 };
 
-/// Queries of a view that the public interface omits.
+/// Queries of a view that are not public.
 pub trait ViewQueries {
     /// Returns the instances that may own items, in order.
     fn available(&self) -> Vec<InstanceId>;
-    /// Returns the last term, with the instance that was elected.
+    /// Returns the last term, with the instance that was elected in it.
     fn term(&self) -> Option<&Versioned<InstanceId>>;
     /// Returns the term of an instance, if no other instance was elected since.
     fn term_of(&self, id: &InstanceId) -> Option<Version>;
     /// Returns the record of the assignment.
     fn assignment(&self) -> Option<&Versioned<AssignmentRecord>>;
-    /// Returns those of these items whose fires an instance accounts for.
+    /// Filters items to those whose fires the instance accounts for.
     fn accounted_by<'a>(
         &'a self,
         id: &'a InstanceId,
@@ -38,7 +38,7 @@ pub trait ViewQueries {
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)>;
     /// Returns the version of the counter of requests to reshard.
     fn request(&self) -> Option<Version>;
-    /// Returns the requests to run that wait in the registry, by their ids.
+    /// Returns the manual requests that wait in the registry, by their ids.
     fn triggers(&self) -> impl Iterator<Item = (&str, &Versioned<TriggerRecord>)>;
     /// Returns the last calls of once-per-cluster callbacks.
     fn once(&self) -> Option<&Versioned<OnceRecord>>;
@@ -82,15 +82,15 @@ impl ViewQueries for JobView {
     }
 }
 
-/// Encoding of plans and nodes that the public interface omits.
+/// Encoding of plans and nodes that is not public.
 pub trait LayoutEncoding {
-    /// Encodes a plan: one operation per step, in order.
+    /// Encodes a plan into a transaction: one operation for each step, in order.
     fn encode(&self, plan: &Plan, session: SessionId) -> Txn;
     /// Encodes one step.
     fn encode_step(&self, step: &Step) -> Op;
     /// Returns the data of a server's node.
     fn server_data(&self, state: ServerState) -> &'static str;
-    /// Returns true if data of an instance's node is that of a Java instance.
+    /// Returns true if a Java instance wrote this data of an instance's node.
     fn is_of_java(&self, data: &[u8]) -> bool;
 }
 
@@ -112,9 +112,10 @@ impl LayoutEncoding for Layout {
     }
 }
 
-/// Returns the number of a kind of node, for tests that must leave none out.
+/// Returns the number of a kind of node, for tests that must cover all kinds.
 ///
-/// Other crates cannot match a non-exhaustive enum completely. Here a new kind does not compile before it has a number.
+/// Other crates cannot match a non-exhaustive enum exhaustively. In this crate, a new kind without
+/// a number is a compile error.
 #[must_use]
 pub fn number_of(kind: &NodeKind) -> usize {
     match kind {

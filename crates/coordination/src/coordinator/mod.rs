@@ -6,7 +6,7 @@ mod observe;
 mod record;
 mod reply;
 mod reporting;
-pub(crate) mod seat;
+pub(crate) mod shared;
 mod starting;
 mod unmonitored;
 

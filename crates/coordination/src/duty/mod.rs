@@ -1,40 +1,40 @@
 //! Duties: responsibilities of an instance. Each is a pure function from the view and the local
 //! state to at most one transaction.
 //!
+//! Each duty with the state in which it acts, its writes and its guards:
+//!
 //! - **membership**: an instance is connected but not registered, its server is unknown, or it
-//!   drains. Writes: `instances`, `servers`, request counter. Guarded by: session; the term if it
+//!   drains. Writes: `instances`, `servers`, request counter. Guards: session; the term if it
 //!   leads.
 //! - **election**: no leader exists and this instance is available; or it leads and is not
 //!   available. Beside Java instances: in its turn at the latch. Writes: leader node, term, latch
-//!   node. Guarded by: incarnation, term.
+//!   node. Guards: incarnation, term.
 //! - **resharding**: leader: the inputs of the assignment changed, or pending items can move. It
 //!   announces the resharding to Java instances first. Writes: owners, assignment record,
-//!   `necessary`. Guarded by: term, configuration, request counter, ledger record of each moved
-//!   item.
-//! - **sweep**: leader: the holder of a run is gone. Under a Java leader: each instance for its own
-//!   items and those of lost owners. Writes: ledger record → orphan, idle, or running for its own
-//!   share; failover queue. Guarded by: term, ledger record, absent mark (beside Java instances:
+//!   `necessary`. Guards: term, configuration, request counter, ledger record of each moved item.
+//! - **sweep**: leader: the holder of a run is gone. Under a Java leader: each instance for its
+//!   own items and those of lost owners. Writes: ledger record → orphan, idle, or running for its
+//!   own share; failover queue. Guards: term, ledger record, absent mark (beside Java instances:
 //!   reads confirm it); its own share as takeover.
 //! - **takeover**: orphaned runs wait and no instance has less load, or they have waited for a
 //!   second. Beside Java instances: in its turn at the latch. Writes: ledger record → running,
-//!   latch node. Guarded by: incarnation, server, servers added, configuration, ledger record.
+//!   latch node. Guards: incarnation, server, servers added, configuration, ledger record.
 //! - **claim**: owner: a fire or a manual request is due, and its item is idle. Writes: ledger
-//!   record → running. Guarded by: incarnation, server, servers added, configuration, assignment,
+//!   record → running. Guards: incarnation, server, servers added, configuration, assignment,
 //!   owner, ledger record.
-//! - **misfire**: owner: a fire meets a busy item; later the item is idle with noted fires. Writes:
-//!   ledger record. Guarded by: as claim.
-//! - **release**: holder: its run has ended. Writes: ledger record → idle, or orphan if the run was
-//!   cancelled; marks of a fenced run. Guarded by: ledger record.
+//! - **misfire**: owner: a fire meets a busy item; later the item is idle with noted fires.
+//!   Writes: ledger record. Guards: as claim.
+//! - **release**: holder: its run has ended. Writes: ledger record → idle, or orphan if the run
+//!   was cancelled; marks of a fenced run. Guards: ledger record.
 //! - **disabling**: leader: an operator disabled or enabled an item, and its record differs.
-//!   Writes: ledger record. Guarded by: term, ledger record, presence of the item's `disabled`
-//!   node.
-//! - **trigger**: an operator requests runs. Writes: requests; leader: ledger records, run requests
-//!   to Java instances. Guarded by: versions of these, term, assignment.
+//!   Writes: ledger record. Guards: term, ledger record, presence of the item's `disabled` node.
+//! - **trigger**: an operator requests runs. Writes: requests; leader: ledger records, run
+//!   requests to Java instances. Guards: versions of these, term, assignment.
 //! - **once**: an instance with callbacks: all items have begun, or ended, a fire. Writes: record
-//!   of the calls. Guarded by: incarnation, record of the calls, assignment.
-//! - **cleanup**: leader: queue entries, misfire marks, or nodes of lost Java instances or retired
-//!   items are stale. Writes: failover queue, marks, `instances`, `sharding/{i}`. Guarded by: term,
-//!   ledger record, version of the node.
+//!   of the calls. Guards: incarnation, record of the calls, assignment.
+//! - **cleanup**: leader: queue entries, misfire marks, or nodes of lost Java instances or
+//!   retired items are stale. Writes: failover queue, marks, `instances`, `sharding/{i}`. Guards:
+//!   term, ledger record, version of the node.
 //!
 //! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless.
 //! Once the view shows its plan, a duty plans nothing more.

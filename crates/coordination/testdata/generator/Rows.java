@@ -35,7 +35,7 @@ final class Rows {
         OUT.println(out);
     }
 
-    /** Tells what an action makes of something: its result, or that it throws, and what. */
+    /** Returns the result of an action, or "throws" with the exception and its message. */
     static String outcome(final Action action) {
         try {
             return action.run();

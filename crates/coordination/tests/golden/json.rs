@@ -4,10 +4,10 @@ use coordination::{JavaFields, JavaFields2, JavaJobType, JobName, MaxTimeDiff};
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Ours::{Although, AsJava, AsJavaWith, OfTheOther, Refused};
+use super::Expected::{Accepted, OtherDialect, Rejected, SameAsJava, SameWithExtra};
 use super::*;
 
-/// A document that the class wrote, with what it was made of.
+/// A document that the class wrote, with the fields of its configuration.
 #[derive(Deserialize)]
 struct Document {
     fields: serde_json::Value,
@@ -15,12 +15,15 @@ struct Document {
 }
 
 fn of_2(config: &JobConfig) -> &JavaFields2 {
-    let JavaFields::V2(java) = &config.java.fields else { panic!("it is JSON: {config:?}") };
+    let JavaFields::V2(java) = &config.java.fields else {
+        panic!("not a configuration of 2.1.5: {config:?}")
+    };
     java
 }
 
-/// Returns what a configuration says in the words of the class. A handler that is not given is the default one.
-fn meaning(config: &JobConfig, given: &serde_json::Value) -> serde_json::Value {
+/// Returns a configuration with the field names of the class. Handlers that `given` lacks must be
+/// the default ones.
+fn java_fields(config: &JobConfig, given: &serde_json::Value) -> serde_json::Value {
     let java = of_2(config);
     let (kind, streaming, command_line) = match &java.job_type {
         JavaJobType::Simple => ("SIMPLE", false, None),
@@ -64,17 +67,17 @@ fn meaning(config: &JobConfig, given: &serde_json::Value) -> serde_json::Value {
 }
 
 #[test]
-fn documents_are_read_as_they_were_meant_and_written_as_java_writes_them() {
+fn documents_of_java_are_read_and_written_unchanged() {
     let documents: Vec<Document> = rows(include_str!("../../testdata/json-configs.jsonl"));
     assert_eq!(documents.len(), 100);
     for Document { fields, json } in documents {
         let config = decode_config(json.as_bytes()).unwrap();
-        assert_eq!(meaning(&config, &fields), fields, "{json}");
+        assert_eq!(java_fields(&config, &fields), fields, "{json}");
         assert_eq!(encode_config(&config), json);
     }
 }
 
-/// The same without a file: what each field is called, where it stands, and how it is written.
+/// Name, position and format of each field.
 #[test]
 fn a_document_with_everything_in_it() {
     let mut config = JobConfig::new(JobName::new("作业").unwrap(), 3);
@@ -102,7 +105,7 @@ fn a_document_with_everything_in_it() {
     assert_eq!(decode_config(expected.as_bytes()).unwrap(), config);
 }
 
-/// A text, and how it stands in a document.
+/// A text, with its form in a document.
 #[derive(Deserialize)]
 struct Text {
     text: String,
@@ -110,7 +113,7 @@ struct Text {
 }
 
 #[test]
-fn texts_have_the_escapes_that_java_writes() {
+fn texts_have_the_escapes_of_java() {
     let texts: Vec<Text> = rows(include_str!("../../testdata/json-texts.jsonl"));
     assert_eq!(texts.len(), 273);
     let config = |text: &str| {
@@ -127,64 +130,64 @@ fn texts_have_the_escapes_that_java_writes() {
 }
 
 #[test]
-fn documents_are_read_as_java_reads_them() {
+fn documents_are_read_as_by_java() {
     let table = [
-        ("order of fields", AsJava),
-        ("unknown field: a string", AsJavaWith(r#","later":"x""#)),
-        ("unknown field: a number", AsJavaWith(r#","later":12"#)),
-        ("unknown field: true", AsJavaWith(r#","later":true"#)),
-        ("unknown field: null", AsJavaWith(r#","later":null"#)),
-        ("unknown field: a list", AsJavaWith(r#","later":[1,null,{}]"#)),
-        ("unknown field: an object", AsJavaWith(r#","later":{"a":[1,null]}"#)),
-        ("unknown property", Although(r#""job_exception_handler":"H","#)),
-        ("unknown property alone", Although(r#"DefaultExecutorServiceHandler","later":"x"}"#)),
-        ("null: jobName", Refused("field jobName is null; valid is a string")),
-        ("null: jobClass", Refused("field jobClass is null; valid is a string")),
-        ("null: jobType", Refused("field jobType is null; valid is a string")),
-        ("null: cron", Refused("field cron is null; valid is a string")),
-        ("null: shardingItemParameters", Refused("field shardingItemParameters is null")),
-        ("null: jobParameter", Refused("field jobParameter is null; valid is a string")),
-        ("null: description", Refused("field description is null; valid is a string")),
-        ("null: jobShardingStrategyClass", Refused("field jobShardingStrategyClass is null")),
-        ("null: scriptCommandLine", Refused("field scriptCommandLine is null")),
-        ("null: jobProperties", Refused("field jobProperties is null; valid is an object")),
-        ("null: shardingTotalCount", Refused("field shardingTotalCount is null")),
-        ("null: failover", Refused("field failover is null; valid is true or false")),
-        ("null: monitorExecution", Refused("field monitorExecution is null")),
-        ("missing: all that can be", AsJava),
-        ("missing: in an empty jobProperties", AsJava),
-        ("missing: jobName", Refused("job name \"\" is not valid")),
-        ("missing: jobType", Refused("field jobType is \"\"; valid is \"SIMPLE\"")),
-        ("missing: jobClass", Although(r#""jobClass":"","#)),
-        ("missing: cron", Although(r#""cron":"","#)),
-        ("missing: shardingTotalCount", Refused("sharding_total_count is 0; valid is 1")),
-        ("empty: jobName", Refused("job name \"\" is not valid")),
-        ("empty: jobType", Refused("field jobType is \"\"; valid is \"SIMPLE\"")),
-        ("empty: jobClass", Although(r#""jobClass":"","#)),
-        ("empty: cron", Although(r#""cron":"","#)),
-        ("empty: jobClass of a script", AsJava),
-        ("type in lower case", Refused("field jobType is \"simple\"; valid is \"SIMPLE\"")),
-        ("quoted number: shardingTotalCount", AsJava),
-        ("quoted number: the others", AsJava),
-        ("quoted truth value", Refused("field failover is \"true\"; valid is true or false")),
-        ("number for a string", AsJava),
-        ("truth value for a string", Refused("field jobParameter is true; valid is a string")),
-        ("number with a fraction", Refused("field shardingTotalCount is 3.5; valid is a whole")),
-        ("text for a number", Refused("field shardingTotalCount is \"x\"; valid is a whole")),
-        ("no items", Refused("sharding_total_count is 0; valid is 1 to 100000")),
-        ("less than no items", Refused("field shardingTotalCount is -1; valid is 1 to 100000")),
-        ("a field twice", AsJava),
-        ("the console's document", AsJava),
+        ("order of fields", SameAsJava),
+        ("unknown field: a string", SameWithExtra(r#","later":"x""#)),
+        ("unknown field: a number", SameWithExtra(r#","later":12"#)),
+        ("unknown field: true", SameWithExtra(r#","later":true"#)),
+        ("unknown field: null", SameWithExtra(r#","later":null"#)),
+        ("unknown field: a list", SameWithExtra(r#","later":[1,null,{}]"#)),
+        ("unknown field: an object", SameWithExtra(r#","later":{"a":[1,null]}"#)),
+        ("unknown property", Accepted(r#""job_exception_handler":"H","#)),
+        ("unknown property alone", Accepted(r#"DefaultExecutorServiceHandler","later":"x"}"#)),
+        ("null: jobName", Rejected("field jobName is null; valid is a string")),
+        ("null: jobClass", Rejected("field jobClass is null; valid is a string")),
+        ("null: jobType", Rejected("field jobType is null; valid is a string")),
+        ("null: cron", Rejected("field cron is null; valid is a string")),
+        ("null: shardingItemParameters", Rejected("field shardingItemParameters is null")),
+        ("null: jobParameter", Rejected("field jobParameter is null; valid is a string")),
+        ("null: description", Rejected("field description is null; valid is a string")),
+        ("null: jobShardingStrategyClass", Rejected("field jobShardingStrategyClass is null")),
+        ("null: scriptCommandLine", Rejected("field scriptCommandLine is null")),
+        ("null: jobProperties", Rejected("field jobProperties is null; valid is an object")),
+        ("null: shardingTotalCount", Rejected("field shardingTotalCount is null")),
+        ("null: failover", Rejected("field failover is null; valid is true or false")),
+        ("null: monitorExecution", Rejected("field monitorExecution is null")),
+        ("missing: all that can be", SameAsJava),
+        ("missing: in an empty jobProperties", SameAsJava),
+        ("missing: jobName", Rejected("job name \"\" is not valid")),
+        ("missing: jobType", Rejected("field jobType is \"\"; valid is \"SIMPLE\"")),
+        ("missing: jobClass", Accepted(r#""jobClass":"","#)),
+        ("missing: cron", Accepted(r#""cron":"","#)),
+        ("missing: shardingTotalCount", Rejected("sharding_total_count is 0; valid is 1")),
+        ("empty: jobName", Rejected("job name \"\" is not valid")),
+        ("empty: jobType", Rejected("field jobType is \"\"; valid is \"SIMPLE\"")),
+        ("empty: jobClass", Accepted(r#""jobClass":"","#)),
+        ("empty: cron", Accepted(r#""cron":"","#)),
+        ("empty: jobClass of a script", SameAsJava),
+        ("type in lower case", Rejected("field jobType is \"simple\"; valid is \"SIMPLE\"")),
+        ("quoted number: shardingTotalCount", SameAsJava),
+        ("quoted number: the others", SameAsJava),
+        ("quoted truth value", Rejected("field failover is \"true\"; valid is true or false")),
+        ("number for a string", SameAsJava),
+        ("truth value for a string", Rejected("field jobParameter is true; valid is a string")),
+        ("number with a fraction", Rejected("field shardingTotalCount is 3.5; valid is a whole")),
+        ("text for a number", Rejected("field shardingTotalCount is \"x\"; valid is a whole")),
+        ("no items", Rejected("sharding_total_count is 0; valid is 1 to 100000")),
+        ("less than no items", Rejected("field shardingTotalCount is -1; valid is 1 to 100000")),
+        ("a field twice", SameAsJava),
+        ("the console's document", SameAsJava),
         (
             "fields of ours",
-            AsJavaWith(
+            SameWithExtra(
                 r#","timeZone":"Asia/Shanghai","staticSharding":true,"catchUp":{"windowSeconds":60,"max":5}"#,
             ),
         ),
-        ("a document of 3.x", OfTheOther),
-        ("an empty document", Refused("the document is empty")),
-        ("a blank document", Refused("the document is empty")),
-        ("a damaged document", Refused("the document is no JSON object")),
+        ("a document of 3.x", OtherDialect),
+        ("an empty document", Rejected("the document is empty")),
+        ("a blank document", Rejected("the document is empty")),
+        ("a damaged document", Rejected("the document is no JSON object")),
     ];
     compare(Dialect::V2, include_str!("../../testdata/json-reader.jsonl"), &table);
 }

@@ -1,6 +1,8 @@
-//! What the released classes of ElasticJob write and read, as they printed it: `testdata/README.md` says how.
+//! Comparison with documents and nodes that the released classes of ElasticJob wrote.
+//!
+//! `testdata/README.md` has their origin.
 
-#![expect(clippy::unwrap_used, reason = "a test that cannot go on should panic")]
+#![expect(clippy::unwrap_used, reason = "a failed step ends the test")]
 
 mod json;
 mod nodes;
@@ -11,7 +13,7 @@ use coordination::{Dialect, JobConfig, decode_config, encode_config};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-/// A document, and what Java makes of it: what it writes after reading it, or `throws` and the exception.
+/// A document, with the document that Java writes after reading it, or `throws` and the exception.
 #[derive(Deserialize)]
 struct Reading {
     case: String,
@@ -19,19 +21,19 @@ struct Reading {
     java: String,
 }
 
-/// What this crate makes of a document.
+/// The expected result of this crate for a document.
 #[derive(Clone, Copy)]
-enum Ours {
-    /// The same as Java.
-    AsJava,
-    /// The same as Java, which drops this part, wherever it stands in what is written here.
-    AsJavaWith(&'static str),
-    /// Something, although Java throws; this is part of what is written then.
-    Although(&'static str),
-    /// A configuration of the other dialect.
-    OfTheOther,
-    /// An error that begins so.
-    Refused(&'static str),
+enum Expected {
+    /// The document that Java writes.
+    SameAsJava,
+    /// The document that Java writes, plus this part, which Java drops.
+    SameWithExtra(&'static str),
+    /// A document with this part, although Java throws.
+    Accepted(&'static str),
+    /// A configuration of the other dialect, although Java throws.
+    OtherDialect,
+    /// An error that begins with this text.
+    Rejected(&'static str),
 }
 
 /// Reads a file of one JSON value per line.
@@ -39,40 +41,40 @@ fn rows<T: DeserializeOwned>(file: &str) -> Vec<T> {
     file.lines().map(|row| serde_json::from_str(row).unwrap()).collect()
 }
 
-/// Compares what Java made of each document with what this crate does.
-fn compare(dialect: Dialect, file: &str, expected: &[(&str, Ours)]) {
+/// Compares the results of Java and of this crate for each document.
+fn compare(dialect: Dialect, file: &str, expected: &[(&str, Expected)]) {
     let rows: Vec<Reading> = rows(file);
     let cases: Vec<_> = rows.iter().map(|row| row.case.as_str()).collect();
     let known: Vec<_> = expected.iter().map(|(case, _)| *case).collect();
-    assert_eq!(cases, known, "each document has its row, in the order of the file");
-    for (Reading { case, document, java }, (_, ours)) in rows.iter().zip(expected) {
+    assert_eq!(cases, known, "the table has one row for each document, in the order of the file");
+    for (Reading { case, document, java }, (_, expected)) in rows.iter().zip(expected) {
         let read = decode_config(document.as_bytes());
         let written = read.as_ref().map(encode_config).map_err(ToString::to_string);
         let java_throws = java.starts_with("throws ") || java == "null";
-        match (*ours, written) {
-            (Ours::AsJava, written) => assert_eq!(written.as_ref(), Ok(java), "{case}"),
-            (Ours::AsJavaWith(part), Ok(written)) => {
+        match (*expected, written) {
+            (Expected::SameAsJava, written) => assert_eq!(written.as_ref(), Ok(java), "{case}"),
+            (Expected::SameWithExtra(part), Ok(written)) => {
                 assert_eq!(written.replacen(part, "", 1), *java, "{case}: {written}");
                 assert!(written.contains(part), "{case}: {written}");
             }
-            (Ours::Although(part), Ok(written)) => {
+            (Expected::Accepted(part), Ok(written)) => {
                 assert!(java_throws, "{case}: Java reads it: {java}");
                 assert!(written.contains(part), "{case}: {written}");
-                read_again(case, &read.unwrap(), &written);
+                assert_round_trip(case, &read.unwrap(), &written);
             }
-            (Ours::OfTheOther, Ok(_)) => {
+            (Expected::OtherDialect, Ok(_)) => {
                 assert!(java_throws, "{case}: Java reads it: {java}");
                 assert_ne!(read.unwrap().java.dialect(), dialect, "{case}");
             }
-            (Ours::Refused(beginning), Err(error)) => {
+            (Expected::Rejected(beginning), Err(error)) => {
                 assert!(error.starts_with(beginning), "{case}: {error}");
             }
-            (_, written) => panic!("{case}: {written:?}, and Java: {java}"),
+            (_, written) => panic!("{case}: this crate: {written:?}, Java: {java}"),
         }
     }
 }
 
-fn read_again(case: &str, config: &JobConfig, written: &str) {
+fn assert_round_trip(case: &str, config: &JobConfig, written: &str) {
     let again = decode_config(written.as_bytes());
     assert_eq!(again.as_ref(), Ok(config), "{case}: {written}");
 }

@@ -1,4 +1,5 @@
-//! All nodes of a job, as literals: path, lifetime and bytes, in both dialects, written through the model of a registry.
+//! Path, lifetime and data of each node of a job, as literals in both dialects. The registry in
+//! memory executes the writes.
 
 use std::collections::BTreeSet;
 
@@ -67,20 +68,20 @@ const PATHS: [&str; 35] = [
 ];
 
 #[test]
-fn every_kind_of_node_has_its_path() {
+fn each_kind_of_node_has_its_path() {
     for dialect in [Dialect::V2, Dialect::V3] {
         let layout = layout(dialect);
         for (expected, text) in PATHS.iter().enumerate() {
             let path = NodePath::parse(text).unwrap();
-            let kind = layout.parse(&path).unwrap_or_else(|| panic!("{text} is no node"));
-            assert_eq!(number_of(&kind), expected, "{text} is taken for {kind:?}");
+            let kind = layout.parse(&path).unwrap_or_else(|| panic!("{text} is not parsed"));
+            assert_eq!(number_of(&kind), expected, "{text} is parsed as {kind:?}");
             assert_eq!(layout.path(&kind), path, "{kind:?}");
         }
     }
 }
 
 #[test]
-fn no_path_of_a_job_belongs_to_a_namesake() {
+fn paths_of_a_job_are_not_parsed_for_a_job_with_a_similar_name() {
     let named = |name: &str| Layout::new(&JobName::new(name).unwrap());
     for (reader, writer) in [("j", "ji"), ("ji", "j"), ("j", "报告 a+b[1]")] {
         for text in PATHS {
@@ -92,11 +93,11 @@ fn no_path_of_a_job_belongs_to_a_namesake() {
     }
 }
 
-/// What a step leaves at its path.
-enum Leaves {
-    /// A node that goes with the session of who made it.
+/// The node at the path of a step after the step.
+enum After {
+    /// A node that the session owns, with its data in 2.1.5 and in 3.x.
     Ephemeral(&'static str, &'static str),
-    /// A node that stays: what it holds in 2.1.5, and in 3.x.
+    /// A persistent node, with its data in 2.1.5 and in 3.x.
     Persistent(&'static str, &'static str),
     /// No node.
     Nothing,
@@ -122,9 +123,10 @@ fn assignment() -> AssignmentRecord {
     record
 }
 
-/// All steps that write, in the order in which [`Step`] has them: where, and what is there afterwards.
-fn writes() -> Vec<(Step, &'static str, Leaves)> {
-    use Leaves::{Ephemeral, Nothing, Persistent};
+/// Returns all steps that write, in the order of [`Step`], each with its path and the node
+/// afterwards.
+fn writes() -> Vec<(Step, &'static str, After)> {
+    use After::{Ephemeral, Nothing, Persistent};
     let v1 = Version(1);
     let latch = |latch| (latch, LATCH.to_owned());
     let (election, failover) = (latch(Latch::Election), latch(Latch::Failover));
@@ -205,9 +207,9 @@ fn writes() -> Vec<(Step, &'static str, Leaves)> {
             "/j/ledger/12",
             Persistent(LEDGER, LEDGER),
         ),
-        // Without failover, and in 2.1.5 always.
+        // Without failover, and always in 2.1.5.
         (running(false), "/j/sharding/12/running", Ephemeral("", ID)),
-        // With failover in 3.x; nobody asks for it in 2.1.5.
+        // With failover in 3.x. No plan has this step in 2.1.5.
         (running(true), "/j/sharding/12/running", Persistent("", ID)),
         (Step::mark_alive(ITEM), "/j/coordination/runs/12", Ephemeral("", "")),
         (Step::unmark_alive(ITEM), "/j/coordination/runs/12", Nothing),
@@ -226,24 +228,24 @@ fn writes() -> Vec<(Step, &'static str, Leaves)> {
     ]
 }
 
-/// Makes what a step expects to find: a node of this lifetime, put as often as its version says.
+/// Creates the node that a step expects, with puts up to the expected version.
 fn prepare(model: &mut Model, op: &Op, lifetime: Lifetime) {
     let (path, expect) = match op {
         Op::Put { path, expect, .. } | Op::Delete { path, expect } => (path.clone(), expect),
         Op::Create { .. } | Op::Check { .. } | Op::CheckAbsent { .. } => return,
     };
     let puts = if let Expect::Version(Version(version)) = expect { *version } else { 1 };
-    let maker = model.open_session();
+    let owner = model.open_session();
     let mut txn = Txn::new().create(path.clone(), "before", lifetime);
     for n in 0..puts {
         txn = txn.put(path.clone(), format!("before, {n}"));
     }
-    let (outcome, _) = model.commit(maker, txn.ops()).unwrap();
+    let (outcome, _) = model.commit(owner, txn.ops()).unwrap();
     assert!(outcome.is_committed(), "{path}: {outcome:?}");
 }
 
-/// Carries a step out; returns the node that it leaves at the path.
-fn carry_out(layout: &Layout, step: &Step, path: &NodePath, lifetime: Lifetime) -> Option<Node> {
+/// Executes a step and returns the node at the path afterwards.
+fn execute(layout: &Layout, step: &Step, path: &NodePath, lifetime: Lifetime) -> Option<Node> {
     let mut model = Model::new();
     let op = layout.encode_step(step);
     prepare(&mut model, &op, lifetime);
@@ -259,30 +261,30 @@ fn carry_out(layout: &Layout, step: &Step, path: &NodePath, lifetime: Lifetime) 
 }
 
 #[test]
-fn every_step_writes_the_node_that_the_release_has() {
-    for (step, text, leaves) in writes() {
+fn each_step_writes_the_node_of_the_release() {
+    for (step, text, after) in writes() {
         let path = NodePath::parse(text).unwrap();
         for dialect in [Dialect::V2, Dialect::V3] {
             let layout = layout(dialect);
-            let (lifetime, data) = match (&leaves, dialect) {
-                (Leaves::Ephemeral(data, _), Dialect::V2) => (Lifetime::Ephemeral, Some(*data)),
-                (Leaves::Ephemeral(_, data), Dialect::V3) => (Lifetime::Ephemeral, Some(*data)),
-                (Leaves::Persistent(data, _), Dialect::V2) => (Lifetime::Persistent, Some(*data)),
-                (Leaves::Persistent(_, data), Dialect::V3) => (Lifetime::Persistent, Some(*data)),
-                (Leaves::Nothing, _) => (Lifetime::Persistent, None),
+            let (lifetime, data) = match (&after, dialect) {
+                (After::Ephemeral(data, _), Dialect::V2) => (Lifetime::Ephemeral, Some(*data)),
+                (After::Ephemeral(_, data), Dialect::V3) => (Lifetime::Ephemeral, Some(*data)),
+                (After::Persistent(data, _), Dialect::V2) => (Lifetime::Persistent, Some(*data)),
+                (After::Persistent(_, data), Dialect::V3) => (Lifetime::Persistent, Some(*data)),
+                (After::Nothing, _) => (Lifetime::Persistent, None),
             };
-            let node = carry_out(&layout, &step, &path, lifetime);
+            let node = execute(&layout, &step, &path, lifetime);
             let found = node.as_ref().map(|node| std::str::from_utf8(&node.data).unwrap());
-            assert_eq!(found, data, "{dialect}, {step:?}: what {text} holds");
+            assert_eq!(found, data, "{dialect}, {step:?}: data of {text}");
             let is_owned = node.as_ref().is_some_and(|node| node.stat.owner.is_some());
             assert_eq!(is_owned, lifetime == Lifetime::Ephemeral, "{dialect}, {step:?}: {text}");
         }
     }
 }
 
-/// An operator's wish stands in another node in each dialect, and so does that it was seen.
+/// Each dialect stores a manual request, and its acceptance, in a different node.
 #[test]
-fn a_wish_to_run_is_left_and_taken_up_as_the_release_does_it() {
+fn manual_requests_are_written_and_accepted_as_by_the_release() {
     let (instance, v1) = (id(), Version(1));
     let request = |dialect| Step::ask_to_run(dialect, instance.clone(), v1);
     let accept = |dialect| Step::accept_run_request(dialect, instance.clone(), v1);
@@ -297,16 +299,16 @@ fn a_wish_to_run_is_left_and_taken_up_as_the_release_does_it() {
     ];
     for (dialect, step, text, lifetime, data) in rows {
         let path = NodePath::parse(text).unwrap();
-        let node = carry_out(&layout(dialect), &step, &path, lifetime);
+        let node = execute(&layout(dialect), &step, &path, lifetime);
         let found = node.as_ref().map(|node| std::str::from_utf8(&node.data).unwrap());
-        assert_eq!(found, data, "{dialect}, {step:?}: what {text} holds");
+        assert_eq!(found, data, "{dialect}, {step:?}: data of {text}");
         let is_owned = node.as_ref().is_some_and(|node| node.stat.owner.is_some());
         assert_eq!(is_owned, node.is_some() && lifetime == Lifetime::Ephemeral, "{step:?}");
     }
 }
 
 #[test]
-fn every_check_is_of_the_node_that_it_means() {
+fn each_check_guards_the_intended_node() {
     let version = Version(3);
     let exactly = Some(Expect::Version(version));
     let exists = Some(Expect::Exists);

@@ -1,4 +1,5 @@
-//! All nodes that real instances had in a registry, beside what is written here in their place.
+//! Comparison of all nodes that Java instances had in a registry with the nodes that this crate
+//! writes.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +13,8 @@ const TREES: [(Dialect, &str); 2] = [
     (Dialect::V3, include_str!("../../testdata/elasticjob-3.0.4-tree.txt")),
 ];
 
-/// Nodes that hold other nodes only. Some of them are containers, which a server takes away when they are empty.
+/// Parent nodes without data. Some are containers, which the ZooKeeper server deletes when they are
+/// empty.
 const PARENTS: [&str; 13] = [
     "instances",
     "leader",
@@ -29,7 +31,7 @@ const PARENTS: [&str; 13] = [
     "guarantee",
 ];
 
-/// A line of a tree: namespace, path below the job's root, whether a session owns the node, and what it holds.
+/// A line of a tree: one node with its namespace, its path below the job's root and its data.
 struct Line {
     namespace: String,
     below: String,
@@ -37,7 +39,7 @@ struct Line {
     data: String,
 }
 
-/// Reads the lines that are about nodes of the job.
+/// Parses the lines with nodes of the job.
 fn lines(tree: &str) -> Vec<Line> {
     let line = |line: &str| {
         let (path, rest) = line.split_once("  ")?;
@@ -53,19 +55,20 @@ fn lines(tree: &str) -> Vec<Line> {
     tree.lines().filter(|text| text.starts_with('/')).filter_map(line).collect()
 }
 
-/// What is written here for a node of Java's: its name in the list of those that were seen, lifetime and bytes.
-fn ours(layout: &Layout, kind: &NodeKind, line: &Line) -> (&'static str, Lifetime, String) {
+/// Returns the node that this crate writes in place of a Java node: the name of its kind, its
+/// lifetime and its data.
+fn written_here(layout: &Layout, kind: &NodeKind, line: &Line) -> (&'static str, Lifetime, String) {
     let holder = InstanceId::new(line.data.clone());
-    // The namespaces of the trees say what was configured; `treeFo` is the one with failover.
+    // Each namespace has its own configuration; that of `treeFo` has failover.
     let lasting = layout.dialect() == Dialect::V3 && line.namespace == "treeFo";
     let (name, step) = if let NodeKind::Config = kind {
         let config = decode_config(line.data.as_bytes()).unwrap();
         return ("config", Lifetime::Persistent, encode_config(&config));
     } else if let NodeKind::ItemDisabled(_) = kind {
-        // Operators make it.
+        // Only operators create this node.
         return ("disabled", Lifetime::Persistent, String::new());
     } else if let NodeKind::SystemTime = kind {
-        // The registry's clock is asked by touching it.
+        // Instances write this node to read the clock of the registry.
         return ("time", Lifetime::Persistent, String::new());
     } else if let NodeKind::Server(ip) = kind {
         let disabled = line.data == layout.server_data(ServerState::Disabled);
@@ -93,17 +96,17 @@ fn ours(layout: &Layout, kind: &NodeKind, line: &Line) -> (&'static str, Lifetim
     } else if let NodeKind::Failovering(item) = kind {
         ("failovering", Step::mark_failovering(*item, holder))
     } else {
-        panic!("the trees have no {kind:?}")
+        panic!("the test knows no writer of {kind:?}")
     };
     let Op::Create { path, data, lifetime } = layout.encode_step(&step) else {
-        panic!("{step:?} makes no node")
+        panic!("{step:?} creates no node")
     };
     assert_eq!(path, layout.path(kind));
     (name, lifetime, String::from_utf8(data.to_vec()).unwrap())
 }
 
 #[test]
-fn nodes_have_the_paths_lifetimes_and_bytes_of_real_ones() {
+fn nodes_have_the_paths_lifetimes_and_data_of_java_nodes() {
     for (dialect, tree) in TREES {
         let layout = Layout::new(&JobName::new("demo").unwrap()).speaking(dialect);
         let mut seen: BTreeMap<&str, usize> = BTreeMap::new();
@@ -114,10 +117,10 @@ fn nodes_have_the_paths_lifetimes_and_bytes_of_real_ones() {
             }
             let path = NodePath::parse(&format!("/demo/{}", line.below)).unwrap();
             let kind = layout.parse(&path);
-            let kind = kind.unwrap_or_else(|| panic!("{dialect}: nobody here knows {path}"));
-            let (name, lifetime, written) = ours(&layout, &kind, &line);
+            let kind = kind.unwrap_or_else(|| panic!("{dialect}: the layout does not know {path}"));
+            let (name, lifetime, written) = written_here(&layout, &kind, &line);
             let expected = match name {
-                // The one difference, and Java makes nothing of it.
+                // The mark of Rust instances is the only difference. Java ignores it.
                 "instance" => {
                     written.replace(&format!("# {RUST_MARK}\n"), "").replace(RUST_MARK, "")
                 }
@@ -129,7 +132,7 @@ fn nodes_have_the_paths_lifetimes_and_bytes_of_real_ones() {
             *seen.entry(name).or_default() += 1;
         }
         let found: Vec<_> = seen.keys().copied().collect();
-        assert_eq!(found, shown_in(dialect), "{dialect}");
+        assert_eq!(found, kinds_in(dialect), "{dialect}");
     }
 }
 
@@ -138,8 +141,8 @@ fn is_parent(below: &str) -> bool {
     below.is_empty() || item || PARENTS.contains(&below)
 }
 
-/// The kinds of nodes that the trees show, so that none is compared with nothing.
-fn shown_in(dialect: Dialect) -> Vec<&'static str> {
+/// Returns the kinds of nodes that the tree of a dialect must have, so that each is compared.
+fn kinds_in(dialect: Dialect) -> Vec<&'static str> {
     let mut both = vec![
         "config",
         "failover",
@@ -162,7 +165,7 @@ fn shown_in(dialect: Dialect) -> Vec<&'static str> {
 }
 
 #[test]
-fn real_instances_are_known_for_what_they_are_and_show_their_dialect() {
+fn java_instances_are_recognized_with_their_dialect() {
     for (dialect, tree) in TREES {
         let layout = Layout::new(&JobName::new("demo").unwrap()).speaking(dialect);
         let mut instances = 0;
@@ -177,11 +180,11 @@ fn real_instances_are_known_for_what_they_are_and_show_their_dialect() {
                 instances += 1;
                 Some(dialect)
             } else if matches!(kind, Some(NodeKind::Server(_))) {
-                let tells = dialect == Dialect::V2 || line.data == ENABLED;
-                tells.then_some(dialect)
+                let is_sign = dialect == Dialect::V2 || line.data == ENABLED;
+                is_sign.then_some(dialect)
             } else {
-                let tells = line.below.is_empty() && dialect == Dialect::V3;
-                tells.then_some(dialect)
+                let is_sign = line.below.is_empty() && dialect == Dialect::V3;
+                is_sign.then_some(dialect)
             };
             assert_eq!(shows, expected, "{}: {}", line.below, line.data);
         }

@@ -1,12 +1,12 @@
-//! A cache of fixed size, so that what was worked out once is not worked out for each of a million states.
+//! A cache of fixed size, because millions of states share most of their parts.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::print::Print;
+use super::fingerprint::Fingerprint;
 
-/// Keeps the latest value of each slot; a key has one slot. A value that was displaced is worked out again.
+/// A direct-mapped cache: each key has one slot, which holds the last value that was stored there.
 pub(super) struct Cache<T> {
-    slots: Vec<Mutex<Option<(Print, Arc<T>)>>>,
+    slots: Vec<Mutex<Option<(Fingerprint, Arc<T>)>>>,
 }
 
 impl<T> Cache<T> {
@@ -15,7 +15,7 @@ impl<T> Cache<T> {
         Self { slots: (0..1_usize << bits).map(|_| Mutex::new(None)).collect() }
     }
 
-    pub(super) fn get_or(&self, key: Print, make: impl FnOnce() -> T) -> Arc<T> {
+    pub(super) fn get_or(&self, key: Fingerprint, make: impl FnOnce() -> T) -> Arc<T> {
         if let Some((_, value)) = self.slot(key).as_ref().filter(|(cached, _)| *cached == key) {
             return Arc::clone(value);
         }
@@ -24,12 +24,12 @@ impl<T> Cache<T> {
         value
     }
 
-    /// Keeps a value that was worked out elsewhere.
-    pub(super) fn put(&self, key: Print, value: Arc<T>) {
+    /// Stores a value that the caller has computed.
+    pub(super) fn put(&self, key: Fingerprint, value: Arc<T>) {
         *self.slot(key) = Some((key, value));
     }
 
-    fn slot(&self, key: Print) -> MutexGuard<'_, Option<(Print, Arc<T>)>> {
+    fn slot(&self, key: Fingerprint) -> MutexGuard<'_, Option<(Fingerprint, Arc<T>)>> {
         let index = usize::try_from(key).unwrap_or(usize::MAX) & (self.slots.len() - 1);
         self.slots[index].lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -1,4 +1,4 @@
-//! What goes wrong: crashes and sessions that expire.
+//! Faults: crashes and expired sessions.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use coordination::{Event, Phase};
 
 use super::label::{Draft, Label};
 use super::scope::session;
-use super::state::{Process, Standing, State};
+use super::state::{Process, State, Status};
 use super::world::World;
 
 impl World {
     pub(super) fn faults(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
-        self.crash(state, process, Standing::Crashed, drafts);
+        self.crash(state, process, Status::Crashed, drafts);
         if state.spent.expiries < self.scope.expiries {
-            let mut draft = self.expiry(state, process, Standing::Zombie);
+            let mut draft = self.expiry(state, process, Status::Zombie);
             draft.next.spent.expiries += 1;
             drafts.push(draft.optional());
         }
@@ -23,7 +23,7 @@ impl World {
         &self,
         state: &State,
         process: &Process,
-        then: Standing,
+        then: Status,
         drafts: &mut Vec<Draft>,
     ) {
         if state.spent.crashes < self.scope.crashes {
@@ -35,46 +35,45 @@ impl World {
         }
     }
 
-    /// The registry ends the session of a process. What the process has under way can never be executed.
-    pub(super) fn expiry(&self, state: &State, process: &Arc<Process>, then: Standing) -> Draft {
+    /// Ends the session of a process. The registry can never execute its plans in flight.
+    pub(super) fn expiry(&self, state: &State, process: &Arc<Process>, then: Status) -> Draft {
         let p = process.index;
         let mut next = state.clone();
-        next.registry = Arc::new(state.registry.without_session(session(p, process.life)));
+        next.registry = Arc::new(state.registry.without_session(session(p, process.incarnation)));
         next.processes[p] = Arc::new(match then {
-            Standing::Zombie => {
+            Status::Zombie => {
                 let mut zombie =
-                    Process { standing: then, adrift: Vec::new(), ..Process::clone(process) };
+                    Process { status: then, in_doubt: Vec::new(), ..Process::clone(process) };
                 zombie.memory.flights.clear();
                 zombie.memory.local.is_claiming = false;
                 zombie.sealed()
             }
-            Standing::Up | Standing::Crashed | Standing::Dead | Standing::Left => {
-                dead(process, then)
-            }
+            Status::Up | Status::Crashed | Status::Dead | Status::Left => dead(process, then),
         });
         Draft::new(Label::Expire(p), next)
     }
 
     pub(super) fn reconnection(&self, state: &State, process: &Arc<Process>) -> Draft {
         let p = process.index;
-        let life = process.life + 1;
-        let mut next = self.told(state, p, Event::Lost);
-        // Whoever was leaving has left with its session, and does not come back.
+        let incarnation = process.incarnation + 1;
+        let mut next = self.deliver_event(state, p, Event::Lost);
+        // A draining process leaves with the end of its session and does not return.
         if next.processes[p].memory.local.phase == Phase::Left {
-            next.processes[p] = Arc::new(dead(process, Standing::Dead));
+            next.processes[p] = Arc::new(dead(process, Status::Dead));
             return Draft::new(Label::Reconnect(p), next);
         }
         let mut reborn =
-            Process { life, standing: Standing::Up, ..Process::clone(&next.processes[p]) };
+            Process { incarnation, status: Status::Up, ..Process::clone(&next.processes[p]) };
         reborn.memory.leave_requested = false;
         next.processes[p] = Arc::new(reborn.sealed());
-        let (session, incarnation) = (session(p, life), self.id(p, life).clone());
-        let next = self.told(&next, p, Event::Connected { session, incarnation });
+        let id = self.id(p, incarnation).clone();
+        let connected = Event::Connected { session: session(p, incarnation), incarnation: id };
+        let next = self.deliver_event(&next, p, connected);
         Draft::new(Label::Reconnect(p), next)
     }
 }
 
-fn dead(process: &Process, standing: Standing) -> Process {
-    let Process { index, life, .. } = *process;
-    Process { life, standing, fires: 0, ..Process::new(index) }.sealed()
+fn dead(process: &Process, status: Status) -> Process {
+    let Process { index, incarnation, .. } = *process;
+    Process { incarnation, status, fires: 0, ..Process::new(index) }.sealed()
 }

@@ -1,15 +1,15 @@
-//! The scopes that are explored.
+//! The systems that are explored.
 
-use super::scope::{Act, Scope};
+use super::scope::{OperatorAction, Scope};
 
-/// A small system. Together, everything happens in them that the model knows.
+/// A small system. Together, the systems cover every event of the model.
 pub(super) struct Ground {
     pub(super) scope: Scope,
-    /// Too large for every day.
+    /// Set if only the nightly run explores the system.
     pub(super) nightly: bool,
 }
 
-/// Everybody starts at once and nothing is there.
+/// Returns a system in which all processes start together and only the configuration is stored.
 pub(super) fn beginning() -> Scope {
     let scope = Scope::new("beginning, 3 processes, 3 items, 1 crash, 1 expiry", 3, 3, 0);
     Scope { settled: false, ..scope.faults(1, 1) }
@@ -21,27 +21,31 @@ pub(super) fn two_fires() -> Scope {
 
 pub(super) fn three_by_three() -> Scope {
     let scope = Scope::new("3 processes, 3 items, 1 fire, 1 crash, 1 expiry", 3, 3, 1);
-    // The others begin without a queue. With both this one would be a quarter larger.
-    Scope { has_waited: true, ..scope.faults(1, 1) }
+    // The other systems start without the queue. Here that would add a quarter to the states.
+    Scope { has_failover_queue: true, ..scope.faults(1, 1) }
 }
 
-/// In the order in which mutants are looked for.
+/// Returns all systems, in the order in which mutants are tried.
 pub(super) fn grounds() -> Vec<Ground> {
-    let all = acts();
-    let operated = |scope: Scope, acts: u8, choices: &[Act]| Scope {
-        acts,
-        choices: choices.to_vec(),
+    let all = operator_actions();
+    let operated = |scope: Scope, operator_actions: u8, allowed_actions: &[OperatorAction]| Scope {
+        operator_actions,
+        allowed_actions: allowed_actions.to_vec(),
         ..scope
     };
     let small = |name| Scope::new(name, 2, 2, 1);
-    let disabling = [Act::DisableItem(0), Act::EnableItem(0)];
+    let disabling = [OperatorAction::DisableItem(0), OperatorAction::EnableItem(0)];
     let every_day = [
         small("1 crash, 1 expiry").faults(1, 1),
         operated(small("1 act"), 1, &all),
         Scope { lost_replies: 1, ..small("1 expiry, 1 lost reply").faults(0, 1) },
         Scope { settled: false, ..Scope::new("beginning", 2, 2, 0).faults(1, 1) },
         Scope { calls_back: true, ..small("callbacks, 1 crash").faults(1, 0) },
-        operated(small("the job shrinks and grows"), 2, &[Act::Shrink, Act::Grow]),
+        operated(
+            small("the job shrinks and grows"),
+            2,
+            &[OperatorAction::Shrink, OperatorAction::Grow],
+        ),
         operated(small("an item is disabled and enabled"), 2, &disabling),
         operated(Scope { lost_replies: 1, ..small("1 act, 1 lost reply") }, 1, &all),
         operated(small("1 act, 1 crash").faults(1, 0), 1, &all),
@@ -61,21 +65,21 @@ pub(super) fn grounds() -> Vec<Ground> {
     every_day.into_iter().map(mark(false)).chain(nightly.into_iter().map(mark(true))).collect()
 }
 
-/// Everything that an operator does to the first process and the first item.
-fn acts() -> Vec<Act> {
+/// Returns the operator actions on the first process and on the first item.
+fn operator_actions() -> Vec<OperatorAction> {
     vec![
-        Act::DisableServer(0),
-        Act::PauseServer(0),
-        Act::EnableServer(0),
-        Act::DisableItem(0),
-        Act::EnableItem(0),
-        Act::Request,
-        Act::Shrink,
-        Act::FailoverOff,
-        Act::Remove(0),
-        Act::RemoveLeader,
-        Act::ClearMark(0),
-        Act::Drain(0),
-        Act::Trigger(0),
+        OperatorAction::DisableServer(0),
+        OperatorAction::PauseServer(0),
+        OperatorAction::EnableServer(0),
+        OperatorAction::DisableItem(0),
+        OperatorAction::EnableItem(0),
+        OperatorAction::Request,
+        OperatorAction::Shrink,
+        OperatorAction::FailoverOff,
+        OperatorAction::Remove(0),
+        OperatorAction::RemoveLeader,
+        OperatorAction::ClearMark(0),
+        OperatorAction::Drain(0),
+        OperatorAction::Trigger(0),
     ]
 }

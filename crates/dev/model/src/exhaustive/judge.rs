@@ -1,5 +1,5 @@
-//! The rules as predicates over what the registry shows before and after a transaction, whatever the transaction was
-//! guarded by.
+//! The safety properties as predicates over the views before and after a transaction. They ignore
+//! the guards of the transaction.
 
 use coordination::internals::ViewQueries as _;
 use coordination::{ItemView, JobView, Ledger, LedgerState, RunSource, server_of};
@@ -13,11 +13,11 @@ use super::state::Process;
 pub(super) struct Transition<'a> {
     pub(super) before: &'a JobView,
     pub(super) after: &'a JobView,
-    /// Whose transaction it was.
+    /// The process that committed the transaction.
     pub(super) actor: &'a Process,
     pub(super) me: &'a InstanceId,
-    /// Whether the session of an instance lives.
-    pub(super) lives: &'a dyn Fn(&InstanceId) -> bool,
+    /// Returns true if the session of the instance is alive.
+    pub(super) is_alive: &'a dyn Fn(&InstanceId) -> bool,
 }
 
 impl Transition<'_> {
@@ -60,7 +60,7 @@ impl Transition<'_> {
         let view = self.before.item(item);
         let run = new.running()?;
         let taken_at_once =
-            old.running().is_some_and(|run| self.holds_term() && !(self.lives)(&run.holder));
+            old.running().is_some_and(|run| self.holds_term() && !(self.is_alive)(&run.holder));
         if (old.running().is_some() && !taken_at_once) || new.token <= old.token {
             return Some(Breach::Claims);
         }
@@ -110,13 +110,14 @@ impl Transition<'_> {
         match &new.state {
             _ if mine => None,
             _ if !self.holds_term() => Some(Breach::Completion),
-            LedgerState::Orphan(_) if (self.lives)(&run.holder) => Some(Breach::FalseFailover),
-            _ if (self.lives)(&run.holder) => Some(Breach::Completion),
+            LedgerState::Orphan(_) if (self.is_alive)(&run.holder) => Some(Breach::FalseFailover),
+            _ if (self.is_alive)(&run.holder) => Some(Breach::Completion),
             _ => None,
         }
     }
 
-    /// Nobody was elected after the actor. It may have abdicated: what it decided before is as good as then.
+    /// Returns true if no instance was elected after the actor. It may have abdicated since: what
+    /// it decided before is still valid.
     fn holds_term(&self) -> bool {
         self.before.term().is_some_and(|term| term.value == *self.me)
     }

@@ -1,4 +1,4 @@
-//! What happens, and what comes of it.
+//! Labels of the events in a trace, and moves: an event with the state that follows.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,36 +8,39 @@ use coordination::{Duty, OnceStage, Outcome};
 use sharding::ShardingItem;
 
 use super::registry::Written;
-use super::scope::{Act, fire_time};
+use super::scope::{OperatorAction, fire_time};
 use super::state::State;
 
-/// Something that happens, for people who read a trace.
+/// Label of an event in a trace.
 #[derive(Clone, PartialEq)]
 pub(super) enum Label {
-    /// A process starts what the registry shows as its own.
+    /// A process observes the view and starts the runs and callbacks that the view shows as its
+    /// own.
     Observe(usize),
-    /// A plan is committed, or refused.
+    /// The registry commits a plan, or rejects it with a conflict.
     Commit {
         process: usize,
         plan: Arc<Flight>,
         stale: bool,
-        refused: bool,
+        conflict: bool,
     },
-    /// The same, and the reply is lost.
-    CommitUnheard {
+    /// The registry commits a plan, and the reply is lost.
+    CommitWithoutReply {
         process: usize,
         plan: Arc<Flight>,
     },
-    /// The reply is lost, and the plan may be executed later.
-    SetAdrift {
+    /// The reply is lost, and the registry may execute the plan later.
+    LoseReply {
         process: usize,
         plan: Arc<Flight>,
     },
-    Land {
+    /// The registry executes a plan after its process has got an unknown outcome.
+    CommitLate {
         process: usize,
         plan: Arc<Flight>,
     },
-    Vanish(usize),
+    /// The registry never executes a plan whose outcome is unknown to its process.
+    LoseRequest(usize),
     Fire {
         process: usize,
         fire: u8,
@@ -48,18 +51,18 @@ pub(super) enum Label {
         outcome: Outcome,
     },
     Crash(usize),
-    /// A session is over.
+    /// A session expires.
     Expire(usize),
-    /// A process learns that its session is over and begins another life.
+    /// A process learns that its session has expired and opens another one.
     Reconnect(usize),
     Drain(usize),
-    /// A callback that happens once per cluster has returned.
+    /// A once-per-cluster callback returns.
     Return {
         process: usize,
         stage: OnceStage,
     },
-    Operator(Act),
-    /// Nothing is left to do.
+    Operator(OperatorAction),
+    /// The system is quiescent, and a property of quiescent states is violated.
     Rest,
 }
 
@@ -67,48 +70,50 @@ impl fmt::Debug for Label {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let first = |flight: &Flight| flight.plan.to_string().replace('\n', "; ");
         match self {
-            Self::Observe(p) => write!(f, "{p} starts what is its own"),
-            Self::Commit { process, plan, stale, refused } => {
-                let how = if *stale { ", decided earlier" } else { "" };
-                let refused = if *refused { ": refused" } else { "" };
-                write!(f, "{process} commits{how}{refused} [{}]", first(plan))
+            Self::Observe(p) => write!(f, "{p} starts its own runs and callbacks"),
+            Self::Commit { process, plan, stale, conflict } => {
+                let how = if *stale { ", a stale plan" } else { "" };
+                let conflict = if *conflict { ": conflict" } else { "" };
+                write!(f, "{process} commits{how}{conflict} [{}]", first(plan))
             }
-            Self::CommitUnheard { process, plan } => {
-                write!(f, "{process} commits and does not hear of it [{}]", first(plan))
+            Self::CommitWithoutReply { process, plan } => {
+                write!(f, "{process} commits and the reply is lost [{}]", first(plan))
             }
-            Self::SetAdrift { process, plan } => {
-                write!(f, "{process} has sent and hears nothing [{}]", first(plan))
+            Self::LoseReply { process, plan } => {
+                write!(f, "{process} gets an unknown outcome [{}]", first(plan))
             }
-            Self::Land { process, plan } => {
-                write!(f, "what {process} sent is executed [{}]", first(plan))
+            Self::CommitLate { process, plan } => {
+                write!(f, "a plan of {process} is executed late [{}]", first(plan))
             }
-            Self::Vanish(p) => write!(f, "what {p} sent is lost"),
+            Self::LoseRequest(p) => write!(f, "a plan of {p} in doubt is never executed"),
             Self::Fire { process, fire } => {
-                write!(f, "fire {} comes at {process}", fire_time(*fire))
+                write!(f, "fire {} is due at {process}", fire_time(*fire))
             }
             Self::Finish { process, item, outcome } => {
                 write!(f, "item {item} ends at {process}: {outcome}")
             }
             Self::Crash(p) => write!(f, "{p} crashes"),
             Self::Expire(p) => write!(f, "the session of {p} expires"),
-            Self::Reconnect(p) => write!(f, "{p} learns of it and begins another life"),
-            Self::Drain(p) => write!(f, "{p} begins to leave"),
+            Self::Reconnect(p) => {
+                write!(f, "{p} learns that its session expired and opens another")
+            }
+            Self::Drain(p) => write!(f, "{p} begins to drain"),
             Self::Return { process, stage } => {
                 write!(f, "the callback for {stage} returns at {process}")
             }
-            Self::Operator(act) => write!(f, "an operator does {act:?}"),
-            Self::Rest => f.write_str("nothing is left to do"),
+            Self::Operator(action) => write!(f, "an operator does {action:?}"),
+            Self::Rest => f.write_str("the system is quiescent"),
         }
     }
 }
 
-/// Something that can happen, and what comes of it.
+/// An event with the state that follows it.
 #[derive(Clone)]
 pub(super) struct Move {
     pub(super) label: Label,
-    /// It need not happen: faults and operators.
+    /// Set for faults and operator actions, which need not happen.
     pub(super) optional: bool,
-    /// Plans that were decided before and are under way from now on.
+    /// Plans that were decided before the event and are in flight after it.
     pub(super) kept: Vec<(usize, Duty)>,
     pub(super) next: State,
 }
@@ -122,17 +127,19 @@ impl PartialEq for Move {
 impl fmt::Debug for Move {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:?}", self.label)?;
-        self.kept.iter().try_for_each(|(p, duty)| write!(f, " ({p} has {duty} under way)"))
+        self.kept
+            .iter()
+            .try_for_each(|(p, duty)| write!(f, " ({p} keeps its plan of {duty} in flight)"))
     }
 }
 
-/// What happened, before it is settled what is under way afterwards.
+/// An event with the state that follows it, before `settle` chooses the plans in flight.
 pub(super) struct Draft {
     pub(super) label: Label,
     pub(super) optional: bool,
     pub(super) next: State,
     pub(super) written: Written,
-    /// The plan that was used up.
+    /// The plan that the registry has executed or rejected.
     pub(super) used: Option<(usize, Duty)>,
 }
 

@@ -1,34 +1,39 @@
-//! Every interleaving of a small cluster: the duties themselves, explored by stateright.
+//! Model checking of the real duties: stateright explores every interleaving of a small cluster.
 //!
-//! `cargo xtask test` explores two systems to the end: 3 processes, 3 items and 1 fire, and 2 processes, 2 items and 2
-//! fires, each with one crash and one expired session. Others, in which operators act, replies are lost and callbacks are
-//! called, are explored by `exhaustive_grounds` and `exhaustive_nightly`. A search that is cut off fails.
+//! `cargo xtask test` explores two systems completely: 3 processes, 3 items and 1 fire, and
+//! 2 processes, 2 items and 2 fires, each with one crash and one expired session.
+//! `exhaustive_grounds` and `exhaustive_nightly` explore more: operator actions, lost replies and
+//! callbacks. A search that is cut off fails.
 //!
-//! What keeps the states few leaves nothing out: versions are only ever *as now* or *as before* (`registry`), plans that
-//! a process would decide again anyway are not kept (`settle`), and a look at the view that starts nothing comes at once.
-//! Nothing else is merged: processes and items are told apart, because strategies and takers order them by their names.
+//! Three reductions keep the number of states small and preserve all behaviour:
+//!
+//! - A version is either current or stale (`registry`).
+//! - A plan that its process would decide again is not stored (`settle`).
+//! - An observation of the view that starts nothing happens at once.
+//!
+//! There is no symmetry reduction: strategies and takeovers order processes and items by name.
 #![expect(
     clippy::wildcard_enum_match_arm,
     clippy::type_complexity,
-    reason = "a harness for tests: most steps mean nothing to it"
+    reason = "a test harness: most commands and nodes do not concern it"
 )]
 
-mod acts;
 mod cache;
 mod commits;
+mod delivery;
 mod faults;
+mod fingerprint;
 mod grounds;
 mod judge;
 mod label;
 mod moves;
-mod print;
-mod quiet;
+mod operator;
+mod quiescence;
 mod registry;
 mod rule;
 mod scope;
 mod settle;
 mod state;
-mod telling;
 mod tests;
 mod walk;
 mod world;
@@ -40,7 +45,7 @@ use rule::Breach;
 use state::State;
 use world::World;
 
-/// States live for microseconds: with the system's allocator the search takes a fifth longer.
+/// States live for microseconds, so that the search takes a fifth longer with the system allocator.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

@@ -1,18 +1,19 @@
-//! Everything that can happen in a state.
+//! The events that are possible in a state.
 
 use std::sync::Arc;
 
 use coordination::internals::ViewQueries as _;
 use coordination::{Duty, Event, OnceStage, Outcome, Phase};
 
-use super::acts;
 use super::label::{Draft, Label, Move};
+use super::operator;
 use super::scope::fire_time;
-use super::state::{Process, Standing, State, print_of_flight};
+use super::state::{Process, State, Status, fingerprint_of_flight};
 use super::world::World;
 
 impl World {
-    /// Returns everything that can happen; if nothing has to, whether that is as it should be.
+    /// Returns all possible moves. If all of them are optional, the state is quiescent, and a
+    /// violation of the properties of quiescent states is one more move.
     pub(super) fn moves(&self, state: &State) -> Vec<Move> {
         if state.breach.is_some() {
             return Vec::new();
@@ -21,11 +22,11 @@ impl World {
         for process in &state.processes {
             self.moves_of(state, process, &mut drafts);
         }
-        acts::drafts(self, state, &mut drafts);
+        operator::drafts(self, state, &mut drafts);
         let moves = drafts.into_iter().flat_map(|draft| self.settled(state, draft));
         let mut moves: Vec<Move> = moves.filter(|m| m.next != *state).collect();
         if moves.iter().all(|m| m.optional)
-            && let Some(breach) = super::quiet::breach(self, state)
+            && let Some(breach) = super::quiescence::breach(self, state)
         {
             let next = State { breach: Some(breach), ..state.clone() };
             moves.push(Move { label: Label::Rest, optional: false, kept: Vec::new(), next });
@@ -35,93 +36,113 @@ impl World {
 
     fn moves_of(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
         let p = process.index;
-        match process.standing {
-            Standing::Up => {
-                let outlook = self.outlook(&state.registry, process);
-                if outlook.starts.is_empty() {
-                    for wish in &outlook.wishes {
-                        self.attempts(state, process, &wish.flight, wish.print, false, drafts);
+        match process.status {
+            Status::Up => {
+                let observation = self.observation(&state.registry, process);
+                if observation.starts.is_empty() {
+                    for candidate in &observation.wanted_plans {
+                        self.attempts(
+                            state,
+                            process,
+                            &candidate.flight,
+                            candidate.fingerprint,
+                            false,
+                            drafts,
+                        );
                     }
                 } else {
                     let mut next = state.clone();
-                    next.processes[p] = Arc::clone(&outlook.process);
-                    self.obey(&mut next, p, &outlook.starts);
+                    next.processes[p] = Arc::clone(&observation.process);
+                    self.execute_commands(&mut next, p, &observation.starts);
                     drafts.push(Draft::new(Label::Observe(p), next));
                 }
                 for flight in process.memory.flights.values() {
-                    let print = print_of_flight(flight);
-                    self.attempts(state, process, flight, print, true, drafts);
+                    let fingerprint = fingerprint_of_flight(flight);
+                    self.attempts(state, process, flight, fingerprint, true, drafts);
                 }
-                for wish in self.torn_sweeps(&state.registry, process).iter() {
+                for candidate in self.torn_sweeps(&state.registry, process).iter() {
                     if !process.memory.flights.contains_key(&Duty::Sweep) {
-                        self.attempts(state, process, &wish.flight, wish.print, true, drafts);
+                        self.attempts(
+                            state,
+                            process,
+                            &candidate.flight,
+                            candidate.fingerprint,
+                            true,
+                            drafts,
+                        );
                     }
                 }
-                self.strays(state, process, drafts);
+                self.late_commits(state, process, drafts);
                 if process.memory.leave_requested && process.memory.local.phase == Phase::Active {
-                    drafts.push(Draft::new(Label::Drain(p), self.told(state, p, Event::Drain)));
+                    drafts.push(Draft::new(
+                        Label::Drain(p),
+                        self.deliver_event(state, p, Event::Drain),
+                    ));
                 }
                 self.callbacks(state, process, drafts);
                 self.faults(state, process, drafts);
             }
-            Standing::Zombie => {
+            Status::Zombie => {
                 drafts.push(self.reconnection(state, process));
-                self.crash(state, process, Standing::Dead, drafts);
+                self.crash(state, process, Status::Dead, drafts);
             }
-            Standing::Crashed => drafts.push(self.expiry(state, process, Standing::Dead)),
-            Standing::Left => self.strays(state, process, drafts),
-            Standing::Dead => {}
+            Status::Crashed => drafts.push(self.expiry(state, process, Status::Dead)),
+            Status::Left => self.late_commits(state, process, drafts),
+            Status::Dead => {}
         }
-        if process.standing.works() {
-            self.work(state, process, drafts);
-        }
-    }
-
-    fn strays(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
-        for (index, flight) in process.adrift.iter().enumerate() {
-            self.landings(state, process, index, flight, drafts);
+        if process.status.works() {
+            self.fires_and_run_ends(state, process, drafts);
         }
     }
 
-    /// Fires come and code ends, whatever the session does.
-    fn work(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
+    fn late_commits(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
+        for (index, flight) in process.in_doubt.iter().enumerate() {
+            self.late_commit(state, process, index, flight, drafts);
+        }
+    }
+
+    /// Adds fires and ends of runs, which do not depend on the session.
+    fn fires_and_run_ends(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
         let p = process.index;
         if process.fires < self.scope.fires {
             let at = fire_time(process.fires);
-            // Gaps change no decision, and would only multiply the states.
+            // Gaps influence no decision and would multiply the states.
             let fire = Event::Fire { at, next: None, missed: Vec::new() };
-            let mut next = self.told(state, p, fire);
+            let mut next = self.deliver_event(state, p, fire);
             let fired = Process { fires: process.fires + 1, ..Process::clone(&next.processes[p]) };
             next.processes[p] = Arc::new(fired.sealed());
             drafts.push(Draft::new(Label::Fire { process: p, fire: process.fires }, next));
         }
-        let me = self.id(p, process.life);
+        let me = self.id(p, process.incarnation);
         for (item, run) in process.memory.local.runs.iter().filter(|(_, run)| run.outcome.is_none())
         {
-            let cancelled = process.standing == Standing::Zombie
+            let cancelled = process.status == Status::Zombie
                 || run.holder != *me
                 || process.memory.local.phase == Phase::Draining;
             let outcomes =
                 [Outcome::Succeeded].into_iter().chain(cancelled.then_some(Outcome::Interrupted));
             for outcome in outcomes {
                 let token = run.token;
-                let mut next =
-                    self.told(state, p, Event::ItemFinished { item, token, outcome, reason: None });
+                let mut next = self.deliver_event(
+                    state,
+                    p,
+                    Event::ItemFinished { item, token, outcome, reason: None },
+                );
                 if outcome == Outcome::Succeeded {
-                    self.effect(&mut next, item, token);
+                    self.write_effect(&mut next, item, token);
                 }
                 drafts.push(Draft::new(Label::Finish { process: p, item, outcome }, next));
             }
         }
     }
 
-    /// A callback returns.
+    /// Adds returns of callbacks.
     fn callbacks(&self, state: &State, process: &Arc<Process>, drafts: &mut Vec<Draft>) {
         let p = process.index;
         let local = &process.memory.local;
         for (stage, call) in local.calls.iter().filter(|(_, call)| !call.done) {
             let returned = Event::OnceReturned { stage: *stage, token: call.token };
-            let mut next = self.told(state, p, returned);
+            let mut next = self.deliver_event(state, p, returned);
             if *stage == OnceStage::Started {
                 let fire = self
                     .view(&state.registry)

@@ -1,14 +1,16 @@
 //! The registry of the exhaustive model: nodes and their owners, without versions.
 //!
-//! Absolute versions would make every history a state of its own. They are left out: every node is shown at the one
-//! version [`CURRENT`]. That is sound because versions are only ever compared with the version that a node has at the
-//! moment of the commit. A plan expects what its view showed, so each expectation is either "as it is now" or "as it
-//! was before"; versions only grow, so what was before never comes back. Whoever holds a version (a plan under way,
-//! a claim in doubt) is told of every put of its node (see [`Written`]) and from then on holds [`STALE`].
+//! With absolute versions, every history would be a state of its own. Every node has the one
+//! version [`CURRENT`] instead. This is sound because a version is only compared with the version
+//! of the node at the commit. A plan expects a version from its view, which is either the present
+//! or an earlier one. Versions only grow, so that an earlier one never returns. Plans in flight and
+//! unknown claims hold versions: after each put of a node (see [`Written`]) they hold [`STALE`] for
+//! it.
 //!
-//! A node that is deleted and created again begins at version 0, in ZooKeeper as in our own registry, so that an old
-//! expectation can hold again by accident. Here it always does: a deletion makes nothing stale. This is worse than the
-//! truth, and whatever holds here holds there.
+//! A node that is deleted and created again starts at version 0, in ZooKeeper and in the registry
+//! in memory. An old guard can then hold by accident. In the model it always holds: a deletion
+//! makes no version stale. The model therefore has more behaviours than a registry, and its safety
+//! carries over.
 
 use std::collections::BTreeMap;
 
@@ -21,35 +23,35 @@ use reg_center::{
 };
 use sharding::{InstanceId, ShardingItem};
 
-use super::print::{Print, print_of};
+use super::fingerprint::{Fingerprint, fingerprint_of};
 
-/// The version at which every node is shown.
+/// Version of every node.
 pub(super) const CURRENT: Version = Version(1);
-/// What a version becomes when its node is written: it is never current again.
+/// Stands for every version before the last put of a node. It is never current again.
 pub(super) const STALE: Version = Version(0);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) data: Bytes,
     pub(super) owner: Option<SessionId>,
-    print: Print,
+    fingerprint: Fingerprint,
 }
 
 impl Entry {
     pub(super) fn new(path: &NodePath, data: Bytes, owner: Option<SessionId>) -> Self {
-        let print = print_of(&(path, &data, owner));
-        Self { data, owner, print }
+        let fingerprint = fingerprint_of(&(path, &data, owner));
+        Self { data, owner, fingerprint }
     }
 }
 
-/// The nodes of one job. Parents are left out but for one, because nobody reads the others and nothing guards on them.
+/// The nodes of one job, without parents: plans read and guard only that of the failover queue.
 #[derive(Clone, Debug)]
 pub(super) struct Registry {
     nodes: BTreeMap<NodePath, Entry>,
-    pub(super) print: Print,
+    pub(super) fingerprint: Fingerprint,
 }
 
-/// The nodes that a transaction has put: versions of them that somebody holds are stale.
+/// The nodes that a transaction has put. Versions of them in plans and claims are stale afterwards.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Written {
     paths: Vec<NodePath>,
@@ -81,9 +83,10 @@ impl Written {
 
 impl Registry {
     pub(super) fn new(nodes: BTreeMap<NodePath, Entry>) -> Self {
-        // The order of the nodes is given, so that a sum says as much as a hash over all.
-        let print = nodes.values().fold(0, |sum: Print, entry| sum.wrapping_add(entry.print));
-        Self { nodes, print }
+        // Each fingerprint covers the path, so that their sum identifies the set of nodes.
+        let fingerprint =
+            nodes.values().fold(0, |sum: Fingerprint, entry| sum.wrapping_add(entry.fingerprint));
+        Self { nodes, fingerprint }
     }
 
     pub(super) fn get(&self, path: &NodePath) -> Option<&Entry> {
@@ -110,22 +113,22 @@ impl Registry {
         add_failover_root(&mut nodes, layout);
         let written = Written::of(layout, written);
         if written.request {
-            age_handled_request(&mut nodes, layout);
+            mark_handled_request_stale(&mut nodes, layout);
         }
         if written.config {
-            age_claimed_config(&mut nodes, layout);
+            mark_claimed_config_stale(&mut nodes, layout);
         }
         Ok((Self::new(nodes), written))
     }
 
-    /// Ends a session: what it owns is gone.
+    /// Ends a session, which deletes its ephemeral nodes.
     pub(super) fn without_session(&self, session: SessionId) -> Self {
         let mut nodes = self.nodes.clone();
         nodes.retain(|_, entry| entry.owner != Some(session));
         Self::new(nodes)
     }
 
-    /// Returns the view of somebody who has seen everything.
+    /// Returns the up-to-date view.
     pub(super) fn view(&self, layout: &Layout) -> JobView {
         let mut view = JobView::new(layout.clone());
         let entries = self.nodes.iter().map(|(path, entry)| {
@@ -135,7 +138,7 @@ impl Registry {
             Change::Entry(Node { path: path.clone(), data: entry.data.clone(), stat })
         });
         for change in std::iter::once(Change::Init).chain(entries).chain([Change::Ready]) {
-            view.apply(change).expect("the model's nodes hold what they should");
+            view.apply(change).expect("the nodes of the model are valid");
         }
         view
     }
@@ -184,7 +187,7 @@ fn check<'a>(
     }
 }
 
-/// Adds the parent of what waits to be taken over when something does. It stays.
+/// Adds the parent of the failover queue with the first entry, and keeps it.
 fn add_failover_root(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
     let root = layout.path(&NodeKind::FailoverRoot);
     if !nodes.contains_key(&root) && nodes.keys().any(|path| path.below(&root).is_some()) {
@@ -192,22 +195,22 @@ fn add_failover_root(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
     }
 }
 
-/// The assignment says which version of the request counter was handled.
-fn age_handled_request(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
+/// Marks the request that the assignment has handled as stale.
+fn mark_handled_request_stale(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
     let path = layout.path(&NodeKind::Assignment);
     let Some(entry) = nodes.get_mut(&path) else { return };
-    let mut record = decode_assignment(&entry.data).expect("the model's records can be read");
+    let mut record = decode_assignment(&entry.data).expect("the records of the model are valid");
     record.handled = STALE.0;
     *entry = Entry::new(&path, encode_assignment(&record).into(), None);
 }
 
-/// The record of an item says under which version of the configuration it was claimed.
-fn age_claimed_config(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
+/// Marks the configuration by which each ledger record was claimed as stale.
+fn mark_claimed_config_stale(nodes: &mut BTreeMap<NodePath, Entry>, layout: &Layout) {
     for (path, entry) in nodes {
         if !matches!(layout.parse(path), Some(NodeKind::Ledger(_))) {
             continue;
         }
-        let ledger = decode_ledger(&entry.data).expect("the model's records can be read");
+        let ledger = decode_ledger(&entry.data).expect("the records of the model are valid");
         let aged = Ledger { config: ledger.config.map(|_| STALE), ..ledger };
         *entry = Entry::new(path, encode_ledger(&aged).into(), None);
     }

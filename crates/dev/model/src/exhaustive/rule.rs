@@ -1,83 +1,85 @@
-//! The rules that no state may break.
+//! The checked properties.
 
-/// A safety property, or what must hold when nothing is left to do. The names are those of `docs/guarantees.md`.
+/// A violation of a safety property or of a property of quiescent states. The ids are those of
+/// `docs/guarantees.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Breach {
-    /// S1: tokens of an item's claims do not rise, or a run follows a run directly whose holder lives.
+    /// S1: the tokens of an item's claims do not rise, or a claim replaces the run of a live
+    /// holder.
     Claims,
-    /// S1: the same run is started twice.
+    /// S1: a run was started twice.
     StartedTwice,
-    /// S1a: a fire is claimed again, or the last fire goes back.
+    /// S1a: a fire was claimed again, or the last fire of the record went back.
     FireAgain,
-    /// S1b: the resource accepted a token after a greater one.
+    /// S1b: the resource accepted a token below one that it had accepted before.
     Effects,
-    /// S1b: the resource refused whoever holds the item.
+    /// S1b: the resource rejected the holder of the item.
     Refused,
-    /// S2: an item was claimed by somebody who does not own it, in this life.
+    /// S2: an instance claimed an item that it does not own, or in another incarnation.
     Ownership,
-    /// S4: an item belongs to nobody, or to somebody whom the assignment does not name.
+    /// S4: an item has no owner, or one that the assignment does not name.
     Assignment,
-    /// S5: an item moved under a run.
+    /// S5: the owner of an item changed during a run.
     MovedUnderRun,
-    /// S6: a run was taken from a holder that lives.
+    /// S6: the run of a live holder became an orphaned run.
     FalseFailover,
-    /// S7: a run was ended by somebody who does not hold it.
+    /// S7: an instance ended a run that it does not hold.
     Completion,
-    /// S8: something that only the leader does was done by somebody else.
+    /// S8: an instance other than the leader wrote what only the leader may write.
     Leader,
-    /// S10: a run of what is disabled was claimed.
+    /// S10: an instance claimed a run on a disabled server or of a disabled item.
     Disabled,
-    /// S11: a claim, or the run that began with it, was for another configuration than the one in force.
+    /// S11: a claim or its run used a configuration that was not the present one at the claim.
     Configuration,
-    /// S12: an instance left something behind.
+    /// S12: an instance that left still owns a node, holds a run or started one.
     Leftover,
-    /// S13: a callback was called again, or before its fire had got so far.
+    /// S13: a callback was called twice, or before its fire reached its stage.
     Callbacks,
-    /// S9: nothing is left to do, and the assignment does not fit.
+    /// S9: in a quiescent state the assignment does not match the instances and the configuration.
     NotAssigned,
-    /// S3: nothing is left to do, and a fire is not accounted for.
+    /// S3: in a quiescent state a fire is not accounted for.
     NotAccounted,
-    /// Nothing is left to do, and nobody leads.
+    /// L3: in a quiescent state instances are available, but none of them leads.
     NoLeader,
-    /// Nothing is left to do, and a run is left over.
+    /// L2: in a quiescent state a run is unfinished.
     Unfinished,
-    /// Nothing is left to do, and nodes or memories are left over.
-    Litter,
-    /// Nothing is left to do, and a process that works is not registered.
+    /// L7: in a quiescent state stale nodes or stale local state remain.
+    NotCleanedUp,
+    /// L1: in a quiescent state a process that works is not registered.
     NotRegistered,
-    /// Nothing is left to do, and a process that leaves has not left.
-    NeverLeaves,
+    /// L6: in a quiescent state a draining process has not left.
+    NotLeft,
 }
 
 impl Breach {
     pub(crate) const ALL: [(Self, &'static str); 22] = [
-        (Self::Claims, "S1 claims of an item are totally ordered by their tokens"),
-        (Self::StartedTwice, "S1 a run is started once"),
-        (Self::FireAgain, "S1a a fire is not claimed again"),
-        (Self::Effects, "S1b no stale effect is accepted"),
-        (Self::Refused, "S1b the holder is never refused"),
-        (Self::Ownership, "S2 only the owner claims, in this life"),
-        (Self::Assignment, "S4 the assignment is whole"),
-        (Self::MovedUnderRun, "S5 nothing moves under a run"),
-        (Self::FalseFailover, "S6 no run is taken from a live holder"),
+        (Self::Claims, "S1 tokens order the claims of an item totally"),
+        (Self::StartedTwice, "S1 a run starts once"),
+        (Self::FireAgain, "S1a no fire is claimed twice"),
+        (Self::Effects, "S1b the resource accepts no stale effect"),
+        (Self::Refused, "S1b the resource never rejects the holder"),
+        (Self::Ownership, "S2 only the owner claims, in its present incarnation"),
+        (Self::Assignment, "S4 each item has an owner from the assignment"),
+        (Self::MovedUnderRun, "S5 no owner changes during a run"),
+        (Self::FalseFailover, "S6 no run of a live holder is orphaned"),
         (Self::Completion, "S7 only the holder ends a run"),
-        (Self::Leader, "S8 only the leader does what leaders do"),
-        (Self::Disabled, "S10 nothing disabled is claimed"),
-        (Self::Configuration, "S11 a run sees the configuration of its claim"),
-        (Self::Leftover, "S12 whoever leaves leaves nothing behind"),
-        (Self::Callbacks, "S13 callbacks come once and in their time"),
-        (Self::NotAssigned, "S9 in the end the assignment fits"),
-        (Self::NotAccounted, "S3 in the end every fire is accounted for"),
-        (Self::NoLeader, "L3 in the end somebody leads"),
-        (Self::Unfinished, "L2 in the end nothing is unfinished"),
-        (Self::Litter, "L7 in the end nothing is left over"),
-        (Self::NeverLeaves, "L6 in the end whoever leaves has left"),
-        (Self::NotRegistered, "L1 in the end every live process is registered"),
+        (Self::Leader, "S8 only the leader makes the writes of a leader"),
+        (Self::Disabled, "S10 no claim on a disabled server or of a disabled item"),
+        (Self::Configuration, "S11 a run uses the configuration of its claim"),
+        (Self::Leftover, "S12 an instance that left has no node and no run"),
+        (Self::Callbacks, "S13 callbacks are called once and at their stage"),
+        (Self::NotAssigned, "S9 the assignment converges"),
+        (Self::NotAccounted, "S3 every fire is eventually accounted for"),
+        (Self::NoLeader, "L3 an available instance eventually leads"),
+        (Self::Unfinished, "L2 every run eventually ends"),
+        (Self::NotCleanedUp, "L7 stale nodes are eventually cleaned up"),
+        (Self::NotLeft, "L6 a draining instance eventually leaves"),
+        (Self::NotRegistered, "L1 every live process is eventually registered"),
     ];
 
-    /// Returns the rule that is broken, in words; its first word is its id.
+    /// Returns the violated property as text. Its first word is the id.
     pub(crate) fn rule(self) -> &'static str {
         let row = Self::ALL.iter().find(|(breach, _)| *breach == self);
-        row.expect("every rule is in the table").1
+        row.expect("every property is in the table").1
     }
 }

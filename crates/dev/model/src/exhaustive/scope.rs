@@ -1,74 +1,74 @@
-//! How much is explored: the size of the cluster, and how often what may go wrong.
+//! Bounds of an exploration: the size of the cluster, its faults and its operator actions.
 
 use coordination::{FireTime, JobConfig, JobName, NodeKind, ServerIp, instance_id};
 use reg_center::SessionId;
 use sharding::{InstanceId, ShardingItem};
 
-/// Something that an operator does.
+/// An operator action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Act {
+pub(super) enum OperatorAction {
     /// Disables the server of a process.
     DisableServer(usize),
-    /// Lets nothing start on the server of a process.
+    /// Pauses the server of a process.
     PauseServer(usize),
-    /// Lets the server of a process take part.
+    /// Enables the server of a process.
     EnableServer(usize),
     /// Disables an item.
     DisableItem(u32),
     /// Enables an item.
     EnableItem(u32),
-    /// Wants all items to run now.
+    /// Requests a run of all items.
     Request,
-    /// Takes the last item out of the job.
+    /// Decreases the number of items by one.
     Shrink,
-    /// Puts it in again.
+    /// Increases the number of items by one.
     Grow,
     /// Turns failover off.
     FailoverOff,
-    /// Takes the node of an instance away, for it to leave.
+    /// Deletes the node of an instance, so that it leaves.
     Remove(usize),
-    /// Takes the node of the leader away, for somebody else to be elected.
+    /// Deletes the leader's node, so that the instances elect again.
     RemoveLeader,
-    /// Takes the mark of a running item away, as Java instances do that reconnect.
+    /// Deletes the mark of a running item, as Java instances do when they reconnect.
     ClearMark(u32),
-    /// Asks a process to leave.
+    /// Drains a process.
     Drain(usize),
-    /// Wants an instance to run now.
+    /// Triggers one instance, as Java's operate API does.
     Trigger(usize),
 }
 
-/// What is explored.
+/// A cluster to explore, with the bounds of its faults.
 #[derive(Clone, Debug)]
 pub(super) struct Scope {
     pub(super) name: &'static str,
-    /// Processes that are there from the beginning.
+    /// Number of processes, all of which exist from the beginning.
     pub(super) processes: usize,
     pub(super) items: u32,
-    /// Scheduled fires, each of which comes once at each process, at any time.
+    /// Number of scheduled fires. Each process gets each fire once, at any time.
     pub(super) fires: u8,
-    /// How many processes may crash.
+    /// Maximum number of crashes.
     pub(super) crashes: u8,
-    /// How many sessions of live processes may expire.
+    /// Maximum number of sessions that expire while their process is alive.
     pub(super) expiries: u8,
-    /// How many replies may be lost, the transaction executed or not, or later.
+    /// Maximum number of lost replies. The transaction is executed at once, later or never.
     pub(super) lost_replies: u8,
-    /// How often an operator may do one of `choices`.
-    pub(super) acts: u8,
-    pub(super) choices: Vec<Act>,
+    /// Maximum number of operator actions, each one of `allowed_actions`.
+    pub(super) operator_actions: u8,
+    pub(super) allowed_actions: Vec<OperatorAction>,
     pub(super) failover: bool,
     pub(super) misfire: bool,
-    /// Callbacks that happen once per cluster and fire are called.
+    /// Set if instances call once-per-cluster callbacks.
     pub(super) calls_back: bool,
-    /// The resource that runs write to refuses tokens lower than one that it has seen.
+    /// Set if the resource that runs write to rejects a token below the greatest accepted one.
     pub(super) fence: bool,
-    /// Everything is registered, elected and assigned at the beginning; otherwise nothing is.
+    /// Set if the cluster starts with registered instances, a leader and an assignment.
     pub(super) settled: bool,
-    /// Something has waited to be taken over before the beginning, so that the queue is there.
-    pub(super) has_waited: bool,
+    /// Set if the parent node of the failover queue exists from the beginning.
+    pub(super) has_failover_queue: bool,
 }
 
 impl Scope {
-    /// A settled cluster with failover and misfires, in which nothing goes wrong.
+    /// Returns a settled cluster with failover and misfires, but without faults.
     pub(super) fn new(name: &'static str, processes: usize, items: u32, fires: u8) -> Self {
         Self {
             name,
@@ -78,24 +78,24 @@ impl Scope {
             crashes: 0,
             expiries: 0,
             lost_replies: 0,
-            acts: 0,
-            choices: Vec::new(),
+            operator_actions: 0,
+            allowed_actions: Vec::new(),
             failover: true,
             misfire: true,
             calls_back: false,
             fence: true,
             settled: true,
-            has_waited: false,
+            has_failover_queue: false,
         }
     }
 
-    /// The same with at most this many crashes and expiries.
+    /// Sets the maximum numbers of crashes and of expired sessions.
     pub(super) fn faults(self, crashes: u8, expiries: u8) -> Self {
         Self { crashes, expiries, ..self }
     }
 
     pub(super) fn config(&self) -> JobConfig {
-        let name = JobName::new("job").expect("the name is a valid one");
+        let name = JobName::new("job").expect("the job name is valid");
         JobConfig {
             failover: self.failover,
             misfire: self.misfire,
@@ -104,36 +104,39 @@ impl Scope {
     }
 }
 
-/// The scheduled time of a fire, by its number.
+/// Returns the scheduled time of a fire by its number.
 pub(super) fn fire_time(number: u8) -> FireTime {
     FireTime(100 * (1 + i64::from(number)))
 }
 
-/// The host of a process.
+/// Returns the server of a process.
 pub(super) fn server(process: usize) -> ServerIp {
-    ServerIp::new(&format!("10.0.0.{}", process + 1)).expect("the address is a valid one")
+    ServerIp::new(&format!("10.0.0.{}", process + 1)).expect("the address is valid")
 }
 
-/// The id of a life of a process.
-pub(super) fn instance(process: usize, life: u8) -> InstanceId {
-    instance_id(&server(process), &life.to_string()).expect("a number is a valid life")
+/// Returns the instance id of an incarnation of a process.
+pub(super) fn instance(process: usize, incarnation: u8) -> InstanceId {
+    instance_id(&server(process), &incarnation.to_string())
+        .expect("a number is a valid incarnation")
 }
 
-/// The session of a life of a process.
-pub(super) fn session(process: usize, life: u8) -> SessionId {
+/// Returns the session of an incarnation of a process.
+pub(super) fn session(process: usize, incarnation: u8) -> SessionId {
     SessionId(
-        100 * (1 + i64::try_from(process).expect("there are few processes")) + i64::from(life),
+        100 * (1 + i64::try_from(process).expect("there are few processes"))
+            + i64::from(incarnation),
     )
 }
 
-/// The session of the operator.
+/// Session of the operator.
 pub(super) const OPERATOR: SessionId = SessionId(0);
 
 pub(super) fn item(index: u32) -> ShardingItem {
     ShardingItem::new(index)
 }
 
-/// The nodes that are never deleted: what is expected to be absent and is there will not be absent again.
+/// Returns true for nodes that are never deleted. A guard on their absence fails for good once they
+/// exist.
 pub(super) fn is_permanent(kind: &NodeKind) -> bool {
     matches!(
         kind,

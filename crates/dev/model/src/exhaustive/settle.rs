@@ -1,14 +1,15 @@
-//! What is under way after something has happened.
+//! The plans that stay in flight after an event.
 //!
-//! A plan that waits between its decision and its commit matters only from the moment on at which its process would
-//! not decide it any more: until then, deciding it later comes to the same. So a state holds no plan that its process
-//! wants anyway; whatever a duty wants can be committed at once. When something happens after which a duty no longer
-//! wants what it wanted before, both continuations are explored: the old plan was under way already, or it was not.
+//! A plan in flight matters only once its process would no longer decide it. Until then, deciding
+//! it later has the same effect. A state therefore stores no plan that its process wants anyway:
+//! each wanted plan can be committed at once. If a duty abandons a plan because of an event, both
+//! continuations are explored: the plan was already in flight, or it was not.
 //!
-//! Nothing is lost by that. Take any history in which a plan is decided in state `a` and committed in state `b`, and
-//! the last state `j` between them in which its duty wants exactly that plan. The history with the plan decided in `j`
-//! has the same effects, because a plan under way does nothing but keep its duty busy, and this one is explored: at
-//! `j` the plan is kept, or committed at once if `j` is `b`.
+//! This reduction loses no behaviour. Take any history in which a plan is decided in state `a` and
+//! committed in state `b`. Let `j` be the last state between them in which its duty wants exactly
+//! this plan. The history with the decision in `j` has the same effects, because a plan in flight
+//! only keeps its duty busy. That history is explored: in `j` the plan is kept, or committed at
+//! once if `j` is `b`.
 
 use std::sync::Arc;
 
@@ -16,27 +17,27 @@ use coordination::internals::{Data, Flight, LayoutEncoding as _, Memory, StepOp,
 use coordination::{Duty, NodeKind, Reply};
 use reg_center::{Expect, NodePath, Op, SessionId};
 
+use super::fingerprint::fingerprint_of;
 use super::label::{Draft, Move};
-use super::print::print_of;
 use super::registry::{Registry, STALE, Written};
 use super::scope::{is_permanent, session};
-use super::state::{Process, Standing, State, print_of_flight};
+use super::state::{Process, State, Status, fingerprint_of_flight};
 use super::world::World;
 
-/// What a plan expects of a node and, once it is disappointed, will be for good.
+/// A guard of a plan that, once it fails, fails for good.
 #[derive(Debug)]
 pub(super) struct Guard {
     path: NodePath,
-    /// It has not been written since.
-    as_it_was: bool,
-    /// It is there: a life is not over.
-    there: bool,
-    /// It has not been created: it will stay.
-    not_yet: bool,
+    /// Holds while the node is not written.
+    expects_version: bool,
+    /// Holds while the node exists. An instance never registers twice under one id.
+    expects_presence: bool,
+    /// Holds until the node is created, after which it is permanent.
+    expects_absence: bool,
 }
 
 impl World {
-    /// Returns all continuations of a draft.
+    /// Returns all continuations of a draft: one for each choice of plans that stay in flight.
     pub(super) fn settled(&self, before: &State, draft: Draft) -> Vec<Move> {
         let Draft { label, optional, mut next, written, used } = draft;
         let make =
@@ -45,7 +46,7 @@ impl World {
             return vec![make(Vec::new(), next)];
         }
         for p in 0..next.processes.len() {
-            self.age(&mut next, p, &written);
+            self.mark_versions_stale(&mut next, p, &written);
         }
         let waiting = self.still_possible(before, &next, &written, used);
         let subsets = 0..1_usize << waiting.len();
@@ -53,33 +54,34 @@ impl World {
             let chosen = waiting.iter().enumerate().filter(|(bit, _)| subset & (1 << bit) != 0);
             let kept: Vec<_> = chosen.map(|(_, kept)| kept).collect();
             let labels = kept.iter().map(|(p, flight)| (*p, flight.plan.duty)).collect();
-            make(labels, self.with(&next, &kept))
+            make(labels, self.with_kept_plans(&next, &kept))
         });
         moves.collect()
     }
 
-    /// Adds plans that are under way, and lets everybody look at the registry.
-    fn with(&self, state: &State, kept: &[&(usize, Arc<Flight>)]) -> State {
+    /// Puts plans in flight, and lets every process observe the registry.
+    fn with_kept_plans(&self, state: &State, kept: &[&(usize, Arc<Flight>)]) -> State {
         let mut next = state.clone();
         for (p, flight) in kept {
             let mut process = Process::clone(&next.processes[*p]);
             process.memory.flights.insert(flight.plan.duty, Arc::clone(flight));
-            let me = self.id(*p, process.life);
+            let me = self.id(*p, process.incarnation);
             process.memory.local.is_claiming |= flight.plan.runs_of(me).next().is_some();
             next.processes[*p] = Arc::new(process.sealed());
         }
         for process in &mut next.processes {
-            let outlook = self.outlook(&next.registry, process);
-            // A look that starts nothing changes nothing that anybody else can see: it may as well come at once.
-            if outlook.starts.is_empty() {
-                *process = Arc::clone(&outlook.process);
-                set_adrift_if_left(process);
+            let observation = self.observation(&next.registry, process);
+            // Other processes cannot see an observation that starts nothing: it can happen at once.
+            if observation.starts.is_empty() {
+                *process = Arc::clone(&observation.process);
+                mark_in_doubt_if_left(process);
             }
         }
         next
     }
 
-    /// Returns the plans that were wanted before, are not wanted any more, and could still be executed.
+    /// Returns the plans that were wanted before the event, are no longer, and can still be
+    /// executed.
     fn still_possible(
         &self,
         before: &State,
@@ -90,29 +92,31 @@ impl World {
         let mut found = Vec::new();
         for (was, is) in before.processes.iter().zip(&next.processes) {
             let p = was.index;
-            let same_life = is.standing == Standing::Up && was.life == is.life;
-            if was.standing != Standing::Up || !same_life {
+            let same_incarnation = is.status == Status::Up && was.incarnation == is.incarnation;
+            if was.status != Status::Up || !same_incarnation {
                 continue;
             }
-            let unchanged =
-                was.print() == is.print() && before.registry.print == next.registry.print;
+            let unchanged = was.fingerprint() == is.fingerprint()
+                && before.registry.fingerprint == next.registry.fingerprint;
             if unchanged {
                 continue;
             }
-            let outlook = self.outlook(&before.registry, was);
-            if !outlook.starts.is_empty() {
+            let observation = self.observation(&before.registry, was);
+            if !observation.starts.is_empty() {
                 continue;
             }
-            let now = self.outlook(&next.registry, is);
-            for wish in &outlook.wishes {
-                let duty = wish.flight.plan.duty;
-                let wanted = now.wishes.iter().any(|other| other.print == wish.print);
-                let mut flight = Arc::clone(&wish.flight);
+            let now = self.observation(&next.registry, is);
+            for candidate in &observation.wanted_plans {
+                let duty = candidate.flight.plan.duty;
+                let wanted =
+                    now.wanted_plans.iter().any(|other| other.fingerprint == candidate.fingerprint);
+                let mut flight = Arc::clone(&candidate.flight);
                 if used == Some((p, duty)) || wanted || is.memory.flights.contains_key(&duty) {
                     continue;
                 }
-                age_flight(&mut flight, written);
-                if !self.is_doomed(&flight, session(p, is.life), &next.registry, written) {
+                mark_flight_stale(&mut flight, written);
+                if !self.cannot_commit(&flight, session(p, is.incarnation), &next.registry, written)
+                {
                     found.push((p, flight));
                 }
             }
@@ -120,74 +124,78 @@ impl World {
         found
     }
 
-    /// Ends what can never be executed any more, and marks what a process remembers of nodes that were written.
-    fn age(&self, next: &mut State, p: usize, written: &Written) {
+    /// Marks the versions of written nodes as stale in the memory of a process, and ends its plans
+    /// that can never be executed any more.
+    fn mark_versions_stale(&self, next: &mut State, p: usize, written: &Written) {
         let process = &next.processes[p];
         let Memory { local, flights, .. } = &process.memory;
         let holds_versions = !flights.is_empty()
-            || !process.adrift.is_empty()
+            || !process.in_doubt.is_empty()
             || !local.maybe_claimed.is_empty()
             || local.trigger_seen.is_some();
-        if !matches!(process.standing, Standing::Up | Standing::Left) || !holds_versions {
+        if !matches!(process.status, Status::Up | Status::Left) || !holds_versions {
             return;
         }
-        let mut aged = Process::clone(process);
-        aged.memory
+        let mut updated = Process::clone(process);
+        updated
+            .memory
             .flights
             .values_mut()
-            .chain(&mut aged.adrift)
-            .for_each(|f| age_flight(f, written));
-        let session = session(p, aged.life);
-        aged.adrift.retain(|flight| !self.is_doomed(flight, session, &next.registry, written));
-        let local = &mut aged.memory.local;
-        for (item, doubt) in &mut local.maybe_claimed {
+            .chain(&mut updated.in_doubt)
+            .for_each(|f| mark_flight_stale(f, written));
+        let session = session(p, updated.incarnation);
+        updated
+            .in_doubt
+            .retain(|flight| !self.cannot_commit(flight, session, &next.registry, written));
+        let local = &mut updated.memory.local;
+        for (item, unknown_claim) in &mut local.maybe_claimed {
             if written.ledgers.contains(item) {
-                doubt.before = STALE;
+                unknown_claim.before = STALE;
             }
-            for config in doubt.configs.iter_mut().filter(|_| written.config) {
+            for config in unknown_claim.configs.iter_mut().filter(|_| written.config) {
                 config.version = STALE;
             }
-            doubt.configs.dedup_by_key(|config| config.version);
+            unknown_claim.configs.dedup_by_key(|config| config.version);
         }
-        if written.instances.contains(self.id(p, aged.life)) {
+        if written.instances.contains(self.id(p, updated.incarnation)) {
             let stale = Triggered { version: STALE, number: u64::from(STALE.0) };
             local.trigger_seen = local.trigger_seen.map(|_| stale);
         }
-        let doomed: Vec<_> = aged
+        let failed: Vec<_> = updated
             .memory
             .flights
             .values()
-            .filter(|flight| self.is_doomed(flight, session, &next.registry, written))
+            .filter(|flight| self.cannot_commit(flight, session, &next.registry, written))
             .cloned()
             .collect();
-        next.processes[p] = Arc::new(aged.sealed());
-        for flight in doomed {
+        next.processes[p] = Arc::new(updated.sealed());
+        for flight in failed {
             let txn = self.layout.encode(&flight.plan, session);
             let conflict = next.registry.commit(&self.layout, session, &txn).err();
             let reply = conflict.map_or(Reply::NotExecuted, Reply::Conflict);
-            *next = self.replied(next, p, &flight, reply);
+            *next = self.deliver_reply(next, p, &flight, reply);
         }
     }
 
-    /// Returns true if the plan can never be executed any more: a version that it expects was written over, a life is
-    /// over, or what it creates is there for good.
-    fn is_doomed(
+    /// Returns true if the plan can never be executed any more: a version that it expects is stale,
+    /// an instance is gone, or a node that it creates is permanent.
+    fn cannot_commit(
         &self,
         flight: &Flight,
         session: SessionId,
         registry: &Registry,
         written: &Written,
     ) -> bool {
-        let key = print_of(&(print_of_flight(flight), session));
+        let key = fingerprint_of(&(fingerprint_of_flight(flight), session));
         let guards = self.guards.get_or(key, || {
             let txn = self.layout.encode(&flight.plan, session);
             txn.ops().iter().filter_map(|op| self.guard_of(op)).collect()
         });
         guards.iter().any(|guard| {
-            let Guard { path, as_it_was, there, not_yet } = guard;
-            (*as_it_was && written.contains(path))
-                || (*there && registry.get(path).is_none())
-                || (*not_yet && registry.get(path).is_some())
+            let Guard { path, expects_version, expects_presence, expects_absence } = guard;
+            (*expects_version && written.contains(path))
+                || (*expects_presence && registry.get(path).is_none())
+                || (*expects_absence && registry.get(path).is_some())
         })
     }
 
@@ -198,34 +206,34 @@ impl World {
             | Op::Check { path, expect }
             | Op::Delete { path, expect } => Guard {
                 path: path.clone(),
-                as_it_was: matches!(expect, Expect::Version(_)),
-                there: matches!(kind, Some(NodeKind::Instance(_))),
-                not_yet: false,
+                expects_version: matches!(expect, Expect::Version(_)),
+                expects_presence: matches!(kind, Some(NodeKind::Instance(_))),
+                expects_absence: false,
             },
             Op::Create { path, .. } | Op::CheckAbsent { path } => Guard {
                 path: path.clone(),
-                as_it_was: false,
-                there: false,
-                not_yet: kind.is_some_and(|kind| is_permanent(&kind)),
+                expects_version: false,
+                expects_presence: false,
+                expects_absence: kind.is_some_and(|kind| is_permanent(&kind)),
             },
         };
-        (guard.as_it_was || guard.there || guard.not_yet).then_some(guard)
+        (guard.expects_version || guard.expects_presence || guard.expects_absence).then_some(guard)
     }
 }
 
-/// Whoever has left hears no reply any more, but what it has sent may still be executed.
-fn set_adrift_if_left(process: &mut Arc<Process>) {
-    if process.standing == Standing::Left && !process.memory.flights.is_empty() {
+/// Puts the plans of a process that has left in doubt: it gets no reply, but they may be executed.
+fn mark_in_doubt_if_left(process: &mut Arc<Process>) {
+    if process.status == Status::Left && !process.memory.flights.is_empty() {
         let mut left = Process::clone(process);
-        left.adrift.extend(std::mem::take(&mut left.memory.flights).into_values());
+        left.in_doubt.extend(std::mem::take(&mut left.memory.flights).into_values());
         left.memory.local.is_claiming = false;
         *process = Arc::new(left.sealed());
     }
 }
 
-/// What a plan on its way would record as handled is no longer the last request, and the configuration that it was
-/// decided under no longer the last one.
-fn age_flight(flight: &mut Arc<Flight>, written: &Written) {
+/// Marks the request that a plan records as handled, and the configuration that it was decided by,
+/// as stale after a put of them.
+fn mark_flight_stale(flight: &mut Arc<Flight>, written: &Written) {
     if !written.request && !written.config {
         return;
     }

@@ -7,27 +7,27 @@ use std::sync::Arc;
 use coordination::internals::{Flight, Memory};
 use sharding::ShardingItem;
 
-use super::print::{Print, print_of};
+use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::registry::Registry;
 use super::rule::Breach;
 use super::world::Commit;
 
-/// How a process and its session stand.
+/// Status of a process and its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) enum Standing {
-    /// It works, and its session lives.
+pub(super) enum Status {
+    /// The process works and its session is alive.
     Up,
-    /// It works, and does not know yet that its session is over.
+    /// The process works, but its session has expired without its knowledge.
     Zombie,
-    /// It has died, and the registry does not know yet.
+    /// The process has died, but its session is still alive.
     Crashed,
-    /// It has died, and its session is over.
+    /// The process has died and its session has ended.
     Dead,
-    /// It has left in order; its session lives on for other jobs.
+    /// The process has left the job. Its session stays alive for other jobs.
     Left,
 }
 
-impl Standing {
+impl Status {
     pub(super) fn works(self) -> bool {
         matches!(self, Self::Up | Self::Zombie)
     }
@@ -37,78 +37,89 @@ impl Standing {
     }
 }
 
-/// A process: what its coordinator remembers, and what it has under way.
+/// A process: the memory of its coordinator and the plans that it has sent.
 #[derive(Clone, Debug)]
 pub(super) struct Process {
     pub(super) index: usize,
-    /// The number of its current life, from 1.
-    pub(super) life: u8,
-    pub(super) standing: Standing,
+    /// Number of its current incarnation, from 1.
+    pub(super) incarnation: u8,
+    pub(super) status: Status,
     pub(super) memory: Memory,
-    /// Plans whose reply is lost and that may still be executed.
-    pub(super) adrift: Vec<Arc<Flight>>,
-    /// How many fires have come here.
+    /// Plans whose reply was lost and that the registry may still execute.
+    pub(super) in_doubt: Vec<Arc<Flight>>,
+    /// Number of fires that the process has got.
     pub(super) fires: u8,
-    pub(super) print: Print,
+    pub(super) fingerprint: Fingerprint,
 }
 
 impl Process {
     pub(super) fn new(index: usize) -> Self {
-        let standing = Standing::Up;
+        let status = Status::Up;
         let mut memory = Memory::default();
         memory.local.lease = true;
-        Self { index, life: 1, standing, memory, adrift: Vec::new(), fires: 0, print: 0 }.sealed()
+        Self {
+            index,
+            incarnation: 1,
+            status,
+            memory,
+            in_doubt: Vec::new(),
+            fires: 0,
+            fingerprint: 0,
+        }
+        .sealed()
     }
 
-    /// Takes the fingerprint, after a change.
+    /// Computes the fingerprint, after a change.
     pub(super) fn sealed(mut self) -> Self {
-        let Self { index, life, standing, memory, adrift, fires, print: _ } = &self;
+        let Self { index, incarnation, status, memory, in_doubt, fires, fingerprint: _ } = &self;
         let Memory { local, flights, leave_requested } = memory;
-        let flights: Vec<_> = flights.values().chain(adrift).map(|f| print_of_flight(f)).collect();
-        let key = (index, life, standing, local, leave_requested, adrift.len(), flights, fires);
-        self.print = print_of(&key);
+        let flights: Vec<_> =
+            flights.values().chain(in_doubt).map(|f| fingerprint_of_flight(f)).collect();
+        let key =
+            (index, incarnation, status, local, leave_requested, in_doubt.len(), flights, fires);
+        self.fingerprint = fingerprint_of(&key);
         self
     }
 
-    pub(super) fn print(&self) -> Print {
-        self.print
+    pub(super) fn fingerprint(&self) -> Fingerprint {
+        self.fingerprint
     }
 }
 
-/// Returns what distinguishes a plan: what it does, not why.
-pub(super) fn print_of_flight(flight: &Flight) -> Print {
+/// Returns the fingerprint of a plan: its duty, its steps and its configuration, not its reason.
+pub(super) fn fingerprint_of_flight(flight: &Flight) -> Fingerprint {
     let version = flight.config.as_ref().map(|config| config.version);
-    print_of(&(flight.plan.duty, &flight.plan.steps, version))
+    fingerprint_of(&(flight.plan.duty, &flight.plan.steps, version))
 }
 
-/// How much of what may go wrong has.
+/// Number of faults and operator actions so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Spent {
     pub(super) crashes: u8,
     pub(super) expiries: u8,
     pub(super) lost_replies: u8,
-    pub(super) acts: u8,
+    pub(super) operator_actions: u8,
 }
 
-/// What became of an item outside of the registry.
+/// Effects of an item outside of the registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct ItemFacts {
-    /// The tokens under which its code was started, one bit each.
+    /// Bit set of the tokens under which its code was started.
     pub(super) started: u16,
-    /// The greatest token that the resource has accepted.
+    /// Greatest token that the resource has accepted.
     pub(super) accepted: u8,
-    /// The fires for which it was started for the first time, one bit each.
+    /// Bit set of the fires for which its code was started, takeovers excluded.
     pub(super) begun: u8,
-    /// The fires that were reported as missed, one bit each.
+    /// Bit set of the fires that were reported as missed.
     pub(super) missed: u8,
 }
 
-/// What became of the callbacks that happen once per cluster and fire.
+/// Calls of the once-per-cluster callbacks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(super) struct Calls {
-    /// The tokens under which something was called, one bit each.
+    /// Bit set of the tokens under which a callback was called.
     pub(super) tokens: u16,
-    /// The last fire for which the first callback has returned, counted from 1.
+    /// Number of the last fire, from 1, for which the callback for the start has returned.
     pub(super) started: u8,
 }
 
@@ -120,18 +131,18 @@ pub(super) struct State {
     pub(super) items: Vec<ItemFacts>,
     pub(super) calls: Calls,
     pub(super) spent: Spent,
-    /// The rule that was broken on the way here. Nothing follows.
+    /// The property that the last event violated. Such a state has no successors.
     pub(super) breach: Option<Breach>,
 }
 
 impl State {
     pub(super) fn facts(&mut self, item: ShardingItem) -> &mut ItemFacts {
-        let index = usize::try_from(item.index()).expect("there are few items");
+        let index = usize::try_from(item.index()).expect("the scope has few items");
         &mut self.items[index]
     }
 
-    /// The registry changes.
-    pub(super) fn take(&mut self, commit: &Commit) {
+    /// Applies a commit to the registry.
+    pub(super) fn apply(&mut self, commit: &Commit) {
         self.registry = Arc::clone(&commit.registry);
         self.breach = self.breach.or(commit.breach);
     }
@@ -144,16 +155,20 @@ impl State {
 impl Hash for State {
     fn hash<H: Hasher>(&self, hasher: &mut H) {
         let Self { registry, processes, items, calls, spent, breach } = self;
-        hasher.write_u64(registry.print);
-        processes.iter().for_each(|process| hasher.write_u64(process.print));
+        hasher.write_u64(registry.fingerprint);
+        processes.iter().for_each(|process| hasher.write_u64(process.fingerprint));
         (items, calls, spent, breach).hash(hasher);
     }
 }
 
 impl PartialEq for State {
     fn eq(&self, other: &Self) -> bool {
-        self.registry.print == other.registry.print
-            && self.processes.iter().zip(&other.processes).all(|(a, b)| a.print == b.print)
+        self.registry.fingerprint == other.registry.fingerprint
+            && self
+                .processes
+                .iter()
+                .zip(&other.processes)
+                .all(|(a, b)| a.fingerprint == b.fingerprint)
             && (&self.items, self.calls) == (&other.items, other.calls)
             && (self.spent, self.breach) == (other.spent, other.breach)
     }
@@ -162,22 +177,22 @@ impl PartialEq for State {
 impl fmt::Debug for State {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(breach) = self.breach {
-            writeln!(f, "BROKEN: {breach:?}")?;
+            writeln!(f, "VIOLATED: {breach:?}")?;
         }
         for (path, entry) in self.registry.nodes() {
             let owner = entry.owner.map_or(String::new(), |session| format!(" ({session:?})"));
             writeln!(f, "  {path} = {}{owner}", String::from_utf8_lossy(&entry.data))?;
         }
         for process in &self.processes {
-            let Process { index, life, standing, memory, adrift, fires, .. } = &**process;
+            let Process { index, incarnation, status, memory, in_doubt, fires, .. } = &**process;
             let flights: Vec<_> = memory.flights.keys().collect();
             writeln!(
                 f,
-                "  process {index} life {life} {standing:?} fires {fires} runs {:?} due {:?} phase {:?} under way {flights:?} adrift {}",
+                "  process {index} incarnation {incarnation} {status:?} fires {fires} runs {:?} due {:?} phase {:?} in flight {flights:?} in doubt {}",
                 memory.local.runs,
                 memory.local.due,
                 memory.local.phase,
-                adrift.len()
+                in_doubt.len()
             )?;
         }
         write!(f, "  {:?} {:?}", self.items, self.spent)

@@ -1,4 +1,4 @@
-//! What is explored: completely, or not at all. A search that is cut off is an error.
+//! The explorations. A search that does not complete is an error.
 
 use std::time::Instant;
 
@@ -10,14 +10,13 @@ use super::scope::Scope;
 use super::walk::walk;
 use super::world::World;
 
-/// Explores everything that a scope allows and returns the rules that are broken, with the moves that lead there.
-fn broken(scope: Scope) -> Vec<(&'static str, String)> {
+/// Explores a scope completely and returns the violated properties with a trace for each.
+fn violations(scope: Scope) -> Vec<(&'static str, String)> {
     let name = scope.name;
     let started = Instant::now();
     let search =
         || World::new(scope.clone()).checker().threads(2).finish_when(HasDiscoveries::AnyFailures);
-    // States that follow each other share most of what they are made of, which is worked out once; breadth first, a
-    // million others would come in between.
+    // Depth first, because successive states share most of their parts: the caches hit more often.
     let checker = search().spawn_dfs().join();
     assert!(checker.is_done(), "{name}: the search was cut off");
     println!(
@@ -29,69 +28,69 @@ fn broken(scope: Scope) -> Vec<(&'static str, String)> {
     if checker.discoveries().is_empty() {
         return Vec::new();
     }
-    // Again, for the shortest way there.
+    // Breadth first, for the shortest trace.
     let checker = search().spawn_bfs().join();
-    let mut broken: Vec<_> = checker.discoveries().into_iter().collect();
-    broken.sort_by_key(|(rule, _)| *rule);
+    let mut violated: Vec<_> = checker.discoveries().into_iter().collect();
+    violated.sort_by_key(|(rule, _)| *rule);
     let trace = |path: stateright::Path<_, super::label::Move>| {
         let last = format!("{:?}", path.last_state());
         let moves = path.into_actions().into_iter().map(|taken| format!("  {taken:?}\n"));
         moves.collect::<String>() + &last
     };
-    broken.into_iter().map(|(rule, path)| (rule, trace(path))).collect()
+    violated.into_iter().map(|(rule, path)| (rule, trace(path))).collect()
 }
 
-fn assert_kept(scope: Scope) {
+fn assert_holds(scope: Scope) {
     let name = scope.name;
-    if let Some((rule, trace)) = broken(scope).into_iter().next() {
-        panic!("{name}: broken: {rule}\n{trace}");
+    if let Some((rule, trace)) = violations(scope).into_iter().next() {
+        panic!("{name}: violated: {rule}\n{trace}");
     }
 }
 
 #[test]
 fn exhaustive_smallest() {
-    assert_kept(Scope::new("2 processes, 1 item, 1 fire, 1 crash", 2, 1, 1).faults(1, 0));
-    assert_kept(Scope { settled: false, ..Scope::new("beginning of 2", 2, 1, 0) });
+    assert_holds(Scope::new("2 processes, 1 item, 1 fire, 1 crash", 2, 1, 1).faults(1, 0));
+    assert_holds(Scope { settled: false, ..Scope::new("beginning of 2", 2, 1, 0) });
 }
 
 #[test]
-#[ignore = "takes minutes; for the night"]
+#[ignore = "takes minutes; for the nightly run"]
 fn exhaustive_beginning() {
-    assert_kept(beginning());
+    assert_holds(beginning());
 }
 
 #[test]
 #[ignore = "takes minutes; `cargo xtask test` runs it beside the other steps"]
 fn exhaustive_two_fires() {
-    assert_kept(two_fires());
+    assert_holds(two_fires());
 }
 
 #[test]
 #[ignore = "takes minutes; `cargo xtask test` runs it beside the other steps"]
 fn exhaustive_three_by_three() {
-    assert_kept(three_by_three());
+    assert_holds(three_by_three());
 }
 
 #[test]
-#[ignore = "takes minutes; for the night"]
+#[ignore = "takes minutes; for the nightly run"]
 fn exhaustive_grounds() {
-    grounds().into_iter().filter(|ground| !ground.nightly).for_each(|g| assert_kept(g.scope));
+    grounds().into_iter().filter(|ground| !ground.nightly).for_each(|g| assert_holds(g.scope));
 }
 
 #[test]
-#[ignore = "takes half an hour; for the night"]
+#[ignore = "takes half an hour; for the nightly run"]
 fn exhaustive_nightly() {
-    grounds().into_iter().filter(|ground| ground.nightly).for_each(|g| assert_kept(g.scope));
+    grounds().into_iter().filter(|ground| ground.nightly).for_each(|g| assert_holds(g.scope));
 }
 
-/// Nobody but the resource can keep a run that has lost its session from writing after its successor.
+/// Only the resource can reject the write of a run whose session has expired after its successor's.
 #[test]
-fn without_a_fence_a_stale_effect_is_accepted() {
+fn resource_without_fencing_accepts_stale_effect() {
     let unfenced = Scope::new("2 processes, 1 item, no fence", 2, 1, 1).faults(0, 1);
-    let found = broken(Scope { fence: false, ..unfenced });
+    let found = violations(Scope { fence: false, ..unfenced });
     let rules: Vec<_> = found.iter().map(|(rule, _)| *rule).collect();
     let expected = Breach::ALL.iter().find(|(breach, _)| *breach == Breach::Effects);
-    assert_eq!(rules, [expected.expect("the rule is in the table").1]);
+    assert_eq!(rules, [expected.expect("the property is in the table").1]);
     println!("{}", found[0].1);
 }
 

@@ -1,8 +1,9 @@
-//! Random fair schedules: what the exhaustive search cannot see, it hides in moves that change nothing.
+//! Random fair schedules, which check termination and the abstraction of the registry.
 //!
-//! A walk takes any move, faults included, and then only moves that have to come, each as likely as any other. It must
-//! come to rest: a cycle that never ends would show here. Beside it goes the registry's own model, with real versions
-//! and sessions, and each transaction must have the same outcome and leave the same nodes there.
+//! A walk first takes any moves, faults included, and then only moves that have to happen, each
+//! with the same probability. It must reach a quiescent state: the exhaustive search does not find
+//! endless cycles. The in-memory registry, with real versions and sessions, executes each
+//! transaction too. Its outcomes and its nodes must be those of the model.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +15,17 @@ use coordination::{Duty, Ledger, NodeKind, decode_ledger};
 use reg_center::model::Model;
 use reg_center::{Expect, Lifetime, NodePath, Op, SessionId, Txn, TxnOutcome, Version};
 
-use super::acts;
 use super::label::{Label, Move};
+use super::operator;
 use super::registry::CURRENT;
-use super::scope::{Act, OPERATOR, session};
-use super::state::{Standing, State};
-use super::world::{Outlook, World};
+use super::scope::{OPERATOR, OperatorAction, session};
+use super::state::{State, Status};
+use super::world::{Observation, World};
 
-/// Chance, the same for the same seed: SplitMix64.
-pub(super) struct Dice(pub(super) u64);
+/// A seeded random number generator (SplitMix64).
+pub(super) struct Rng(pub(super) u64);
 
-impl Dice {
+impl Rng {
     pub(super) fn below(&mut self, n: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -34,34 +35,34 @@ impl Dice {
     }
 }
 
-/// Why a walk ended before its end.
+/// The reason why a walk failed.
 pub(super) struct Fault {
-    /// The rule that was broken.
+    /// The violated property.
     pub(super) rule: &'static str,
-    /// What happened, for people.
+    /// Description of the failure.
     pub(super) text: String,
 }
 
-/// The rule that only walks can see broken.
-const REST: &str = "L it comes to rest";
+/// The property that only walks can check.
+const TERMINATION: &str = "L the system becomes quiescent";
 
-/// Walks until nothing is left to do; returns the number of steps.
+/// Walks to a quiescent state and returns the number of steps.
 ///
 /// # Errors
-/// What went wrong: a rule is broken, or there is no rest.
-pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, Fault> {
-    let mut dice = Dice(seed);
+/// A property is violated, or the walk reaches no quiescent state.
+pub(super) fn walk(world: &World, seed: u64, max_steps: usize) -> Result<usize, Fault> {
+    let mut rng = Rng(seed);
     let mut state = world.first_state();
     let mut shadow = Shadow::new(world, &state);
-    let wild = dice.below(40);
-    for step in 0..most {
-        look_again(world, &state);
+    let steps_with_faults = rng.below(40);
+    for step in 0..max_steps {
+        assert_observation_is_stable(world, &state);
         let mut moves = world.moves(&state);
-        if step >= wild {
+        if step >= steps_with_faults {
             moves.retain(|m| !m.optional);
         }
         let Some(count) = (!moves.is_empty()).then_some(moves.len()) else { return Ok(step) };
-        let next = moves.swap_remove(dice.below(count));
+        let next = moves.swap_remove(rng.below(count));
         if let Some(breach) = next.next.breach {
             let text = format!("seed {seed}, step {step}: {next:?}\n{:?}", next.next);
             return Err(Fault { rule: breach.rule(), text });
@@ -69,31 +70,35 @@ pub(super) fn walk(world: &World, seed: u64, most: usize) -> Result<usize, Fault
         shadow.follow(world, &state, &next);
         state = next.next;
     }
-    let text = format!("{}, seed {seed}: no rest after {most} steps\n{state:?}", world.scope.name);
-    Err(Fault { rule: REST, text })
+    let text = format!(
+        "{}, seed {seed}: not quiescent after {max_steps} steps\n{state:?}",
+        world.scope.name
+    );
+    Err(Fault { rule: TERMINATION, text })
 }
 
-/// Whoever looks again sees the same again: the search relies upon it.
-fn look_again(world: &World, state: &State) {
-    for process in state.processes.iter().filter(|process| process.standing == Standing::Up) {
-        let first = world.look(&state.registry, process);
-        if !first.starts.is_empty() || first.process.standing != Standing::Up {
+/// Checks that a second observation gives the same result, which the search relies on.
+fn assert_observation_is_stable(world: &World, state: &State) {
+    for process in state.processes.iter().filter(|process| process.status == Status::Up) {
+        let first = world.observe(&state.registry, process);
+        if !first.starts.is_empty() || first.process.status != Status::Up {
             continue;
         }
-        let again = world.look(&state.registry, &first.process);
-        let shown = |outlook: &Outlook| {
-            let wishes: Vec<_> = outlook.wishes.iter().map(|wish| wish.print).collect();
-            (outlook.process.print(), outlook.starts.len(), wishes)
+        let again = world.observe(&state.registry, &first.process);
+        let shown = |observation: &Observation| {
+            let wanted_plans: Vec<_> =
+                observation.wanted_plans.iter().map(|candidate| candidate.fingerprint).collect();
+            (observation.process.fingerprint(), observation.starts.len(), wanted_plans)
         };
         assert_eq!(shown(&again), shown(&first), "{:?}\n{state:?}", process.index);
     }
 }
 
-/// The registry's own model, in the same state.
+/// The in-memory registry of `reg-center`, kept in the same state as the model.
 struct Shadow {
     model: Model,
     sessions: BTreeMap<SessionId, SessionId>,
-    /// Plans under way and plans adrift, as they were sent.
+    /// Plans in flight and plans in doubt, with the transactions as they were sent.
     sent: Vec<(usize, Flight, Txn)>,
 }
 
@@ -113,7 +118,7 @@ impl Shadow {
         for (owner, txn) in nodes {
             assert!(shadow.commit(owner, &txn).is_committed());
         }
-        // Nothing is at its first version, so that versions and the values that hold them do not agree by chance.
+        // Several puts, so that the request's version does not equal another number by chance.
         for _ in 0..3 {
             let request = world.path(&NodeKind::Request);
             if shadow.model.read(&request).is_some() {
@@ -125,7 +130,7 @@ impl Shadow {
         shadow
     }
 
-    /// The assignment at the beginning is for the last request.
+    /// Stores the version of the last request as handled in the initial assignment.
     fn rewrite_handled(&mut self, world: &World) {
         let path = world.path(&NodeKind::Assignment);
         let Some(node) = self.model.read(&path) else { return };
@@ -134,7 +139,7 @@ impl Shadow {
     }
 
     fn with_real_handled(&self, world: &World, data: &[u8]) -> String {
-        let mut record = decode_assignment(data).expect("the model's records can be read");
+        let mut record = decode_assignment(data).expect("the records of the model are valid");
         let request = self.model.read(&world.path(&NodeKind::Request));
         if record.handled == CURRENT.0 {
             record.handled = request.map_or(0, |node| node.stat.version.0);
@@ -149,10 +154,10 @@ impl Shadow {
 
     fn commit(&mut self, session: SessionId, txn: &Txn) -> TxnOutcome {
         let session = self.session(session);
-        self.model.commit(session, txn.ops()).expect("the session lives").0
+        self.model.commit(session, txn.ops()).expect("the session is alive").0
     }
 
-    /// Returns a plan's transaction as it would be sent now, with the versions that the nodes really have.
+    /// Returns a plan's transaction with the present versions of the real nodes.
     fn translated(&self, world: &World, flight: &Flight, session: SessionId) -> Txn {
         let real = |path: &NodePath, expect: &Expect| match expect {
             Expect::Version(version) if *version == CURRENT => {
@@ -178,13 +183,13 @@ impl Shadow {
         })
     }
 
-    /// Values that hold versions hold real ones.
+    /// Replaces the versions within a node's data by real ones.
     fn real_data(&self, world: &World, path: &NodePath, data: Bytes) -> Bytes {
         let config = self.model.read(&world.path(&NodeKind::Config)).map(|node| node.stat.version);
         match world.layout.parse(path) {
             Some(NodeKind::Assignment) => self.with_real_handled(world, &data).into(),
             Some(NodeKind::Ledger(_)) => {
-                let ledger = decode_ledger(&data).expect("the model's records can be read");
+                let ledger = decode_ledger(&data).expect("the records of the model are valid");
                 let held = ledger.config.filter(|version| *version == CURRENT);
                 let real = held.and(config).or(ledger.config);
                 encode_ledger(&Ledger { config: real, ..ledger }).into()
@@ -193,40 +198,40 @@ impl Shadow {
         }
     }
 
-    /// Does what a move does.
+    /// Executes the transactions of a move, and compares the registries.
     fn follow(&mut self, world: &World, before: &State, taken: &Move) {
         for (p, duty) in &taken.kept {
             self.note_sent(world, before, *p, *duty);
         }
         match &taken.label {
-            Label::Commit { process, plan, stale, refused } => {
-                let session = session(*process, before.processes[*process].life);
+            Label::Commit { process, plan, stale, conflict } => {
+                let session = session(*process, before.processes[*process].incarnation);
                 let txn = self.txn_of(world, *process, plan, session);
                 let seen = plan.plan.nodes_to_confirm();
                 let seen = seen.iter().any(|node| self.model.read(&world.path(node)).is_some());
                 if !seen {
                     let committed = self.commit(session, &txn).is_committed();
-                    assert_eq!(committed, !refused, "{taken:?}, stale: {stale}");
+                    assert_eq!(committed, !conflict, "{taken:?}, stale: {stale}");
                 }
             }
-            Label::CommitUnheard { process, plan } | Label::Land { process, plan } => {
-                let session = session(*process, before.processes[*process].life);
+            Label::CommitWithoutReply { process, plan } | Label::CommitLate { process, plan } => {
+                let session = session(*process, before.processes[*process].incarnation);
                 let txn = self.txn_of(world, *process, plan, session);
                 assert!(self.commit(session, &txn).is_committed(), "{taken:?}");
             }
-            Label::SetAdrift { process, plan } => {
-                let session = session(*process, before.processes[*process].life);
+            Label::LoseReply { process, plan } => {
+                let session = session(*process, before.processes[*process].incarnation);
                 let txn = self.txn_of(world, *process, plan, session);
                 self.sent.push((*process, Flight::clone(plan), txn));
             }
             Label::Expire(p) => {
-                let session = session(*p, before.processes[*p].life);
+                let session = session(*p, before.processes[*p].incarnation);
                 let session = self.session(session);
                 self.model.end_session(session);
             }
-            Label::Operator(act) => self.operate(world, before, *act),
+            Label::Operator(action) => self.operate(world, before, *action),
             Label::Observe(_)
-            | Label::Vanish(_)
+            | Label::LoseRequest(_)
             | Label::Fire { .. }
             | Label::Finish { .. }
             | Label::Crash(_)
@@ -239,22 +244,23 @@ impl Shadow {
         self.check_dropped(taken);
     }
 
-    fn operate(&mut self, world: &World, before: &State, act: Act) {
-        if let Some(txn) = acts::txn(world, before, act) {
-            assert!(self.commit(OPERATOR, &txn).is_committed(), "{act:?}");
+    fn operate(&mut self, world: &World, before: &State, action: OperatorAction) {
+        if let Some(txn) = operator::txn(world, before, action) {
+            assert!(self.commit(OPERATOR, &txn).is_committed(), "{action:?}");
         }
     }
 
     fn note_sent(&mut self, world: &World, before: &State, p: usize, duty: Duty) {
         let process = &before.processes[p];
-        let outlook = world.outlook(&before.registry, process);
-        let wish = outlook.wishes.iter().find(|wish| wish.flight.plan.duty == duty);
-        let flight = &wish.expect("what is kept was wanted").flight;
-        let txn = self.translated(world, flight, session(p, process.life));
+        let observation = world.observation(&before.registry, process);
+        let candidate =
+            observation.wanted_plans.iter().find(|candidate| candidate.flight.plan.duty == duty);
+        let flight = &candidate.expect("a kept plan was wanted before the move").flight;
+        let txn = self.translated(world, flight, session(p, process.incarnation));
         self.sent.push((p, Flight::clone(flight), txn));
     }
 
-    /// Returns the transaction of a plan: as it was sent, if it was under way, else as it is sent now.
+    /// Returns the transaction of a plan: the sent one if the plan was in flight, else a new one.
     fn txn_of(&mut self, world: &World, p: usize, flight: &Flight, session: SessionId) -> Txn {
         let same = |sent: &(usize, Flight, Txn)| sent.0 == p && is_same(&sent.1, flight);
         match self.sent.iter().position(same) {
@@ -263,20 +269,20 @@ impl Shadow {
         }
     }
 
-    /// What is no longer under way can indeed not be executed any more, unless it was lost on its way.
+    /// Checks that the real registry rejects each plan that the model dropped, unless it was lost.
     fn check_dropped(&mut self, taken: &Move) {
-        let lost = matches!(taken.label, Label::Vanish(_));
+        let lost = matches!(taken.label, Label::LoseRequest(_));
         let (gone, kept): (Vec<_>, _) =
             std::mem::take(&mut self.sent).into_iter().partition(|(p, flight, _)| {
                 let process = &taken.next.processes[*p];
-                let mut under_way = process.memory.flights.values().chain(&process.adrift);
-                !under_way.any(|other| is_same(other, flight))
+                let mut active = process.memory.flights.values().chain(&process.in_doubt);
+                !active.any(|other| is_same(other, flight))
             });
         self.sent = kept;
         for (p, flight, txn) in gone.into_iter().filter(|_| !lost) {
             let process = &taken.next.processes[p];
-            let session = self.session(session(p, process.life));
-            let works = matches!(process.standing, Standing::Up | Standing::Left);
+            let session = self.session(session(p, process.incarnation));
+            let works = matches!(process.status, Status::Up | Status::Left);
             if works && self.model.is_live(session) {
                 let outcome = self.model.clone().commit(session, txn.ops());
                 let executed = outcome.is_ok_and(|(outcome, _)| outcome.is_committed());
@@ -285,10 +291,10 @@ impl Shadow {
         }
     }
 
-    /// The same nodes with the same values and owners are there.
+    /// Compares the nodes of both registries: paths, values and owners.
     fn compare(&mut self, world: &World, state: &State) {
         let root = world.layout.root();
-        // The model makes no parents, and only Java instances want those of items gone.
+        // The model has no parents, and only cleanup beside Java instances deletes those of items.
         let parent = |kind: &NodeKind| matches!(kind, NodeKind::Item(_));
         let known = |path: &NodePath| world.layout.parse(path).is_some_and(|kind| !parent(&kind));
         let real = self.model.subtree(&root).filter(|node| known(&node.path)).count();
@@ -296,18 +302,18 @@ impl Shadow {
         let request = self.model.read(&world.path(&NodeKind::Request)).map(|n| n.stat.version.0);
         let config = self.model.read(&world.path(&NodeKind::Config)).map(|node| node.stat.version);
         for (path, entry) in state.registry.nodes() {
-            let node = self.model.read(path).expect("what is here is there");
+            let node = self.model.read(path).expect("the real registry has each node of the model");
             let owner = entry.owner.and_then(|owner| self.sessions.get(&owner)).copied();
             assert_eq!(node.stat.owner, owner, "{path}");
             match world.layout.parse(path) {
                 Some(NodeKind::Assignment) => {
-                    let read = |data| decode_assignment(data).expect("it can be read");
+                    let read = |data| decode_assignment(data).expect("the record is valid");
                     let (here, there) = (read(&entry.data), read(&node.data));
                     assert_eq!(here.handled == CURRENT.0, Some(there.handled) == request);
                     assert_eq!((here.members, here.pending), (there.members, there.pending));
                 }
                 Some(NodeKind::Ledger(_)) => {
-                    let read = |data| decode_ledger(data).expect("it can be read");
+                    let read = |data| decode_ledger(data).expect("the record is valid");
                     let (here, there) = (read(&entry.data), read(&node.data));
                     assert_eq!(
                         here.config == Some(CURRENT),
@@ -321,7 +327,7 @@ impl Shadow {
     }
 }
 
-/// Returns true for the same plan, although versions that it holds may have become stale meanwhile.
+/// Returns true if two plans are the same except for versions that have become stale.
 fn is_same(a: &Flight, b: &Flight) -> bool {
     let shape = |flight: &Flight| {
         let steps: Vec<_> = flight.plan.steps.iter().map(ToString::to_string).collect();

@@ -1,4 +1,4 @@
-//! The system that is explored: how coordinators see a state, and what they want in it.
+//! The explored system: views, observations and wanted plans of its coordinators.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -6,42 +6,42 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use coordination::internals::{Flight, Memory, Seat, Sitter, ViewQueries as _};
+use coordination::internals::{Flight, Incarnation, Memory, SharedCoordinator, ViewQueries as _};
 use coordination::{Command, Duty, Identity, JobView, Layout, NodeKind, encode_config};
 use reg_center::{Change, Conflict, NodePath};
 use sharding::InstanceId;
 
 use super::cache::Cache;
-use super::print::{Print, print_of};
+use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::registry::{Entry, Registry, Written};
 use super::rule::Breach;
 use super::scope::{Scope, instance, server, session};
 use super::settle::Guard;
-use super::state::{Process, Standing, State, print_of_flight};
+use super::state::{Process, State, Status, fingerprint_of_flight};
 
 /// A plan that a coordinator wants now.
 #[derive(Clone, Debug)]
-pub(super) struct Wish {
+pub(super) struct WantedPlan {
     pub(super) flight: Arc<Flight>,
-    pub(super) print: Print,
+    pub(super) fingerprint: Fingerprint,
 }
 
-/// What becomes of a process that is told something.
+/// A process after an event or a reply, with the commands that follow.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct Handled {
     pub(super) process: Arc<Process>,
     pub(super) commands: Vec<Command>,
 }
 
-/// What becomes of a plan that reaches the registry.
+/// Outcome of a plan that reaches the registry.
 #[derive(Debug)]
 pub(super) struct Trial {
     pub(super) outcome: Result<Commit, Conflict>,
-    /// The process after the reply that says so.
-    pub(super) told: Told,
+    /// The process after the reply with this outcome.
+    pub(super) handled: Handled,
 }
 
-/// What a plan makes of the registry.
+/// A committed plan: the registry after it.
 #[derive(Clone, Debug)]
 pub(super) struct Commit {
     pub(super) registry: Arc<Registry>,
@@ -49,86 +49,87 @@ pub(super) struct Commit {
     pub(super) breach: Option<Breach>,
 }
 
-impl Wish {
+impl WantedPlan {
     fn new(flight: Flight) -> Self {
-        let print = print_of_flight(&flight);
-        Self { flight: Arc::new(flight), print }
+        let fingerprint = fingerprint_of_flight(&flight);
+        Self { flight: Arc::new(flight), fingerprint }
     }
 }
 
-/// What a process makes of what the registry shows.
+/// Result of an observation of the view by a process.
 #[derive(Clone, Debug)]
-pub(super) struct Outlook {
-    /// The process after a look at the view.
+pub(super) struct Observation {
+    /// The process after the observation.
     pub(super) process: Arc<Process>,
-    /// Runs that it starts, and callbacks that it calls, because the view shows them as its own.
+    /// Runs that the process starts and callbacks that it calls, because the view shows them as its
+    /// own.
     pub(super) starts: Vec<Command>,
-    /// What its duties want then.
-    pub(super) wishes: Vec<Wish>,
+    /// Plans that its duties decide then.
+    pub(super) wanted_plans: Vec<WantedPlan>,
 }
 
 pub(super) struct World {
     pub(super) scope: Scope,
     pub(super) layout: Layout,
-    sitters: Vec<Vec<Sitter>>,
+    incarnations: Vec<Vec<Incarnation>>,
     views: Cache<JobView>,
-    outlooks: Cache<Outlook>,
+    observations: Cache<Observation>,
     pub(super) trials: Cache<Trial>,
-    pub(super) tellings: Cache<Told>,
-    torn: Cache<Vec<Wish>>,
-    /// What plans expect, by their fingerprints.
+    pub(super) handled_events: Cache<Handled>,
+    torn: Cache<Vec<WantedPlan>>,
+    /// Guards of plans, by the fingerprint of the plan.
     pub(super) guards: Cache<Vec<Guard>>,
 }
 
 thread_local! {
-    static SEAT: RefCell<Option<(Print, Seat)>> = const { RefCell::new(None) };
+    static COORDINATOR: RefCell<Option<(Fingerprint, SharedCoordinator)>> = const { RefCell::new(None) };
 }
 
 impl World {
     pub(super) fn new(scope: Scope) -> Self {
         let layout = Layout::new(&scope.config().job_name);
-        let sitters = (0..scope.processes).map(|p| {
+        let incarnations = (0..scope.processes).map(|p| {
             let identity = Identity { job: scope.config().job_name, server: server(p) };
-            let sitter = |life| Sitter {
-                me: instance(p, life),
-                session: session(p, life),
+            let incarnation = |number| Incarnation {
+                me: instance(p, number),
+                session: session(p, number),
                 calls_back: scope.calls_back,
                 identity: identity.clone(),
             };
-            (1..=scope.expiries + 1).map(sitter).collect()
+            (1..=scope.expiries + 1).map(incarnation).collect()
         });
         Self {
-            sitters: sitters.collect(),
+            incarnations: incarnations.collect(),
             scope,
             layout,
             views: Cache::new(16),
-            outlooks: Cache::new(19),
+            observations: Cache::new(19),
             trials: Cache::new(18),
-            tellings: Cache::new(18),
+            handled_events: Cache::new(18),
             torn: Cache::new(17),
             guards: Cache::new(14),
         }
     }
 
-    fn sitter(&self, process: usize, life: u8) -> &Sitter {
-        &self.sitters[process][usize::from(life) - 1]
+    fn incarnation(&self, process: usize, incarnation: u8) -> &Incarnation {
+        &self.incarnations[process][usize::from(incarnation) - 1]
     }
 
-    /// Returns the id of a life of a process.
-    pub(super) fn id(&self, process: usize, life: u8) -> &InstanceId {
-        &self.sitter(process, life).me
+    /// Returns the instance id of an incarnation of a process.
+    pub(super) fn id(&self, process: usize, incarnation: u8) -> &InstanceId {
+        &self.incarnation(process, incarnation).me
     }
 
     pub(super) fn path(&self, kind: &NodeKind) -> NodePath {
         self.layout.path(kind)
     }
 
-    /// A stored configuration and processes that have just connected.
+    /// Returns a state with a stored configuration and processes that have just connected.
     pub(super) fn beginning(&self) -> State {
         let path = self.layout.config_path();
         let config = Entry::new(&path, encode_config(&self.scope.config()).into(), None);
         let mut nodes = BTreeMap::from([(path, config)]);
-        if self.scope.has_waited {
+        if self.scope.has_failover_queue {
             let queue = self.path(&NodeKind::FailoverRoot);
             nodes.insert(queue.clone(), Entry::new(&queue, Bytes::new(), None));
         }
@@ -143,7 +144,7 @@ impl World {
         }
     }
 
-    /// The state at which the exploration begins.
+    /// Returns the state at which the exploration begins.
     pub(super) fn first_state(&self) -> State {
         let mut state = self.beginning();
         if !self.scope.settled {
@@ -158,66 +159,72 @@ impl World {
         state
     }
 
-    /// Returns the view of somebody who has seen everything.
+    /// Returns the up-to-date view of a registry.
     pub(super) fn view(&self, registry: &Registry) -> Arc<JobView> {
-        self.views.get_or(registry.print, || registry.view(&self.layout))
+        self.views.get_or(registry.fingerprint, || registry.view(&self.layout))
     }
 
-    /// Lets the coordinator of a process do something, with what the registry shows.
-    pub(super) fn seated<T>(
+    /// Runs a closure with the coordinator of a process and the up-to-date view of the registry.
+    pub(super) fn with_coordinator<T>(
         &self,
         process: &Process,
         registry: &Registry,
-        act: impl FnOnce(&mut Seat) -> T,
+        run: impl FnOnce(&mut SharedCoordinator) -> T,
     ) -> (Memory, T) {
-        let sitter = self.sitter(process.index, process.life);
-        SEAT.with_borrow_mut(|seat| {
-            let (shown, seat) = seat.get_or_insert_with(|| (0, Seat::new(sitter.identity.clone())));
-            // Nothing that a process does changes its view, so that the last one may do.
-            if *shown != registry.print {
-                *shown = registry.print;
-                seat.show(JobView::clone(&self.view(registry)));
+        let incarnation = self.incarnation(process.index, process.incarnation);
+        COORDINATOR.with_borrow_mut(|coordinator| {
+            let (shown, coordinator) = coordinator
+                .get_or_insert_with(|| (0, SharedCoordinator::new(incarnation.identity.clone())));
+            // Coordinators never change their view, so that it can be reused for the same registry.
+            if *shown != registry.fingerprint {
+                *shown = registry.fingerprint;
+                coordinator.set_view(JobView::clone(&self.view(registry)));
             }
-            seat.take(sitter, &process.memory);
-            let result = act(seat);
-            (seat.leave(), result)
+            coordinator.load(incarnation, &process.memory);
+            let result = run(coordinator);
+            (coordinator.unload(), result)
         })
     }
 
-    /// Returns what a process makes of the registry as it is now.
-    pub(super) fn outlook(&self, registry: &Registry, process: &Arc<Process>) -> Arc<Outlook> {
-        let key = print_of(&(registry.print, process.print()));
-        self.outlooks.get_or(key, || {
-            if process.standing != Standing::Up {
+    /// Returns the cached observation of the registry by a process.
+    pub(super) fn observation(
+        &self,
+        registry: &Registry,
+        process: &Arc<Process>,
+    ) -> Arc<Observation> {
+        let key = fingerprint_of(&(registry.fingerprint, process.fingerprint()));
+        self.observations.get_or(key, || {
+            if process.status != Status::Up {
                 let process = Arc::clone(process);
-                return Outlook { process, starts: Vec::new(), wishes: Vec::new() };
+                return Observation { process, starts: Vec::new(), wanted_plans: Vec::new() };
             }
-            let outlook = self.look(registry, process);
-            let again = &outlook.process;
-            // Who looks again sees the same again; the walks check it.
-            if outlook.starts.is_empty()
-                && again.standing == Standing::Up
-                && again.print != process.print
+            let observation = self.observe(registry, process);
+            let again = &observation.process;
+            // A second observation gives the same result; the walks check this.
+            if observation.starts.is_empty()
+                && again.status == Status::Up
+                && again.fingerprint != process.fingerprint
             {
-                let key = print_of(&(registry.print, again.print()));
-                self.outlooks.put(key, Arc::new(outlook.clone()));
+                let key = fingerprint_of(&(registry.fingerprint, again.fingerprint()));
+                self.observations.put(key, Arc::new(observation.clone()));
             }
-            outlook
+            observation
         })
     }
 
-    /// Works it out.
-    pub(super) fn look(&self, registry: &Registry, process: &Arc<Process>) -> Outlook {
-        let (memory, (commands, wanted)) = self.seated(process, registry, |seat| {
-            let commands = seat.observe();
-            (commands, seat.wanted())
-        });
+    /// Computes the observation of the registry by a process.
+    pub(super) fn observe(&self, registry: &Registry, process: &Arc<Process>) -> Observation {
+        let (memory, (commands, wanted)) =
+            self.with_coordinator(process, registry, |coordinator| {
+                let commands = coordinator.observe();
+                (commands, coordinator.wanted())
+            });
         let mut observed = Process { memory, ..Process::clone(process) };
         let mut starts = Vec::new();
         for command in commands {
             match command {
                 Command::Start(_) | Command::CallOnce { .. } => starts.push(command),
-                Command::Left => observed.standing = Standing::Left,
+                Command::Left => observed.status = Status::Left,
                 Command::Commit { .. }
                 | Command::Follow(_)
                 | Command::Interrupt(_)
@@ -227,39 +234,42 @@ impl World {
             }
         }
         let observed = Arc::new(observed.sealed());
-        let mut wishes: Vec<Wish> = wanted.into_iter().map(Wish::new).collect();
-        for patient in self.patient_takeovers(registry, &observed) {
-            if wishes.iter().all(|other| other.print != patient.print) {
-                wishes.push(patient);
+        let mut wanted_plans: Vec<WantedPlan> = wanted.into_iter().map(WantedPlan::new).collect();
+        for overdue in self.overdue_takeovers(registry, &observed) {
+            if wanted_plans.iter().all(|other| other.fingerprint != overdue.fingerprint) {
+                wanted_plans.push(overdue);
             }
         }
-        Outlook { wishes, process: observed, starts }
+        Observation { wanted_plans, process: observed, starts }
     }
 
-    /// Returns what a process takes over if orphans have waited for long enough. Nobody knows how much time passes between two
-    /// moves, so that it may be so at any of them; no state says that it is.
-    fn patient_takeovers(&self, registry: &Registry, process: &Process) -> Vec<Wish> {
+    /// Returns the takeovers that a process decides once orphaned runs have waited long enough.
+    ///
+    /// Any time can pass between two events, so that this can be the case in every state.
+    fn overdue_takeovers(&self, registry: &Registry, process: &Process) -> Vec<WantedPlan> {
         let none_waits = process.memory.local.orphans_since.is_none();
-        if none_waits || process.standing != Standing::Up {
+        if none_waits || process.status != Status::Up {
             return Vec::new();
         }
-        let mut patient = process.clone();
-        patient.memory.local.orphans_since = Some(Duration::ZERO);
-        let (_, wanted) = self.seated(&patient, registry, Seat::wanted);
-        wanted.into_iter().filter(|flight| flight.plan.takes_over()).map(Wish::new).collect()
+        let mut overdue = process.clone();
+        overdue.memory.local.orphans_since = Some(Duration::ZERO);
+        let (_, wanted) = self.with_coordinator(&overdue, registry, SharedCoordinator::wanted);
+        wanted.into_iter().filter(|flight| flight.plan.takes_over()).map(WantedPlan::new).collect()
     }
 
-    /// Returns the sweeps that a process wants if its view is torn: it shows the claims of another life, but neither
-    /// its registration nor its marks. A snapshot that is read node by node can look like that.
+    /// Returns the sweeps that a leader wants if its view is torn.
+    ///
+    /// A torn view shows the claims of another instance, but neither its registration nor its
+    /// marks. A snapshot is read node by node and can be torn.
     pub(super) fn torn_sweeps(
         &self,
         registry: &Registry,
         process: &Arc<Process>,
-    ) -> Arc<Vec<Wish>> {
-        let key = print_of(&(registry.print, process.print()));
+    ) -> Arc<Vec<WantedPlan>> {
+        let key = fingerprint_of(&(registry.fingerprint, process.fingerprint()));
         self.torn.get_or(key, || {
             let view = self.view(registry);
-            let me = self.id(process.index, process.life);
+            let me = self.id(process.index, process.incarnation);
             let holders =
                 view.items().filter_map(|(_, item)| item.ledger.as_ref()?.value.running());
             let others: BTreeSet<_> =
@@ -278,9 +288,9 @@ impl World {
         registry: &Registry,
         process: &Arc<Process>,
         other: &InstanceId,
-    ) -> Vec<Wish> {
+    ) -> Vec<WantedPlan> {
         let node = self.path(&NodeKind::Instance(other.clone()));
-        let owner = self.sitters.iter().flatten().find(|s| s.me == *other).map(|s| s.session);
+        let owner = self.incarnations.iter().flatten().find(|s| s.me == *other).map(|s| s.session);
         let hidden = registry.nodes().filter(|(path, entry)| {
             let kind = self.layout.parse(path);
             let mark = matches!(kind, Some(NodeKind::Running(_) | NodeKind::Failover(_)));
@@ -289,13 +299,14 @@ impl World {
         let mut view = JobView::clone(&self.view(registry));
         for (path, _) in hidden {
             let gone = Change::Gone { path: path.clone(), revision: None };
-            view.apply(gone).expect("nothing else depends on what is hidden");
+            view.apply(gone).expect("no other node depends on the hidden ones");
         }
-        let sitter = self.sitter(process.index, process.life);
-        let mut seat = Seat::new(sitter.identity.clone());
-        seat.show(view);
-        seat.take(sitter, &process.memory);
-        let sweeps = seat.wanted().into_iter().filter(|flight| flight.plan.duty == Duty::Sweep);
-        sweeps.map(Wish::new).collect()
+        let incarnation = self.incarnation(process.index, process.incarnation);
+        let mut coordinator = SharedCoordinator::new(incarnation.identity.clone());
+        coordinator.set_view(view);
+        coordinator.load(incarnation, &process.memory);
+        let sweeps =
+            coordinator.wanted().into_iter().filter(|flight| flight.plan.duty == Duty::Sweep);
+        sweeps.map(WantedPlan::new).collect()
     }
 }

@@ -64,9 +64,9 @@ mod wire;
 pub struct Site {
     /// The text of the product, which is there exactly once.
     pub from: &'static str,
-    /// The text of the copy, with switches that are off unless a mutant is chosen.
-    /// `mutant::` and `Mutant::` stand for the
-    /// module and the enum of the copy, so that no site has to add an import.
+    /// The text of the copy, with switches that are off unless a mutant is chosen. `mutant::` and
+    /// `Mutant::` stand for the module and the enum of the copy, so that no site has to add an
+    /// import.
     pub to: &'static str,
 }
 

@@ -6,7 +6,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"    let mut shadow = Shadow::new(world, &state);
 "#,
-        to: r#"    // What is left out may make a plan fit that is refused in truth, or the other way round.
+        to: r#"    // A mutant can change the outcome of a plan in one of the two registries only.
     let mut shadow = world.mutant.is_none().then(|| Shadow::new(world, &state));
 "#,
     },

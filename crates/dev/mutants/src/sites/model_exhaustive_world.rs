@@ -7,7 +7,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"pub(super) struct World {
 "#,
         to: r#"pub(super) struct World {
-    /// What is left out, if anything.
+    /// The active mutant, if any.
     pub(super) mutant: Option<coordination::Mutant>,
 "#,
     },
@@ -27,19 +27,19 @@ pub(super) const SITES: &[Site] = &[
         }
     }
 
-    /// The same system without one guard or rule.
+    /// Returns the same system with a mutant.
     pub(super) fn without(mut self, mutant: coordination::Mutant) -> Self {
         self.mutant = Some(mutant);
         if super::mutants::reuses_ids(mutant) {
-            for lives in &mut self.sitters {
-                let me = lives[0].me.clone();
-                lives.iter_mut().for_each(|life| life.me = me.clone());
+            for incarnations in &mut self.incarnations {
+                let me = incarnations[0].me.clone();
+                incarnations.iter_mut().for_each(|other| other.me = me.clone());
             }
         }
         self
     }
 
-    /// Makes what this thread does do without what is left out, as long as the result lives.
+    /// Activates the mutant on this thread until the result is dropped.
     pub(super) fn activated(&self) -> Option<coordination::Activation> {
         self.mutant.map(|mutant| mutant.activate())
     }

@@ -1,4 +1,4 @@
-//! Mutants that leave out a guard: the operation of a step without what it expects.
+//! Mutants that remove the guard of a step.
 
 use reg_center::{Expect, Op};
 
@@ -7,19 +7,20 @@ use crate::duty::Duty;
 use crate::plan::{Data, Step, StepOp};
 use crate::wire::NodeKind;
 
-/// Returns true if a mutant leaves out that the node is confirmed to be absent.
+/// Returns true if a mutant skips the confirming read of the node.
 pub(crate) fn is_unconfirmed(node: &NodeKind) -> bool {
     let instance = matches!(node, NodeKind::Instance(_));
     let without = if instance { Mutant::InstanceUnconfirmed } else { Mutant::MarkUnconfirmed };
     is(without) || is(Mutant::Unconfirmed)
 }
 
-/// Returns the operation of a step, without its guard if a mutant leaves that out; the operations keep their places.
+/// Removes the guard from the operation of a step if a mutant is active. The number of operations
+/// does not change, so that a conflict has the same index.
 pub(crate) fn without_guard(duty: Duty, step: &Step, op: Op) -> Op {
     if guards_of(duty, step).iter().any(|mutant| is(*mutant)) { unguarded(op) } else { op }
 }
 
-/// Returns the mutants that leave out what a step of a duty expects.
+/// Returns the mutants that remove the guard of a step of a duty.
 fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
     match (&step.op, &step.node) {
         (StepOp::Check(_), node) => check_guards(duty, node),
@@ -31,7 +32,7 @@ fn guards_of(duty: Duty, step: &Step) -> &'static [Mutant] {
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "most steps expect nothing that can be left out"
+    reason = "most steps have no guard that a mutant removes"
 )]
 fn check_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
     use Mutant as M;
@@ -59,7 +60,7 @@ fn check_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
     }
 }
 
-#[expect(clippy::wildcard_enum_match_arm, reason = "all other absent nodes are new records")]
+#[expect(clippy::wildcard_enum_match_arm, reason = "all other steps of absence guard new records")]
 fn absence_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
     use Mutant as M;
     match node {
@@ -82,7 +83,7 @@ fn absence_guards(duty: Duty, node: &NodeKind) -> &'static [Mutant] {
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "most steps expect nothing that can be left out"
+    reason = "most steps have no guard that a mutant removes"
 )]
 fn write_guards(duty: Duty, step: &Step, node: &NodeKind) -> &'static [Mutant] {
     use Mutant as M;
@@ -105,7 +106,7 @@ fn write_guards(duty: Duty, step: &Step, node: &NodeKind) -> &'static [Mutant] {
 
 #[expect(
     clippy::wildcard_enum_match_arm,
-    reason = "most steps expect nothing that can be left out"
+    reason = "most steps have no guard that a mutant removes"
 )]
 fn deletion_guards(node: &NodeKind, expects_version: bool) -> &'static [Mutant] {
     use Mutant as M;
@@ -187,11 +188,11 @@ fn record_guards(duty: Duty) -> &'static [Mutant] {
     }
 }
 
-/// A check becomes one that always holds; a put overwrites and a deletion takes away whatever is there.
+/// Replaces a check by one that always holds, and the version of a put or deletion by existence.
 fn unguarded(op: Op) -> Op {
     match op {
         Op::Check { path, .. } | Op::CheckAbsent { path } => {
-            let nowhere = path.join("nowhere").expect("the name is a valid one");
+            let nowhere = path.join("nowhere").expect("the name is valid");
             Op::CheckAbsent { path: nowhere }
         }
         Op::Put { path, data, .. } => Op::Put { path, data, expect: Expect::Exists },

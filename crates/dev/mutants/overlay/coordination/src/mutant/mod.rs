@@ -1,15 +1,15 @@
-//! Mutants: this crate without one of its guards or rules, to show that the proof would notice.
+//! Mutants: this crate without one of its guards or rules, to test the tests.
 //!
-//! Each mutant leaves out one thing that the protocol relies on. The exhaustive model and the simulation run with it
-//! and must find the property that then breaks. What neither finds is either redundant, and the table says why, or a
-//! gap in the proof.
+//! Each mutant removes one guard or rule of the protocol. The exhaustive model, the simulation or a
+//! story runs with it and must find the property that it violates. A mutant that none of them
+//! notices is redundant, for a reason in the table, or it shows a gap in the tests.
 
 mod guards;
 mod names;
 mod selected;
 mod table;
 
-pub(crate) use guards::{without_guard, is_unconfirmed};
+pub(crate) use guards::{is_unconfirmed, without_guard};
 pub use names::Mutant;
 pub(crate) use selected::is;
 pub use selected::{Activation, SELECTED_BY};

@@ -1,4 +1,4 @@
-//! Which mutants are active: two per thread at most.
+//! The active mutants: at most two on each thread.
 
 use std::cell::Cell;
 use std::env;
@@ -8,27 +8,33 @@ use super::Mutant;
 
 type Active = [Option<Mutant>; 2];
 
-/// The environment variable that says with which mutants each thread of this process begins: the name of one, or of two
-/// with a comma between them. A test runs with it to show that it fails without the guard.
+/// Environment variable with the mutants that are active on each new thread: one name, or two
+/// separated by a comma. A test runs with it to show that it fails with the mutant.
 pub const SELECTED_BY: &str = "EJOB_MUTANT";
 
 thread_local! {
     static ACTIVE: Cell<Active> = Cell::new(of_environment());
 }
 
-#[expect(clippy::disallowed_methods, reason = "tests are run again with a mutant, whole")]
+#[expect(clippy::disallowed_methods, reason = "whole test programs run with a mutant")]
 fn of_environment() -> Active {
     env::var(SELECTED_BY).map_or([None, None], |names| selection(&names))
 }
 
-/// Panics if there is no such mutant, or there are more than two: a test that ran with nothing left out would say nothing.
+/// Parses the names of mutants.
+///
+/// # Panics
+/// If a mutant is unknown, or there are more than two. The test would pass for the wrong reason.
 fn selection(names: &str) -> Active {
     let mut names = names.split(',').map(|name| {
         let named = |mutant: &&Mutant| format!("{mutant:?}") == name;
-        *Mutant::ALL.iter().find(named).unwrap_or_else(|| panic!("there is no mutant {name:?}"))
+        *Mutant::ALL
+            .iter()
+            .find(named)
+            .unwrap_or_else(|| panic!("unknown mutant {name:?} in {SELECTED_BY}"))
     });
     let active = [names.next(), names.next()];
-    assert!(names.next().is_none(), "two mutants can be active at a time");
+    assert!(names.next().is_none(), "at most two mutants can be active");
     active
 }
 
@@ -36,22 +42,22 @@ pub(crate) fn is(mutant: Mutant) -> bool {
     ACTIVE.get().contains(&Some(mutant))
 }
 
-/// Keeps mutants active on this thread until it is dropped.
+/// Guard that keeps mutants active on this thread until it is dropped.
 #[derive(Debug)]
 #[must_use = "the mutant is active until this is dropped"]
 pub struct Activation {
     before: Active,
-    /// It must be dropped on the thread on which it was made.
+    /// Not `Send`, because it restores the mutants of the thread that created it.
     thread: PhantomData<*const ()>,
 }
 
 impl Mutant {
-    /// Makes everything that this thread does do without what the mutant leaves out.
+    /// Activates the mutant on this thread.
     pub fn activate(self) -> Activation {
         activate([Some(self), None])
     }
 
-    /// Makes everything that this thread does do without what both leave out.
+    /// Activates both mutants on this thread.
     pub fn activate_with(self, other: Self) -> Activation {
         activate([Some(self), Some(other)])
     }

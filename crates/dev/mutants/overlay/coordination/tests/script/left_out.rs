@@ -1,7 +1,7 @@
-//! Stories with one guard or rule left out: each that the table of mutants names must fail then.
+//! Runs the stories with their mutants: each story that the table of mutants names must fail.
 //!
-//! A test is run again, by itself, in a process that begins with the mutant. Every test program has this one; it takes
-//! the stories of its own file.
+//! The test runs again alone, in a process with the mutant active. Every test program includes this
+//! module and runs the stories of its own file.
 
 use std::io::Write as _;
 use std::process::Command;
@@ -9,15 +9,16 @@ use std::{env, fs};
 
 use coordination::{MUTANTS, Mutant, Row, SELECTED_BY, Story};
 
-/// What a mutant, or two, make of a story.
-struct ByStory {
+/// Result of a story with a mutant.
+struct StoryResult {
     mutant: Mutant,
     story: Story,
     fails: bool,
 }
 
-/// `MUTANTS` names the mutants that are meant, separated by commas; all if it is empty. `MUTANTS_STORIES` gets a line
-/// `name<TAB>failed or passed<TAB>test` for each.
+/// Runs the stories of the mutants that `MUTANTS` names, separated by commas, or of all mutants.
+///
+/// The file `MUTANTS_STORIES` gets a line `name<TAB>failed or passed<TAB>test` for each.
 #[test]
 fn stories_fail_without_their_guards() {
     let only = variable("MUTANTS").unwrap_or_default();
@@ -26,37 +27,41 @@ fn stories_fail_without_their_guards() {
         only.is_empty() || only.split(',').any(|other| other == name)
     };
     let rows = MUTANTS.iter().filter(named);
-    let told: Vec<ByStory> = rows.filter_map(tell).collect();
+    let results: Vec<StoryResult> = rows.filter_map(run_story).collect();
     if let Some(path) = variable("MUTANTS_STORIES") {
         let file = fs::OpenOptions::new().create(true).append(true).open(path);
         let mut file = file.expect("the file can be written");
-        for ByStory { mutant, story, fails } in &told {
+        for StoryResult { mutant, story, fails } in &results {
             let how = if *fails { "failed" } else { "passed" };
             writeln!(file, "{mutant:?}\t{how}\t{story}").expect("the file can be written");
         }
     }
-    let passed: Vec<_> = told.iter().filter(|told| !told.fails).collect();
-    let lines = passed.iter().map(|told| format!("{:?}: {} passes", told.mutant, told.story));
+    let passed: Vec<_> = results.iter().filter(|result| !result.fails).collect();
+    let lines = passed.iter().map(|r| format!("{:?}: {} passes", r.mutant, r.story));
     assert!(passed.is_empty(), "{}", lines.collect::<Vec<_>>().join("\n"));
 }
 
-#[expect(clippy::disallowed_methods, reason = "the program that runs all stories says where to")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "`cargo xtask mutants` selects mutants by environment variables"
+)]
 fn variable(name: &str) -> Option<String> {
     env::var(name).ok()
 }
 
-/// Tells the story of a mutant, if it is one of this program.
-fn tell(row: &Row) -> Option<ByStory> {
+/// Runs the story of a mutant, if the story is a test of this program.
+fn run_story(row: &Row) -> Option<StoryResult> {
     let (story, spare) = row.watcher.story()?;
     if !is_here(story) {
         return None;
     }
     let mutant = row.mutant;
     let left_out = spare.map_or(format!("{mutant:?}"), |spare| format!("{mutant:?},{spare:?}"));
-    Some(ByStory { mutant, story, fails: fails(story, &left_out) })
+    Some(StoryResult { mutant, story, fails: fails(story, &left_out) })
 }
 
-/// Test programs are named after their files; that of the library has the files of `src`.
+/// Returns true if the story is a test of this program. Test programs have the names of their
+/// files; that of the library has the files of `src`.
 fn is_here(story: Story) -> bool {
     match env!("CARGO_CRATE_NAME") {
         "coordination" => story.file.starts_with("src/"),

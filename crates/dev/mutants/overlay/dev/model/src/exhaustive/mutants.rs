@@ -1,4 +1,5 @@
-//! The model must notice each mutant that the table says it does, and none that nobody can.
+//! Checks which mutants the model notices: those that the table assigns to it, and no redundant
+//! one.
 
 use std::io::Write as _;
 use std::sync::Mutex;
@@ -12,18 +13,19 @@ use super::grounds::{Ground, grounds};
 use super::walk::walk;
 use super::world::World;
 
-/// How many walks each ground gets before everything is explored, how many for a mutant that nobody has to notice, which
-/// gets all of them, and how long a walk is at most.
+/// Number of walks through each system before the complete exploration.
 const WALKS: u64 = 100;
-const WALKS_IN_VAIN: u64 = 25;
+/// Number of walks through each system for a redundant mutant, of which all pass.
+const WALKS_IF_REDUNDANT: u64 = 25;
+/// Maximum number of steps of a walk.
 const LONGEST_WALK: usize = 1_000;
 
-/// Returns true if the mutant gives all lives of a process the same id.
+/// Returns true if the mutant gives all incarnations of a process the same id.
 pub(super) fn reuses_ids(mutant: Mutant) -> bool {
     mutant == Mutant::IdsReused
 }
 
-/// What breaks, by its id, and where.
+/// Id of a violated property, with the place where it was found.
 struct Found {
     rule: &'static str,
     place: String,
@@ -35,28 +37,30 @@ impl Found {
     }
 }
 
-/// Walks through every ground, which is quick; then explores the small ones completely for what has to be found.
+/// Walks through every system, which is quick. If no walk fails and the table assigns the mutant to
+/// the model, explores the small systems completely.
 fn hunt(row: &Row) -> Option<Found> {
     let mutant = row.mutant;
-    let walks = if row.watcher.reason().is_some() { WALKS_IN_VAIN } else { WALKS };
-    let walked = grounds().into_iter().find_map(|ground| wander(mutant, ground, walks));
+    let walks = if row.watcher.reason().is_some() { WALKS_IF_REDUNDANT } else { WALKS };
+    let walked = grounds().into_iter().find_map(|ground| walk_through(mutant, ground, walks));
     let small = || grounds().into_iter().filter(|g| !g.nightly && row.watcher == Watcher::Model);
     walked.or_else(|| small().find_map(|ground| explore(mutant, ground)))
 }
 
-/// A walk that fails with everything in place says nothing. A walk also sees what the search does not: that something never comes to rest.
-fn wander(mutant: Mutant, ground: Ground, walks: u64) -> Option<Found> {
+/// Searches for a walk that fails with the mutant and passes without. Walks also notice a system
+/// that never becomes quiescent, which the exploration cannot.
+fn walk_through(mutant: Mutant, ground: Ground, walks: u64) -> Option<Found> {
     let name = ground.scope.name;
-    let whole = World::new(ground.scope.clone());
+    let original = World::new(ground.scope.clone());
     let world = World::new(ground.scope).without(mutant);
     (0..walks).find_map(|seed| {
         let fault = walk(&world, seed, LONGEST_WALK).err()?;
-        walk(&whole, seed, LONGEST_WALK).ok()?;
+        walk(&original, seed, LONGEST_WALK).ok()?;
         Some(Found::new(fault.rule, format!("walk {seed} of \"{name}\"")))
     })
 }
 
-/// One thread explores, so that the first rule found is always the same.
+/// Explores on one thread, so that the first violation found is always the same.
 fn explore(mutant: Mutant, ground: Ground) -> Option<Found> {
     let name = ground.scope.name;
     let world = World::new(ground.scope).without(mutant);
@@ -66,7 +70,7 @@ fn explore(mutant: Mutant, ground: Ground) -> Option<Found> {
     Some(Found::new(rule, format!("{moves} moves of \"{name}\"")))
 }
 
-/// Returns in what the outcome differs from the table, if it does.
+/// Returns the difference between the outcome and the table, if any.
 fn fault(row: &Row, found: Option<&Found>) -> Option<String> {
     let what = match (row.watcher, found) {
         (Watcher::Model, None) => "is not noticed".to_owned(),
@@ -81,8 +85,11 @@ fn fault(row: &Row, found: Option<&Found>) -> Option<String> {
     Some(format!("{:?} {what}", row.mutant))
 }
 
-/// Looks for the mutants that `MUTANTS` names, separated by commas, or for those that it has to notice, or that nobody has to.
-/// `MUTANTS_FILE` gets a line `name<TAB>property<TAB>where` for each; a property of `-` says that none breaks.
+/// Tries the mutants that `MUTANTS` names, separated by commas, or those of the model and the
+/// redundant ones.
+///
+/// The file `MUTANTS_FILE` gets a line `name<TAB>property<TAB>where` for each mutant. The property
+/// is `-` if none is violated.
 #[test]
 #[ignore = "takes long; `cargo xtask mutants` runs it"]
 fn mutants_are_noticed() {

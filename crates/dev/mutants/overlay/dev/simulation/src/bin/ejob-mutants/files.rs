@@ -1,13 +1,13 @@
-//! What others have found, read from the files in which they have left it.
+//! Reads the results of the model and of the stories from their files.
 
 use std::collections::BTreeMap;
 use std::fs;
 
 use crate::hunt::Finding;
 
-/// What the exhaustive model has looked for, and found.
+/// Findings of the exhaustive model, by mutant; `None` if the model found no violation.
 pub(crate) type Modelled = BTreeMap<String, Option<Finding>>;
-/// Whether the story of each mutant has failed.
+/// Results of the stories, by mutant: true if the story failed with the mutant.
 pub(crate) type Stories = BTreeMap<String, bool>;
 
 pub(crate) fn model(path: &str) -> Result<Modelled, String> {
@@ -19,15 +19,17 @@ pub(crate) fn model(path: &str) -> Result<Modelled, String> {
 }
 
 pub(crate) fn stories(path: &str) -> Result<Stories, String> {
-    let told = |how: &str, _: &str| match how {
+    let failed = |how: &str, _: &str| match how {
         "failed" => Ok(true),
         "passed" => Ok(false),
-        other => Err(format!("{path}: a story has failed or passed, not {other:?}")),
+        other => {
+            Err(format!("{path}: the result of a story is {other:?}; valid is failed or passed"))
+        }
     };
-    rows(path, told)
+    rows(path, failed)
 }
 
-/// Reads lines of three fields: the name of a mutant, and two that `read` understands.
+/// Reads lines of three fields: the name of a mutant, and two that `read` parses.
 fn rows<T>(
     path: &str,
     read: impl Fn(&str, &str) -> Result<T, String>,
@@ -36,7 +38,7 @@ fn rows<T>(
     let row = |line: &str| {
         let fields: Vec<_> = line.split('\t').collect();
         let [name, what, place] = fields[..] else {
-            return Err(format!("{path}: a line has three fields, not {line:?}"));
+            return Err(format!("{path}: line {line:?} has not three fields separated by tabs"));
         };
         Ok((name.to_owned(), read(what, place)?))
     };

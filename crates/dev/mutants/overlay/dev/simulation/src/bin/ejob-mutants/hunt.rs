@@ -1,4 +1,4 @@
-//! Looking for a seed, or trying a script, that fails with a mutant and not without.
+//! Searches for a seed, or runs a script, that fails with a mutant and passes without it.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -8,18 +8,20 @@ use std::{env, fs, thread};
 use coordination::Mutant;
 use simulation::sim::{self, Act, Change, Judge, Keep, Script};
 
-/// Which property breaks, and where.
+/// A violated property, with the place where it was found.
 #[derive(Clone, Debug)]
 pub(crate) struct Finding {
     pub(crate) property: String,
     pub(crate) place: String,
 }
 
-/// What is left out: a guard or rule, and perhaps its spare.
+/// A mutant, with the mutant of its spare guard if both are active.
 pub(crate) type LeftOut = (Mutant, Option<Mutant>);
 
-/// Looks for the first seed at which one of these properties breaks that does not break it with everything in place; any
-/// property if there are none. The checks after every write come first, then the checker.
+/// Searches for the first seed that violates one of these properties, or any if the list is empty,
+/// and passes without the mutant.
+///
+/// The checks after every write are quicker than the checker and come first.
 pub(crate) fn hunt(left_out: LeftOut, properties: &[&str], seeds: u64) -> Option<Finding> {
     let judges = [Judge::Online, Judge::Full];
     judges.into_iter().find_map(|judge| {
@@ -37,22 +39,24 @@ pub(crate) fn hunt(left_out: LeftOut, properties: &[&str], seeds: u64) -> Option
     })
 }
 
-/// Runs a script of the corpus, which must hold with everything in place.
+/// Runs a script of the corpus, which must pass without the mutant.
 ///
 /// # Panics
-/// If the script is not there or cannot be read.
+/// If the script does not exist or is not valid.
 pub(crate) fn in_corpus(mutant: Mutant, file: &str) -> Option<Finding> {
     let path = format!("{}/corpus/{file}", env!("CARGO_MANIFEST_DIR"));
     let script = fs::read_to_string(&path).ok().and_then(|text| Script::from_json(&text).ok());
-    let script = script.unwrap_or_else(|| panic!("{path} is no script"));
+    let script = script.unwrap_or_else(|| panic!("{path} is not a valid script"));
     let property = breach_of(Some((mutant, None)), &script, Judge::Full)?;
     breach_of(None, &script, Judge::Full)
         .is_none()
         .then(|| Finding { property, place: format!("script {file}") })
 }
 
-/// Returns false for scripts that the checker does not judge as it should: it takes those who are away with static
-/// sharding for strangers, and cannot know which configuration is in force while the stored one is unreadable.
+/// Returns false for scripts that the checker judges wrongly.
+///
+/// With static sharding it rejects absent owners. It does not know the configuration in effect
+/// while the stored one is invalid.
 fn is_judged(script: &Script) -> bool {
     let spoils = |act: &Act| {
         matches!(act, Act::Poison { .. } | Act::Configure { change: Change::Static(true) })
@@ -71,7 +75,7 @@ fn first_of<T: Send>(seeds: u64, hit: impl Fn(u64) -> Option<T> + Sync) -> Optio
         }
         if let Some(found) = hit(seed) {
             first.fetch_min(seed, Ordering::Relaxed);
-            hits.lock().expect("no thread panics while it notes").insert(seed, found);
+            hits.lock().expect("no thread panics while it holds the lock").insert(seed, found);
         }
     };
     thread::scope(|scope| {

@@ -1,6 +1,6 @@
-//! `ejob-mutants`: simulates the product without one of its guards or rules at a time, and prints the table of who
-//! notices what.
-#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a program for people")]
+//! `ejob-mutants`: simulates each mutant and prints the table of mutants, with the test that
+//! notices each of them.
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command-line program")]
 
 mod files;
 mod hunt;
@@ -17,14 +17,15 @@ use self::outcome::Outcome;
 
 const USAGE: &str = "usage: ejob-mutants [--seeds N] [--model FILE] [--stories FILE] [--all | MUTANT...]
 Simulates each mutant with seeds from 0 on until a property breaks that does not break without the mutant: at most as
-many as the table allows those that the simulation has to find, and N (400) of those that nobody has to.
---model FILE    what the exhaustive model has found: a line `name<TAB>property<TAB>where` for each
---stories FILE  which stories have failed: a line `name<TAB>failed or passed<TAB>test` for each
---all           also with N seeds those that the model, a story or a script has to find; so are those that are named
-The exit code is 1 if what was found is not what the table says, 2 if the command line is wrong.";
+many as the table has for a mutant of the simulation, and N (400) for a redundant mutant.
+--model FILE    results of the exhaustive model: a line `name<TAB>property<TAB>where` for each mutant
+--stories FILE  results of the stories: a line `name<TAB>failed or passed<TAB>test` for each mutant
+--all           also simulates, with N seeds, the mutants of the model, the stories and the scripts;
+                mutants that the command line names are simulated in any case
+The exit code is 1 if a result differs from the table, 2 if the command line is wrong.";
 
 fn main() -> ExitCode {
-    // What a mutant makes panic is a finding, and told of as such.
+    // A panic with a mutant is a finding, and the table reports it.
     panic::set_hook(Box::new(|_| ()));
     match Task::parse(env::args().skip(1)) {
         Ok(task) if task.run() => ExitCode::SUCCESS,
@@ -41,7 +42,7 @@ struct Task {
     rows: Vec<Row>,
     model: Modelled,
     stories: Stories,
-    /// What others have to find is simulated as well.
+    /// Set to simulate also the mutants of the model, the stories and the scripts.
     all: bool,
 }
 
@@ -65,14 +66,14 @@ impl Task {
         }
         let known = |name: &String| MUTANTS.iter().any(|row| name_of(row) == **name);
         if let Some(unknown) = names.iter().find(|name| !known(name)) {
-            return Err(format!("there is no mutant {unknown:?}"));
+            return Err(format!("unknown mutant {unknown:?}"));
         }
         let chosen = |row: &&Row| names.is_empty() || names.contains(&name_of(row));
         let rows = MUTANTS.iter().filter(chosen).copied().collect();
         Ok(Self { seeds, rows, model, stories, all: all || !names.is_empty() })
     }
 
-    /// Returns true if everything is as the table says.
+    /// Prints the table; returns true if all results match it.
     fn run(&self) -> bool {
         let mut faults = Vec::new();
         println!("| mutant | what is left out | what breaks | found by |\n|---|---|---|---|");
@@ -102,12 +103,13 @@ impl Task {
             simulated: self.simulated(row),
             scripted: scripted(),
             modelled: self.model.get(&name).cloned(),
-            told: self.stories.get(&name).copied(),
+            story_failed: self.stories.get(&name).copied(),
             without_spare: without_spare(),
         }
     }
 
-    /// Looks for a seed, if the row says that there is one or is none: how many were tried, and what was found.
+    /// Simulates a mutant, unless only another test has to notice it. Returns the number of seeds
+    /// and the finding.
     fn simulated(&self, row: &Row) -> Option<(u64, Option<hunt::Finding>)> {
         let by_others =
             matches!(row.watcher, Watcher::Model | Watcher::Script(_) | Watcher::ByStory(_));

@@ -1,27 +1,27 @@
-//! What has come of a mutant, held against what the table says.
+//! Results of a mutant, compared with the table.
 
 use coordination::{Row, Watcher};
 
 use crate::hunt::Finding;
 use crate::name_of;
 
-/// Who has noticed a mutant.
+/// Results of the tests of a mutant. Each is `None` if the test did not run.
 #[derive(Debug)]
 pub(crate) struct Outcome {
-    /// With how many seeds it was simulated, and what was found.
+    /// Number of simulated seeds, with the finding.
     pub(crate) simulated: Option<(u64, Option<Finding>)>,
-    /// What its script of the corpus has found.
+    /// Finding of its script of the corpus.
     pub(crate) scripted: Option<Option<Finding>>,
-    /// What the model has found.
+    /// Finding of the model.
     pub(crate) modelled: Option<Option<Finding>>,
-    /// Whether its story has failed.
-    pub(crate) told: Option<bool>,
-    /// What the simulation has found without its spare as well.
+    /// True if its story failed.
+    pub(crate) story_failed: Option<bool>,
+    /// Finding of the simulation with the mutant of its spare active as well.
     pub(crate) without_spare: Option<Option<Finding>>,
 }
 
 impl Outcome {
-    /// Returns in what it differs from the table, if it does.
+    /// Returns the difference from the table, if any.
     pub(crate) fn fault(&self, row: &Row) -> Option<String> {
         let name = name_of(row);
         let missed = |found: &Option<Finding>| match found {
@@ -29,7 +29,7 @@ impl Outcome {
             Some(found) => Some(format!("{name} breaks {} at {}", found.property, found.place)),
             None => Some(format!("{name} is not found by {:?}", row.watcher)),
         };
-        if let (Some((story, _)), Some(false)) = (row.watcher.story(), self.told) {
+        if let (Some((story, _)), Some(false)) = (row.watcher.story(), self.story_failed) {
             return Some(format!("{name} is not noticed by {story}"));
         }
         match row.watcher {
@@ -58,7 +58,7 @@ impl Outcome {
         self.modelled.as_ref().and_then(Option::as_ref)
     }
 
-    /// Words who has found it, for the table.
+    /// Describes the results for the table.
     pub(crate) fn found_by(&self, row: &Row) -> String {
         let at = |found: &Finding| format!("{} at {}", found.property, found.place);
         let simulation = self.simulated.as_ref().map(|(seeds, found)| match found {
@@ -80,7 +80,7 @@ impl Outcome {
     fn story(&self, row: &Row) -> Option<String> {
         let (story, spare) = row.watcher.story()?;
         let without = spare.map_or(String::new(), |spare| format!(" without {spare:?} as well"));
-        Some(match self.told {
+        Some(match self.story_failed {
             Some(true) => format!("story: {story} fails{without}"),
             Some(false) => format!("story: {story} passes{without}"),
             None => format!("story: {story}{without}"),

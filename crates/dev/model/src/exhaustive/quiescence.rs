@@ -1,4 +1,4 @@
-//! What must hold when nothing is left to do.
+//! The properties of quiescent states, in which no event has to happen any more.
 
 use coordination::internals::ViewQueries as _;
 use coordination::{ItemView, JobView, LedgerState, NodeKind, Phase, ServerState, server_of};
@@ -7,32 +7,35 @@ use sharding::ShardingItem;
 
 use super::rule::Breach;
 use super::scope::{fire_time, instance};
-use super::state::{Process, Standing, State};
+use super::state::{Process, State, Status};
 use super::world::World;
 
-/// Returns what is wrong with a state in which nobody wants anything and everything has ended.
+/// Returns the first property that a quiescent state violates, if any.
 pub(super) fn breach(world: &World, state: &State) -> Option<Breach> {
     let view = world.view(&state.registry);
-    let up = || state.processes.iter().filter(|process| process.standing == Standing::Up);
+    let up = || state.processes.iter().filter(|process| process.status == Status::Up);
     let rules: [(Breach, bool); 8] = [
         (Breach::Leftover, has_leftovers(state, &view)),
         (Breach::NotRegistered, up().any(|process| !is_registered(process, &view))),
-        (Breach::NeverLeaves, up().any(|process| process.memory.local.phase != Phase::Active)),
+        (Breach::NotLeft, up().any(|process| process.memory.local.phase != Phase::Active)),
         (Breach::NoLeader, !is_led(&view)),
         (Breach::NotAssigned, !is_assigned(&view)),
         (Breach::Unfinished, is_unfinished(&view)),
-        (Breach::NotAccounted, is_anybody_able(&view) && !is_accounted(world, state, &view)),
-        (Breach::Litter, has_litter(world, state, &view) || up().any(|process| !is_idle(process))),
+        (Breach::NotAccounted, can_start_runs(&view) && !is_accounted(world, state, &view)),
+        (
+            Breach::NotCleanedUp,
+            needs_cleanup(world, state, &view) || up().any(|process| !is_idle(process)),
+        ),
     ];
     rules.into_iter().find_map(|(breach, holds)| holds.then_some(breach))
 }
 
 fn is_registered(process: &Process, view: &JobView) -> bool {
-    let me = instance(process.index, process.life);
+    let me = instance(process.index, process.incarnation);
     view.is_registered(&me) || process.memory.local.phase != Phase::Active
 }
 
-/// Somebody available leads, if anybody is available.
+/// Returns true if an available instance leads, or no instance is available.
 fn is_led(view: &JobView) -> bool {
     view.available().is_empty()
         || view
@@ -40,7 +43,8 @@ fn is_led(view: &JobView) -> bool {
             .is_some_and(|leader| view.is_available(leader) && view.term_of(leader).is_some())
 }
 
-/// The assignment is for what is the case, and everything has followed.
+/// Returns true if the assignment matches the instances, the configuration and the last request,
+/// and no item is pending that could get its next owner.
 fn is_assigned(view: &JobView) -> bool {
     let members = view.available();
     let Some(config) = view.config().filter(|_| !members.is_empty()) else { return true };
@@ -48,59 +52,56 @@ fn is_assigned(view: &JobView) -> bool {
     let record = &assignment.value;
     let owned = (0..config.sharding_total_count).map(ShardingItem::new).all(|item| {
         let owner = view.item(item).owner.as_ref();
-        let waits = view.item(item).is_busy() && !is_anybody_able(view);
+        let waits = view.item(item).is_busy() && !can_start_runs(view);
         owner.is_some_and(|owner| members.contains(&owner.value) || waits)
     });
     record.members == members
         && record.total_count == config.sharding_total_count
-        && record
-            .pending
-            .iter()
-            .all(|(item, _)| view.item(item).is_busy() && !is_anybody_able(view))
+        && record.pending.iter().all(|(item, _)| view.item(item).is_busy() && !can_start_runs(view))
         && Some(record.handled) == view.request().map(|request| request.0)
         && owned
 }
 
-/// Somebody may start runs.
-fn is_anybody_able(view: &JobView) -> bool {
+/// Returns true if an available instance is on an enabled server.
+fn can_start_runs(view: &JobView) -> bool {
     let able = |ip| view.server_state(&ip) == Some(ServerState::Enabled);
     view.available().iter().filter_map(server_of).any(able)
 }
 
-/// A run is left over although somebody could end it or take it over.
+/// Returns true if a run is unfinished although an instance could complete it or take it over.
 fn is_unfinished(view: &JobView) -> bool {
-    is_anybody_able(view) && view.items().any(|(_, item)| item.is_busy())
+    can_start_runs(view) && view.items().any(|(_, item)| item.is_busy())
 }
 
 fn is_accounted(world: &World, state: &State, view: &JobView) -> bool {
     let total = view.config().map_or(0, |config| config.sharding_total_count);
     (0..total.min(world.scope.items)).all(|index| {
         let item = view.item(ShardingItem::new(index));
-        let facts = state.items[usize::try_from(index).expect("there are few items")];
+        let facts = state.items[usize::try_from(index).expect("the scope has few items")];
         let Some(ledger) = &item.ledger else { return world.scope.fires == 0 };
-        let held_back = waits_for_operator(view, ShardingItem::new(index));
+        let operator_blocks = waits_for_operator(view, ShardingItem::new(index));
         let waits = ledger.value.misfire.is_some()
             && !item.is_disabled()
-            && !held_back
+            && !operator_blocks
             && !view.available().is_empty();
         let fires = 0..world.scope.fires;
         let settled =
             |fire: u8| ledger.value.has_settled(fire_time(fire)) || facts.missed & (1 << fire) != 0;
-        !waits && (held_back || fires.into_iter().all(settled))
+        !waits && (operator_blocks || fires.into_iter().all(settled))
     })
 }
 
-/// The item belongs to an instance on whose server an operator lets nothing start: its fire is run when that ends, or
-/// told of with the next one.
+/// Returns true if the owner's server is paused or disabled. The fire runs after the pause, or the
+/// owner reports it with the next one.
 fn waits_for_operator(view: &JobView, item: ShardingItem) -> bool {
     let owner = view.item(item).owner.as_ref();
     let server = owner.and_then(|owner| server_of(&owner.value));
     server.is_some_and(|server| view.server_state(&server) != Some(ServerState::Enabled))
 }
 
-/// Marks and entries say what the records say, and the processes remember nothing that is over.
-fn has_litter(world: &World, state: &State, view: &JobView) -> bool {
-    if !is_anybody_able(view) {
+/// Returns true if a mark or queue entry contradicts its ledger record, or a stale node remains.
+fn needs_cleanup(world: &World, state: &State, view: &JobView) -> bool {
+    if !can_start_runs(view) {
         return false;
     }
     let total = view.config().map_or(0, |config| config.sharding_total_count);
@@ -115,18 +116,22 @@ fn has_litter(world: &World, state: &State, view: &JobView) -> bool {
             || entry.misfire != noted
             || surplus
     });
-    let lives: Vec<NodePath> = state
+    let live_instances: Vec<NodePath> = state
         .processes
         .iter()
-        .filter(|process| process.standing.has_session())
-        .map(|process| world.path(&NodeKind::Instance(instance(process.index, process.life))))
+        .filter(|process| process.status.has_session())
+        .map(|process| {
+            world.path(&NodeKind::Instance(instance(process.index, process.incarnation)))
+        })
         .collect();
-    let strangers =
-        view.instances().any(|id| !lives.contains(&world.path(&NodeKind::Instance(id.clone()))));
-    items || strangers || view.triggers().next().is_some()
+    let unexpected_instances = view
+        .instances()
+        .any(|id| !live_instances.contains(&world.path(&NodeKind::Instance(id.clone()))));
+    items || unexpected_instances || view.triggers().next().is_some()
 }
 
-/// A claim in doubt may stay so until the next one, which settles it.
+/// Returns true if a process has no work. A claim with an unknown outcome is ignored, because it
+/// stays in doubt until the next claim.
 fn is_idle(process: &Process) -> bool {
     let local = &process.memory.local;
     local.runs.is_empty()
@@ -136,16 +141,16 @@ fn is_idle(process: &Process) -> bool {
         && !local.is_claiming
 }
 
-/// Whoever has left has no node, holds no run and leads nothing.
+/// Returns true if an instance that has left still owns a node or holds a run.
 fn has_leftovers(state: &State, view: &JobView) -> bool {
-    let left = state.processes.iter().filter(|process| process.standing == Standing::Left);
+    let left = state.processes.iter().filter(|process| process.status == Status::Left);
     left.into_iter().any(|process| {
-        let me = instance(process.index, process.life);
+        let me = instance(process.index, process.incarnation);
         let holds = |(_, item): (ShardingItem, &ItemView)| {
             item.ledger.as_ref().and_then(|l| l.value.running()).is_some_and(|run| run.holder == me)
         };
         let owns = state.registry.nodes().any(|(_, entry)| {
-            entry.owner == Some(super::scope::session(process.index, process.life))
+            entry.owner == Some(super::scope::session(process.index, process.incarnation))
         });
         owns || view.items().any(holds)
     })

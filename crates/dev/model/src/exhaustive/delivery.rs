@@ -1,84 +1,91 @@
-//! What processes are told, and what they do outside of the registry.
+//! Delivery of events and replies to processes, and their effects outside of the registry.
 
 use std::sync::Arc;
 
-use coordination::internals::{Flight, Seat, ViewQueries as _};
+use coordination::internals::{Flight, SharedCoordinator, ViewQueries as _};
 use coordination::{
     Command, Event, FencingToken, FireTime, JobEvent, OnceStage, Phase, Reply, RunSource, StartItem,
 };
 use sharding::ShardingItem;
 
-use super::print::print_of;
+use super::fingerprint::fingerprint_of;
 use super::registry::Registry;
 use super::rule::Breach;
 use super::scope::fire_time;
 use super::state::{Process, State};
-use super::world::{Told, World};
+use super::world::{Handled, World};
 
 impl World {
-    /// Tells a process of an event; it records the event and decides nothing yet.
-    pub(super) fn told(&self, state: &State, p: usize, event: Event) -> State {
+    /// Delivers an event to a process, which records it without deciding.
+    pub(super) fn deliver_event(&self, state: &State, p: usize, event: Event) -> State {
         let process = &state.processes[p];
-        let key = print_of(&(state.registry.print, process.print, format!("{event:?}")));
-        let told = self.tellings.get_or(key, || {
-            let (memory, commands) = self.seated(process, &state.registry, |seat| {
-                let lost = event == Event::Lost;
-                let mut commands = seat.record(event);
-                // Whoever has lost its session looks at what it saw last; nothing else comes any more.
-                if lost {
-                    commands.extend(seat.observe());
-                }
-                commands
-            });
+        let key = fingerprint_of(&(
+            state.registry.fingerprint,
+            process.fingerprint,
+            format!("{event:?}"),
+        ));
+        let handled = self.handled_events.get_or(key, || {
+            let (memory, commands) =
+                self.with_coordinator(process, &state.registry, |coordinator| {
+                    let lost = event == Event::Lost;
+                    let mut commands = coordinator.record(event);
+                    // After the end of a session no change arrives, so that the last view is final.
+                    if lost {
+                        commands.extend(coordinator.observe());
+                    }
+                    commands
+                });
             let process = Process { memory, ..Process::clone(process) };
-            Told { process: Arc::new(process.sealed()), commands }
+            Handled { process: Arc::new(process.sealed()), commands }
         });
-        self.after_telling(state, p, &told)
+        self.apply_handled(state, p, &handled)
     }
 
-    pub(super) fn after_telling(&self, state: &State, p: usize, told: &Told) -> State {
+    pub(super) fn apply_handled(&self, state: &State, p: usize, handled: &Handled) -> State {
         let mut next = state.clone();
-        next.processes[p] = Arc::clone(&told.process);
-        self.obey(&mut next, p, &told.commands);
+        next.processes[p] = Arc::clone(&handled.process);
+        self.execute_commands(&mut next, p, &handled.commands);
         next
     }
 
-    /// Tells a process what became of its plan, which is no longer under way.
-    pub(super) fn replied(
+    /// Delivers the reply to a plan, which is no longer in flight afterwards.
+    pub(super) fn deliver_reply(
         &self,
         state: &State,
         p: usize,
         flight: &Arc<Flight>,
         reply: Reply,
     ) -> State {
-        let told = self.reply_to(&state.processes[p], &state.registry, flight, reply);
-        self.after_telling(state, p, &told)
+        let handled = self.handle_reply(&state.processes[p], &state.registry, flight, reply);
+        self.apply_handled(state, p, &handled)
     }
 
-    pub(super) fn reply_to(
+    pub(super) fn handle_reply(
         &self,
         process: &Process,
         registry: &Registry,
         flight: &Arc<Flight>,
         reply: Reply,
-    ) -> Told {
+    ) -> Handled {
         let duty = flight.plan.duty;
         let mut process = Process::clone(process);
         process.memory.flights.insert(duty, Arc::clone(flight));
-        let me = self.id(process.index, process.life);
+        let me = self.id(process.index, process.incarnation);
         process.memory.local.is_claiming |= flight.plan.runs_of(me).next().is_some();
-        let replied = |seat: &mut Seat| seat.replied(duty, reply);
-        let (memory, commands) = self.seated(&process, registry, replied);
-        Told { process: Arc::new(Process { memory, ..process }.sealed()), commands }
+        let replied = |coordinator: &mut SharedCoordinator| coordinator.replied(duty, reply);
+        let (memory, commands) = self.with_coordinator(&process, registry, replied);
+        Handled { process: Arc::new(Process { memory, ..process }.sealed()), commands }
     }
 
-    pub(super) fn obey(&self, next: &mut State, p: usize, commands: &[Command]) {
+    pub(super) fn execute_commands(&self, next: &mut State, p: usize, commands: &[Command]) {
         for command in commands {
             match command {
-                Command::Start(starts) => self.begin(next, p, starts),
-                Command::CallOnce { stage, fire, token } => self.call(next, *stage, *fire, *token),
+                Command::Start(starts) => self.start_runs(next, p, starts),
+                Command::CallOnce { stage, fire, token } => {
+                    self.call_callback(next, *stage, *fire, *token)
+                }
                 Command::Emit(JobEvent::Missed { item, fire, .. }) => {
-                    let me = self.id(p, next.processes[p].life).clone();
+                    let me = self.id(p, next.processes[p].incarnation).clone();
                     let view = self.view(&next.registry);
                     let items: Vec<_> = match item {
                         Some(item) => vec![*item],
@@ -102,11 +109,17 @@ impl World {
         }
     }
 
-    /// A callback is called: once under each token, and when every item has got so far.
-    fn call(&self, next: &mut State, stage: OnceStage, fire: FireTime, token: FencingToken) {
+    /// Calls a callback and checks S13: once for each token, and only at its stage of the fire.
+    fn call_callback(
+        &self,
+        next: &mut State,
+        stage: OnceStage,
+        fire: FireTime,
+        token: FencingToken,
+    ) {
         let view = self.view(&next.registry);
         let total = view.config().map_or(0, |config| config.sharding_total_count);
-        let got_so_far = (0..total).all(|index| {
+        let stage_reached = (0..total).all(|index| {
             let ledger = view.item(ShardingItem::new(index)).ledger.as_ref().map(|l| &l.value);
             ledger.is_some_and(|ledger| {
                 let begun = ledger.last_fire >= Some(fire);
@@ -120,13 +133,13 @@ impl World {
         let bit = 1_u16 << token.0;
         let again = next.calls.tokens & bit != 0;
         next.calls.tokens |= bit;
-        if again || !got_so_far || !in_turn {
+        if again || !stage_reached || !in_turn {
             next.breach(Breach::Callbacks);
         }
     }
 
-    /// A process starts runs.
-    fn begin(&self, next: &mut State, p: usize, starts: &[StartItem]) {
+    /// Starts runs of a process and checks the properties of starts.
+    fn start_runs(&self, next: &mut State, p: usize, starts: &[StartItem]) {
         for start in starts {
             let bit = 1_u16 << start.token.0;
             let facts = next.facts(start.item);
@@ -156,15 +169,15 @@ impl World {
         }
     }
 
-    /// A run writes to the resource, at the last moment at which it can: as it ends.
-    pub(super) fn effect(&self, next: &mut State, item: ShardingItem, token: FencingToken) {
+    /// Writes the effect of a run to the resource, at its end, which is the last possible time.
+    pub(super) fn write_effect(&self, next: &mut State, item: ShardingItem, token: FencingToken) {
         let holds = self
             .view(&next.registry)
             .item(item)
             .ledger
             .as_ref()
             .is_some_and(|ledger| ledger.value.token == token && ledger.value.is_busy());
-        let token = u8::try_from(token.0).expect("there are few runs");
+        let token = u8::try_from(token.0).expect("the scope has few runs");
         let facts = next.facts(item);
         let late = token < facts.accepted;
         let refused = late && self.scope.fence;
