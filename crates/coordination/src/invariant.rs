@@ -106,11 +106,12 @@ fn takes_over_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
 
 fn ends_own_or_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let Some(run) = change.ended() else { return true };
-    // The token distinguishes the run from an earlier one of this process.
     let here = decision.local.runs.get(change.item);
-    let own =
-        here.is_some_and(|here| here.holder == run.holder && here.token == change.before.token);
-    own || is_gone(decision, change.item, run)
+    let own = here.is_some_and(|here| here.holder == run.holder) || run.holder == *decision.me;
+    // An older record was restored from outside: the run of this process is later than the one it
+    // names.
+    let restored = here.is_some_and(|here| here.token > change.before.token);
+    own || restored || is_gone(decision, change.item, run)
 }
 
 fn is_gone(decision: &Decision<'_>, item: ShardingItem, run: &Run) -> bool {
