@@ -48,6 +48,7 @@ pub use protocol::template::{
 };
 pub use view::followed::Following;
 pub use view::items::ItemView;
+pub use view::marks::{MarkHolder, MarksView, RunningMark};
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
 pub use wire::java_settings::{
     Dialect, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings,

@@ -79,15 +79,15 @@ impl OwnMarks {
     /// Another instance may have marked the item since the run was fenced. So a mark counts only if
     /// it names the run's holder or belongs to this `session`.
     pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
-        let by_run = |name: &Option<InstanceId>| name.as_ref() == Some(&run.holder);
-        let lasting = by_run(&item.lasting);
-        let in_session = item.marked_by.is_some() && item.marked_by == session;
+        let by_run = |name: Option<&InstanceId>| name == Some(&run.holder);
+        let lasting = by_run(item.marks.lasting_holder());
+        let in_session = item.marks.session().is_some() && item.marks.session() == session;
         let marked = if run.lasting { lasting } else { in_session };
         Self {
-            running: run.shows_running && item.running && marked,
-            alive: run.shows_alive && item.alive && lasting,
-            failover: run.shows_failover && by_run(&item.failover),
-            failovering: run.shows_failovering && by_run(&item.failovering),
+            running: run.shows_running && item.marks.shows_run() && marked,
+            alive: run.shows_alive && item.marks.alive && lasting,
+            failover: run.shows_failover && by_run(item.marks.failover.as_ref()),
+            failovering: run.shows_failovering && by_run(item.marks.failovering.as_ref()),
         }
     }
 

@@ -115,7 +115,7 @@ impl Coordinator {
                 // A stale view can look as if the plan had taken effect, so compare revisions too.
                 let behind = revision.is_some_and(|landed| view.revision() < landed);
                 let removed =
-                    |item| view.item(item).marked_at.is_none_or(|at| Some(at) >= revision);
+                    |item| view.item(item).marks.marked_at().is_none_or(|at| Some(at) >= revision);
                 let unmarked = || flight.plan.unmarked_items().all(removed);
                 let is_visible = flight.plan.is_visible_in(view) && unmarked();
                 (behind || !is_visible) && now.mono < until

@@ -115,7 +115,7 @@ impl Coordinator {
     pub(super) fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
         // The view may show the record before the marks of the same transaction.
         let by_config = self.view.config().is_some_and(|c| self.view.has_lasting_marks(c));
-        let lasting = by_config || self.view.item(item).lasting.is_some();
+        let lasting = by_config || self.view.item(item).marks.lasting_holder().is_some();
         self.local.give_up(item, shown, lasting);
     }
 

@@ -156,7 +156,7 @@ impl MoveRules for Mixed<'_> {
         let mut steps = steps?;
         let shown = self.0.view.item(item);
         let leaves_java = is_of_java(self.0, item) && !shown.is_of(owner) && !shown.unreadable;
-        if leaves_java && shown.running {
+        if leaves_java && shown.marks.shows_run() {
             return None;
         }
         if has_run_postponed_fire(self.0, item, owner) {

@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::ops::RangeInclusive;
 
-use reg_center::{Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::view::Versioned;
+use crate::view::marks::MarksView;
 use crate::{FireTime, Ledger, LedgerState};
 
-/// The view of one sharding item. Marks are nodes that show runs to Java instances and operators.
+/// The view of one sharding item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ItemView {
     /// Owner.
@@ -21,22 +21,10 @@ pub struct ItemView {
     pub ledger: Option<Versioned<Ledger>>,
     /// The record is unreadable. No instance changes the item until the record is repaired.
     pub unreadable: bool,
-    /// The mark `running` exists.
-    pub running: bool,
-    /// Holder by a persistent mark `running`, which does not end with a session.
-    pub lasting: Option<InstanceId>,
-    /// The ephemeral mark beside a persistent mark `running` exists: the holder's session lives.
-    pub alive: bool,
-    /// Revision at which the mark `running` was created.
-    pub marked_at: Option<Revision>,
-    /// Session of an ephemeral mark `running`.
-    pub marked_by: Option<SessionId>,
-    /// Instance that took the item over, by the persistent mark `failovering` of 3.x.
-    pub failovering: Option<InstanceId>,
+    /// Marks of its runs.
+    pub marks: MarksView,
     /// The mark `misfire` exists.
     pub misfire: bool,
-    /// Instance that took the item over, by the ephemeral mark `failover`.
-    pub failover: Option<InstanceId>,
     /// The item is in the failover queue.
     pub queued: bool,
     /// An operator has disabled the item.
@@ -48,14 +36,8 @@ impl ItemView {
         owner: None,
         ledger: None,
         unreadable: false,
-        running: false,
-        lasting: None,
-        alive: false,
-        marked_at: None,
-        marked_by: None,
-        failovering: None,
+        marks: MarksView::NONE,
         misfire: false,
-        failover: None,
         queued: false,
         disabled: false,
     };
@@ -81,13 +63,10 @@ impl ItemView {
     /// Returns true if no duty has an action for the item before the next fire or its next owner:
     /// it has an owner and an idle record, and no marks, misfires or requests, and is not disabled.
     fn is_at_rest(&self) -> bool {
-        let Self { owner, ledger, unreadable, running, lasting, alive, marked_at, .. } = self;
-        let Self { marked_by, failovering, misfire, failover, queued, disabled, .. } = self;
-        let shown = *running || *alive || *misfire || *queued || *disabled;
-        let named = lasting.is_some() || failovering.is_some() || failover.is_some();
-        let marked = marked_at.is_some() || marked_by.is_some();
+        let Self { owner, ledger, unreadable, marks, misfire, queued, disabled } = self;
+        let is_marked = *marks != MarksView::NONE || *misfire || *queued || *disabled;
         let at_rest = ledger.as_ref().is_some_and(|ledger| ledger.value.is_at_rest());
-        owner.is_some() && at_rest && !(*unreadable || shown || named || marked)
+        owner.is_some() && at_rest && !*unreadable && !is_marked
     }
 
     /// Returns true if a run holds the item or waits for a takeover, if an unknown run has a mark,
@@ -97,8 +76,10 @@ impl ItemView {
         match &self.ledger {
             // An unreadable record may show a run.
             _ if self.unreadable => true,
-            Some(ledger) => ledger.value.is_busy() || (self.running && ledger.value.is_idle()),
-            None => self.running,
+            Some(ledger) => {
+                ledger.value.is_busy() || (self.marks.shows_run() && ledger.value.is_idle())
+            }
+            None => self.marks.shows_run(),
         }
     }
 
@@ -123,7 +104,7 @@ impl ItemView {
             Attention::DisablingChanged => {
                 ledger.is_some_and(|ledger| ledger.disabled != self.disabled)
             }
-            Attention::LastingMark => self.lasting.is_some() || self.failovering.is_some(),
+            Attention::LastingMark => self.marks.any_lasting(),
         }
     }
 }
@@ -451,9 +432,10 @@ pub(crate) fn merged<T>(
 mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
-    use reg_center::Version;
+    use reg_center::{Revision, SessionId, Version};
 
     use super::*;
+    use crate::view::marks::{MarkHolder, RunningMark};
     use crate::{Claimant, ManualRequest};
 
     /// Change of an item.
@@ -510,7 +492,7 @@ mod tests {
     }
 
     fn apply(view: &mut ItemView, change: TestChange) {
-        let version = Version(0);
+        let (version, created) = (Version(0), Revision(0));
         match change {
             TestChange::Own(n) => {
                 view.owner = Some(Versioned { value: instance(n), version });
@@ -533,11 +515,17 @@ mod tests {
                 write(view, |ledger| ledger.with_request(request));
             }
             TestChange::Disable(disabled) => view.disabled = disabled,
-            TestChange::Mark(running) => view.running = running,
+            TestChange::Mark(marked) => {
+                let holder = MarkHolder::Session(SessionId(0));
+                view.marks.running = marked.then_some(RunningMark { created, holder });
+            }
             TestChange::Queue(queued) => view.queued = queued,
             TestChange::Misfire(misfire) => view.misfire = misfire,
-            TestChange::Name(named) => view.lasting = named.then(|| instance(0)),
-            TestChange::FailOver(named) => view.failovering = named.then(|| instance(1)),
+            TestChange::Name(named) => {
+                let holder = MarkHolder::Instance(instance(0));
+                view.marks.running = named.then_some(RunningMark { created, holder });
+            }
+            TestChange::FailOver(named) => view.marks.failovering = named.then(|| instance(1)),
         }
     }
 

@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod followed;
 pub(crate) mod holder;
 pub(crate) mod items;
+pub(crate) mod marks;
 pub(crate) mod members;
 mod queries;
 

@@ -110,8 +110,8 @@ fn needs_cleanup(world: &World, state: &State, view: &JobView) -> bool {
         let noted = ledger.is_some_and(|ledger| ledger.misfire.is_some());
         let surplus = item.index() >= total
             && (entry.owner.is_some() || ledger.is_some_and(|l| l.state != LedgerState::Retired));
-        entry.running
-            || entry.failover.is_some()
+        entry.marks.shows_run()
+            || entry.marks.failover.is_some()
             || entry.queued
             || entry.misfire != noted
             || surplus

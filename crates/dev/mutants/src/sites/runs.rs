@@ -13,18 +13,18 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let in_session = item.marked_by.is_some() && item.marked_by == session;
+        from: r#"        let in_session = item.marks.session().is_some() && item.marks.session() == session;
 "#,
-        to: r#"        let in_session = item.marked_by.is_some() && item.marked_by == session;
+        to: r#"        let in_session = item.marks.session().is_some() && item.marks.session() == session;
         let any = mutant::is(Mutant::OthersMarksRemoved);
 "#,
     },
     Site {
-        from: r#"            running: run.shows_running && item.running && marked,
-            alive: run.shows_alive && item.alive && lasting,
+        from: r#"            running: run.shows_running && item.marks.shows_run() && marked,
+            alive: run.shows_alive && item.marks.alive && lasting,
 "#,
-        to: r#"            running: run.shows_running && item.running && (marked || any),
-            alive: run.shows_alive && item.alive && (lasting || any),
+        to: r#"            running: run.shows_running && item.marks.shows_run() && (marked || any),
+            alive: run.shows_alive && item.marks.alive && (lasting || any),
 "#,
     },
 ];
