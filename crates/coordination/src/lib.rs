@@ -11,6 +11,7 @@ mod local;
 mod operator;
 mod plan;
 mod protocol;
+mod run_marks;
 mod runs;
 mod start_gate;
 mod view;

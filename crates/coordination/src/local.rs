@@ -9,11 +9,11 @@ use sharding::ShardingItem;
 
 use crate::gap::Schedules;
 use crate::java::JavaMemory;
+use crate::run_marks::RunMarks;
 use crate::runs::{LocalRun, Runs};
 use crate::view::{Triggered, Versioned};
 use crate::{
     FencingToken, FireTime, Gap, JobConfig, Ledger, OnceStage, Outcome, RequestParameter, Run,
-    RunSource,
 };
 
 /// Participation of an instance in its job.
@@ -249,11 +249,7 @@ impl Local {
         self.java.lose_session();
         self.trigger_seen = None;
         self.put_requests_in_doubt();
-        self.runs.change_all(|run| {
-            run.shows_running &= run.lasting;
-            run.shows_failover = false;
-            run.shows_alive = false;
-        });
+        self.runs.change_all(|run| run.marks.lose_session());
     }
 }
 
@@ -266,10 +262,6 @@ fn local_run(run: &Run, token: FencingToken, lasting: bool) -> LocalRun {
         outcome: None,
         failure: None,
         unseen_after: None,
-        shows_running: true,
-        shows_failover: run.source == RunSource::Failover,
-        lasting,
-        shows_alive: lasting,
-        shows_failovering: lasting && run.source == RunSource::Failover,
+        marks: RunMarks::of_claim(run.source, lasting),
     }
 }

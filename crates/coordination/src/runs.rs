@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{SessionId, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::plan::Step;
 use crate::protocol::ledger::is_scheduled;
+use crate::run_marks::{MarkSet, RunMarks};
 use crate::view::items::ItemView;
 use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
 
@@ -25,13 +25,7 @@ pub struct LocalRun {
     /// The version of the record that its claim replaced; `None` once the view has shown a later
     /// version.
     pub(crate) unseen_after: Option<Version>,
-    /// True if its `running` mark may exist. The other `shows_` fields do the same for their marks.
-    pub(crate) shows_running: bool,
-    pub(crate) shows_failover: bool,
-    /// True if its `running` mark outlives the session. Its `alive` mark then shows the session.
-    pub(crate) lasting: bool,
-    pub(crate) shows_alive: bool,
-    pub(crate) shows_failovering: bool,
+    pub(crate) marks: RunMarks,
 }
 
 impl LocalRun {
@@ -55,53 +49,13 @@ impl LocalRun {
             outcome: None,
             failure: None,
             unseen_after: None,
-            shows_running: false,
-            shows_failover: false,
-            lasting: false,
-            shows_alive: false,
-            shows_failovering: false,
-        }
-    }
-}
-
-/// The marks in the view that belong to one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OwnMarks {
-    running: bool,
-    alive: bool,
-    failover: bool,
-    failovering: bool,
-}
-
-impl OwnMarks {
-    /// Returns the marks of `run` at its item.
-    ///
-    /// Another instance may have marked the item since the run was fenced. So a mark counts only if
-    /// it names the run's holder or belongs to this `session`.
-    pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
-        let by_run = |name: Option<&InstanceId>| name == Some(&run.holder);
-        let lasting = by_run(item.marks.lasting_holder());
-        let in_session = item.marks.session().is_some() && item.marks.session() == session;
-        let marked = if run.lasting { lasting } else { in_session };
-        Self {
-            running: run.shows_running && item.marks.shows_run() && marked,
-            alive: run.shows_alive && item.marks.alive && lasting,
-            failover: run.shows_failover && by_run(item.marks.failover.as_ref()),
-            failovering: run.shows_failovering && by_run(item.marks.failovering.as_ref()),
+            marks: RunMarks::NONE,
         }
     }
 
-    pub(crate) fn any(self) -> bool {
-        self != Self::default()
-    }
-
-    /// Returns the steps that remove these marks.
-    pub(crate) fn removal(self, item: ShardingItem) -> impl Iterator<Item = Step> {
-        let running = self.running.then_some(Step::unmark_running(item));
-        let alive = self.alive.then_some(Step::unmark_alive(item));
-        let failover = self.failover.then_some(Step::unmark_failover(item));
-        let failovering = self.failovering.then_some(Step::unmark_failovering(item));
-        [running, alive, failover, failovering].into_iter().flatten()
+    /// Returns those of its marks that the view shows at its item.
+    pub(crate) fn shown_marks(&self, item: &ItemView, session: Option<SessionId>) -> MarkSet {
+        self.marks.shown_in(&item.marks, &self.holder, session)
     }
 }
 
@@ -192,7 +146,7 @@ mod tests {
     fn run(outcome: Option<Outcome>) -> LocalRun {
         let (holder, source) = (InstanceId::new("a"), RunSource::Normal);
         let run = LocalRun::unmarked(holder, FencingToken(1), FireTime(1), source);
-        LocalRun { outcome, shows_running: true, ..run }
+        LocalRun { outcome, marks: RunMarks::of_claim(source, false), ..run }
     }
 
     proptest! {
@@ -214,8 +168,8 @@ mod tests {
                     _ => {
                         runs.remove(item);
                         plain.remove(&item);
-                        runs.change_all(|run| run.shows_running = false);
-                        plain.values_mut().for_each(|run| run.shows_running = false);
+                        runs.change_all(|run| run.marks.lose_session());
+                        plain.values_mut().for_each(|run| run.marks.lose_session());
                     }
                 }
                 let all = || plain.iter().map(|(item, run)| (*item, run));

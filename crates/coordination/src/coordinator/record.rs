@@ -5,6 +5,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
 use crate::local::{Due, Phase, RequestWay, WantedTrigger};
+use crate::run_marks::Mark;
 use crate::runs::LocalRun;
 use crate::shortened;
 use crate::wire::NodeKind;
@@ -132,17 +133,13 @@ impl Coordinator {
     }
 
     /// Returns the item whose record changes, or whose mark changes while it has a local run.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most nodes are of no item that runs here")]
     fn changed_item(&self, change: &Change) -> Option<ShardingItem> {
-        let (item, is_mark) = match self.layout.parse(change.path()?)? {
-            NodeKind::Ledger(item) => (item, false),
-            NodeKind::Running(item)
-            | NodeKind::Alive(item)
-            | NodeKind::Failover(item)
-            | NodeKind::Failovering(item) => (item, true),
-            _ => return None,
-        };
-        (!is_mark || self.local.runs.has(item)).then_some(item)
+        let node = self.layout.parse(change.path()?)?;
+        if let NodeKind::Ledger(item) = node {
+            return Some(item);
+        }
+        let (_, item) = Mark::of_node(&node)?;
+        self.local.runs.has(item).then_some(item)
     }
 
     /// Marks all items dirty whose record or local run may need an action.

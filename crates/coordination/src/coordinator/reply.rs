@@ -12,9 +12,9 @@ use super::{
 };
 use crate::local::UnknownClaim;
 use crate::plan::{Plan, Step};
+use crate::run_marks::Mark;
 use crate::runs::LocalRun;
 use crate::view::Versioned;
-use crate::wire::NodeKind;
 use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket};
 
 impl Coordinator {
@@ -157,22 +157,12 @@ impl Coordinator {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the view decides about all other nodes")]
     fn found_absent(&mut self, plan: &Plan, step: &Step) {
-        let Some(node) = step.deleted() else { return };
-        match node {
-            NodeKind::Running(item) => {
-                self.unmarked(plan, *item, |run| run.shows_running = false);
-            }
-            NodeKind::Failover(item) => {
-                self.unmarked(plan, *item, |run| run.shows_failover = false);
-            }
-            NodeKind::Alive(item) => self.unmarked(plan, *item, |run| run.shows_alive = false),
-            NodeKind::Failovering(item) => {
-                self.unmarked(plan, *item, |run| run.shows_failovering = false);
-            }
-            NodeKind::Instance(_) => self.local.maybe_registered = false,
-            _ => {}
+        if step.deregisters() {
+            self.local.maybe_registered = false;
+        }
+        if let Some((mark, item)) = step.deleted().and_then(Mark::of_node) {
+            self.note_absent(plan, item, mark);
         }
     }
 
@@ -186,16 +176,16 @@ impl Coordinator {
         }
     }
 
-    /// Records that a mark of the released run is gone.
+    /// Records that a mark of the released run is absent.
     ///
     /// The token is compared, because a later run of the item may have started here before the
     /// reply.
-    fn unmarked(&mut self, plan: &Plan, item: ShardingItem, note: impl FnOnce(&mut LocalRun)) {
+    fn note_absent(&mut self, plan: &Plan, item: ShardingItem, mark: Mark) {
         let mut records = plan.steps.iter().filter_map(Step::ledger);
         let released = records.find(|(of, _)| *of == item).map(|(_, ledger)| ledger.token);
         let is_it = |run: &LocalRun| Some(run.token) == released;
         if self.local.runs.get(item).is_some_and(is_it) {
-            self.local.runs.change(item, note);
+            self.local.runs.change(item, |run| run.marks.note_absent(mark));
         }
     }
 }

@@ -10,7 +10,7 @@ use super::Coordinator;
 use crate::duty::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
-use crate::runs::{LocalRun, OwnMarks};
+use crate::runs::LocalRun;
 use crate::view::Versioned;
 use crate::view::items::ItemView;
 use crate::{Command, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem};
@@ -165,8 +165,8 @@ impl Coordinator {
             let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
             let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
             // Marks that are left need another release, so the run is still needed.
-            let marks = OwnMarks::of(run, self.view.item(item), self.session);
-            if run.token == FencingToken(0) || !caught_up || held || marks.any() {
+            let marks = run.shown_marks(self.view.item(item), self.session);
+            if run.token == FencingToken(0) || !caught_up || held || !marks.is_empty() {
                 continue;
             }
             out.push(Command::Emit(ending(item, run, outcome, ledger)));

@@ -6,7 +6,7 @@ use sharding::ShardingItem;
 use super::{Context, Duty, parameter_bytes};
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
-use crate::runs::{LocalRun, OwnMarks};
+use crate::runs::LocalRun;
 use crate::{FencingToken, Outcome};
 
 /// Records ended runs of which the registry still shows this instance as the holder. A draining
@@ -58,10 +58,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let next =
         next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
     let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
-    steps.extend(run.shows_running.then(|| Step::unmark_running(item)));
-    steps.extend(run.shows_alive.then_some(Step::unmark_alive(item)));
-    steps.extend(run.shows_failover.then_some(Step::unmark_failover(item)));
-    steps.extend(run.shows_failovering.then_some(Step::unmark_failovering(item)));
+    steps.extend(run.marks.left().removal(item));
     steps.extend((hand_over && !view.queued).then_some(Step::queue(item)));
     Some(steps)
 }
@@ -81,14 +78,15 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
     if run.token == FencingToken(0) || !(has_moved_on || put_back) {
         return None;
     }
-    let marks = OwnMarks::of(run, view, cx.session);
-    let record = match put_back {
-        true => {
-            let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
-            Step::set_ledger(item, Some(version), next)
-        }
-        false if marks.any() => Step::ledger_unchanged(item, version),
-        false => return None,
+    let marks = run.shown_marks(view, cx.session);
+    if !put_back && marks.is_empty() {
+        return None;
+    }
+    let record = if put_back {
+        let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
+        Step::set_ledger(item, Some(version), next)
+    } else {
+        Step::ledger_unchanged(item, version)
     };
     Some([record].into_iter().chain(marks.removal(item)).collect())
 }
@@ -99,8 +97,9 @@ mod tests {
 
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
+    use crate::run_marks::RunMarks;
     use crate::wire::NodeKind;
-    use crate::{Dialect, Ledger};
+    use crate::{Dialect, Ledger, RunSource};
 
     /// Item 0 of instance 1, whose run under token 1 has ended with this outcome.
     fn ended(outcome: Outcome) -> Scene {
@@ -172,7 +171,8 @@ mod tests {
     fn fenced_run_removes_only_its_own_marks() {
         let mark = NodeKind::Running(item(0));
         let lasting = |scene: Scene| {
-            scene.local(|local| local.runs.change(item(0), |run| run.lasting = true))
+            let marks = RunMarks::of_claim(RunSource::Normal, true);
+            scene.local(|local| local.runs.change(item(0), |run| run.marks = marks))
         };
         let removed = "release: runs have ended\n  delete sharding/0/running";
         let rows = vec![

@@ -19,6 +19,7 @@ use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::pending::Pending;
 use crate::protocol::trigger_record::TriggerRecord;
+use crate::run_marks::RunMarks;
 use crate::runs::LocalRun;
 use crate::view::JobView;
 use crate::wire::{self, Layout, NodeKind};
@@ -298,7 +299,8 @@ impl Scene {
     /// Adds a run to the process of instance 1. It has ended if it has an outcome.
     pub(crate) fn run_here(self, i: u32, outcome: Option<Outcome>) -> Self {
         let run = LocalRun::unmarked(id(1), FencingToken(1), FireTime(200), RunSource::Normal);
-        let run = LocalRun { outcome, shows_running: true, ..run };
+        let marks = RunMarks::of_claim(RunSource::Normal, false);
+        let run = LocalRun { outcome, marks, ..run };
         self.local(|local| local.runs.insert(item(i), run))
     }
 

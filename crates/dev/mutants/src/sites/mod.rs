@@ -49,6 +49,7 @@ mod protocol_id;
 mod protocol_ledger;
 mod protocol_request_parameter;
 mod root;
+mod run_marks;
 mod runs;
 mod start_gate;
 mod tests_script;
@@ -117,6 +118,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
     ("crates/coordination/src/protocol/ledger.rs", protocol_ledger::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
+    ("crates/coordination/src/run_marks.rs", run_marks::SITES),
     ("crates/coordination/src/runs.rs", runs::SITES),
     ("crates/coordination/src/start_gate.rs", start_gate::SITES),
     ("crates/coordination/src/view/apply.rs", view_apply::SITES),

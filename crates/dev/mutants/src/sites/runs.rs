@@ -2,29 +2,12 @@
 
 use super::Site;
 
-pub(super) const SITES: &[Site] = &[
-    Site {
-        from: r#"    pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
+pub(super) const SITES: &[Site] = &[Site {
+    from: r#"        self.marks.shown_in(&item.marks, &self.holder, session)
 "#,
-        to: r#"    pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
-        if mutant::is(Mutant::FencedMarksStay) {
-            return Self::default();
+    to: r#"        if mutant::is(Mutant::FencedMarksStay) {
+            return MarkSet::default();
         }
+        self.marks.shown_in(&item.marks, &self.holder, session)
 "#,
-    },
-    Site {
-        from: r#"        let in_session = item.marks.session().is_some() && item.marks.session() == session;
-"#,
-        to: r#"        let in_session = item.marks.session().is_some() && item.marks.session() == session;
-        let any = mutant::is(Mutant::OthersMarksRemoved);
-"#,
-    },
-    Site {
-        from: r#"            running: run.shows_running && item.marks.shows_run() && marked,
-            alive: run.shows_alive && item.marks.alive && lasting,
-"#,
-        to: r#"            running: run.shows_running && item.marks.shows_run() && (marked || any),
-            alive: run.shows_alive && item.marks.alive && (lasting || any),
-"#,
-    },
-];
+}];
