@@ -9,12 +9,9 @@ use sharding::ShardingItem;
 
 use crate::gap::Schedules;
 use crate::java::JavaMemory;
-use crate::run_marks::RunMarks;
 use crate::runs::{LocalRun, Runs};
 use crate::view::{Triggered, Versioned};
-use crate::{
-    FencingToken, FireTime, Gap, JobConfig, Ledger, OnceStage, Outcome, RequestParameter, Run,
-};
+use crate::{FencingToken, FireTime, Gap, JobConfig, Ledger, OnceStage, Outcome, RequestParameter};
 
 /// Participation of an instance in its job.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -206,26 +203,27 @@ impl Local {
             return false;
         }
         let Some(run) = ledger.running() else { return false };
-        let local = local_run(run, ledger.token, lasting);
-        self.note(item, LocalRun { unseen_after, ..local })
+        let claimed = LocalRun::claimed(run, ledger.token, lasting);
+        self.note(item, ledger.token, LocalRun { unseen_after, ..claimed })
     }
 
     /// Adds a run that the record assigns to this instance, but that no code executes, as
     /// interrupted.
     pub(crate) fn give_up(&mut self, item: ShardingItem, ledger: &Ledger, lasting: bool) {
         if let Some(run) = ledger.running() {
-            let local = local_run(run, ledger.token, lasting);
-            self.note(item, LocalRun { outcome: Some(Outcome::Interrupted), ..local });
+            let outcome = Some(Outcome::Interrupted);
+            let claimed = LocalRun::claimed(run, ledger.token, lasting);
+            self.note(item, ledger.token, LocalRun { outcome, ..claimed });
         }
     }
 
     /// Adds a run, unless another run of the item has not ended here.
-    fn note(&mut self, item: ShardingItem, run: LocalRun) -> bool {
+    fn note(&mut self, item: ShardingItem, token: FencingToken, run: LocalRun) -> bool {
         if self.runs.has(item) {
             return false;
         }
-        let started = self.started.entry(item).or_insert(run.token);
-        *started = run.token.max(*started);
+        let started = self.started.entry(item).or_insert(token);
+        *started = token.max(*started);
         self.runs.insert(item, run);
         true
     }
@@ -250,18 +248,5 @@ impl Local {
         self.trigger_seen = None;
         self.put_requests_in_doubt();
         self.runs.change_all(|run| run.marks.lose_session());
-    }
-}
-
-fn local_run(run: &Run, token: FencingToken, lasting: bool) -> LocalRun {
-    LocalRun {
-        holder: run.holder.clone(),
-        token,
-        fire: run.fire,
-        source: run.source,
-        outcome: None,
-        failure: None,
-        unseen_after: None,
-        marks: RunMarks::of_claim(run.source, lasting),
     }
 }

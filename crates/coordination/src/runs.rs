@@ -8,14 +8,15 @@ use sharding::{InstanceId, ShardingItem};
 use crate::protocol::ledger::is_scheduled;
 use crate::run_marks::{MarkSet, RunMarks};
 use crate::view::items::ItemView;
-use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
+use crate::{FailureReason, FencingToken, FireTime, Outcome, Run, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocalRun {
     /// The incarnation that claimed it. After a lost session it is a former one.
     pub holder: InstanceId,
-    pub token: FencingToken,
+    /// Its fencing token. `None` if the job is not monitored: the registry has no record of the run.
+    pub token: Option<FencingToken>,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
     /// The outcome; `None` while the job's code runs.
@@ -34,16 +35,19 @@ impl LocalRun {
         is_scheduled(self.source, self.fire)
     }
 
-    /// Returns an active run without marks.
-    pub(crate) fn unmarked(
-        holder: InstanceId,
-        token: FencingToken,
-        fire: FireTime,
-        source: RunSource,
-    ) -> Self {
+    /// Returns an active run by its record. `lasting` is true if its mark `running` outlasts the
+    /// session.
+    pub(crate) fn claimed(run: &Run, token: FencingToken, lasting: bool) -> Self {
+        let marks = RunMarks::of_claim(run.source, lasting);
+        let unmonitored = Self::unmonitored(run.holder.clone(), run.fire, run.source);
+        Self { token: Some(token), marks, ..unmonitored }
+    }
+
+    /// Returns an active run of an unmonitored job.
+    pub(crate) fn unmonitored(holder: InstanceId, fire: FireTime, source: RunSource) -> Self {
         Self {
             holder,
-            token,
+            token: None,
             fire,
             source,
             outcome: None,
@@ -51,6 +55,12 @@ impl LocalRun {
             unseen_after: None,
             marks: RunMarks::NONE,
         }
+    }
+
+    /// Returns its token as commands and events show it.
+    #[must_use]
+    pub fn public_token(&self) -> FencingToken {
+        self.token.unwrap_or(FencingToken::UNFENCED)
     }
 
     /// Returns those of its marks that the view shows at its item.
@@ -144,9 +154,8 @@ mod tests {
     use super::*;
 
     fn run(outcome: Option<Outcome>) -> LocalRun {
-        let (holder, source) = (InstanceId::new("a"), RunSource::Normal);
-        let run = LocalRun::unmarked(holder, FencingToken(1), FireTime(1), source);
-        LocalRun { outcome, marks: RunMarks::of_claim(source, false), ..run }
+        let run = LocalRun::unmonitored(InstanceId::new("a"), FireTime(1), RunSource::Normal);
+        LocalRun { outcome, marks: RunMarks::of_claim(run.source, false), ..run }
     }
 
     proptest! {

@@ -237,15 +237,15 @@ impl Coordinator {
         (outcome, reason): (Outcome, Option<FailureReason>),
         out: &mut Vec<Command>,
     ) {
-        let run = self.local.runs.get(item).filter(|run| run.token == token);
-        let Some(&LocalRun { fire, source, .. }) = run else { return };
+        let run = self.local.runs.get(item).filter(|run| run.public_token() == token);
+        let Some(&LocalRun { fire, source, token: claimed, .. }) = run else { return };
         self.local.runs.change(item, |run| {
             run.outcome = Some(outcome);
             run.failure = reason.filter(|_| outcome != Outcome::Succeeded);
         });
         self.dirty_items.insert(item);
         // A run without monitoring has no record that could show its end later.
-        if token == FencingToken(0) {
+        if claimed.is_none() {
             self.local.runs.remove(item);
             let settled = JobEvent::Settled { item, fire, source, token, outcome };
             out.push(Command::Emit(settled));

@@ -183,7 +183,7 @@ impl Coordinator {
     fn note_absent(&mut self, plan: &Plan, item: ShardingItem, mark: Mark) {
         let mut records = plan.steps.iter().filter_map(Step::ledger);
         let released = records.find(|(of, _)| *of == item).map(|(_, ledger)| ledger.token);
-        let is_it = |run: &LocalRun| Some(run.token) == released;
+        let is_it = |run: &LocalRun| released.is_some() && run.token == released;
         if self.local.runs.get(item).is_some_and(is_it) {
             self.local.runs.change(item, |run| run.marks.note_absent(mark));
         }

@@ -160,16 +160,16 @@ impl Coordinator {
     pub(super) fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
         for &item in &self.dirty_items {
             let Some(run) = self.local.runs.get(item) else { continue };
-            let Some(outcome) = run.outcome else { continue };
+            let (Some(outcome), Some(token)) = (run.outcome, run.token) else { continue };
             let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
-            let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
-            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+            let caught_up = ledger.is_some_and(|ledger| ledger.token >= token);
+            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, token));
             // Marks that are left need another release, so the run is still needed.
             let marks = run.shown_marks(self.view.item(item), self.session);
-            if run.token == FencingToken(0) || !caught_up || held || !marks.is_empty() {
+            if !caught_up || held || !marks.is_empty() {
                 continue;
             }
-            out.push(Command::Emit(ending(item, run, outcome, ledger)));
+            out.push(Command::Emit(ending(item, run, token, outcome, ledger)));
             self.local.runs.remove(item);
         }
     }
@@ -249,10 +249,11 @@ pub(super) fn start_item(
 fn ending(
     item: ShardingItem,
     run: &LocalRun,
+    token: FencingToken,
     outcome: Outcome,
     ledger: Option<&Ledger>,
 ) -> JobEvent {
-    let LocalRun { token, fire, source, .. } = *run;
+    let LocalRun { fire, source, .. } = *run;
     let recorded = ledger.is_some_and(|ledger| {
         ledger.token == token && ledger.outcome == Some(outcome) && !ledger.is_busy()
     });

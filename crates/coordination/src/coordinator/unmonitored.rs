@@ -86,7 +86,7 @@ impl Coordinator {
         let (Some(config), Some(holder)) = (self.view.config_in_force(), &self.me) else { return };
         let start = |item| StartItem {
             item,
-            token: FencingToken(0),
+            token: FencingToken::UNFENCED,
             fire,
             source,
             merged: None,
@@ -97,7 +97,7 @@ impl Coordinator {
         };
         let starts: Vec<_> = items.into_iter().map(start).collect();
         for start in &starts {
-            let run = LocalRun::unmarked(start.holder.clone(), start.token, fire, source);
+            let run = LocalRun::unmonitored(start.holder.clone(), fire, source);
             self.local.runs.insert(start.item, run);
         }
         if !starts.is_empty() {

@@ -4,10 +4,10 @@
 use sharding::ShardingItem;
 
 use super::{Context, Duty, parameter_bytes};
+use crate::Outcome;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
-use crate::{FencingToken, Outcome};
 
 /// Records ended runs of which the registry still shows this instance as the holder. A draining
 /// instance also settles its claims in doubt.
@@ -42,9 +42,9 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
 /// Records the end of a run. A cancelled run becomes an orphaned run if another instance can take
 /// it over. All other runs are completed, failed and panicked ones included.
 fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
-    let outcome = run.outcome?;
+    let (outcome, token) = (run.outcome?, run.token?);
     let view = cx.view.item(item);
-    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
+    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, token))?;
     // Only a cancelled run is repeated by another instance. All other outcomes are final.
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
@@ -69,13 +69,13 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
 /// The record names another run if this one was fenced. A lower token shows that an operator
 /// restored an older record; it is brought up to date first, so that no token is used twice.
 fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
-    let outcome = run.outcome?;
+    let (outcome, token) = (run.outcome?, run.token?);
     let view = cx.view.item(item);
     let ledger = view.ledger.as_ref()?;
     let (version, shown) = (ledger.version, &ledger.value);
-    let put_back = shown.token < run.token && run.unseen_after.is_none();
-    let has_moved_on = shown.token >= run.token && !shown.is_held(&run.holder, run.token);
-    if run.token == FencingToken(0) || !(has_moved_on || put_back) {
+    let put_back = shown.token < token && run.unseen_after.is_none();
+    let has_moved_on = shown.token >= token && !shown.is_held(&run.holder, token);
+    if !has_moved_on && !put_back {
         return None;
     }
     let marks = run.shown_marks(view, cx.session);

@@ -19,13 +19,12 @@ use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::pending::Pending;
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::run_marks::RunMarks;
 use crate::runs::LocalRun;
 use crate::view::JobView;
 use crate::wire::{self, Layout, NodeKind};
 use crate::{
-    Claimant, Dialect, FencingToken, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now,
-    Outcome, RunSource, ServerIp, ServerState, encode_config,
+    Claimant, Dialect, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now, Outcome, ServerIp,
+    ServerState, encode_config,
 };
 
 pub(crate) fn id(n: u32) -> InstanceId {
@@ -298,9 +297,9 @@ impl Scene {
 
     /// Adds a run to the process of instance 1. It has ended if it has an outcome.
     pub(crate) fn run_here(self, i: u32, outcome: Option<Outcome>) -> Self {
-        let run = LocalRun::unmarked(id(1), FencingToken(1), FireTime(200), RunSource::Normal);
-        let marks = RunMarks::of_claim(RunSource::Normal, false);
-        let run = LocalRun { outcome, marks, ..run };
+        let record = running_by(1);
+        let claimed = record.running().map(|run| LocalRun::claimed(run, record.token, false));
+        let run = LocalRun { outcome, ..claimed.expect("the record shows a run") };
         self.local(|local| local.runs.insert(item(i), run))
     }
 

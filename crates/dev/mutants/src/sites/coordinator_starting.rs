@@ -39,9 +39,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+        from: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, token));
 "#,
-        to: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+        to: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, token));
             let held = held && !mutant::is(Mutant::RunForgottenEarly);
 "#,
     },

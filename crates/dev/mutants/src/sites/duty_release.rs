@@ -10,10 +10,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
+        from: r#"    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, token))?;
 "#,
         to: r#"    let ledger = view.ledger.as_ref().filter(|l| {
-        mutant::is(Mutant::ForeignRelease) || l.value.is_held(&run.holder, run.token)
+        mutant::is(Mutant::ForeignRelease) || l.value.is_held(&run.holder, token)
     })?;
 "#,
     },
