@@ -13,9 +13,8 @@ use super::{
 use crate::local::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
-use crate::view::Versioned;
 use crate::wire::NodeKind;
-use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket};
+use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
 
 impl Coordinator {
     pub(super) fn replied(

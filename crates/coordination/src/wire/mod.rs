@@ -54,8 +54,10 @@ mod dialect;
 mod inspect;
 pub(crate) mod java_settings;
 mod json;
+pub(crate) mod latch;
 mod records;
 mod runtime;
+mod server;
 mod yaml;
 
 use std::fmt;
@@ -64,10 +66,9 @@ use bytes::Bytes;
 use reg_center::{Expect, Node, NodePath, Op, Scope, SessionId, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::java::latch::Latch;
 use crate::plan::{Data, Plan, Step, StepOp};
-use crate::view::followed::Followed;
-use crate::{Dialect, JobName, OnceStage, ServerIp, ServerState, server_of};
+use crate::protocol::followed::Followed;
+use crate::{Dialect, JobName, Latch, OnceStage, ServerIp, ServerState, server_of};
 
 pub use config::{ConfigError, decode_config, dialect_of_config, encode_config};
 pub use config_json::push_java_json;

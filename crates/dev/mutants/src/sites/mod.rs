@@ -55,9 +55,9 @@ mod tests_script;
 mod view_apply;
 mod view_config;
 mod view_holder;
-mod view_members;
 mod view_queries;
 mod wire;
+mod wire_server;
 
 /// A place of the sources where mutants differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -122,9 +122,9 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/view/apply.rs", view_apply::SITES),
     ("crates/coordination/src/view/config.rs", view_config::SITES),
     ("crates/coordination/src/view/holder.rs", view_holder::SITES),
-    ("crates/coordination/src/view/members.rs", view_members::SITES),
     ("crates/coordination/src/view/queries.rs", view_queries::SITES),
     ("crates/coordination/src/wire/mod.rs", wire::SITES),
+    ("crates/coordination/src/wire/server.rs", wire_server::SITES),
     ("crates/coordination/tests/script/mod.rs", tests_script::SITES),
     ("crates/dev/model/src/exhaustive/mod.rs", model_exhaustive::SITES),
     ("crates/dev/model/src/exhaustive/moves.rs", model_exhaustive_moves::SITES),
