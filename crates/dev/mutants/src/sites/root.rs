@@ -4,16 +4,6 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
-"#,
-        to: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
-
-// The tests of the story files use this name, and one of them is also compiled as a test here.
-#[cfg(test)]
-extern crate self as coordination;
-"#,
-    },
-    Site {
         from: r#"mod local;
 "#,
         to: r#"mod local;
@@ -25,6 +15,16 @@ mod mutant;
 "#,
         to: r#"pub use local::Phase;
 pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
+"#,
+    },
+    Site {
+        from: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
+"#,
+        to: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
+
+// The tests of the story files use this name, and one of them is also compiled as a test here.
+#[cfg(test)]
+extern crate self as coordination;
 "#,
     },
 ];
