@@ -20,16 +20,15 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::gap::Lookup;
-use crate::java;
 use crate::local::{Local, Phase};
 use crate::plan::{Plan, Step};
-use crate::view::followed::Following;
-use crate::view::{ConfigCheck, JobView, Versioned};
+use crate::view::{ConfigCheck, JobView};
 use crate::wire::Layout;
 use crate::{
     Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outage,
     ScheduleLookup, ServerIp, ServerState, Ticket,
 };
+use crate::{Following, Versioned, java};
 
 /// Time that a duty waits for the view to show its commit, or the cause of its conflict.
 const SETTLE_WAIT: Duration = Duration::from_millis(100);

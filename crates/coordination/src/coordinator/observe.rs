@@ -13,13 +13,13 @@ use crate::gap::Seen;
 use crate::java::{self, Surroundings};
 use crate::local::{Due, Local, LocalCall, Phase, RequestWay};
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::shortened;
+use crate::view::ConfigState;
 use crate::view::items::Attention;
-use crate::view::{ConfigState, Versioned};
 use crate::{
     Command, DropReason, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall, OnceStage,
     RequestParameter,
 };
+use crate::{Versioned, shortened};
 
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {

@@ -14,8 +14,7 @@ use crate::local::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
-use crate::view::Versioned;
-use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket};
+use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
 
 impl Coordinator {
     pub(super) fn replied(

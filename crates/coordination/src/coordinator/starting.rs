@@ -11,9 +11,8 @@ use crate::duty::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
-use crate::view::Versioned;
 use crate::view::items::ItemView;
-use crate::{Command, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem};
+use crate::{Command, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem, Versioned};
 
 /// Items with the fencing tokens of claims in flight.
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;

@@ -11,8 +11,6 @@ use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
 use super::{Context, Duty};
 use crate::coordinator::Settings;
-use crate::java;
-use crate::java::latch::{Latch, name_of};
 use crate::local::{Due, Local};
 use crate::plan::Plan;
 use crate::protocol::assignment::AssignmentRecord;
@@ -21,11 +19,13 @@ use crate::protocol::pending::Pending;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::LocalRun;
 use crate::view::JobView;
+use crate::wire::latch::name_of;
 use crate::wire::{self, Layout, NodeKind};
 use crate::{
     Claimant, Dialect, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now, Outcome, ServerIp,
     ServerState, encode_config,
 };
+use crate::{Latch, java};
 
 pub(crate) fn id(n: u32) -> InstanceId {
     InstanceId::new(format!("10.0.0.{n}@-@{n}"))

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{Node, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use super::latch::{self, Latch};
+use crate::protocol::run_request::Triggered;
+use crate::view::JobView;
 use crate::view::items::{Attention, ItemView};
 use crate::view::members::InstanceView;
-use crate::view::{JobView, Triggered};
+use crate::wire::latch;
 use crate::wire::{self, NodeKind};
-use crate::{Dialect, JobConfig, OnceStage};
+use crate::{Dialect, JobConfig, Latch, OnceStage};
 
 /// Nodes that only coexistence with Java instances needs.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

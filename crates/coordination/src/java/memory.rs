@@ -7,13 +7,13 @@ use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
 use super::inference::{Inference, near_fire};
-use super::latch::{LATCH_PATIENCE, Latch};
 use super::resharding::ANNOUNCEMENT_PATIENCE;
 use crate::local::{Due, Wait};
 use crate::runs::Runs;
 use crate::view::JobView;
 use crate::wire::NodeKind;
-use crate::{Command, FireTime, JobEvent, Now};
+use crate::wire::latch::LATCH_PATIENCE;
+use crate::{Command, FireTime, JobEvent, Latch, Now};
 
 const COUNTED: &str = "a distribute-once listener of Java instances waits for all items, but does not see items of Rust \
                        instances; remove the listener, or give it a timeout";

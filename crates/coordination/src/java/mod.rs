@@ -11,7 +11,6 @@ mod election;
 pub(crate) mod facts;
 mod handing_on;
 pub(crate) mod inference;
-pub(crate) mod latch;
 mod memory;
 mod records;
 mod resharding;

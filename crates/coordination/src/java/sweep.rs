@@ -417,7 +417,11 @@ mod tests {
             || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
         let rows = vec![
             ("A3, A7: instance is lost", marked(cluster()), queued),
-            ("A5: server was disabled before", marked(cluster().server(3, wire::DISABLED)), queued),
+            (
+                "A5: server was disabled before",
+                marked(cluster().server(3, wire::data::DISABLED)),
+                queued,
+            ),
             (
                 "A5: server was removed before",
                 marked(cluster().server(3, wire::ENABLED).without_server(3)),

@@ -5,7 +5,6 @@ use std::collections::BTreeSet;
 use sharding::InstanceId;
 
 use super::handing_on;
-use crate::ManualRequest;
 use crate::duty::trigger::{
     acceptance, ask, clear_of, dropped, hand_over, identity_of, leave, passed_on,
     removes_requests_of, waiting,
@@ -13,7 +12,7 @@ use crate::duty::trigger::{
 use crate::duty::{Context, Duty, OwnItem, parameter_bytes};
 use crate::plan::Plan;
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::view::Versioned;
+use crate::{ManualRequest, Versioned};
 
 /// Stores, accepts, passes on and removes requests as the plain duty does, and hands on requests
 /// for items of Java instances.

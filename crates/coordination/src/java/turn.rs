@@ -1,8 +1,9 @@
 //! Position of an instance at a latch.
 
-use super::latch::{Latch, name_of};
+use crate::Latch;
 use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
+use crate::wire::latch::name_of;
 
 /// Position of this instance at a latch.
 #[derive(Debug, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 //!
 //! The guards of a plan make it harmless if the view was stale.
 
+mod encode;
 mod step;
 
 use std::fmt;

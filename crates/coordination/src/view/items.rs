@@ -8,7 +8,7 @@ use std::ops::RangeInclusive;
 
 use sharding::{InstanceId, ShardingItem};
 
-use crate::view::Versioned;
+use crate::Versioned;
 use crate::view::marks::MarksView;
 use crate::{FireTime, Ledger, LedgerState};
 

@@ -45,6 +45,7 @@ mod model_exhaustive_moves;
 mod model_exhaustive_walk;
 mod model_exhaustive_world;
 mod plan;
+mod plan_encode;
 mod protocol_id;
 mod protocol_ledger;
 mod protocol_request_parameter;
@@ -56,9 +57,8 @@ mod tests_script;
 mod view_apply;
 mod view_config;
 mod view_holder;
-mod view_members;
 mod view_queries;
-mod wire;
+mod wire_data;
 
 /// A place of the sources where mutants differ.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,6 +114,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/java/turn.rs", java_turn::SITES),
     ("crates/coordination/src/lib.rs", root::SITES),
     ("crates/coordination/src/local.rs", local::SITES),
+    ("crates/coordination/src/plan/encode.rs", plan_encode::SITES),
     ("crates/coordination/src/plan/mod.rs", plan::SITES),
     ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
     ("crates/coordination/src/protocol/ledger.rs", protocol_ledger::SITES),
@@ -124,9 +125,8 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/view/apply.rs", view_apply::SITES),
     ("crates/coordination/src/view/config.rs", view_config::SITES),
     ("crates/coordination/src/view/holder.rs", view_holder::SITES),
-    ("crates/coordination/src/view/members.rs", view_members::SITES),
     ("crates/coordination/src/view/queries.rs", view_queries::SITES),
-    ("crates/coordination/src/wire/mod.rs", wire::SITES),
+    ("crates/coordination/src/wire/data.rs", wire_data::SITES),
     ("crates/coordination/tests/script/mod.rs", tests_script::SITES),
     ("crates/dev/model/src/exhaustive/mod.rs", model_exhaustive::SITES),
     ("crates/dev/model/src/exhaustive/moves.rs", model_exhaustive_moves::SITES),
