@@ -10,7 +10,8 @@ use super::{Coordinator, InFlight, Stage};
 use crate::duty::{Context, Duty, resharding};
 use crate::invariant::{self, Decision};
 use crate::java;
-use crate::local::{Phase, RequestWay};
+use crate::local::Phase;
+use crate::local::requests::RequestWay;
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
 
@@ -42,7 +43,7 @@ impl Coordinator {
             let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
                 // From now on a reply can start these runs without another decision.
-                self.local.is_claiming |= plan.runs_of(&me).next().is_some();
+                self.local.claims.in_flight |= plan.runs_of(&me).next().is_some();
                 self.send(session, plan, out);
             }
         }
@@ -97,7 +98,7 @@ impl Coordinator {
             confirm_absent: confirm_absent.into_iter().collect(),
         });
         for id in plan.requests_left() {
-            if let Some(wanted) = self.local.wanted_triggers.get_mut(id) {
+            if let Some(wanted) = self.local.requests.wanted.get_mut(id) {
                 wanted.way = RequestWay::Sent;
             }
         }
@@ -123,7 +124,7 @@ impl Coordinator {
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
         });
         self.settle_assignments(now);
-        self.local.is_claiming = self.in_flight.values().any(|flight| {
+        self.local.claims.in_flight = self.in_flight.values().any(|flight| {
             flight.plan.may_begin_runs() && !matches!(flight.stage, Stage::Refused { .. })
         });
     }

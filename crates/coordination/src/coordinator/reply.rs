@@ -10,7 +10,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::{
     ASSIGNMENT_WAIT, AssignmentInDoubt, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage,
 };
-use crate::local::UnknownClaim;
+use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
@@ -90,13 +90,13 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         if step.registers() {
-            self.local.maybe_registered = true;
+            self.local.session.maybe_registered = true;
         }
         if step.deregisters() {
-            self.local.maybe_registered = false;
+            self.local.session.maybe_registered = false;
         }
         if let Some(id) = step.request_left() {
-            self.local.wanted_triggers.remove(id);
+            self.local.requests.wanted.remove(id);
         }
         if let Some((item, ledger)) = step.ledger() {
             self.report_record(item, replaced.get(&item), ledger, out);
@@ -118,7 +118,7 @@ impl Coordinator {
             self.in_doubt.push(AssignmentInDoubt { plan: plan.clone(), shown_since: None });
         }
         if plan.steps.iter().any(Step::registers) {
-            self.local.maybe_registered = true;
+            self.local.session.maybe_registered = true;
         }
         if let Some(me) = self.me.clone() {
             self.note_unknown_claims(plan, &me, config);
@@ -137,7 +137,7 @@ impl Coordinator {
             };
             if ledger.running().is_some_and(|run| run.holder == *me) {
                 let none = UnknownClaim { before, configs: Vec::new() };
-                let claim = self.local.maybe_claimed.entry(item).or_insert(none);
+                let claim = self.local.claims.unknown.entry(item).or_insert(none);
                 claim.add(before, config);
             }
         }
@@ -158,7 +158,7 @@ impl Coordinator {
 
     fn found_absent(&mut self, plan: &Plan, step: &Step) {
         if step.deregisters() {
-            self.local.maybe_registered = false;
+            self.local.session.maybe_registered = false;
         }
         if let Some((mark, item)) = step.deleted().and_then(Mark::of_node) {
             self.note_absent(plan, item, mark);
@@ -167,11 +167,11 @@ impl Coordinator {
 
     fn found_present(&mut self, step: &Step) {
         if step.registers() {
-            self.local.maybe_registered = true;
+            self.local.session.maybe_registered = true;
         }
         // Only this instance uses the id, so this is its own request, sent before without a reply.
         if let Some(id) = step.request_left() {
-            self.local.wanted_triggers.remove(id);
+            self.local.requests.wanted.remove(id);
         }
     }
 

@@ -74,19 +74,15 @@ impl Coordinator {
         me: &InstanceId,
     ) -> bool {
         let held_here = shown.running().is_some_and(|run| run.holder == *me);
-        held_here && !self.has_started(item, shown.token)
+        held_here && !self.local.claims.has_started(item, shown.token)
     }
 
     /// Returns true if the record shows a run of this incarnation that has already ended here. An
     /// operator has restored an old record.
     pub(super) fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
         let held_here = shown.running().is_some_and(|run| run.holder == *me);
-        let ended = self.has_started(item, shown.token) && !self.local.runs.has(item);
+        let ended = self.local.claims.has_started(item, shown.token) && !self.local.runs.has(item);
         held_here && ended
-    }
-
-    pub(super) fn has_started(&self, item: ShardingItem, token: FencingToken) -> bool {
-        self.local.started.get(&item) >= Some(&token)
     }
 
     pub(super) fn needs_action(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
@@ -100,7 +96,7 @@ impl Coordinator {
         shown: &Ledger,
         sent: &SentClaims,
     ) -> bool {
-        sent.contains(&(item, shown.token)) || self.local.maybe_claimed.contains_key(&item)
+        sent.contains(&(item, shown.token)) || self.local.claims.unknown.contains_key(&item)
     }
 
     /// Returns the claims in flight.
@@ -120,8 +116,8 @@ impl Coordinator {
 
     /// Forgets unknown claims that the view shows as failed, or that have started here.
     pub(super) fn forget_settled_claims(&mut self, me: &InstanceId) {
-        let (view, started) = (&self.view, &self.local.started);
-        self.local.maybe_claimed.retain(|item, claim| {
+        let (view, started) = (&self.view, &self.local.claims.started);
+        self.local.claims.unknown.retain(|item, claim| {
             let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
             let held_here = ledger.value.running().is_some_and(|run| run.holder == *me);
             let waits = held_here && started.get(item) < Some(&ledger.value.token);
@@ -137,7 +133,7 @@ impl Coordinator {
         claimed: &Ledger,
     ) -> Option<&Versioned<Arc<JobConfig>>> {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
-        let claim = self.local.maybe_claimed.get(&item);
+        let claim = self.local.claims.unknown.get(&item);
         let unknown_claims = claim.into_iter().flat_map(|claim| &claim.configs);
         let mut known = flights.chain(unknown_claims).chain(self.view.config_in_force());
         known.find(|config| claimed.config.is_none_or(|version| version == config.version))
@@ -181,7 +177,7 @@ impl Coordinator {
         config: &Versioned<Arc<JobConfig>>,
         out: &mut Vec<Command>,
     ) {
-        if !self.connected || !self.local.lease || self.is_leaving() {
+        if !self.connected || !self.local.session.lease || self.is_leaving() {
             return;
         }
         let lasting = self.view.has_lasting_marks(&config.value);
@@ -190,11 +186,11 @@ impl Coordinator {
             let Some(start) = start_item(item, ledger, config) else { continue };
             let unseen_after = self.unseen_claim_of(item);
             let begun = self.local.begin(item, ledger, lasting, unseen_after);
-            let waits = !begun && self.local.started.get(&item) < Some(&ledger.token);
+            let waits = !begun && !self.local.claims.has_started(item, ledger.token);
             // It starts after the former run of its item, with the configuration that it has
             // checked.
             if !waits {
-                self.local.maybe_claimed.remove(&item);
+                self.local.claims.unknown.remove(&item);
             }
             if begun {
                 let StartItem { fire, source, token, .. } = start;
@@ -210,7 +206,7 @@ impl Coordinator {
     /// Returns the version that a claim of the item replaces, unless the view shows a later one.
     pub(super) fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
         let shown = self.view.item(item).ledger.as_ref().map(|ledger| ledger.version);
-        let before = self.local.maybe_claimed.get(&item).map(|claim| claim.before);
+        let before = self.local.claims.unknown.get(&item).map(|claim| claim.before);
         before.filter(|before| shown <= Some(*before))
     }
 

@@ -28,7 +28,7 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
     if cx.local.phase != Phase::Draining {
         return None;
     }
-    let steps = cx.local.maybe_claimed.iter().filter_map(|(item, doubt)| {
+    let steps = cx.local.claims.unknown.iter().filter_map(|(item, doubt)| {
         let expect = doubt.before;
         let ledger = cx.view.item(*item).ledger.as_ref().filter(|l| l.version == expect)?;
         let same = ledger.value.clone();
@@ -55,8 +55,9 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
         ledger.value.complete(outcome, cx.now.wall_ms)
     }?;
     // An operator may have restored an older record, whose token must not be used again.
-    let next =
-        next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
+    let next = next
+        .because(run.failure.clone())
+        .with_token_at_least(cx.local.claims.started.get(&item).copied());
     let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
     steps.extend(run.marks.left().removal(item));
     steps.extend((hand_over && !view.queued).then_some(Step::queue(item)));

@@ -8,7 +8,7 @@ use std::time::Duration;
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
-use crate::local::Due;
+use crate::local::fires::Due;
 use crate::view::JobView;
 use crate::view::items::ItemView;
 use crate::{FireTime, LedgerState, Now, Run};

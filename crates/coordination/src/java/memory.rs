@@ -8,7 +8,8 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::inference::{Inference, near_fire};
 use super::resharding::ANNOUNCEMENT_PATIENCE;
-use crate::local::{Due, Wait};
+use crate::local::fires::Due;
+use crate::local::wait::Wait;
 use crate::runs::Runs;
 use crate::view::JobView;
 use crate::wire::NodeKind;

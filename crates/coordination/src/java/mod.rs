@@ -74,5 +74,5 @@ pub(crate) fn runs_fires(cx: &Context<'_>) -> bool {
 
 /// Returns the run of an item that a Java instance has left unfinished.
 fn interrupted(cx: &Context<'_>, item: ShardingItem) -> Option<InterruptedRun> {
-    cx.local.java.inference.interrupted(cx.view, item, cx.local.last_fire_seen)
+    cx.local.java.inference.interrupted(cx.view, item, cx.local.fires.last_seen)
 }

@@ -191,7 +191,7 @@ mod tests {
     use super::*;
     use crate::duty::MAX_ITEMS_PER_PLAN;
     use crate::duty::scene::{Scene, id, item};
-    use crate::local::Wait;
+    use crate::local::wait::Wait;
     use crate::protocol::pending::Pending;
 
     #[test]

@@ -265,7 +265,7 @@ fn has_leftover_marks(
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
     // Before the first fire it is unknown which runs must be taken over. Without a schedule there
     // is no fire to wait for.
-    let unclear = fails_over && view.marks.failover.is_none() && cx.local.last_fire_seen.is_none();
+    let unclear = fails_over && view.marks.failover.is_none() && cx.local.fires.last_seen.is_none();
     let unclear = unclear && has_schedule;
     idle && !view.marks.alive && !unclear && leftover_marks(cx, view).any()
 }

@@ -135,10 +135,10 @@ fn needs_cleanup(world: &World, state: &State, view: &JobView) -> bool {
 fn is_idle(process: &Process) -> bool {
     let local = &process.memory.local;
     local.runs.is_empty()
-        && local.unmonitored_request.is_none()
-        && local.wanted_triggers.is_empty()
+        && local.requests.unmonitored.is_none()
+        && local.requests.wanted.is_empty()
         && local.calls.is_empty()
-        && !local.is_claiming
+        && !local.claims.in_flight
 }
 
 /// Returns true if an instance that has left still owns a node or holds a run.
