@@ -49,7 +49,7 @@ pub use protocol::template::{
     Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template,
 };
 pub use protocol::versioned::Versioned;
-pub use view::items::ItemView;
+pub use view::item::ItemView;
 pub use view::marks::{MarkHolder, MarksView, RunningMark};
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
 pub use wire::java_settings::{

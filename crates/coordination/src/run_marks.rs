@@ -132,8 +132,8 @@ impl RunMarks {
     /// Returns those of the marks that the view shows.
     ///
     /// Another instance may have marked the item since the run was fenced. So a mark counts only if
-    /// it names the run's holder or belongs to this `session`. A stale view, or the marks of another
-    /// instance, can show a combination that differs from the one of the run.
+    /// it names the run's holder or belongs to this `session`. The view can show a combination that
+    /// no claim creates, so each mark is judged by itself.
     pub(crate) fn shown_in(
         self,
         view: &MarksView,

@@ -7,7 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::protocol::ledger::is_scheduled;
 use crate::run_marks::{MarkSet, RunMarks};
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::{FailureReason, FencingToken, FireTime, Outcome, Run, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
@@ -15,7 +15,8 @@ use crate::{FailureReason, FencingToken, FireTime, Outcome, Run, RunSource};
 pub struct LocalRun {
     /// The incarnation that claimed it. After a lost session it is a former one.
     pub holder: InstanceId,
-    /// Its fencing token. `None` if the job is not monitored: the registry has no record of the run.
+    /// Its fencing token. `None` if the job is not monitored, so that the registry has no record
+    /// of the run.
     pub token: Option<FencingToken>,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,

@@ -16,7 +16,7 @@ use crate::local::requests::RequestWay;
 use crate::local::{Local, LocalCall, Phase};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::ConfigState;
-use crate::view::items::Attention;
+use crate::view::item::Attention;
 use crate::{
     Command, DropReason, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall, OnceStage,
     RequestParameter,

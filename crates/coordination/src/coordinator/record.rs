@@ -240,9 +240,10 @@ impl Coordinator {
     ) {
         let run = self.local.runs.get(item).filter(|run| run.public_token() == token);
         let Some(&LocalRun { fire, source, token: claimed, .. }) = run else { return };
+        let failure = if outcome == Outcome::Succeeded { None } else { reason };
         self.local.runs.change(item, |run| {
             run.outcome = Some(outcome);
-            run.failure = reason.filter(|_| outcome != Outcome::Succeeded);
+            run.failure = failure;
         });
         self.dirty_items.insert(item);
         // A run without monitoring has no record that could show its end later.

@@ -11,7 +11,7 @@ use crate::duty::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::{Command, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem, Versioned};
 
 /// Items with the fencing tokens of claims in flight.

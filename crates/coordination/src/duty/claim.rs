@@ -3,7 +3,7 @@
 use super::{Context, Duty, OwnItem, change_items};
 use crate::local::fires::Due;
 use crate::plan::Plan;
-use crate::view::items::Attention;
+use crate::view::item::Attention;
 use crate::{JobConfig, Ledger};
 
 /// Claims due and free items: for the scheduled fire first, then for manual requests.

@@ -6,7 +6,7 @@ use super::{Context, Duty, OwnItem, change_items};
 use crate::JobConfig;
 use crate::local::fires::Due;
 use crate::plan::Plan;
-use crate::view::items::Attention;
+use crate::view::item::Attention;
 
 /// Notes a due fire in the records of busy items, and runs noted fires of free items.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {

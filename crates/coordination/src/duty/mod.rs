@@ -70,7 +70,7 @@ use crate::local::fires::Due;
 use crate::plan::{Plan, Step};
 use crate::start_gate::StartGate;
 use crate::view::JobView;
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp};
 
 /// Maximum number of items in one transaction, whatever the limits of the registry: beyond some

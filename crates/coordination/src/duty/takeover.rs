@@ -9,7 +9,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::sweep::LostRun;
 use super::{Context, Duty, parameter_bytes};
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{Claimant, JobConfig, Ledger, RunSource, ServerState, Versioned, server_of};
 

@@ -7,7 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::protocol::run_request::Triggered;
 use crate::view::JobView;
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::view::members::InstanceView;
 use crate::wire::latch;
 use crate::wire::{self, NodeKind};

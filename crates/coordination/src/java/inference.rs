@@ -10,7 +10,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::local::fires::Due;
 use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::{FireTime, LedgerState, Now, Run};
 
 /// Minimum time between the end of a run's mark and that of its instance by which the run counts as

@@ -6,7 +6,7 @@ use sharding::ShardingItem;
 
 use crate::Ledger;
 use crate::duty::Context;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 
 /// Returns the record of an item of this instance, with the fires that Java instances have run. A
 /// Java leader creates no records, so that under it the owner creates one.

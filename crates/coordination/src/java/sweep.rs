@@ -9,7 +9,7 @@ use crate::duty::sweep::{self, LostRun, REASON, fails_over, guarded};
 use crate::duty::takeover::AtOnce;
 use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{JobConfig, Ledger};
 

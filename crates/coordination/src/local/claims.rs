@@ -11,8 +11,8 @@ use crate::{FencingToken, JobConfig, Versioned};
 /// Claims of this process.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Claims {
-    /// True while claims may be in flight: their runs can start without another decision. Written at
-    /// each decision; read by the membership duty.
+    /// True while claims may be in flight: their runs can start without another decision. Written
+    /// at each decision; read by the membership duty.
     pub in_flight: bool,
     /// Claims with an unknown outcome, by item. The view decides them. Written by replies and by
     /// the start of runs; read by the start of runs, the narrow watch and the release duty.

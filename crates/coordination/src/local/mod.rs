@@ -63,8 +63,8 @@ pub struct Local {
     /// Start of the wait for orphaned runs, on the monotonic clock. Each takeover restarts it.
     /// Written by observations of the view and by replies; read by the takeover duty.
     pub orphans_since: Option<Duration>,
-    /// Callbacks of this instance that are in progress, or whose return is not recorded yet. Written
-    /// by events and observations of the view; read by the duty of these callbacks.
+    /// Callbacks of this instance that are in progress, or whose return is not recorded yet.
+    /// Written by events and observations of the view; read by the duty of these callbacks.
     pub calls: BTreeMap<OnceStage, LocalCall>,
     /// Memory of Java instances. Written by observations of the view; read by `java`.
     pub(crate) java: JavaMemory,

@@ -9,7 +9,8 @@ use crate::duty::{Context, GapJudge};
 use crate::plan::Step;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
-use crate::view::items::{ItemView, merged};
+use crate::view::item::ItemView;
+use crate::view::items::merged;
 use crate::{FireTime, JobConfig, Ledger};
 
 /// Writes of a resharding.

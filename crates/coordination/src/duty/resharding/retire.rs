@@ -5,7 +5,7 @@ use sharding::ShardingItem;
 use crate::duty::{Context, GapJudge};
 use crate::plan::Step;
 use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::wire::NodeKind;
 
 /// Returns true if items may be retired: the stored configuration is usable. If it is not, the

@@ -9,7 +9,7 @@ use crate::duty::{Context, static_sharding};
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
-use crate::view::items::Attention;
+use crate::view::item::Attention;
 use crate::{JobConfig, java};
 
 /// Reason of a resharding that only moves pending items.
