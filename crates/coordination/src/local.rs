@@ -9,7 +9,7 @@ use sharding::ShardingItem;
 
 use crate::Versioned;
 use crate::gap::Schedules;
-use crate::java::JavaMemory;
+use crate::java::memory::JavaMemory;
 use crate::protocol::run_request::Triggered;
 use crate::runs::{LocalRun, Runs};
 use crate::{

@@ -17,18 +17,19 @@ use std::time::Duration;
 use reg_center::{Limits, Revision, SessionId, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
+use crate::duty::settings::{Settings, items_per_plan};
 use crate::duty::takeover::ORPHAN_PATIENCE;
-use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::gap::Lookup;
+use crate::java::memory::waits_for_turn;
 use crate::local::{Local, Phase};
 use crate::plan::{Plan, Step};
 use crate::view::{ConfigCheck, JobView};
 use crate::wire::Layout;
 use crate::{
-    Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outage,
+    Command, Dialect, Duty, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outage,
     ScheduleLookup, ServerIp, ServerState, Ticket,
 };
-use crate::{Following, Versioned, java};
+use crate::{Following, Versioned};
 
 /// Time that a duty waits for the view to show its commit, or the cause of its conflict.
 const SETTLE_WAIT: Duration = Duration::from_millis(100);
@@ -47,31 +48,6 @@ pub struct Identity {
     pub job: JobName,
     /// The host that operators know this process by.
     pub server: ServerIp,
-}
-
-/// Settings of an instance that are fixed before it takes part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Settings {
-    /// Maximum number of items in one transaction.
-    pub(crate) items_per_plan: usize,
-    /// The name that static sharding knows this instance by, across its sessions.
-    pub(crate) stable_name: Option<String>,
-    /// True if this instance can call once-per-cluster callbacks.
-    pub(crate) calls_back: bool,
-    pub(crate) following: Following,
-    pub(crate) lookup: Lookup,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            items_per_plan: MAX_ITEMS_PER_PLAN,
-            stable_name: None,
-            calls_back: false,
-            following: Following::default(),
-            lookup: Lookup::default(),
-        }
-    }
 }
 
 /// State of an instance, for people and health checks.
@@ -518,7 +494,7 @@ impl Coordinator {
             (self.has_namesake(), Some("the end of another session that has registered its id")),
             (!self.is_available(), Some("registration, or its server being enabled")),
             (
-                java::waits_for_turn(&self.view, self.me.as_ref()),
+                waits_for_turn(&self.view, self.me.as_ref()),
                 Some("a Java instance to leave a latch"),
             ),
             (self.view.leader().is_none(), Some("a leader")),

@@ -3,11 +3,10 @@
 use sharding::ShardingItem;
 
 use super::Coordinator;
-use crate::duty::Duty;
 use crate::gap::MAX_GAPS;
 use crate::{
-    Command, FireRange, FireTime, Gap, JobEvent, Ledger, LedgerState, ManualRequest, MissReason,
-    Outcome, RunSource,
+    Command, Duty, FireRange, FireTime, Gap, JobEvent, Ledger, LedgerState, ManualRequest,
+    MissReason, Outcome, RunSource,
 };
 
 /// Maximum number of noted fires of a lost process that are reported one by one for an item. One
