@@ -6,7 +6,9 @@ use std::time::Duration;
 use reg_center::{NodePath, SessionId};
 use sharding::InstanceId;
 
-use super::{Coordinator, InFlight, Stage};
+use super::Coordinator;
+use super::in_flight::InFlight;
+use super::in_flight::Stage;
 use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
 use crate::local::{Phase, RequestWay};

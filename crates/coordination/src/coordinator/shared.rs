@@ -11,7 +11,9 @@ use std::time::Duration;
 use reg_center::SessionId;
 use sharding::{InstanceId, StrategyRegistry};
 
-use super::{AlreadyReported, Coordinator, Identity, InFlight};
+use super::in_flight::InFlight;
+use super::reporting::AlreadyReported;
+use super::{Coordinator, Identity};
 use crate::local::Local;
 use crate::plan::Plan;
 use crate::view::JobView;

@@ -1,6 +1,5 @@
 //! Places of the sources where mutants differ: one file for each file of the sources.
 
-mod coordinator;
 mod coordinator_decide;
 mod coordinator_follow;
 mod coordinator_observe;
@@ -8,6 +7,7 @@ mod coordinator_record;
 mod coordinator_reply;
 mod coordinator_reporting;
 mod coordinator_starting;
+mod coordinator_status;
 mod duty_claim;
 mod duty_cleanup;
 mod duty_context;
@@ -76,12 +76,12 @@ pub struct Site {
 pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/coordinator/decide.rs", coordinator_decide::SITES),
     ("crates/coordination/src/coordinator/follow.rs", coordinator_follow::SITES),
-    ("crates/coordination/src/coordinator/mod.rs", coordinator::SITES),
     ("crates/coordination/src/coordinator/observe.rs", coordinator_observe::SITES),
     ("crates/coordination/src/coordinator/record.rs", coordinator_record::SITES),
     ("crates/coordination/src/coordinator/reply.rs", coordinator_reply::SITES),
     ("crates/coordination/src/coordinator/reporting.rs", coordinator_reporting::SITES),
     ("crates/coordination/src/coordinator/starting.rs", coordinator_starting::SITES),
+    ("crates/coordination/src/coordinator/status.rs", coordinator_status::SITES),
     ("crates/coordination/src/duty/claim.rs", duty_claim::SITES),
     ("crates/coordination/src/duty/cleanup.rs", duty_cleanup::SITES),
     ("crates/coordination/src/duty/context.rs", duty_context::SITES),
