@@ -7,9 +7,9 @@ use std::time::Duration;
 use reg_center::{Conflict, ConflictReason};
 use sharding::{InstanceId, ShardingItem};
 
-use super::{
-    ASSIGNMENT_WAIT, AssignmentInDoubt, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage,
-};
+use super::in_flight::Stage;
+use super::in_flight::{ASSIGNMENT_WAIT, AssignmentInDoubt};
+use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT};
 use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;

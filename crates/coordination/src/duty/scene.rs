@@ -9,8 +9,8 @@ use reg_center::model::Model;
 use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
-use super::{Context, Duty};
-use crate::coordinator::Settings;
+use super::Context;
+use crate::duty::settings::Settings;
 use crate::local::Local;
 use crate::local::fires::Due;
 use crate::local::session::SessionState;
@@ -24,8 +24,8 @@ use crate::view::JobView;
 use crate::wire::latch::name_of;
 use crate::wire::{self, Layout, NodeKind};
 use crate::{
-    Claimant, Dialect, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now, Outcome, ServerIp,
-    ServerState, encode_config,
+    Claimant, Dialect, Duty, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now, Outcome,
+    ServerIp, ServerState, encode_config,
 };
 use crate::{Latch, java};
 
@@ -350,7 +350,9 @@ impl Scene {
 
     /// Plans a duty of instance 1.
     pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
-        self.with_context(|cx| duty.plan(cx))
+        let mixed = java::is_involved(&self.view, &self.local);
+        let plan = if mixed { java::plan } else { super::plan };
+        self.with_context(|cx| plan(duty, cx))
     }
 
     /// Calls a function with the context of instance 1.
@@ -364,7 +366,6 @@ impl Scene {
             local: &self.local,
             strategies: &StrategyRegistry::default(),
             settings: &self.settings,
-            java: java::is_involved(&self.view, &self.local),
         })
     }
 

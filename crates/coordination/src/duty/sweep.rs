@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::Context;
 use super::takeover::AtOnce;
-use super::{Context, Duty};
 use crate::plan::{Plan, Step};
 use crate::view::holder::HolderState;
 use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{FailureReason, JobConfig, Ledger, LedgerState, Versioned};
+use crate::{Duty, FailureReason, JobConfig, Ledger, LedgerState, Versioned};
 
 pub(crate) const REASON: &str = "runs whose holder is gone";
 

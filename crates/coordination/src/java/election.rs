@@ -3,11 +3,11 @@
 use reg_center::Version;
 
 use super::turn::{Turn, leave, turn};
-use crate::Latch;
+use crate::duty::Context;
 use crate::duty::election::{abdicate, is_eligible, stand};
-use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
 use crate::wire::NodeKind;
+use crate::{Duty, Latch};
 
 /// Elects this instance in its turn if no leader exists. Abdicates if this instance leads and is
 /// not available.

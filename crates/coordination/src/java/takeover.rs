@@ -6,10 +6,10 @@ use std::ops::Range;
 use sharding::InstanceId;
 
 use super::turn::{Turn, leave, turn};
+use crate::duty::Context;
 use crate::duty::takeover::{self, UNFINISHED, is_impatient};
-use crate::duty::{Context, Duty};
 use crate::plan::Plan;
-use crate::{Latch, RunSource};
+use crate::{Duty, Latch, RunSource};
 
 /// Takes orphaned runs over in turn. If a run is not queued, a Java instance took it and may have
 /// ended it.

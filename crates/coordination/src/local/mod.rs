@@ -16,7 +16,7 @@ use self::claims::Claims;
 use self::fires::Fires;
 use self::requests::Requests;
 use self::session::SessionState;
-use crate::java::JavaMemory;
+use crate::java::memory::JavaMemory;
 use crate::runs::{LocalRun, Runs};
 use crate::{FencingToken, Ledger, OnceStage, Outcome};
 

@@ -5,6 +5,7 @@
 pub(crate) mod assignment;
 pub(crate) mod audit;
 pub(crate) mod command;
+pub(crate) mod duty;
 pub(crate) mod event;
 pub(crate) mod failure_reason;
 pub(crate) mod followed;
@@ -12,6 +13,7 @@ pub(crate) mod id;
 pub(crate) mod job_config;
 pub(crate) mod job_event;
 pub(crate) mod ledger;
+pub(crate) mod now;
 pub(crate) mod once;
 pub(crate) mod pending;
 pub(crate) mod request_parameter;

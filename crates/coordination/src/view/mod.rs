@@ -19,7 +19,7 @@ use sharding::{InstanceId, ShardingItem};
 use self::config::Check;
 use self::items::Items;
 use self::members::{InstanceView, ServerView};
-use crate::java::facts::JavaNodes;
+use crate::java::nodes::JavaNodes;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;

@@ -54,7 +54,6 @@ mod config_yaml;
 pub(crate) mod data;
 mod dialect;
 mod inspect;
-pub(crate) mod java_settings;
 mod json;
 pub(crate) mod latch;
 mod layout;
