@@ -6,6 +6,8 @@ mod yaml;
 
 use std::collections::BTreeMap;
 
+use super::declared::Lines;
+
 pub(super) use self::toml::from_toml;
 pub(super) use deserializer::{Mistake, Reason};
 pub(super) use yaml::from_yaml;
@@ -113,7 +115,7 @@ impl Node {
     }
 
     /// Returns the lines of the table at a path, and of its keys.
-    pub(super) fn lines_below(&self, path: &[Step]) -> super::Lines {
+    pub(super) fn lines_below(&self, path: &[Step]) -> Lines {
         let mut node = self;
         for step in path {
             let Some((_, next)) = node.step(step) else { break };
@@ -125,7 +127,7 @@ impl Node {
             }
             Value::Text(_) | Value::Plain { .. } | Value::List(_) => BTreeMap::new(),
         };
-        super::Lines { job: node.line, keys }
+        Lines { job: node.line, keys }
     }
 
     /// Returns the value at a path in the form that errors show.
