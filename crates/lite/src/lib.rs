@@ -6,7 +6,6 @@ mod checkpoint;
 mod clock_check;
 mod commit;
 mod config_check;
-mod config_dialect;
 mod config_store;
 mod context;
 mod driver;
