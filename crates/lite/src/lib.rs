@@ -27,7 +27,6 @@ mod panic_text;
 mod registration;
 mod retry;
 mod run;
-mod run_command;
 mod runtime;
 mod scheduler;
 mod seams;
