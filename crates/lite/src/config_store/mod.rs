@@ -54,30 +54,31 @@ impl ConfigStore<'_> {
             let node = self.read(&path).await?;
             self.check_code_source(node.is_some()).await?;
             let stored = node.as_ref().map(|node| decode_config(&node.data));
-            let in_force = stored.as_ref().and_then(|stored| stored.as_ref().ok()).cloned();
-            let found = self.found_dialect(stored.as_ref()).await?;
-            let local = self.in_dialect(found, node.as_ref())?;
-            let root = self.root_of_3(&local).await?;
-            let overwrites = self.overwrites;
-            let class = root.as_ref().and_then(|root| root.write(overwrites));
-            local.check_for_java()?;
-            let local = match &root {
-                Some(root) => root.with_stored_class(local),
-                None => local,
+            let in_force = match &stored {
+                Some(Ok(config)) => Some(config.clone()),
+                Some(Err(_)) | None => None,
             };
+            let found = self.found_dialect(stored.as_ref()).await?;
+            let in_dialect = self.in_dialect(found, node.as_ref())?;
+            let root = self.root_of_3(&in_dialect).await?;
+            in_dialect.check_for_java()?;
+            let class_write = root.as_ref().and_then(|root| root.write(self.overwrites));
+            let local = match &root {
+                Some(root) => root.with_stored_class(in_dialect),
+                None => in_dialect,
+            };
+            let decision = decide(&path, node.as_ref().zip(stored), &local, self.overwrites)?;
             // Every outcome of a write is read in the next iteration, an unknown one too.
-            let stored = node.as_ref().zip(stored);
-            match (decide(&path, stored, &local, overwrites)?, class) {
+            match (decision, class_write) {
                 (Decision::Write(txn), class) => {
                     has_replaced |= node.is_some();
                     self.write(with_first(class, txn)).await?;
                 }
-                (Decision::Keep(_), Some(class)) if overwrites => {
+                (Decision::Keep(_), Some(class)) if self.overwrites => {
                     self.write(Txn::new().op(class)).await?;
                 }
                 (Decision::Keep(settled), _) => {
-                    let differing = root.and_then(|root| root.difference());
-                    let settled = settled.with(differing);
+                    let settled = settled.with(root.and_then(|root| root.difference()));
                     return Ok(Settlement { settled, local, in_force, has_replaced });
                 }
             }

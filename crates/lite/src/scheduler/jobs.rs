@@ -77,7 +77,8 @@ impl Reservation {
     /// Replaces the reservation by the job.
     ///
     /// # Errors
-    /// [`Error::Stopped`] if the scheduler was closed meanwhile. Then the caller shuts the job down.
+    /// [`Error::Stopped`] if the scheduler was closed meanwhile. The caller then shuts the job
+    /// down.
     pub(crate) fn fill(self, handle: JobHandle) -> Result<()> {
         let mut jobs = self.inner.jobs.lock();
         let is_closed = jobs.closed;
