@@ -65,7 +65,7 @@ impl Driver {
     }
 
     fn call_once(&self, stage: OnceStage, fire: FireTime, token: FencingToken) {
-        let Some(listener) = self.listener.clone() else { return };
+        let Some(listener) = self.once_listener.clone() else { return };
         let guard = self.guard.clone().zip(self.coordinator.instance().cloned());
         let call = Call { listener, job: self.job.clone(), stage, fire, token, guard };
         let task = call.run(self.answers.clone());

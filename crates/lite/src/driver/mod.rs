@@ -40,7 +40,7 @@ pub(crate) struct Driver {
     pub(crate) seams: Seams,
     pub(crate) incarnations: Arc<Incarnations>,
     pub(crate) executor: Executor,
-    pub(crate) listener: Option<Arc<dyn OnceListener>>,
+    pub(crate) once_listener: Option<Arc<dyn OnceListener>>,
     /// Lets the code of a template run only in its own generation of the job.
     pub(crate) guard: Option<Arc<GenerationGuard>>,
     pub(crate) errors: ErrorDispatcher,
@@ -56,6 +56,7 @@ pub(crate) struct Driver {
 /// State of a driver between two signals.
 #[derive(Debug)]
 pub(crate) struct State {
+    /// Span of the job in the present session.
     pub(crate) span: Span,
     pub(crate) session: Option<SessionId>,
     /// End of the session's lease, by the monotonic clock; set only while the connection is
@@ -63,8 +64,8 @@ pub(crate) struct State {
     pub(crate) lease_ends: Option<Duration>,
     pub(crate) config: Option<Arc<JobConfig>>,
     pub(crate) timing: Option<Timing>,
-    /// Start of the period in which fires count that pass before the first schedule is known.
-    /// `None` if such fires do not count, or the schedule is known.
+    /// Time from which fires count, until the first schedule is known. `None` if the schedule is
+    /// known, or if no earlier fires count.
     pub(crate) fires_since: Option<Since>,
     /// Time at which the schedule came into force; `None` if it was in force when the job was
     /// joined.
@@ -83,6 +84,7 @@ pub(crate) struct State {
     pub(crate) stop: Option<Stop>,
     /// Scope of the next feed, if the subscription has to change.
     pub(crate) follow: Option<Scope>,
+    /// The event loop ends after the present signal.
     pub(crate) over: bool,
 }
 
@@ -137,6 +139,7 @@ impl Driver {
         }
     }
 
+    /// Handles one signal, with all commands that follow from it.
     fn handle(&mut self, signal: Signal) {
         // The ends of runs are frequent and do not affect other runs.
         let may_affect_runs =

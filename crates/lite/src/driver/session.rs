@@ -41,8 +41,7 @@ impl Driver {
         drop(self.seams.detach(asked));
     }
 
-    /// Starts the lease timer, because the lease was measured now. After its end the session must
-    /// not be used.
+    /// Measures the remaining lease. The session must not be used after its end.
     fn suspended(&mut self, session: SessionId) {
         let remaining = self.seams.registry.lease_remaining(session).unwrap_or(Duration::ZERO);
         self.state.lease_ends = self.seams.clock.monotonic().checked_add(remaining);

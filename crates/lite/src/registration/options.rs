@@ -120,7 +120,7 @@ impl Registration {
     /// [`monitor_execution`](crate::JobBuilder::monitor_execution), because the ledger records show
     /// the progress of the items.
     pub fn once_per_cluster(mut self, listener: impl OnceListener) -> Self {
-        self.listener = Some(Arc::new(listener));
+        self.once_listener = Some(Arc::new(listener));
         self
     }
 

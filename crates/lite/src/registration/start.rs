@@ -43,7 +43,7 @@ impl Registration {
         if let Some(name) = &scheduler.stable_name {
             coordinator = coordinator.named(name);
         }
-        if self.listener.is_some() {
+        if self.once_listener.is_some() {
             coordinator = coordinator.calling_back();
         }
         coordinator
@@ -75,7 +75,7 @@ impl Registration {
             Executor::new(self.job, &seams, ends, ready.max_concurrency, rules, listeners);
         let driver = Box::new(Driver {
             coordinator: ready.coordinator,
-            listener: self.listener,
+            once_listener: self.once_listener,
             incarnations: Arc::clone(&scheduler.incarnations),
             executor: executor.guarded_by(guard.clone()),
             guard,

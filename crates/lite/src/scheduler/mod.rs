@@ -60,6 +60,7 @@ pub struct Scheduler {
     inner: Arc<Inner>,
 }
 
+/// State of a scheduler, shared with its registrations and its runtime jobs.
 pub(crate) struct Inner {
     pub(crate) seams: Seams,
     pub(crate) incarnations: Arc<Incarnations>,
@@ -72,6 +73,7 @@ pub(crate) struct Inner {
     pub(crate) error_handlers: ErrorHandlers,
     pub(crate) subscribers: Vec<Arc<dyn EventSubscriber>>,
     pub(crate) connect_deadline: Duration,
+    /// Stops all jobs at once and without a write.
     pub(crate) abort: CancellationToken,
     /// Cancelled when the scheduler is shut down or aborted: it accepts no more jobs.
     pub(crate) closing: CancellationToken,
