@@ -6,6 +6,7 @@ mod clock;
 pub mod contract;
 mod delegate;
 mod error;
+pub mod evaluate;
 pub mod feed;
 pub mod memory;
 pub mod model;
