@@ -47,6 +47,12 @@ impl<S> Subscriptions<S> {
         });
     }
 
+    /// Returns true if there is no feed.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.by_root.is_empty()
+    }
+
     /// Ends all feeds.
     pub fn clear(&mut self) {
         self.by_root.clear();
