@@ -68,6 +68,11 @@ fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError
         Durability::Normal => "NORMAL",
     };
     db.pragma_update(None, "synchronous", synchronous).map_err(sql)?;
+    if let Some(bytes) = options.max_bytes {
+        let page: u32 = db.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(sql)?;
+        let pages = u32::try_from(bytes / u64::from(page)).unwrap_or(u32::MAX);
+        db.pragma_update(None, "max_page_count", pages).map_err(sql)?;
+    }
     let txn = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
     let pragma = |name| txn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let application = pragma("application_id").map_err(sql)?;

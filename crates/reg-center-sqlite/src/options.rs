@@ -10,6 +10,8 @@ const LOCK_TIMEOUTS: std::ops::RangeInclusive<Duration> =
 const POLL_INTERVALS: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(1);
 
+const MIN_BYTES: u64 = 64 * 1024;
+
 /// What an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
@@ -30,6 +32,7 @@ pub enum Durability {
 /// | [`durability`](Self::durability) | [`Durability::Full`] | |
 /// | [`lock_timeout`](Self::lock_timeout) | 2 s | 1 ms to 1 min |
 /// | [`poll_interval`](Self::poll_interval) | 10 ms | 1 ms to 1 s |
+/// | [`max_bytes`](Self::max_bytes) | no limit but the disk | at least 64 KiB |
 ///
 /// # Examples
 /// ```
@@ -50,6 +53,7 @@ pub struct SqliteOptions {
     pub(crate) durability: Durability,
     pub(crate) lock_timeout: Duration,
     pub(crate) poll_interval: Duration,
+    pub(crate) max_bytes: Option<u64>,
 }
 
 impl SqliteOptions {
@@ -62,6 +66,7 @@ impl SqliteOptions {
             durability: Durability::Full,
             lock_timeout: Duration::from_secs(2),
             poll_interval: Duration::from_millis(10),
+            max_bytes: None,
         }
     }
 
@@ -97,6 +102,13 @@ impl SqliteOptions {
         self
     }
 
+    /// Sets the maximum size of the file. A write that would exceed it fails as on a full disk.
+    #[must_use]
+    pub fn max_bytes(mut self, bytes: u64) -> Self {
+        self.max_bytes = Some(bytes);
+        self
+    }
+
     /// Returns the path of the file.
     #[must_use]
     pub fn path(&self) -> &Path {
@@ -120,6 +132,11 @@ impl SqliteOptions {
             if !range.contains(&value) {
                 return Err(OptionsError::new(option, &format!("{value:?}"), valid));
             }
+        }
+        if let Some(bytes) = self.max_bytes
+            && bytes < MIN_BYTES
+        {
+            return Err(OptionsError::new("max_bytes", &bytes.to_string(), "at least 65536"));
         }
         Ok(())
     }

@@ -119,6 +119,8 @@ impl<S: Store> Worker<S> {
                     let more = requests.try_iter().take(MAX_BATCH - 1);
                     if let Some(closed) = self.serve(std::iter::once(first).chain(more).collect()) {
                         let ended = self.close();
+                        // The file is closed when the call returns.
+                        drop(self);
                         // A caller that has stopped waiting needs no answer.
                         let _ = closed.send(ended);
                         return;
@@ -140,17 +142,15 @@ impl<S: Store> Worker<S> {
     fn serve(&mut self, requests: Vec<Request>) -> Option<Sender<Result<()>>> {
         let mut commits = Vec::new();
         for request in requests {
-            let request = match request {
+            if !matches!(request, Request::Commit { .. }) {
+                self.commit(std::mem::take(&mut commits));
+            }
+            match request {
                 Request::Commit { txn, ticket, reply } => {
                     if ticket.take() {
                         commits.push((txn, reply));
                     }
-                    continue;
                 }
-                other => other,
-            };
-            self.commit(std::mem::take(&mut commits));
-            match request {
                 Request::Read { paths, reply } => {
                     let nodes = self.access("read", |store| store.read(&paths));
                     let _ = reply.send(nodes);
@@ -161,7 +161,6 @@ impl<S: Store> Worker<S> {
                 }
                 Request::Watch { scope, sender } => self.watch(scope, sender),
                 Request::Close { reply } => return Some(reply),
-                Request::Commit { .. } => {}
             }
         }
         self.commit(commits);

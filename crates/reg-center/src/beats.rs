@@ -80,6 +80,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test needs some instant")]
     fn a_session_is_over_when_its_counter_stood_still_for_the_timeout() {
         let start = Instant::now();
         let at = |ms: u64| start + Duration::from_millis(ms);

@@ -60,6 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test needs some instant")]
     fn the_lease_counts_from_sending_and_keeps_a_third_as_margin() {
         let (lease, session, start) = (Lease::default(), SessionId(1), Instant::now());
         let at = |ms: u64| start + Duration::from_millis(ms);
