@@ -30,7 +30,8 @@ pub enum Breach {
     Effects,
     /// S1b: the resource rejected the holder of the item.
     Refused,
-    /// S2: an instance claimed an item that it does not own, or in another incarnation.
+    /// S2: an instance claimed an item that it does not own, in another incarnation, or while the
+    /// assignment was for another number of items.
     Ownership,
     /// S4: an item has no owner, or one that the assignment does not name.
     Assignment,

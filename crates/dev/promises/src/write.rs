@@ -137,8 +137,8 @@ impl Write<'_> {
                 return Some((Breach::Disabled, "was claimed on a disabled server"));
             }
         }
-        if !self.uses_present_config(change.item, new, run) {
-            return Some((Breach::Configuration, "was claimed by another configuration"));
+        if let Some(found) = self.breach_of_configuration(change.item, new, run) {
+            return Some(found);
         }
         match run.source {
             RunSource::Failover => self.breach_of_takeover(old, run),
@@ -191,18 +191,30 @@ impl Write<'_> {
             .then_some((Breach::Leader, "was taken over by an instance that does not lead"))
     }
 
-    /// While the stored configuration cannot be used, each instance uses the last usable one that
-    /// it has seen, which the view does not show.
-    fn uses_present_config(&self, item: ShardingItem, new: &Ledger, run: &Run) -> bool {
+    fn breach_of_configuration(
+        &self,
+        item: ShardingItem,
+        new: &Ledger,
+        run: &Run,
+    ) -> Option<(Breach, &'static str)> {
         let config = match self.view.config_state() {
             ConfigState::Valid(config) => config,
-            ConfigState::Absent => return false,
-            ConfigState::Invalid { .. } => return true,
+            ConfigState::Absent => {
+                return Some((Breach::Configuration, "was claimed without a configuration"));
+            }
+            // Each instance uses the last usable one that it has seen, which the view does not show.
+            ConfigState::Invalid { .. } => return None,
         };
+        if new.config != Some(config.version) {
+            return Some((Breach::Configuration, "was claimed by another configuration"));
+        }
         let total = config.value.sharding_total_count;
         let assigned = self.view.assignment().map(|assignment| assignment.value.total_count);
-        let fits = item.index() < total && assigned == Some(total);
-        new.config == Some(config.version) && (fits || run.source == RunSource::Failover)
+        let is_assigned = item.index() < total && assigned == Some(total);
+        if is_assigned || run.source == RunSource::Failover {
+            return None;
+        }
+        Some((Breach::Ownership, "was claimed by an assignment of another number of items"))
     }
 
     /// Returns true if fires without a note may run as misfires.
