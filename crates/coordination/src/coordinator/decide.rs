@@ -6,13 +6,15 @@ use std::time::Duration;
 use reg_center::{NodePath, SessionId};
 use sharding::InstanceId;
 
-use super::{Coordinator, InFlight, Stage};
-use crate::duty::{Context, Duty, resharding};
+use super::Coordinator;
+use super::in_flight::InFlight;
+use super::in_flight::Stage;
+use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
-use crate::java;
 use crate::local::{Phase, RequestWay};
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
+use crate::{Duty, java};
 
 impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -22,6 +24,8 @@ impl Coordinator {
             return;
         }
         let shows_enough = self.shows_enough();
+        let mixed = java::is_involved(&self.view, &self.local);
+        let plan = if mixed { java::plan } else { duty::plan };
         for duty in Duty::ALL {
             let under_way = self.in_flight.get(&duty);
             // After a conflict the duty may plan again, but not the same plan: the view that led to
@@ -37,7 +41,7 @@ impl Coordinator {
             if duty.names_all_own_items() && !shows_enough {
                 continue;
             }
-            let plan = duty.plan(&self.context(now, &me));
+            let plan = plan(duty, &self.context(now, &me));
             let repeats = |flight: &InFlight, plan: &Plan| flight.plan.repeats(plan);
             let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
@@ -74,7 +78,6 @@ impl Coordinator {
             local: &self.local,
             strategies: &self.strategies,
             settings: &self.settings,
-            java: java::is_involved(&self.view, &self.local),
         }
     }
 

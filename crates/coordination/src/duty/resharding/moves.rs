@@ -3,9 +3,10 @@
 use reg_center::Version;
 use sharding::{Assignment, InstanceId, ShardingItem};
 
-use super::retire::{may_retire, retire};
+use super::retire::retire;
 use super::target::{Owners, Target};
-use crate::duty::{Context, GapJudge};
+use crate::duty::Context;
+use crate::duty::gap_judge::GapJudge;
 use crate::plan::Step;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
@@ -98,7 +99,7 @@ impl Moves {
             }
         }
         let total = config.sharding_total_count;
-        let beyond = view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
+        let beyond = view.items_from(ShardingItem::new(total)).filter(|_| view.may_retire());
         let surplus = beyond.filter(|(_, view)| view.is_surplus());
         let mut judge = GapJudge::of(cx);
         let mut retired = surplus.map(|(item, view)| retire(cx, judge.as_mut(), view, item));
