@@ -33,6 +33,8 @@ pub enum Breach {
     /// S2: an instance claimed an item that it does not own, in another incarnation, or while the
     /// assignment was for another number of items.
     Ownership,
+    /// S3: a request or noted fires left a record without a run.
+    Dropped,
     /// S4: an item has no owner, or one that the assignment does not name.
     Assignment,
     /// S5: the owner of an item changed during a run.
@@ -71,13 +73,14 @@ pub enum Breach {
 
 impl Breach {
     /// All properties, with their ids and sentences.
-    pub const ALL: [(Self, &'static str); 23] = [
+    pub const ALL: [(Self, &'static str); 24] = [
         (Self::Claims, "S1 tokens order the claims of an item totally"),
         (Self::StartedTwice, "S1 a run starts once"),
         (Self::FireAgain, "S1a no fire is claimed twice"),
         (Self::Effects, "S1b the resource accepts no stale effect"),
         (Self::Refused, "S1b the resource never rejects the holder"),
         (Self::Ownership, "S2 only the owner claims, in its present incarnation"),
+        (Self::Dropped, "S3 noted fires and requests leave a record only with their run"),
         (Self::Assignment, "S4 each item has an owner from the assignment"),
         (Self::MovedUnderRun, "S5 no owner changes during a run"),
         (Self::FalseFailover, "S6 no run is taken from a live holder"),

@@ -5,7 +5,8 @@ use std::fmt;
 
 use coordination::internals::ViewQueries as _;
 use coordination::{
-    ConfigState, ItemView, JobView, Ledger, LedgerState, Run, RunSource, ServerState, server_of,
+    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Run, RunSource,
+    ServerState, server_of,
 };
 use sharding::{InstanceId, ShardingItem};
 
@@ -45,6 +46,15 @@ impl<'a> ItemChange<'a> {
         new.running().filter(|_| begins)
     }
 
+    /// Returns the manual request that the new run is for.
+    #[must_use]
+    pub fn answered(&self) -> Option<&'a ManualRequest> {
+        let (old, _) = self.records()?;
+        let run = self.begun()?;
+        let request = old.request.as_ref()?;
+        (run.source == RunSource::Manual && run.fire == request.at).then_some(request)
+    }
+
     /// Returns true if a run in progress is replaced by another run in one write.
     #[must_use]
     pub fn replaces_run(&self) -> bool {
@@ -55,7 +65,8 @@ impl<'a> ItemChange<'a> {
 
 /// A write, with the facts about the cluster by which it is judged.
 pub struct Write<'a> {
-    /// The job at the write.
+    /// The job before the write, or after it: no write changes both an item and the nodes by which
+    /// its claim is judged.
     pub view: &'a JobView,
     /// The instance that writes. `None` if it is an operator.
     pub writer: Option<&'a InstanceId>,
@@ -103,6 +114,17 @@ impl Write<'_> {
         if new.last_fire < old.last_fire {
             return Some(Finding::new(Breach::FireAgain, back()));
         }
+        self.breach_of_run(change, old, new).or_else(|| breach_of_waiting(change, old, new))
+    }
+
+    /// Judges the run that begins or ends with the write.
+    fn breach_of_run(
+        &self,
+        change: &ItemChange<'_>,
+        old: &Ledger,
+        new: &Ledger,
+    ) -> Option<Finding> {
+        let item = change.item;
         if let Some(run) = change.begun() {
             let (breach, text) = self.breach_of_claim(change, old, new, run)?;
             return Some(Finding::new(breach, format!("item {item} {text}: {}", new.summary())));
@@ -143,7 +165,7 @@ impl Write<'_> {
         match run.source {
             RunSource::Failover => self.breach_of_takeover(old, run),
             RunSource::Normal | RunSource::Misfire | RunSource::Manual => {
-                self.breach_of_own_claim(change, old, run)
+                self.breach_of_own_claim(change, old, new, run)
             }
         }
     }
@@ -153,6 +175,7 @@ impl Write<'_> {
         &self,
         change: &ItemChange<'_>,
         old: &Ledger,
+        new: &Ledger,
         run: &Run,
     ) -> Option<(Breach, &'static str)> {
         if !old.is_idle() {
@@ -174,7 +197,12 @@ impl Write<'_> {
             RunSource::Misfire => is_later && self.catches_up(),
             RunSource::Normal | RunSource::Failover => is_later,
         };
-        (!is_new).then_some((Breach::FireAgain, "was claimed for a fire that it has settled"))
+        if !is_new {
+            return Some((Breach::FireAgain, "was claimed for a fire that it has settled"));
+        }
+        // The run of a later fire stands for the noted fires, too.
+        let leaves_noted = run.source != RunSource::Manual && new.misfire.is_some();
+        leaves_noted.then_some((Breach::FireAgain, "was claimed past fires that stay noted"))
     }
 
     fn breach_of_takeover(&self, old: &Ledger, run: &Run) -> Option<(Breach, &'static str)> {
@@ -202,7 +230,7 @@ impl Write<'_> {
             ConfigState::Absent => {
                 return Some((Breach::Configuration, "was claimed without a configuration"));
             }
-            // Each instance uses the last usable one that it has seen, which the view does not show.
+            // Each instance uses the last usable one, which the view does not show.
             ConfigState::Invalid { .. } => return None,
         };
         if new.config != Some(config.version) {
@@ -251,6 +279,27 @@ impl Write<'_> {
         };
         Some((breach, "was taken from a holder whose session lives"))
     }
+}
+
+/// Judges S3: a request and noted fires leave a record only with their run, or if the item may not
+/// run.
+fn breach_of_waiting(change: &ItemChange<'_>, old: &Ledger, new: &Ledger) -> Option<Finding> {
+    let item = change.item;
+    if new.state == LedgerState::Retired || change.before.is_disabled() {
+        return None;
+    }
+    let is_request_gone = old.request.is_some() && new.request != old.request;
+    if is_request_gone && change.answered().is_none() {
+        let text = format!("the request for item {item} was dropped without a run");
+        return Some(Finding::new(Breach::Dropped, text));
+    }
+    let noted = old.misfire.filter(|_| new.misfire.is_none())?;
+    let merged = change.begun().and_then(|run| run.merged);
+    if merged.is_some_and(|merged| merged.first <= noted.first && noted.last <= merged.last) {
+        return None;
+    }
+    let text = format!("the noted fires of item {item} were dropped without a run: {noted}");
+    Some(Finding::new(Breach::Dropped, text))
 }
 
 /// The leader and the instance of the last term.

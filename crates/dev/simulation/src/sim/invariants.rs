@@ -1,14 +1,14 @@
 //! Invariants that must hold after every write. The ids are those of the project's guarantees.
 //!
 //! These checks stop a run at the first wrong write. The crate `promises` has the rules that the
-//! exhaustive model shares; this module adds those about fires, requests, calls and starts. The
+//! exhaustive model shares; this module adds those about time, repeated runs, calls and starts. The
 //! checker judges the complete history by rules of its own, on purpose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, RunSource, StartItem,
+    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, StartItem,
 };
 use promises::{Finding, ItemChange, Leadership, Write};
 use reg_center::{Change, SessionId};
@@ -151,7 +151,7 @@ impl World {
         let item = change.item;
         self.check_future(change);
         let Some((old, new)) = change.records() else { return };
-        self.check_kept(change, old, new);
+        self.check_answer(change);
         self.check_parameter(item, old, new);
         if change.replaces_run() {
             self.coverage.count("taken_at_once");
@@ -182,39 +182,13 @@ impl World {
         }
     }
 
-    /// Checks that waiting requests and noted fires leave a record only with their run, or if the
-    /// item may not run.
-    fn check_kept(&mut self, change: &ItemChange<'_>, old: &Ledger, new: &Ledger) {
-        let begun = new.running().filter(|_| new.token > old.token);
-        let dropped = new.state == LedgerState::Retired || change.before.is_disabled();
-        if let Some(asked) = old.request.as_ref().filter(|_| new.request != old.request) {
-            let answered =
-                begun.is_some_and(|run| run.source == RunSource::Manual && run.fire == asked.at);
-            if answered {
-                self.tracked.asked.entry((change.item, asked.at)).or_default().answered += 1;
-                if !self.tracked.answered.insert((change.item, asked.id.clone())) {
-                    let text = format!("item {} ran twice for request {}", change.item, asked.id);
-                    self.fail("S1a", text);
-                }
-            }
-            if !answered && !dropped {
-                let text = format!(
-                    "the request of {} for item {} was dropped without a run",
-                    asked.at, change.item
-                );
-                self.fail("S3", text);
-            }
-        }
-        if let Some(noted) = old.misfire.filter(|_| new.misfire.is_none()) {
-            let merged = begun.and_then(|run| run.merged);
-            let played = merged.is_some_and(|m| m.first <= noted.first && noted.last <= m.last);
-            if !played && !dropped {
-                let text = format!(
-                    "the noted fires of item {} were dropped without a run: {noted:?}",
-                    change.item
-                );
-                self.fail("S3", text);
-            }
+    /// Checks that only one run answers each request.
+    fn check_answer(&mut self, change: &ItemChange<'_>) {
+        let Some(request) = change.answered() else { return };
+        let item = change.item;
+        self.tracked.asked.entry((item, request.at)).or_default().answered += 1;
+        if !self.tracked.answered.insert((item, request.id.clone())) {
+            self.fail("S1a", format!("item {item} ran twice for request {}", request.id));
         }
     }
 
