@@ -11,7 +11,8 @@ use super::in_flight::InFlight;
 use super::in_flight::Stage;
 use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
-use crate::local::{Phase, RequestWay};
+use crate::local::Phase;
+use crate::local::requests::RequestWay;
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
 use crate::{Duty, java};
@@ -46,7 +47,7 @@ impl Coordinator {
             let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
                 // From now on a reply can start these runs without another decision.
-                self.local.is_claiming |= plan.runs_of(&me).next().is_some();
+                self.local.claims.in_flight |= plan.runs_of(&me).next().is_some();
                 self.send(session, plan, out);
             }
         }
@@ -100,7 +101,7 @@ impl Coordinator {
             confirm_absent: confirm_absent.into_iter().collect(),
         });
         for id in plan.requests_left() {
-            if let Some(wanted) = self.local.wanted_triggers.get_mut(id) {
+            if let Some(wanted) = self.local.requests.wanted.get_mut(id) {
                 wanted.way = RequestWay::Sent;
             }
         }
@@ -118,7 +119,7 @@ impl Coordinator {
                 // A stale view can look as if the plan had taken effect, so compare revisions too.
                 let behind = revision.is_some_and(|landed| view.revision() < landed);
                 let removed =
-                    |item| view.item(item).marked_at.is_none_or(|at| Some(at) >= revision);
+                    |item| view.item(item).marks.marked_at().is_none_or(|at| Some(at) >= revision);
                 let unmarked = || flight.plan.unmarked_items().all(removed);
                 let is_visible = flight.plan.is_visible_in(view) && unmarked();
                 (behind || !is_visible) && now.mono < until
@@ -126,7 +127,7 @@ impl Coordinator {
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
         });
         self.settle_assignments(now);
-        self.local.is_claiming = self.in_flight.values().any(|flight| {
+        self.local.claims.in_flight = self.in_flight.values().any(|flight| {
             flight.plan.may_begin_runs() && !matches!(flight.stage, Stage::Refused { .. })
         });
     }

@@ -77,7 +77,7 @@ impl Coordinator {
     /// instance: a narrow watch would hide the end of that run.
     fn own_items(&self) -> Option<BTreeSet<ShardingItem>> {
         let me = self.me.as_ref()?;
-        let unknown_claims = self.local.maybe_claimed.keys().copied();
+        let unknown_claims = self.local.claims.unknown.keys().copied();
         let owned = self
             .local
             .runs

@@ -9,7 +9,7 @@ use super::JobView;
 use reg_center::Version;
 
 use super::config::ConfigState;
-use super::items::{Attention, ItemView};
+use super::item::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig};
 

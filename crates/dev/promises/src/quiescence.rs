@@ -130,7 +130,11 @@ pub fn stale_mark(view: &JobView) -> Option<Finding> {
         let noted = of.ledger.as_ref().is_some_and(|ledger| ledger.value.misfire.is_some());
         let is_surplus = item.index() >= total && of.is_surplus();
         let is_misfire_stale = is_monitored && of.misfire != noted;
-        of.running || of.failover.is_some() || of.queued || is_misfire_stale || is_surplus
+        of.marks.shows_run()
+            || of.marks.failover.is_some()
+            || of.queued
+            || is_misfire_stale
+            || is_surplus
     };
     let (item, of) = view.items().find(is_stale)?;
     Some(Finding::new(Breach::NotCleanedUp, format!("item {item}: {of:?}")))

@@ -47,7 +47,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// registry's clock, so that resharding waits until that time is known.
 pub(crate) fn config_to_assign_by<'a>(cx: &Context<'a>) -> Option<&'a JobConfig> {
     let config = cx.view.config_to_lead_by()?;
-    (!cx.local.awaits_time).then_some(&**config)
+    (!cx.local.session.awaits_time).then_some(&**config)
 }
 
 /// Writes the moves and the assignment record, which `adjust` may change.
@@ -60,7 +60,7 @@ pub(crate) fn assign(
     let mut record = target.record;
     record.counts = counts(cx, &record, &target.owners);
     record.pending = moves.pending;
-    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due);
+    record.due = cx.local.fires.due.as_ref().map(|due| due.at).or(record.due);
     adjust(&mut record);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?

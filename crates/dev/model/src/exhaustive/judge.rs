@@ -35,7 +35,7 @@ impl Transition<'_> {
     fn breach_of_items(&self, leads: bool) -> Option<Breach> {
         let has_claimed = |item: ShardingItem, record: &Ledger, run: &Run| {
             let here = self.actor.memory.local.runs.get(item);
-            here.is_some_and(|here| here.token == record.token && here.holder == run.holder)
+            here.is_some_and(|here| here.token == Some(record.token) && here.holder == run.holder)
         };
         let write = Write {
             view: self.before,

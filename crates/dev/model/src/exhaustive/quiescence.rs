@@ -95,10 +95,10 @@ fn has_local_work(state: &State) -> bool {
     up.any(|process| {
         let local = &process.memory.local;
         !local.runs.is_empty()
-            || local.unmonitored_request.is_some()
-            || !local.wanted_triggers.is_empty()
+            || local.requests.unmonitored.is_some()
+            || !local.requests.wanted.is_empty()
             || !local.calls.is_empty()
-            || local.is_claiming
+            || local.claims.in_flight
     })
 }
 
