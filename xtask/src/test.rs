@@ -49,7 +49,7 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::default();
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    let model = || Programs::build("test --release -p model --lib --no-run");
+    let model = || Programs::build("test --profile sim -p model --lib --no-run");
     let mut model = steps.step("build of the model", model)?.library_tests("model")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Background::start("exhaustive model", niced(model.current_dir(workspace())))?;

@@ -24,7 +24,7 @@ pub struct AssignmentRecord {
     /// Number of items.
     pub total_count: u32,
     /// Name of the strategy.
-    pub(crate) strategy: String,
+    pub strategy: String,
     /// Version of the counter of resharding requests that this assignment answers.
     pub handled: u32,
     /// Fire that was due at the resharding. A member that joined after that fire runs it for the

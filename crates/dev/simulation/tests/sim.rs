@@ -30,7 +30,7 @@ fn each_fire_runs_exactly_once_without_faults() {
 fn properties_hold_under_faults_and_after_healing() {
     let totals = run_seeds(0, 150, THREADS, Judge::Online);
     let again = totals.failures.first().map(|(seed, _)| {
-        format!("cargo run --release -p simulation --bin ejob-sim -- replay {seed}")
+        format!("cargo run --profile sim -p simulation --bin ejob-sim -- replay {seed}")
     });
     assert!(totals.failures.is_empty(), "{:?}\n{}", totals.failures, again.unwrap_or_default());
 }
