@@ -137,10 +137,8 @@ mod tests {
 
     fn rust_files(folder: &Path) -> Vec<PathBuf> {
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let files = paths.flat_map(|path| match path.is_dir() {
-            true => rust_files(&path),
-            false => vec![path],
-        });
+        let files =
+            paths.flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] });
         files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")).collect()
     }
 }

@@ -194,9 +194,9 @@ impl Access {
         let Some(node) = node else { return Err(fenced) };
         let ledger = decode_ledger(&node.data)
             .map_err(|reason| CheckpointError::Record { item: self.item, reason })?;
-        match ledger.is_held(&self.holder, self.token) {
-            true => Ok(node.stat.version),
-            false => Err(fenced),
+        if !ledger.is_held(&self.holder, self.token) {
+            return Err(fenced);
         }
+        Ok(node.stat.version)
     }
 }

@@ -204,9 +204,10 @@ impl Error {
 
     /// Turns an error after an unanswered commit into [`Error::Unknown`].
     pub(crate) fn or_unknown(self, is_in_doubt: bool, act: &'static str, job: &JobName) -> Self {
-        match is_in_doubt {
-            true => Self::Unknown { act, job: job.clone(), cause: self.to_string() },
-            false => self,
+        if is_in_doubt {
+            Self::Unknown { act, job: job.clone(), cause: self.to_string() }
+        } else {
+            self
         }
     }
 }

@@ -128,8 +128,10 @@ impl Operations {
     /// is written for a job without a configuration. Call it before a repair that depends on the
     /// time; [`present`](Self::present) is enough for a diagnosis.
     pub async fn registry_now(&self, job: Option<&JobSnapshot>) -> Timestamp {
-        let job = job.filter(|job| job.has_config());
-        if let Some(job) = job.filter(|_| self.registry().clock_reading().is_none()) {
+        if let Some(job) = job
+            && job.has_config()
+            && self.registry().clock_reading().is_none()
+        {
             let probe = job.view().layout().system_time();
             match self.registry().registry_time(&probe).await {
                 Ok(None) => {}

@@ -214,7 +214,10 @@ impl JobSnapshot {
     pub fn marked_only(&self, item: ShardingItem) -> Option<&InstanceId> {
         let shown = self.view.item(item);
         let idle = shown.ledger.as_ref().is_some_and(|record| !record.value.is_busy());
-        let marker = self.marker(shown).filter(|_| shown.marks.shows_run() && idle)?;
+        if !idle || !shown.marks.shows_run() {
+            return None;
+        }
+        let marker = self.marker(shown)?;
         let is_known = self.view.is_registered(marker) && self.is_java(marker) == Some(false);
         is_known.then_some(marker)
     }

@@ -196,7 +196,9 @@ impl StopJob {
         // An unreadable audit log is replaced, as operator actions do.
         let log = audit.as_ref().and_then(|node| self.layout.read_audit(node).ok());
         let mut log = log.map(|log| log.value).unwrap_or_default();
-        if let Some(audit) = audit.as_ref().filter(|_| log.has(&self.record.id)) {
+        if let Some(audit) = &audit
+            && log.has(&self.record.id)
+        {
             // The reply was lost, and an operator has resumed the server since.
             return Attempt::HeldBack(audit.stat.modified);
         }
@@ -233,9 +235,10 @@ impl StopJob {
 
 impl Attempt {
     fn failed(error: &Error) -> Self {
-        match matches!(error, Error::Closed) {
-            true => Self::Closed,
-            false => Self::Unanswered(error.to_string()),
+        if matches!(error, Error::Closed) {
+            Self::Closed
+        } else {
+            Self::Unanswered(error.to_string())
         }
     }
 }

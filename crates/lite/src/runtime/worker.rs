@@ -306,8 +306,8 @@ fn read_config(node: Option<&Node>, job: &JobName) -> Result<JobConfig, String> 
     let node = node.ok_or("it has no configuration")?;
     let config = decode_config(&node.data);
     let config = config.map_err(|fault| format!("its configuration cannot be used: {fault}"))?;
-    match config.job_name == *job {
-        true => Ok(config),
-        false => Err(format!("its configuration is that of job {}", config.job_name)),
+    if config.job_name != *job {
+        return Err(format!("its configuration is that of job {}", config.job_name));
     }
+    Ok(config)
 }

@@ -29,7 +29,10 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
 /// Java instances of 3.x fail each run while the configuration has a field that they do not know.
 fn harms_java(case: &Case<'_>) -> Option<Finding> {
     let job = case.job;
-    let config = job.config().filter(|_| job.may_have_java())?;
+    if !job.may_have_java() {
+        return None;
+    }
+    let config = job.config()?;
     let text = match job.dialect() {
         Dialect::V3 if !config.unknown.is_empty() => {
             let names = listed(config.unknown.iter().map(|(name, _)| name));

@@ -35,7 +35,7 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     }
     reasons.extend(of_members(job));
     reasons.extend(of_paused(job));
-    let future = future_fires(job, now).take(MAX_ITEMS);
+    let future = future_fires(job, now).into_iter().take(MAX_ITEMS);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
     with_schedule(reasons, job, now)
@@ -53,7 +53,7 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     }
     reasons.extend(of_members(job));
     reasons.extend(of_item(job, item));
-    let future = future_fires(job, now).find(|(other, _)| *other == item);
+    let future = future_fires(job, now).into_iter().find(|(other, _)| *other == item);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
     reasons.extend(failing(job, failed, 1));
