@@ -47,9 +47,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    pending || unrecorded() || surplus()
+        from: r#"    has_pending || has_unrecorded() || has_surplus(view, total)
 "#,
-        to: r#"    !mutant::is(Mutant::NeverFollow) && (pending || unrecorded() || surplus())
+        to: r#"    let unfinished = has_pending || has_unrecorded() || has_surplus(view, total);
+    unfinished && !mutant::is(Mutant::NeverFollow)
 "#,
     },
     Site {
