@@ -424,9 +424,8 @@ impl<'a> GapJudge<'a> {
         // A fire in the future comes from a wrong clock.
         let horizon = cx.max_time_diff().horizon_ms(present);
         let seen = cx.local.last_fire_seen.filter(|seen| seen.0 <= horizon);
-        let until = seen.map_or(present, |FireTime(seen)| seen.max(present));
-        let until = FireTime(until.saturating_add(1));
-        let open = self.gaps(before, until);
+        let last = seen.map_or(present, |FireTime(seen)| seen.max(present));
+        let open = self.gaps(before, FireTime(last.saturating_add(1)));
         after.with_gaps(dropped.into_iter().chain(open), reported)
     }
 
@@ -437,10 +436,10 @@ impl<'a> GapJudge<'a> {
             return gaps.clone();
         }
         let (settled, owed, until) = input;
-        let gaps = self.judgement.gaps(settled, owed, until);
-        let gaps: Vec<_> = gaps.into_iter().map(|gap| self.judgement.counted(gap)).collect();
-        self.last_gaps = Some((input, gaps.clone()));
-        gaps
+        let found = self.judgement.gaps(settled, owed, until);
+        let counted: Vec<_> = found.into_iter().map(|gap| self.judgement.counted(gap)).collect();
+        self.last_gaps = Some((input, counted.clone()));
+        counted
     }
 
     fn next_after(
@@ -488,17 +487,22 @@ impl OwnItem<'_> {
     pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
         let item = self.item;
         let was_running = self.ledger.running().is_some();
-        let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
-        let clears_misfire = self.view.misfire && next.misfire.is_none();
-        let shows_misfire = !self.view.misfire && next.misfire.is_some();
+        let holder = next.running().map(|run| run.holder.clone());
+        let has_misfire = next.misfire.is_some();
         // The owner check makes the write conflict if the item has moved since.
         let mut steps = vec![
             Step::owner_unchanged(item, self.owner_version),
             Step::set_ledger(item, self.ledger_version, next),
         ];
-        steps.extend(starts.map(|holder| Step::mark_running(item, holder)));
-        steps.extend(clears_misfire.then(|| Step::unmark_misfire(item)));
-        steps.extend(shows_misfire.then(|| Step::mark_misfire(item)));
+        if !was_running && let Some(holder) = holder {
+            steps.push(Step::mark_running(item, holder));
+        }
+        if self.view.misfire && !has_misfire {
+            steps.push(Step::unmark_misfire(item));
+        }
+        if !self.view.misfire && has_misfire {
+            steps.push(Step::mark_misfire(item));
+        }
         steps
     }
 }
