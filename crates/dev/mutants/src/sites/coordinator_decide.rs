@@ -10,12 +10,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
+        from: r#"        if under_way.is_some_and(|refused| refused.plan.repeats(&plan)) {
 "#,
-        to: r#"            let again = |plan: &Plan| {
-                refused.is_some_and(|flight| repeats(flight, plan))
-                    && !mutant::is(Mutant::RefusalRepeated)
-            };
+        to: r#"        let repeated = under_way.is_some_and(|refused| refused.plan.repeats(&plan));
+        if repeated && !mutant::is(Mutant::RefusalRepeated) {
 "#,
     },
     Site {
@@ -27,9 +25,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"                (behind || !is_visible) && now.mono < until
+        from: r#"                !shows_commit(view, &flight.plan, revision) && now.mono < until
 "#,
-        to: r#"                let waits = (behind || !is_visible) && now.mono < until;
+        to: r#"                let waits = !shows_commit(view, &flight.plan, revision) && now.mono < until;
                 waits && !mutant::is(Mutant::CommitForgotten)
 "#,
     },
