@@ -45,10 +45,7 @@ impl JavaRun {
     /// Returns true if the mark exists. The mark of a takeover exists from before the run's
     /// beginning until after its end.
     fn is_shown(&self, shown: &ItemView) -> bool {
-        match self.taken_over {
-            true => shown.failover.as_ref() == Some(&self.owner),
-            false => shown.running,
-        }
+        if self.taken_over { shown.failover.as_ref() == Some(&self.owner) } else { shown.running }
     }
 }
 
@@ -74,11 +71,10 @@ pub(crate) struct Leftover {
 impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { item, owner, .. } = self;
-        let why = match self.of_earlier_life {
-            true => {
-                "the mark is older than the instance, which has the id of an earlier one or has reconnected"
-            }
-            false => "it runs a later fire already, and runs one at a time",
+        let why = if self.of_earlier_life {
+            "the mark is older than the instance, which has the id of an earlier one or has reconnected"
+        } else {
+            "it runs a later fire already, and runs one at a time"
         };
         write!(
             f,
@@ -171,12 +167,15 @@ impl Inference {
         item: ShardingItem,
     ) -> Option<&'a InstanceId> {
         let shown = view.item(item);
-        let orphan = orphan(shown).filter(|_| shown.failover.is_none())?;
+        let orphan = orphan(shown)?;
+        if shown.failover.is_some() {
+            return None;
+        }
         if view.may_have_lasting_marks() {
             return view.left_unfinished_by(shown).filter(|taker| **taker != orphan.holder);
         }
-        let lost = self.lost.get(&item).filter(|run| run.taken_over && !shown.queued);
-        lost.map(|run| &run.owner)
+        let lost = self.lost.get(&item)?;
+        (lost.taken_over && !shown.queued).then_some(&lost.owner)
     }
 
     /// Returns true if a Java instance has taken the item's run over, and it is unknown yet if the
@@ -201,24 +200,27 @@ impl Inference {
     /// than the instance. Marks of one fire may be seen before and after the fire itself, so that
     /// only a distance of two fires is proof.
     pub(crate) fn leftovers(&self, view: &JobView) -> Vec<Leftover> {
-        let own = |run: &JavaRun| run.ended.is_none() && !run.taken_over;
-        let standing = || self.runs.iter().filter(move |(_, run)| own(run));
-        let leftover = |(item, run): (&ShardingItem, &JavaRun)| {
-            let marked_at = run.marked_at;
-            let (owner, aged) = (&run.owner, run.fires + 2);
-            let overtaken = standing().any(|(_, o)| o.owner == *owner && o.fires >= aged);
-            let named = view.item(*item).lasting.as_ref() == Some(&run.owner);
-            let older = marked_at < view.registered_at(owner) && self.fires >= aged;
-            let of_earlier_life = named && older;
-            let owner = owner.clone();
-            (overtaken || of_earlier_life).then_some(Leftover {
-                item: *item,
-                marked_at,
-                owner,
-                of_earlier_life,
-            })
-        };
-        standing().filter_map(leftover).collect()
+        self.marked_runs().filter_map(|(item, run)| self.leftover(view, item, run)).collect()
+    }
+
+    /// Returns the runs of Java instances for their own items whose marks exist.
+    fn marked_runs(&self) -> impl Iterator<Item = (ShardingItem, &JavaRun)> {
+        let runs = self.runs.iter().map(|(item, run)| (*item, run));
+        runs.filter(|(_, run)| run.ended.is_none() && !run.taken_over)
+    }
+
+    fn leftover(&self, view: &JobView, item: ShardingItem, run: &JavaRun) -> Option<Leftover> {
+        let aged = run.fires + 2;
+        let is_newer = |other: &JavaRun| other.owner == run.owner && other.fires >= aged;
+        let overtaken = self.marked_runs().any(|(_, other)| is_newer(other));
+        let named = view.item(item).lasting.as_ref() == Some(&run.owner);
+        let older = run.marked_at < view.registered_at(&run.owner) && self.fires >= aged;
+        let of_earlier_life = named && older;
+        if !overtaken && !of_earlier_life {
+            return None;
+        }
+        let (marked_at, owner) = (run.marked_at, run.owner.clone());
+        Some(Leftover { item, marked_at, owner, of_earlier_life })
     }
 
     /// Notes a scheduled fire. Java instances run it for their items, unless a resharding is
@@ -235,11 +237,12 @@ impl Inference {
             self.held_back = Some(at);
             return;
         }
-        let of_java = view.items().filter_map(|(item, shown)| {
-            Some((item, (view.java_owner(shown)?.clone(), self.accounted(item))))
-        });
-        let monitored = view.config().is_some_and(|config| config.monitor_execution);
-        self.before_fire = of_java.filter(|_| monitored).collect();
+        if view.config().is_some_and(|config| config.monitor_execution) {
+            let of_java = view.items().filter_map(|(item, shown)| {
+                Some((item, (view.java_owner(shown)?.clone(), self.accounted(item))))
+            });
+            self.before_fire = of_java.collect();
+        }
         self.account(view, at);
     }
 
@@ -283,7 +286,9 @@ impl Inference {
         self.let_go = self.let_go.filter(|(_, until)| now.mono < *until);
         if view.is_mixed() {
             self.observe_marks(view, fire);
-            if let Some(at) = fire.filter(|_| view.is_resharding_announced()) {
+            if view.is_resharding_announced()
+                && let Some(at) = fire
+            {
                 self.doubt_last_fire(at, now);
             }
         } else if self.runs.is_empty() && self.lost.is_empty() && self.held_back.is_none() {
@@ -297,6 +302,12 @@ impl Inference {
             // view.
             self.let_go = Some((at, now.mono + LAG + POLL));
         }
+        self.observe_ends(view, now);
+        self.forget_lost(view);
+    }
+
+    /// Notes which marks have vanished, and which of them vanished with their instances.
+    fn observe_ends(&mut self, view: &JobView, now: Now) {
         let Self { runs, lost, .. } = self;
         for (item, run) in runs.iter_mut().filter(|(_, run)| run.ended.is_none()) {
             run.ended = (!run.is_shown(view.item(*item))).then_some(now.mono);
@@ -311,7 +322,11 @@ impl Inference {
             }
             lately && !gone
         });
-        lost.retain(|item, run| {
+    }
+
+    /// Forgets the runs of lost instances that have ended or that another instance has taken over.
+    fn forget_lost(&mut self, view: &JobView) {
+        self.lost.retain(|item, run| {
             let shown = view.item(*item);
             let waits = run.taken_over && orphan(shown).is_some() && !shown.queued;
             let open = is_open(view, *item, run.fire) || waits;
@@ -322,30 +337,38 @@ impl Inference {
     }
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
-        let marked = |shown: &ItemView| shown.running || shown.failover.is_some();
-        for (item, shown) in view.restless_items().filter(|(_, shown)| marked(shown)) {
+        for (item, shown) in view.restless_items() {
             if shown.failover.is_some() {
                 self.observe_takeover(view, item, shown, fire);
-                continue;
+            } else if shown.running {
+                self.observe_run(view, item, shown, fire);
             }
-            if !shown.running {
-                continue;
-            }
-            // A busy record shows that a Rust instance runs the item, whose mark looks the same.
-            let is_rust_run = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
-            let owner = view.java_owner(shown);
-            let owner = owner.filter(|_| !is_rust_run);
-            let (Some(owner), Some(fire)) = (owner, fire) else { continue };
-            let accounted = self.accounted.entry(item).or_insert(fire);
-            *accounted = fire.max(*accounted);
-            let marked_at = shown.marked_at;
-            let same = |run: &JavaRun| run.ended.is_none() && run.marked_at == marked_at;
-            if !self.runs.get(&item).is_some_and(same) {
-                let (owner, lasting) = (owner.clone(), shown.lasting.is_some());
-                let (fires, ended, taken_over) = (self.fires, None, false);
-                let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
-                self.runs.insert(item, run);
-            }
+        }
+    }
+
+    /// Notes a run of a Java instance for its own item.
+    fn observe_run(
+        &mut self,
+        view: &JobView,
+        item: ShardingItem,
+        shown: &ItemView,
+        fire: Option<FireTime>,
+    ) {
+        // A busy record shows that a Rust instance runs the item, whose mark looks the same.
+        let is_rust_run = shown.ledger.as_ref().is_some_and(|ledger| ledger.value.is_busy());
+        if is_rust_run {
+            return;
+        }
+        let (Some(owner), Some(fire)) = (view.java_owner(shown), fire) else { return };
+        let accounted = self.accounted.entry(item).or_insert(fire);
+        *accounted = fire.max(*accounted);
+        let marked_at = shown.marked_at;
+        let same = |run: &JavaRun| run.ended.is_none() && run.marked_at == marked_at;
+        if !self.runs.get(&item).is_some_and(same) {
+            let (owner, lasting) = (owner.clone(), shown.lasting.is_some());
+            let (fires, ended, taken_over) = (self.fires, None, false);
+            let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
+            self.runs.insert(item, run);
         }
     }
 
@@ -378,9 +401,9 @@ pub(crate) fn near_fire(due: &Due, now: Now) -> Option<Duration> {
     if next.is_some_and(|next| next.0 - at.0 < 3 * lag_ms()) {
         return None;
     }
-    let since = |fire: FireTime| now.wall_ms - fire.0;
     let is_near = |since: &i64| (-lag_ms()..lag_ms()).contains(since);
-    let since = [Some(at), next].into_iter().flatten().map(since).find(is_near)?;
+    let fires = [Some(at), next].into_iter().flatten();
+    let since = fires.map(|fire| now.wall_ms - fire.0).find(is_near)?;
     u64::try_from(lag_ms() - since).ok().map(Duration::from_millis)
 }
 

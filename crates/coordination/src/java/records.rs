@@ -21,17 +21,18 @@ pub(crate) fn record_of<'a>(
         None if java_leads && !view.unreadable => Cow::Owned(Ledger::new(None)),
         None => return None,
     };
-    if let Some(revived) = ledger.revive(cx.last_missed(&ledger)).filter(|_| java_leads) {
+    if java_leads && let Some(revived) = ledger.revive(cx.last_missed(&ledger)) {
         ledger = Cow::Owned(revived);
     }
+    let Some(accounted) = cx.local.java.inference.accounted(item) else { return Some(ledger) };
     // Fires that a Java owner ran count as run, although the record lacks them.
-    let accounted = cx.local.java.inference.accounted(item);
-    if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
+    if let Some(handed_back) = ledger.handed_back(accounted) {
         ledger = Cow::Owned(handed_back);
     }
     // A Java owner notes a misfire by the mark alone.
-    let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
-    if let Some(noted) = noted {
+    if view.misfire
+        && let Some(noted) = ledger.noted_by_mark(accounted)
+    {
         ledger = Cow::Owned(noted);
     }
     Some(ledger)

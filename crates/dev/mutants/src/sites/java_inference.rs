@@ -81,19 +81,19 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let owner = owner.filter(|_| !is_rust_run);
+        from: r#"        if is_rust_run {
 "#,
-        to: r#"            let owner = owner.filter(|_| !is_rust_run || mutant::is(Mutant::RustRunsTakenForJava));
+        to: r#"        if is_rust_run && !mutant::is(Mutant::RustRunsTakenForJava) {
 "#,
     },
     Site {
-        from: r#"            let accounted = self.accounted.entry(item).or_insert(fire);
-            *accounted = fire.max(*accounted);
+        from: r#"        let accounted = self.accounted.entry(item).or_insert(fire);
+        *accounted = fire.max(*accounted);
 "#,
-        to: r#"            if !mutant::is(Mutant::JavaMarksUnaccounted) {
-                let accounted = self.accounted.entry(item).or_insert(fire);
-                *accounted = fire.max(*accounted);
-            }
+        to: r#"        if !mutant::is(Mutant::JavaMarksUnaccounted) {
+            let accounted = self.accounted.entry(item).or_insert(fire);
+            *accounted = fire.max(*accounted);
+        }
 "#,
     },
 ];

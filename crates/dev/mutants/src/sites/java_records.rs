@@ -10,17 +10,16 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
+        from: r#"    if let Some(handed_back) = ledger.handed_back(accounted) {
 "#,
-        to: r#"    let done = accounted.filter(|_| !mutant::is(Mutant::JavaFiresRunAgain));
-    if let Some(handed_back) = done.and_then(|fire| ledger.handed_back(fire)) {
+        to: r#"    let run_again = mutant::is(Mutant::JavaFiresRunAgain);
+    if let Some(handed_back) = ledger.handed_back(accounted).filter(|_| !run_again) {
 "#,
     },
     Site {
-        from: r#"    let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
+        from: r#"    if view.misfire
 "#,
-        to: r#"    let marked = view.misfire && !mutant::is(Mutant::JavaMisfiresForgotten);
-    let noted = accounted.filter(|_| marked).and_then(|fire| ledger.noted_by_mark(fire));
+        to: r#"    if (view.misfire && !mutant::is(Mutant::JavaMisfiresForgotten))
 "#,
     },
 ];

@@ -4,14 +4,12 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        true => takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans)),
+        from: r#"        return takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans));
 "#,
-        to: r#"        true => {
-            let queued = |view: &crate::view::items::ItemView| {
-                view.queued || mutant::is(Mutant::TakenOutOfQueue)
-            };
-            takeover::take(cx, queued, |orphans| one(cx, orphans))
-        }
+        to: r#"        let queued = |view: &crate::view::items::ItemView| {
+            view.queued || mutant::is(Mutant::TakenOutOfQueue)
+        };
+        return takeover::take(cx, queued, |orphans| one(cx, orphans));
 "#,
     },
     Site {
