@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
-
-use super::JobView;
 use reg_center::Version;
+use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
 
 use super::config::ConfigState;
 use super::items::{Attention, ItemView};
+use super::{JobView, Versioned};
 use crate::duty::resharding;
 use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig};
@@ -189,13 +188,20 @@ impl JobView {
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let total = self.config().map_or(0, |config| config.sharding_total_count);
-        items.filter(move |(item, view)| match &view.owner {
-            _ if item.index() >= total => false,
-            Some(owner) if owner.value == *me => true,
-            // A lost owner reports no fires: the next owner accounts for them.
-            Some(owner) => !self.is_registered(&owner.value) && self.next_owner(*item) == Some(me),
-            None => false,
+        items.filter(move |(item, view)| {
+            item.index() < total && self.accounts_for(me, *item, view.owner.as_ref())
         })
+    }
+
+    fn accounts_for(
+        &self,
+        me: &InstanceId,
+        item: ShardingItem,
+        owner: Option<&Versioned<InstanceId>>,
+    ) -> bool {
+        let Some(Versioned { value: owner, .. }) = owner else { return false };
+        // A lost owner reports no fires: the next owner accounts for them.
+        owner == me || (!self.is_registered(owner) && self.next_owner(item) == Some(me))
     }
 }
 
