@@ -154,13 +154,14 @@ pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
     if cx.view.trigger_of(instance).is_some() {
         return Vec::new();
     }
+    let mut steps = Vec::new();
     let dialect = cx.view.dialect();
-    let request = Step::ask_to_run(dialect, instance.clone(), version);
-    match dialect {
-        Dialect::V2 => vec![request],
+    if dialect == Dialect::V3 {
         // The request is a node of its own, which would stay if the instance were gone.
-        Dialect::V3 => vec![Step::instance_registered(instance.clone()), request],
+        steps.push(Step::instance_registered(instance.clone()));
     }
+    steps.push(Step::ask_to_run(dialect, instance.clone(), version));
+    steps
 }
 
 /// Returns the step that writes which items have yet to get a request. A request without such items

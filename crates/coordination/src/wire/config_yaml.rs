@@ -138,14 +138,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
 }
 
 fn take_catch_up(props: &mut BTreeMap<String, String>) -> Result<Option<CatchUp>, ConfigError> {
-    let window_seconds = take_number(props, CATCH_UP_WINDOW)?;
+    let window = take_number(props, CATCH_UP_WINDOW)?;
     let max = take_number(props, CATCH_UP_MAX)?;
-    if window_seconds.is_none() && max.is_none() {
+    if window.is_none() && max.is_none() {
         return Ok(None);
     }
     // The check of the configuration rejects 0.
-    let (window_seconds, max) = (window_seconds.unwrap_or(0), max.unwrap_or(0));
-    Ok(Some(CatchUp { window_seconds, max }))
+    Ok(Some(CatchUp { window_seconds: window.unwrap_or(0), max: max.unwrap_or(0) }))
 }
 
 fn take_number(

@@ -88,8 +88,8 @@ impl Moves {
             // A fire that a gap reports as missed stays missed if a retired item comes back.
             let missed = shown.ledger.as_ref().and_then(|record| cx.last_missed(&record.value));
             let birth = Birth { last: rules.born_after(item, last).max(missed), ..now };
-            let steps = steps_to(shown, item, owner, config.monitor_execution, birth);
-            let Some(steps) = rules.constrain(item, owner, steps) else {
+            let plain = steps_to(shown, item, owner, config.monitor_execution, birth);
+            let Some(steps) = rules.constrain(item, owner, plain) else {
                 self.blocked.push(item);
                 self.pending.insert(item, owner);
                 continue;
