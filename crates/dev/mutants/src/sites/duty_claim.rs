@@ -10,12 +10,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    due.missed_after(ledger.last_fire?)
-"#,
-        to: r#"    due.missed_after(ledger.last_fire?).filter(|_| !mutant::is(Mutant::NotCaughtUp))
-"#,
-    },
-    Site {
         from: r#"        if ledger.misfire.is_none()
 "#,
         to: r#"        if (ledger.misfire.is_none() || mutant::is(Mutant::CaughtUpBesideMisfires))
@@ -25,6 +19,12 @@ pub(super) const SITES: &[Site] = &[
         from: r#"    catches_up && due.missed.is_none()
 "#,
         to: r#"    catches_up && due.missed.is_none() && !mutant::is(Mutant::CaughtUpUntold)
+"#,
+    },
+    Site {
+        from: r#"    due.missed_after(ledger.last_fire?)
+"#,
+        to: r#"    due.missed_after(ledger.last_fire?).filter(|_| !mutant::is(Mutant::NotCaughtUp))
 "#,
     },
     Site {
