@@ -33,6 +33,7 @@ mod java_election;
 mod java_facts;
 mod java_handing_on;
 mod java_inference;
+mod java_inference_observe;
 mod java_memory;
 mod java_records;
 mod java_resharding;
@@ -105,6 +106,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/java/facts.rs", java_facts::SITES),
     ("crates/coordination/src/java/handing_on.rs", java_handing_on::SITES),
     ("crates/coordination/src/java/inference/mod.rs", java_inference::SITES),
+    ("crates/coordination/src/java/inference/observe.rs", java_inference_observe::SITES),
     ("crates/coordination/src/java/memory.rs", java_memory::SITES),
     ("crates/coordination/src/java/mod.rs", java::SITES),
     ("crates/coordination/src/java/records.rs", java_records::SITES),
