@@ -80,21 +80,22 @@ impl Pending {
         last: u32,
         next: &InstanceId,
     ) -> Result<(), (u32, InstanceId)> {
-        if let Some((_, range)) = self.range_of(first) {
-            return Err((first, range.next.clone()));
+        let known = self.range_of(first).map(|(_, range)| (first, range));
+        let known = known.or_else(|| self.ranges.range(first..=last).next().map(|(i, r)| (*i, r)));
+        match known {
+            Some((item, range)) => Err((item, range.next.clone())),
+            None => {
+                self.insert_range(first, last, next);
+                Ok(())
+            }
         }
-        if let Some((item, range)) = self.ranges.range(first..=last).next() {
-            return Err((*item, range.next.clone()));
-        }
-        self.insert_range(first, last, next);
-        Ok(())
     }
 
     /// Removes an item, which splits its range.
     pub(crate) fn remove(&mut self, item: ShardingItem) {
         let item = item.index();
-        let Some((first, range)) = self.range_of(item) else { return };
-        let PendingRange { last, next } = range.clone();
+        let Some((first, PendingRange { last, next })) = self.range_of(item) else { return };
+        let (last, next) = (*last, next.clone());
         self.ranges.remove(&first);
         if first < item {
             self.ranges.insert(first, PendingRange { last: item - 1, next: next.clone() });
@@ -109,25 +110,19 @@ impl Pending {
         (item <= range.last).then_some((*first, range))
     }
 
-    /// Returns the first and the last item of the range of an item, if the range has this next
-    /// owner.
-    fn range_to(&self, item: u32, next: &InstanceId) -> Option<(u32, u32)> {
-        let (first, range) = self.range_of(item)?;
-        (range.next == *next).then_some((first, range.last))
-    }
-
     /// Inserts a range that overlaps no other, and merges it with adjacent ranges of the same next
     /// owner.
     fn insert_range(&mut self, first: u32, last: u32, next: &InstanceId) {
         // Merging keeps the form canonical: equal contents are equal maps.
-        let before = first.checked_sub(1).and_then(|item| self.range_to(item, next));
-        let after = last.checked_add(1).and_then(|item| self.range_to(item, next));
-        if let Some((first_after, _)) = after {
-            self.ranges.remove(&first_after);
+        let before = first.checked_sub(1).and_then(|item| self.range_of(item));
+        let before = before.filter(|(_, range)| range.next == *next).map(|(first, _)| first);
+        let after = last.checked_add(1).and_then(|item| self.range_of(item));
+        let after = after.filter(|(_, range)| range.next == *next);
+        let last = after.map_or(last, |(_, range)| range.last);
+        if let Some(after) = after.map(|(first, _)| first) {
+            self.ranges.remove(&after);
         }
-        let from = before.map_or(first, |(first, _)| first);
-        let to = after.map_or(last, |(_, last)| last);
-        self.ranges.insert(from, PendingRange { last: to, next: next.clone() });
+        self.ranges.insert(before.unwrap_or(first), PendingRange { last, next: next.clone() });
     }
 }
 

@@ -77,7 +77,7 @@ impl Moves {
         let most = cx.settings.items_per_plan;
         let keeps_owners = matches!(target.owners, Owners::Kept);
         let last = last_fire(cx);
-        let now = Birth::now(cx, last);
+        let usual = Birth::now(cx, last);
         let mut n_moved = 0;
         for (item, owner) in next_owners(cx.view, target) {
             // The other pending items stay pending until the next transaction.
@@ -87,14 +87,16 @@ impl Moves {
             let shown = cx.view.item(item);
             // A fire that a gap reports as missed stays missed if a retired item comes back.
             let missed = shown.ledger.as_ref().and_then(|record| cx.last_missed(&record.value));
-            let birth = Birth { last: rules.born_after(item, last).max(missed), ..now };
+            let birth = Birth { last: rules.born_after(item, last).max(missed), ..usual };
             let plain = steps_to(shown, item, owner, config.monitor_execution, birth);
             let Some(steps) = rules.constrain(item, owner, plain) else {
+                // A busy item moves once its run has ended.
                 self.blocked.push(item);
                 self.pending.insert(item, owner);
                 continue;
             };
             if n_moved == most && !steps.is_empty() {
+                // The transaction is full, so the item moves by the next one.
                 self.is_partial = true;
                 self.pending.insert(item, owner);
                 continue;
@@ -190,8 +192,8 @@ impl Birth {
     }
 }
 
-/// Returns the first fire after the present and `last`, and the version of the configuration. `None`
-/// if Java instances may run it.
+/// Returns the first fire after the present and after `last`, with the version of the configuration.
+/// `None` if Java instances may run it.
 fn first_owed(cx: &Context<'_>, last: Option<FireTime>) -> Option<(FireTime, Version)> {
     let judgement = cx.judgement()?;
     if judgement.mixed {
