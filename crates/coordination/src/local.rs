@@ -7,10 +7,11 @@ use std::time::Duration;
 use reg_center::Version;
 use sharding::ShardingItem;
 
+use crate::Versioned;
 use crate::gap::Schedules;
-use crate::java::JavaMemory;
+use crate::java::memory::JavaMemory;
+use crate::protocol::run_request::Triggered;
 use crate::runs::{LocalRun, Runs};
-use crate::view::{Triggered, Versioned};
 use crate::{
     FencingToken, FireTime, Gap, JobConfig, Ledger, OnceStage, Outcome, RequestParameter, Run,
     RunSource,

@@ -6,14 +6,15 @@ use std::time::Duration;
 use reg_center::{NodePath, Revision, SessionId};
 use sharding::InstanceId;
 
-use super::{Coordinator, InFlight, Stage};
-use crate::duty::{Context, Duty, resharding};
+use super::Coordinator;
+use super::in_flight::{InFlight, Stage};
+use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
-use crate::java;
 use crate::local::{Phase, RequestWay};
 use crate::plan::Plan;
 use crate::view::JobView;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
+use crate::{Duty, java};
 
 impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -23,36 +24,36 @@ impl Coordinator {
             return;
         }
         let shows_enough = self.shows_enough();
+        let mixed = java::is_involved(&self.view, &self.local);
+        let plan = if mixed { java::plan } else { duty::plan };
         for duty in Duty::ALL {
-            // Such a plan would omit items that a narrow watch does not show.
-            if duty.names_all_own_items() && !shows_enough {
+            if !self.may_plan(duty, shows_enough) {
                 continue;
             }
-            if let Some(plan) = self.next_plan(duty, now, &me) {
-                // From now on a reply can start these runs without another decision.
-                self.local.is_claiming |= plan.runs_of(&me).next().is_some();
-                self.send(session, plan, out);
+            let Some(plan) = plan(duty, &self.context(now, &me)) else { continue };
+            if self.repeats_conflict(&plan) {
+                continue;
             }
+            // From now on a reply can start these runs without another decision.
+            self.local.is_claiming |= plan.runs_of(&me).next().is_some();
+            self.send(session, plan, out);
         }
         self.report_strategy(now, &me, out);
     }
 
-    /// Returns the plan of a duty, unless the duty waits for an earlier one.
-    fn next_plan(&self, duty: Duty, now: Now, me: &InstanceId) -> Option<Plan> {
-        let under_way = self.in_flight.get(&duty);
-        if under_way.is_some_and(|flight| !is_refused(flight)) {
-            return None;
-        }
-        if duty == Duty::Resharding && self.is_assignment_torn() {
-            return None;
-        }
-        let plan = duty.plan(&self.context(now, me))?;
-        // The view that led to a refused plan has not changed, so the same plan would conflict
-        // again.
-        if under_way.is_some_and(|refused| refused.plan.repeats(&plan)) {
-            return None;
-        }
-        Some(plan)
+    /// Returns true if the duty waits for no earlier plan, and the view suffices for a new one.
+    fn may_plan(&self, duty: Duty, shows_enough: bool) -> bool {
+        let waits = self.in_flight.get(&duty).is_some_and(|flight| !is_refused(flight));
+        // Such a plan would omit items that a narrow watch does not show.
+        let sees_too_little = duty.names_all_own_items() && !shows_enough;
+        let is_torn = duty == Duty::Resharding && self.is_assignment_torn();
+        !waits && !sees_too_little && !is_torn
+    }
+
+    /// Returns true if the duty's last plan has conflicted, and the new plan is the same. The view
+    /// that led to it has not changed, so the plan would conflict again.
+    fn repeats_conflict(&self, plan: &Plan) -> bool {
+        self.in_flight.get(&plan.duty).is_some_and(|refused| refused.plan.repeats(plan))
     }
 
     /// Returns true if decisions can rely on the view.
@@ -80,7 +81,6 @@ impl Coordinator {
             local: &self.local,
             strategies: &self.strategies,
             settings: &self.settings,
-            java: java::is_involved(&self.view, &self.local),
         }
     }
 

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::view::followed::Followed;
+use crate::protocol::followed::Followed;
 use crate::{Command, JobConfig, Now};
 
 /// Maximum number of items in a narrow watch. Each item takes a few subscriptions.

@@ -6,20 +6,20 @@ use std::sync::Arc;
 use sharding::InstanceId;
 
 use super::Coordinator;
-use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::removes_requests_of;
 use crate::gap::Seen;
-use crate::java::{self, Surroundings};
+use crate::java;
+use crate::java::memory::Surroundings;
 use crate::local::{Due, Local, LocalCall, Phase, RequestWay};
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::shortened;
+use crate::view::ConfigState;
 use crate::view::items::Attention;
-use crate::view::{ConfigState, Versioned};
 use crate::{
-    Command, DropReason, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall, OnceStage,
-    RequestParameter,
+    Command, DropReason, Duty, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall,
+    OnceStage, RequestParameter,
 };
+use crate::{Versioned, shortened};
 
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -265,7 +265,7 @@ impl Coordinator {
         let cx = self.context(now, &me);
         let dropped = self.view.triggers().filter(|(_, trigger)| trigger.value.was_dropped());
         let reports = |by: &str| {
-            let java_leads = cx.java && cx.view.has_java_leader();
+            let java_leads = cx.view.has_java_leader();
             removes_requests_of(&cx, by) || (java_leads && java::handles_requests_of(&cx, by))
         };
         let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));

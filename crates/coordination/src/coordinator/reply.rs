@@ -7,15 +7,14 @@ use std::time::Duration;
 use reg_center::{Conflict, ConflictReason};
 use sharding::{InstanceId, ShardingItem};
 
-use super::{
-    ASSIGNMENT_WAIT, AssignmentInDoubt, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage,
-};
+use super::in_flight::Stage;
+use super::in_flight::{ASSIGNMENT_WAIT, AssignmentInDoubt};
+use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT};
 use crate::local::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
-use crate::view::Versioned;
 use crate::wire::NodeKind;
-use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket};
+use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
 
 impl Coordinator {
     pub(super) fn replied(

@@ -7,13 +7,13 @@ use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::duty::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 use crate::runs::{LocalRun, OwnMarks};
-use crate::view::Versioned;
 use crate::view::items::ItemView;
-use crate::{Command, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem};
+use crate::{
+    Command, Duty, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem, Versioned,
+};
 
 /// Items with the fencing tokens of claims in flight.
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;

@@ -1,10 +1,12 @@
 //! Claim: before an item runs, its owner writes itself and the fire into the ledger record.
 
-use super::{Context, Duty, OwnItem, change_items};
+use super::Context;
+use crate::duty::own_item::OwnItem;
+use crate::duty::own_item::change_items;
 use crate::local::Due;
 use crate::plan::Plan;
 use crate::view::items::Attention;
-use crate::{FireTime, JobConfig, Ledger};
+use crate::{Duty, FireTime, JobConfig, Ledger};
 
 /// Claims due and free items: for the scheduled fire first, then for manual requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {

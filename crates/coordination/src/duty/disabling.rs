@@ -1,7 +1,8 @@
 //! Disabling: the leader copies the operators' disabling of items into the ledger records, where no
 //! claim can miss it.
 
-use super::{Context, Duty, parameter_bytes};
+use super::{Context, parameter_bytes};
+use crate::Duty;
 use crate::plan::{Plan, Step};
 use crate::view::items::Attention;
 

@@ -1,6 +1,7 @@
 //! Membership: an instance registers while it takes part, and leaves in order.
 
-use super::{Context, Duty};
+use super::Context;
+use crate::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 

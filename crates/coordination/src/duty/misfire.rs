@@ -1,9 +1,12 @@
 //! Misfire: the owner notes fires that meet a busy item. One run stands for them once the item is
 //! free.
 
+use super::Context;
 use super::claim::waits_for_next;
-use super::{Context, Duty, OwnItem, change_items};
+use crate::Duty;
 use crate::JobConfig;
+use crate::duty::own_item::OwnItem;
+use crate::duty::own_item::change_items;
 use crate::local::Due;
 use crate::plan::Plan;
 use crate::view::items::Attention;

@@ -3,11 +3,11 @@
 
 use sharding::ShardingItem;
 
-use super::{Context, Duty, parameter_bytes};
+use super::{Context, parameter_bytes};
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 use crate::runs::{LocalRun, OwnMarks};
-use crate::{FencingToken, Outcome};
+use crate::{Duty, FencingToken, Outcome};
 
 /// Records ended runs of which the registry still shows this instance as the holder. A draining
 /// instance also settles its claims in doubt.
@@ -48,7 +48,7 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     // Only a cancelled run is repeated by another instance. All other outcomes are final.
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
-        && cx.can_be_queued(&ledger.value);
+        && cx.view.can_be_queued(&ledger.value);
     let next = if hand_over {
         ledger.value.orphan()
     } else {

@@ -9,10 +9,8 @@ use reg_center::model::Model;
 use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
-use super::{Context, Duty};
-use crate::coordinator::Settings;
-use crate::java;
-use crate::java::latch::{Latch, name_of};
+use super::Context;
+use crate::duty::settings::Settings;
 use crate::local::{Due, Local};
 use crate::plan::Plan;
 use crate::protocol::assignment::AssignmentRecord;
@@ -21,11 +19,13 @@ use crate::protocol::pending::Pending;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::LocalRun;
 use crate::view::JobView;
+use crate::wire::latch::name_of;
 use crate::wire::{self, Layout, NodeKind};
 use crate::{
-    Claimant, Dialect, FencingToken, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now,
+    Claimant, Dialect, Duty, FencingToken, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now,
     Outcome, RunSource, ServerIp, ServerState, encode_config,
 };
+use crate::{Latch, java};
 
 pub(crate) fn id(n: u32) -> InstanceId {
     InstanceId::new(format!("10.0.0.{n}@-@{n}"))
@@ -343,7 +343,9 @@ impl Scene {
 
     /// Plans a duty of instance 1.
     pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
-        self.with_context(|cx| duty.plan(cx))
+        let mixed = java::is_involved(&self.view, &self.local);
+        let plan = if mixed { java::plan } else { super::plan };
+        self.with_context(|cx| plan(duty, cx))
     }
 
     /// Calls a function with the context of instance 1.
@@ -357,7 +359,6 @@ impl Scene {
             local: &self.local,
             strategies: &StrategyRegistry::default(),
             settings: &self.settings,
-            java: java::is_involved(&self.view, &self.local),
         })
     }
 

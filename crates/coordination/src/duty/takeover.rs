@@ -7,12 +7,11 @@ use std::time::Duration;
 use sharding::{InstanceId, ShardingItem};
 
 use super::sweep::LostRun;
-use super::{Context, Duty, parameter_bytes};
+use super::{Context, parameter_bytes};
 use crate::plan::{Plan, Step};
-use crate::view::Versioned;
 use crate::view::items::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{Claimant, JobConfig, Ledger, RunSource, ServerState, server_of};
+use crate::{Claimant, Duty, JobConfig, Ledger, RunSource, ServerState, Versioned, server_of};
 
 /// Time for which orphaned runs are left to the instances with the least load. Then every instance
 /// takes a share.

@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::{Context, Duty, parameter_bytes};
+use super::{Context, parameter_bytes};
+use crate::Versioned;
 use crate::local::RequestWay;
 use crate::plan::{Plan, Step};
+use crate::protocol::run_request::Triggered;
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::view::{Triggered, Versioned};
-use crate::{Dialect, FireTime, JobConfig, ManualRequest};
+use crate::{Dialect, Duty, FireTime, JobConfig, ManualRequest};
 
 /// Stores the requests of this process in the registry, accepts a request to this instance, passes
 /// requests on to the items as the leader, and removes handled requests.

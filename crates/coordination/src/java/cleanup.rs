@@ -3,7 +3,8 @@
 use reg_center::Version;
 use sharding::ShardingItem;
 
-use crate::duty::{Context, Duty, cleanup};
+use crate::Duty;
+use crate::duty::{Context, cleanup};
 use crate::plan::{Plan, Step};
 use crate::view::items::{Attention, ItemView};
 

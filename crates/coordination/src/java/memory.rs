@@ -7,14 +7,17 @@ use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
 use super::inference::{Inference, near_fire};
-use super::latch::{LATCH_PATIENCE, Latch};
-use super::resharding::ANNOUNCEMENT_PATIENCE;
 use crate::local::{Due, Wait};
 use crate::runs::Runs;
 use crate::view::JobView;
 use crate::wire::NodeKind;
-use crate::{Command, FireTime, JobEvent, Now};
 
+use crate::{Command, FireTime, JobEvent, Latch, Now};
+
+/// Time that an instance waits for its turn. Then it acts without the latch, or joins again.
+pub(crate) const LATCH_PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum time that the leader waits for runs of Java instances. Then it assigns the idle items.
+pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
 const COUNTED: &str = "a distribute-once listener of Java instances waits for all items, but does not see items of Rust \
                        instances; remove the listener, or give it a timeout";
 const SILENT: &str = "once-per-cluster callbacks of Rust instances are not called while a Java instance has items, because \
@@ -81,6 +84,12 @@ fn waits_at(view: &JobView, me: &InstanceId, latch: Latch) -> bool {
 }
 
 impl JavaMemory {
+    /// Returns true if Java instances may have run fires: they write no records, so that records
+    /// alone prove no gap.
+    pub(crate) fn may_have_run_fires(&self, view: &JobView) -> bool {
+        view.is_mixed() || self.inference.is_known()
+    }
+
     /// Returns true if nothing is remembered that a decision depends on.
     pub(crate) fn is_empty(&self) -> bool {
         self.inference.is_empty()

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use sharding::{InstanceId, ShardingItem};
 
 use super::inference::InterruptedRun;
+use crate::duty::Context;
 use crate::duty::sweep::{self, LostRun, REASON, fails_over, guarded};
 use crate::duty::takeover::AtOnce;
-use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
 use crate::view::items::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{JobConfig, Ledger};
+use crate::{Duty, JobConfig, Ledger};
 
 /// Finds runs whose holder is gone, as the plain sweep does, and runs and marks of lost Java
 /// instances.
@@ -43,7 +43,7 @@ fn left_behind<'a>(cx: &Context<'a>, config: &JobConfig) -> impl Iterator<Item =
     let is_wanted = |item, view: &ItemView, ledger: &Ledger| {
         // An item that a Java leader has given to a Java instance is run by that instance.
         let owned_by_java = cx.view.java_owner(view).is_some();
-        fails_over(config, item) && !owned_by_java && super::can_be_queued(cx, ledger)
+        fails_over(config, item) && !owned_by_java && cx.view.can_be_queued(ledger)
     };
     let mut recorded: Vec<_> = sweep::lost_runs(cx, is_wanted).collect();
     recorded.extend(orphans_ended_by_java(cx, is_wanted));
@@ -236,7 +236,7 @@ fn left_at<'a>(
     view: &ItemView,
 ) -> Option<LeftByJava<'a>> {
     let fails_over = fails_over(config, item);
-    if fails_over && let Some(run) = super::interrupted(cx, item) {
+    if fails_over && let Some(run) = interrupted(cx, item) {
         return Some(LeftByJava::Run(run));
     }
     let owned_by_java = cx.view.java_owner(view).is_some();
@@ -328,6 +328,11 @@ fn remove_marks(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemVie
         .step_if(view.failover.is_none(), || Step::absent(NodeKind::Failover(item)))
         .step_if(running.is_some(), || Step::unmark_running(item))
         .step_if(failovering.is_some(), || Step::unmark_failovering(item))
+}
+
+/// Returns the run of an item that a Java instance has left unfinished.
+pub(super) fn interrupted(cx: &Context<'_>, item: ShardingItem) -> Option<InterruptedRun> {
+    cx.local.java.inference.interrupted(cx.view, item, cx.local.last_fire_seen)
 }
 
 #[cfg(test)]
@@ -444,7 +449,11 @@ mod tests {
             || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
         let rows = vec![
             ("A3, A7: instance is lost", marked(cluster()), queued),
-            ("A5: server was disabled before", marked(cluster().server(3, wire::DISABLED)), queued),
+            (
+                "A5: server was disabled before",
+                marked(cluster().server(3, wire::data::DISABLED)),
+                queued,
+            ),
             (
                 "A5: server was removed before",
                 marked(cluster().server(3, wire::ENABLED).without_server(3)),

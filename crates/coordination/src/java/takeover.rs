@@ -5,12 +5,11 @@ use std::ops::Range;
 
 use sharding::InstanceId;
 
-use super::latch::Latch;
 use super::turn::{Turn, leave, turn};
-use crate::RunSource;
+use crate::duty::Context;
 use crate::duty::takeover::{self, UNFINISHED, is_impatient};
-use crate::duty::{Context, Duty};
 use crate::plan::Plan;
+use crate::{Duty, Latch, RunSource};
 
 /// Takes orphaned runs over in turn.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -62,9 +61,9 @@ mod tests {
     use super::*;
     use crate::Ledger;
     use crate::duty::scene::{Scene, id, item, running_by};
-    use crate::java::latch::name_of;
     use crate::local::{Local, Wait};
     use crate::wire::NodeKind;
+    use crate::wire::latch::name_of;
     use std::time::Duration;
 
     fn orphan() -> Ledger {

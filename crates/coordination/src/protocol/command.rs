@@ -8,7 +8,7 @@ use std::sync::Arc;
 use reg_center::{NodePath, Scope, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::duty::Duty;
+use crate::Duty;
 use crate::{
     FencingToken, FireRange, FireTime, JobConfig, JobEvent, OnceStage, RequestParameter, RunSource,
     Ticket,

@@ -6,12 +6,12 @@ use reg_center::{Change, Node, NodePath};
 use sharding::{InstanceId, ShardingItem};
 
 use super::config::ConfigState;
-use super::followed::Followed;
-use super::members::{ServerState, ServerView};
-use super::{Anomaly, JobView, Versioned};
+use super::members::ServerView;
+use super::{Anomaly, JobView};
+use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
 use crate::wire::{self, NodeKind};
-use crate::{ConfigError, FireTime, JobConfig, ServerIp};
+use crate::{ConfigError, FireTime, JobConfig, ServerIp, ServerState, Versioned};
 
 impl JobView {
     /// Applies a change of the feed. A node with invalid data is skipped and reported.

@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use reg_center::{Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::view::Versioned;
+use crate::Versioned;
 use crate::{FireTime, Ledger, LedgerState};
 
 /// The view of one sharding item. Marks are nodes that show runs to Java instances and operators.

@@ -5,23 +5,27 @@
 //! | `target` | owners that the items get, and the reason |
 //! | `moves` | writes that lead to the target, and items that stay pending |
 //! | `retire` | items beyond the number of items |
+//! | `static_sharding` | items that stay with their owners |
 
 mod moves;
 mod retire;
+mod static_sharding;
 mod target;
 
 use std::collections::BTreeMap;
 
-use sharding::{Assignment, InstanceId};
+use sharding::InstanceId;
 
-use super::{Context, Duty};
+use super::Context;
+use crate::Duty;
 use crate::JobConfig;
 use crate::plan::{Plan, Step};
 use crate::protocol::assignment::AssignmentRecord;
 
 pub(crate) use self::moves::{MoveRules, Moves};
-use self::target::{Owners, planned_owners};
-pub(crate) use self::target::{PENDING, Target, is_unfinished, preview, strategy_failure, target};
+use self::static_sharding::count_items;
+use self::target::Owners;
+pub(crate) use self::target::{PENDING, Target, strategy_failure, target};
 
 /// Assigns items anew when the inputs of the assignment have changed, and moves pending items as
 /// soon as they are idle.
@@ -84,23 +88,9 @@ fn counts(
     let members = &record.members;
     match owners {
         Owners::Kept if record.counts.len() == members.len() => record.counts.clone(),
-        Owners::Kept => count_items(members, &planned_owners(cx.view, record.total_count)),
+        Owners::Kept => count_items(members, &cx.view.planned_owners(record.total_count)),
         Owners::Chosen(owners) => count_items(members, owners),
     }
-}
-
-/// Returns the number of items that each member has in an assignment.
-pub(super) fn count_items(
-    members: &[InstanceId],
-    owners: &Assignment,
-) -> BTreeMap<InstanceId, u32> {
-    let mut counts: BTreeMap<_, u32> = members.iter().map(|member| (member.clone(), 0)).collect();
-    for owner in owners.iter().filter_map(|(_, owner)| owner) {
-        if let Some(count) = counts.get_mut(owner) {
-            *count += 1;
-        }
-    }
-    counts
 }
 
 /// Rules without Java instances.
@@ -111,8 +101,8 @@ impl MoveRules for Plain {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duty::MAX_ITEMS_PER_PLAN;
     use crate::duty::scene::{Scene, check, id, idle, item, running_by};
+    use crate::duty::settings::MAX_ITEMS_PER_PLAN;
 
     use crate::FireTime;
     use crate::wire::NodeKind;

@@ -3,9 +3,10 @@
 use reg_center::Version;
 use sharding::{Assignment, InstanceId, ShardingItem};
 
-use super::retire::{may_retire, retire};
+use super::retire::retire;
 use super::target::{Owners, Target};
-use crate::duty::{Context, GapJudge};
+use crate::duty::Context;
+use crate::duty::gap_judge::GapJudge;
 use crate::plan::Step;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
@@ -110,7 +111,7 @@ impl Moves {
 
     /// Retires items beyond the number of items, `room` of them at most.
     fn add_retired(&mut self, cx: &Context<'_>, config: &JobConfig, room: usize) {
-        if !may_retire(cx.view) {
+        if !cx.view.may_retire() {
             return;
         }
         let beyond = cx.view.items_from(ShardingItem::new(config.sharding_total_count));
@@ -192,8 +193,8 @@ impl Birth {
     }
 }
 
-/// Returns the first fire after the present and after `last`, with the version of the configuration.
-/// `None` if Java instances may run it.
+/// Returns the first fire after the present and after `last`, with the version of the
+/// configuration. `None` if Java instances may run it.
 fn first_owed(cx: &Context<'_>, last: Option<FireTime>) -> Option<(FireTime, Version)> {
     let judgement = cx.judgement()?;
     if judgement.mixed {

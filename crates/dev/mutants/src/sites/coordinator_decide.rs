@@ -10,10 +10,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if under_way.is_some_and(|refused| refused.plan.repeats(&plan)) {
+        from: r#"            if self.repeats_conflict(&plan) {
 "#,
-        to: r#"        let repeated = under_way.is_some_and(|refused| refused.plan.repeats(&plan));
-        if repeated && !mutant::is(Mutant::RefusalRepeated) {
+        to: r#"            if self.repeats_conflict(&plan) && !mutant::is(Mutant::RefusalRepeated) {
 "#,
     },
     Site {

@@ -56,9 +56,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let java_leads = cx.java && cx.view.has_java_leader();
+        from: r#"            let java_leads = cx.view.has_java_leader();
 "#,
-        to: r#"            let java_leads = cx.java && cx.view.has_java_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
+        to: r#"            let java_leads = cx.view.has_java_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
 "#,
     },
     Site {

@@ -47,13 +47,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    has_pending || has_unrecorded() || has_surplus(view, total)
-"#,
-        to: r#"    let unfinished = has_pending || has_unrecorded() || has_surplus(view, total);
-    unfinished && !mutant::is(Mutant::NeverFollow)
-"#,
-    },
-    Site {
         from: r#"    let owners = strategy.assign(&input);
 "#,
         to: r#"    let owners = strategy.assign(&input);

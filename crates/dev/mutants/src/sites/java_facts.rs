@@ -42,4 +42,18 @@ pub(super) const SITES: &[Site] = &[
         to: r#"        let greatest = numbers.max().filter(|_| !mutant::is(Mutant::PlacesUncounted));
 "#,
     },
+    Site {
+        from: r#"        let is_announced = own && self.is_resharding_unfinished(config);
+"#,
+        to: r#"        let is_announced = own
+            && self.is_resharding_unfinished(config)
+            && !mutant::is(Mutant::AnnouncementTakenForRequest);
+"#,
+    },
+    Site {
+        from: r#"        !has_parameter || !self.is_mixed()
+"#,
+        to: r#"        !has_parameter || !self.is_mixed() || mutant::is(Mutant::UntoldQueued)
+"#,
+    },
 ];

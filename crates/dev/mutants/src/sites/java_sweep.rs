@@ -10,10 +10,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        fails_over(config, item) && !owned_by_java && super::can_be_queued(cx, ledger)
+        from: r#"        fails_over(config, item) && !owned_by_java && cx.view.can_be_queued(ledger)
 "#,
         to: r#"        let owned_by_java = owned_by_java && !mutant::is(Mutant::JavaItemsTakenOver);
-        fails_over(config, item) && !owned_by_java && super::can_be_queued(cx, ledger)
+        fails_over(config, item) && !owned_by_java && cx.view.can_be_queued(ledger)
 "#,
     },
     Site {

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/coordinator/mod.rs`.
+//! Sites of `crates/coordination/src/coordinator/status.rs`.
 
 use super::Site;
 

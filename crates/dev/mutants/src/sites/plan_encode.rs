@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/wire/mod.rs`.
+//! Sites of `crates/coordination/src/plan/encode.rs`.
 
 use super::Site;
 

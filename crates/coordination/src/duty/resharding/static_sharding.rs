@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use sharding::{Assignment, InstanceId, ShardingItem};
 
-use super::resharding::count_items;
 use crate::JobConfig;
 use crate::view::JobView;
 
@@ -110,10 +109,24 @@ pub(super) fn names(
     ids.filter_map(|id| Some((id.clone(), name_of(id)?))).collect()
 }
 
+/// Returns the number of items that each member has in an assignment.
+pub(super) fn count_items(
+    members: &[InstanceId],
+    owners: &Assignment,
+) -> BTreeMap<InstanceId, u32> {
+    let mut counts: BTreeMap<_, u32> = members.iter().map(|member| (member.clone(), 0)).collect();
+    for owner in owners.iter().filter_map(|(_, owner)| owner) {
+        if let Some(count) = counts.get_mut(owner) {
+            *count += 1;
+        }
+    }
+    counts
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::Duty;
-    use super::super::scene::{Scene, check, id, item};
+    use crate::Duty;
+    use crate::duty::scene::{Scene, check, id, item};
 
     /// Item 0 of instance 1, which has the name `a`, and item 1 of instance 2, which has the name
     /// `b`.

@@ -1,4 +1,4 @@
-//! Sites of `crates/coordination/src/view/members.rs`.
+//! Sites of `crates/coordination/src/wire/data.rs`.
 
 use super::Site;
 

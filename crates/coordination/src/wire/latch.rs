@@ -7,12 +7,7 @@
 //! node with an equal or greater number came before, each contender would wait for the other. The
 //! Rust instance then joins again at the end.
 
-use std::time::Duration;
-
 use sharding::InstanceId;
-
-/// Time that an instance waits for its turn. Then it acts without the latch, or joins again.
-pub(crate) const LATCH_PATIENCE: Duration = Duration::from_secs(5);
 
 /// Text before the number in a name.
 const SEPARATOR: &str = "-latch-";
