@@ -90,7 +90,7 @@ impl Layout {
         self.path(&NodeKind::Checkpoint(item))
     }
 
-    /// Returns the node of an item's record, which [`decode_ledger`] reads.
+    /// Returns the node of an item's record, which [`decode_ledger`](crate::decode_ledger) reads.
     #[must_use]
     pub fn ledger_path(&self, item: ShardingItem) -> NodePath {
         self.path(&NodeKind::Ledger(item))

@@ -6,8 +6,8 @@ use sharding::{InstanceId, ShardingItem};
 
 use crate::{Latch, OnceStage, ServerIp};
 
-/// A node of a job by its purpose. [`Layout::path`] and [`Layout::parse`] convert to and from
-/// paths.
+/// A node of a job by its purpose. [`Layout::path`](crate::Layout::path) and
+/// [`Layout::parse`](crate::Layout::parse) convert to and from paths.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum NodeKind {

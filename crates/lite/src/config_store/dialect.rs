@@ -3,22 +3,22 @@
 
 use std::fmt;
 
-use coordination::{ConfigError, Dialect, JobConfig, Layout, dialect_of_config};
+use coordination::{ConfigError, Dialect, JavaSettings, JobConfig, Layout, dialect_of_config};
 use reg_center::{Node, NodePath};
 
-use crate::Result;
-use crate::config_store::ConfigStore;
+use super::ConfigStore;
+use crate::{Error, Result};
 
 /// The dialect of the stored nodes of a job, and the node that shows it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FoundDialect {
-    pub(crate) dialect: Dialect,
-    pub(crate) shown_by: ShownBy,
+pub(super) struct FoundDialect {
+    pub(super) dialect: Dialect,
+    pub(super) shown_by: ShownBy,
 }
 
 /// Evidence for the dialect of a job.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum ShownBy {
+pub(super) enum ShownBy {
     /// The stored configuration.
     Config,
     /// Another node, because there is no configuration that can be read.
@@ -36,7 +36,7 @@ impl fmt::Display for ShownBy {
 
 impl ConfigStore<'_> {
     /// Returns the dialect of the stored nodes, or `None` if no node shows it.
-    pub(crate) async fn found_dialect(
+    pub(super) async fn found_dialect(
         &self,
         stored: Option<&Result<JobConfig, ConfigError>>,
     ) -> Result<Option<FoundDialect>> {
@@ -51,13 +51,39 @@ impl ConfigStore<'_> {
             .map(|sign| FoundDialect { dialect: sign.dialect, shown_by: ShownBy::Node(sign.path) }))
     }
 
+    /// Returns the local configuration in the dialect of the stored nodes, or else in the likely
+    /// one.
+    pub(super) fn in_dialect(
+        &self,
+        found: Option<FoundDialect>,
+        node: Option<&Node>,
+    ) -> Result<JobConfig> {
+        let given = self.local.java.dialect();
+        let settings_given = !self.local.java.has_default_fields();
+        let asked_for = self.dialect.or(settings_given.then_some(given));
+        let dialect = match (found, asked_for) {
+            (Some(found), Some(wanted)) if found.dialect != wanted => {
+                return Err(Error::Dialect {
+                    job: self.local.job_name.clone(),
+                    shown_by: found.shown_by.to_string(),
+                    stored: found.dialect,
+                    wanted,
+                });
+            }
+            (Some(found), _) => found.dialect,
+            (None, asked_for) => self.likely_dialect(asked_for, node),
+        };
+        if dialect == given {
+            return Ok(self.local.clone());
+        }
+        let job_class = self.local.java.job_class.clone();
+        let java = JavaSettings { job_class, ..JavaSettings::of(dialect) };
+        Ok(JobConfig { java, ..self.local.clone() })
+    }
+
     /// Returns the dialect for a job whose stored nodes do not show it: the requested one, or else
     /// the one that a damaged document looks like.
-    pub(crate) fn likely_dialect(
-        &self,
-        asked_for: Option<Dialect>,
-        node: Option<&Node>,
-    ) -> Dialect {
+    fn likely_dialect(&self, asked_for: Option<Dialect>, node: Option<&Node>) -> Dialect {
         let looks = node.and_then(|node| dialect_of_config(&node.data));
         asked_for.or(looks).unwrap_or(self.local.java.dialect())
     }

@@ -1,14 +1,12 @@
 //! Builder of a job's configuration: required values first, options by name, one checked `build`.
 
+mod build;
+
 use std::time::Duration;
 
-use coordination::{
-    CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName, MAX_JITTER_MS, MaxTimeDiff,
-};
+use coordination::JavaSettings;
 
-use crate::config_check;
-
-/// Builds a [`JobConfig`].
+/// Builds a [`JobConfig`](crate::JobConfig).
 ///
 /// | option | default | meaning |
 /// |---|---|---|
@@ -362,93 +360,4 @@ impl JobBuilder {
         self.rest.overwrite = overwrite;
         self
     }
-
-    /// Checks everything that can be checked without a registry, and returns the configuration.
-    ///
-    /// # Errors
-    /// [`InvalidConfig`] names the first invalid field, its value and the valid values.
-    pub fn build(self) -> Result<JobConfig, InvalidConfig> {
-        let Options { cron, time_zone, failover, misfire, monitor_execution, .. } = self.rest;
-        let config = JobConfig {
-            cron,
-            time_zone,
-            excluded_days: self.rest.excluded_days,
-            jitter_ms: self.jitter.map(whole_milliseconds).transpose()?,
-            sharding_item_parameters: self.rest.sharding_item_parameters,
-            job_parameter: self.rest.job_parameter,
-            failover,
-            misfire,
-            monitor_execution,
-            static_sharding: self.rest.static_sharding,
-            catch_up: self.catch_up.map(policy).transpose()?,
-            max_time_diff: max_time_diff(self.max_time_diff, self.compares_clocks)?,
-            reconcile_interval_minutes: whole_minutes(self.reconcile_interval)?,
-            strategy: self.rest.strategy,
-            description: self.rest.description,
-            disabled: self.rest.disabled,
-            overwrite: self.rest.overwrite,
-            java: java(self.java_settings, self.java_class)?,
-            ..JobConfig::new(job_name(&self.name)?, self.sharding_total_count)
-        };
-        config.check()?;
-        config_check::check_timing(&config)?;
-        Ok(config)
-    }
-}
-
-fn job_name(name: &str) -> Result<JobName, InvalidConfig> {
-    JobName::new(name).map_err(|error| {
-        let valid = format!("a name of 1 to 128 bytes that is valid as a node name ({error})");
-        InvalidConfig::new("job_name", format!("{name:?}"), valid)
-    })
-}
-
-fn java(
-    settings: Option<JavaSettings>,
-    class: Option<String>,
-) -> Result<JavaSettings, InvalidConfig> {
-    let mut settings = settings.unwrap_or_default();
-    settings.job_class = class.unwrap_or(settings.job_class);
-    if settings.job_class.trim().is_empty() {
-        let found = format!("{:?}", settings.job_class);
-        return Err(InvalidConfig::new("java_class", found, "the name of a class"));
-    }
-    Ok(settings)
-}
-
-fn policy((window, max): (Duration, u32)) -> Result<CatchUp, InvalidConfig> {
-    Ok(CatchUp { window_seconds: whole_seconds("catch_up", window)?, max })
-}
-
-fn max_time_diff(bound: Option<Duration>, compares: bool) -> Result<MaxTimeDiff, InvalidConfig> {
-    match bound {
-        _ if !compares => Ok(MaxTimeDiff::Off),
-        None => Ok(MaxTimeDiff::Default),
-        Some(bound) => Ok(MaxTimeDiff::Seconds(whole_seconds("max_time_diff", bound)?)),
-    }
-}
-
-fn whole_seconds(field: &'static str, duration: Duration) -> Result<u32, InvalidConfig> {
-    let seconds = u32::try_from(duration.as_secs()).ok().filter(|s| *s > 0);
-    seconds.filter(|_| duration.subsec_nanos() == 0).ok_or_else(|| {
-        InvalidConfig::new(field, format!("{duration:?}"), "whole seconds, at least 1")
-    })
-}
-
-fn whole_milliseconds(bound: Duration) -> Result<u32, InvalidConfig> {
-    let is_whole = bound.subsec_nanos().is_multiple_of(1_000_000);
-    let bound_ms = u32::try_from(bound.as_millis()).ok().filter(|_| is_whole);
-    bound_ms.ok_or_else(|| {
-        let valid = format!("whole milliseconds, from 1 to {MAX_JITTER_MS}");
-        InvalidConfig::new("jitter", format!("{bound:?}"), valid)
-    })
-}
-
-fn whole_minutes(interval: Duration) -> Result<u32, InvalidConfig> {
-    let minutes = u32::try_from(interval.as_secs() / 60).ok();
-    let is_whole = interval.as_secs().is_multiple_of(60) && interval.subsec_nanos() == 0;
-    minutes.filter(|_| is_whole).ok_or_else(|| {
-        let valid = "whole minutes, or zero for never";
-        InvalidConfig::new("reconcile_interval", format!("{interval:?}"), valid)
-    })
 }
