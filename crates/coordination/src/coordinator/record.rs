@@ -244,7 +244,7 @@ impl Coordinator {
         let Some(&LocalRun { fire, source, .. }) = run else { return };
         self.local.runs.change(item, |run| {
             run.outcome = Some(outcome);
-            run.failure = reason.filter(|_| outcome != Outcome::Succeeded);
+            run.failure = if outcome == Outcome::Succeeded { None } else { reason };
         });
         self.dirty_items.insert(item);
         // A run without monitoring has no record that could show its end later.

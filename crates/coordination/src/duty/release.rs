@@ -16,8 +16,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn ended(cx: &Context<'_>) -> Option<Plan> {
-    let ends = cx.local.runs.ended();
-    let ends = ends.filter_map(|(i, run)| release(cx, i, run).or_else(|| clean_up(cx, i, run)));
+    let runs = cx.local.runs.ended();
+    let ends = runs.filter_map(|(i, run)| release(cx, i, run).or_else(|| clean_up(cx, i, run)));
     let steps = cx.within_one_plan(ends, |steps| parameter_bytes(steps)).flatten();
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }
@@ -49,14 +49,14 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
         && cx.view.can_be_queued(&ledger.value);
-    let next = if hand_over {
+    let ended = if hand_over {
         ledger.value.orphan()
     } else {
         ledger.value.complete(outcome, cx.now.wall_ms)
     }?;
     // An operator may have restored an older record, whose token must not be used again.
-    let next =
-        next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
+    let last_token = cx.local.started.get(&item).copied();
+    let next = ended.because(run.failure.clone()).with_token_at_least(last_token);
     let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
     steps.extend(run.shows_running.then(|| Step::unmark_running(item)));
     steps.extend(run.shows_alive.then_some(Step::unmark_alive(item)));
@@ -82,13 +82,13 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
         return None;
     }
     let marks = OwnMarks::of(run, view, cx.session);
-    let record = match put_back {
-        true => {
-            let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
-            Step::set_ledger(item, Some(version), next)
-        }
-        false if marks.any() => Step::ledger_unchanged(item, version),
-        false => return None,
+    let record = if put_back {
+        let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
+        Step::set_ledger(item, Some(version), next)
+    } else if marks.any() {
+        Step::ledger_unchanged(item, version)
+    } else {
+        return None;
     };
     Some([record].into_iter().chain(marks.removal(item)).collect())
 }

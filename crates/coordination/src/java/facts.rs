@@ -62,10 +62,8 @@ impl JobView {
     /// Returns the number of items of which an owner may claim some; `None` while it may claim
     /// none: the assignment does not fit, or a Java leader is about to reshard.
     pub(crate) fn claimable_total(&self) -> Option<u32> {
-        let fits = match self.has_java_leader() {
-            true => !self.is_java_assigning(),
-            false => self.fits_config(),
-        };
+        let fits =
+            if self.has_java_leader() { !self.is_java_assigning() } else { self.fits_config() };
         if !fits {
             return None;
         }
@@ -91,7 +89,7 @@ impl JobView {
     pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
         let begun = view.running || view.queued;
         // A `failovering` mark shows a lost taker only before the run has begun or is queued again.
-        let taker = view.failovering.as_ref().filter(|_| !begun);
+        let taker = if begun { None } else { view.failovering.as_ref() };
         let holder = view.lasting.as_ref().or(taker)?;
         let gone = !view.alive && !self.is_registered(holder);
         (gone && self.may_have_lasting_marks()).then_some(holder)
@@ -129,13 +127,16 @@ impl JobView {
     /// Returns the Java instance whose mark an item has. A Java instance that starts an item
     /// replaces the mark of another instance by its own.
     pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
+        if !item.running {
+            return None;
+        }
         let marks = |id: &InstanceId, instance: &InstanceView| {
             // Marks of 2.1.5 are ephemeral, and lasting marks of 3.x name their instance.
             let by_session = item.marked_by == Some(instance.session);
             instance.foreign && (by_session || item.lasting.as_ref() == Some(id))
         };
         let marker = self.instances.iter().find(|(id, instance)| marks(id, instance));
-        marker.map(|(id, _)| id).filter(|_| item.running)
+        marker.map(|(id, _)| id)
     }
 
     /// Returns the taker of an item's run if it is registered and a Java instance.

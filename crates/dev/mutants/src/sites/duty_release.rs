@@ -25,9 +25,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let record = match put_back {
+        from: r#"    let record = if put_back {
 "#,
-        to: r#"    let record = match put_back && !mutant::is(Mutant::TokensGoBack) {
+        to: r#"    let record = if put_back && !mutant::is(Mutant::TokensGoBack) {
 "#,
     },
 ];
