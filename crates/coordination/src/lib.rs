@@ -11,6 +11,7 @@ mod local;
 mod operator;
 mod plan;
 mod protocol;
+mod run_marks;
 mod runs;
 mod start_gate;
 mod view;
@@ -52,7 +53,8 @@ pub use protocol::template::{
     Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template,
 };
 pub use protocol::versioned::Versioned;
-pub use view::items::ItemView;
+pub use view::item::ItemView;
+pub use view::marks::{MarkHolder, MarksView, RunningMark};
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
 pub use wire::latch::Latch;
 pub use wire::{

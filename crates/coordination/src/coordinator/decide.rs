@@ -10,7 +10,8 @@ use super::Coordinator;
 use super::in_flight::{InFlight, Stage};
 use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
-use crate::local::{Phase, RequestWay};
+use crate::local::Phase;
+use crate::local::requests::RequestWay;
 use crate::plan::Plan;
 use crate::view::JobView;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
@@ -35,7 +36,7 @@ impl Coordinator {
                 continue;
             }
             // From now on a reply can start these runs without another decision.
-            self.local.is_claiming |= plan.runs_of(&me).next().is_some();
+            self.local.claims.in_flight |= plan.runs_of(&me).next().is_some();
             self.send(session, plan, out);
         }
         self.report_strategy(now, &me, out);
@@ -104,7 +105,7 @@ impl Coordinator {
             confirm_absent: confirm_absent.into_iter().collect(),
         });
         for id in plan.requests_left() {
-            if let Some(wanted) = self.local.wanted_triggers.get_mut(id) {
+            if let Some(wanted) = self.local.requests.wanted.get_mut(id) {
                 wanted.way = RequestWay::Sent;
             }
         }
@@ -126,7 +127,7 @@ impl Coordinator {
         self.settle_assignments(now);
         let may_begin_runs =
             |flight: &InFlight| flight.plan.may_begin_runs() && !is_refused(flight);
-        self.local.is_claiming = self.in_flight.values().any(|flight| may_begin_runs(flight));
+        self.local.claims.in_flight = self.in_flight.values().any(|flight| may_begin_runs(flight));
     }
 
     /// Forgets assignments in doubt that the view shows completely, or whose wait has ended.
@@ -191,6 +192,6 @@ fn shows_commit(view: &JobView, plan: &Plan, landed: Option<Revision>) -> bool {
     if landed.is_some_and(|landed| view.revision() < landed) {
         return false;
     }
-    let is_unmarked = |item| view.item(item).marked_at.is_none_or(|at| Some(at) >= landed);
+    let is_unmarked = |item| view.item(item).marks.marked_at().is_none_or(|at| Some(at) >= landed);
     plan.is_visible_in(view) && plan.unmarked_items().all(is_unmarked)
 }

@@ -128,7 +128,7 @@ impl Coordinator {
         let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
         gaps.sort_by_key(|gap| gap.until);
         for gap in gaps {
-            let reported = self.local.gaps_reported.entry(item).or_default();
+            let reported = self.local.fires.gaps_reported.entry(item).or_default();
             if !gap.is_among(reported) {
                 reported.push(gap);
                 out.push(Command::Emit(JobEvent::Gap { item, gap }));
@@ -189,7 +189,7 @@ impl Coordinator {
 
     /// Ends the due fire and reports the items for which no instance has claimed it.
     pub(super) fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
-        let (Some(due), Some(me)) = (self.local.due.take(), &self.me) else { return };
+        let (Some(due), Some(me)) = (self.local.fires.due.take(), &self.me) else { return };
         let Some(config) = self.view.config() else { return };
         // A job that catches up still runs this fire later.
         if !config.monitor_execution || config.catch_up.is_some() {
@@ -213,7 +213,7 @@ impl Coordinator {
 
     /// Reports a fire of an unmonitored job whose owners were not known in time.
     pub(super) fn report_unstarted(&mut self, reason: MissReason, out: &mut Vec<Command>) {
-        if let Some(fire) = self.local.unmonitored_fire.take() {
+        if let Some(fire) = self.local.fires.unmonitored.take() {
             let reason = self.with_outage(reason, fire);
             out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
         }

@@ -107,7 +107,7 @@ impl SharedCoordinator {
             .map(|(duty, flight)| (duty, Arc::new(Flight::from(*flight))))
             .collect();
         let mut local = std::mem::take(&mut coordinator.local);
-        local.is_claiming = flights.values().any(|flight| flight.plan.may_begin_runs());
+        local.claims.in_flight = flights.values().any(|flight| flight.plan.may_begin_runs());
         Memory { local, flights, leave_requested: coordinator.reported.leave_requested }
     }
 

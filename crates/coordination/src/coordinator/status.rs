@@ -51,7 +51,7 @@ impl Coordinator {
             leader: self.view.leader().cloned(),
             leads: me.is_some_and(|me| self.view.term_of(me).is_some()),
             owned: me.map_or_else(Vec::new, |me| self.view.items_of(me).map(|(i, _)| i).collect()),
-            running: self.local.runs.iter().map(|(item, run)| (item, run.token)).collect(),
+            running: self.local.runs.iter().map(|(item, run)| (item, run.public_token())).collect(),
             waiting_for: self.waiting.map(|(what, _)| what),
             waiting_since: self.waiting.map(|(_, since)| since),
             clock_differs_by: self.reported.clock_differs_by,

@@ -4,7 +4,7 @@ use sharding::ShardingItem;
 
 use super::Context;
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::{Duty, LedgerState};
 
 /// Removes queue entries of items without an orphaned run, and misfire marks of items without noted

@@ -2,7 +2,8 @@
 
 use crate::duty::settings::{BYTES_PER_ITEM, Settings};
 use crate::gap::Judgement;
-use crate::local::{Due, Local};
+use crate::local::Local;
+use crate::local::fires::Due;
 use crate::plan::Step;
 use crate::start_gate::StartGate;
 use crate::view::JobView;
@@ -47,7 +48,7 @@ impl<'a> Context<'a> {
             lookup: &self.settings.lookup,
             config: self.view.config()?,
             version: self.view.config_version()?,
-            schedules: &self.local.schedules,
+            schedules: &self.local.fires.schedules,
             present: FireTime(self.present_ms()),
             mixed: self.local.java.may_have_run_fires(self.view),
         })

@@ -4,7 +4,7 @@
 use super::{Context, parameter_bytes};
 use crate::Duty;
 use crate::plan::{Plan, Step};
-use crate::view::items::Attention;
+use crate::view::item::Attention;
 
 /// Copies the presence of the items' `disabled` nodes into their records. A claim from a stale view
 /// conflicts, because it expects the former record.

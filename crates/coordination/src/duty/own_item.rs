@@ -6,7 +6,7 @@ use crate::duty::gap_judge::GapJudge;
 use crate::java::records::Records;
 use crate::local::Local;
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::{Duty, FireTime, Ledger};
 use reg_center::Version;
 use sharding::ShardingItem;
@@ -99,7 +99,7 @@ impl OwnItem<'_> {
     /// The mark of an instance that is gone blocks the item until its session ends.
     pub(crate) fn is_free(&self, local: &Local) -> bool {
         let runs_here = local.runs.has(self.item);
-        self.ledger.is_idle() && !self.view.running && !runs_here
+        self.ledger.is_idle() && !self.view.marks.shows_run() && !runs_here
     }
 
     /// Returns the steps that change the item's record to `next`, as its owner.

@@ -9,7 +9,7 @@ use super::Context;
 use super::takeover::AtOnce;
 use crate::plan::{Plan, Step};
 use crate::view::holder::HolderState;
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{Duty, FailureReason, JobConfig, Ledger, LedgerState, Versioned};
 

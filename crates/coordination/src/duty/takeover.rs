@@ -9,7 +9,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::sweep::LostRun;
 use super::{Context, parameter_bytes};
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{Claimant, Duty, JobConfig, Ledger, RunSource, ServerState, Versioned, server_of};
 
@@ -54,10 +54,9 @@ fn waiting<'a>(
     config: &JobConfig,
 ) -> impl Iterator<Item = (ShardingItem, &'a ItemView, &'a Versioned<Ledger>)> {
     let total = config.sharding_total_count;
-    let unmarked = |view: &ItemView| !view.running && view.failover.is_none() && !view.alive;
     let in_force = move |item: ShardingItem| item.index() < total;
     let can_be_taken = move |(item, view): &(ShardingItem, &ItemView)| {
-        in_force(*item) && unmarked(view) && !runs_here(cx, *item)
+        in_force(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
     };
     let orphans = cx.view.items_with(Attention::Orphaned).filter(can_be_taken);
     orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)))
@@ -84,7 +83,7 @@ impl AtOnce {
     ) -> Option<Self> {
         // A queue entry or a failover mark in a stale view may belong to an earlier takeover of the
         // item.
-        let unmarked = |view: &ItemView| !view.queued && view.failover.is_none();
+        let unmarked = |view: &ItemView| !view.queued && view.marks.failover.is_none();
         let free = found.filter(|run| unmarked(run.view) && !runs_here(cx, run.item));
         let items: Vec<_> = free.map(|run| run.item).collect();
         // Computing the loads of the other instances is expensive, and usually no run is lost.

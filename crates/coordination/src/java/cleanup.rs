@@ -6,7 +6,7 @@ use sharding::ShardingItem;
 use crate::Duty;
 use crate::duty::{Context, cleanup};
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 
 /// Cleans up as the plain duty does, but keeps the queue entries and marks of Java instances, which
 /// write no records.

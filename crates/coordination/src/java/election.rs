@@ -62,7 +62,7 @@ fn seal(cx: &Context<'_>) -> Option<Plan> {
 mod tests {
     use super::*;
     use crate::duty::scene::{Scene, id};
-    use crate::local::Wait;
+    use crate::local::wait::Wait;
     use crate::wire::latch::name_of;
     use std::time::Duration;
 

@@ -6,7 +6,7 @@ use sharding::{InstanceId, ShardingItem};
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::run_request::Triggered;
 use crate::view::JobView;
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::view::members::InstanceView;
 use crate::wire;
 use crate::wire::latch;
@@ -79,19 +79,20 @@ impl JobView {
     /// counts only while the instance that it names is registered.
     #[must_use]
     pub fn is_unmarked(&self, view: &ItemView) -> bool {
-        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
-        !view.alive && (!view.running || left_behind)
+        let left_behind =
+            view.marks.lasting_holder().is_some_and(|holder| !self.is_registered(holder));
+        !view.marks.alive && (!view.marks.shows_run() || left_behind)
     }
 
     /// Returns the lost Java instance that left a lasting mark of a run or of a takeover at the
     /// item.
     #[must_use]
     pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
-        let begun = view.running || view.queued;
+        let begun = view.marks.shows_run() || view.queued;
         // A `failovering` mark shows a lost taker only before the run has begun or is queued again.
-        let taker = if begun { None } else { view.failovering.as_ref() };
-        let holder = view.lasting.as_ref().or(taker)?;
-        let gone = !view.alive && !self.is_registered(holder);
+        let taker = if begun { None } else { view.marks.failovering.as_ref() };
+        let holder = view.marks.lasting_holder().or(taker)?;
+        let gone = !view.marks.alive && !self.is_registered(holder);
         (gone && self.may_have_lasting_marks()).then_some(holder)
     }
 
@@ -127,13 +128,13 @@ impl JobView {
     /// Returns the Java instance whose mark an item has. A Java instance that starts an item
     /// replaces the mark of another instance by its own.
     pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
-        if !item.running {
+        if !item.marks.shows_run() {
             return None;
         }
         let marks = |id: &InstanceId, instance: &InstanceView| {
             // Marks of 2.1.5 are ephemeral, and lasting marks of 3.x name their instance.
-            let by_session = item.marked_by == Some(instance.session);
-            instance.foreign && (by_session || item.lasting.as_ref() == Some(id))
+            let by_session = item.marks.session() == Some(instance.session);
+            instance.foreign && (by_session || item.marks.lasting_holder() == Some(id))
         };
         let marker = self.instances.iter().find(|(id, instance)| marks(id, instance));
         marker.map(|(id, _)| id)
@@ -141,7 +142,7 @@ impl JobView {
 
     /// Returns the taker of an item's run if it is registered and a Java instance.
     pub(crate) fn java_taker<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
-        item.failover.as_ref().filter(|taker| self.is_java(taker))
+        item.marks.failover.as_ref().filter(|taker| self.is_java(taker))
     }
 
     /// Returns true if the view shows nodes that only Java instances need or leave behind, or the
@@ -275,7 +276,9 @@ impl JobView {
     pub(crate) fn empty_items(&self, first: ShardingItem) -> impl Iterator<Item = ShardingItem> {
         let is_empty = |item: &ShardingItem| {
             let shown = self.item(*item);
-            let marked = shown.running || shown.failovering.is_some() || shown.failover.is_some();
+            let marked = shown.marks.shows_run()
+                || shown.marks.failovering.is_some()
+                || shown.marks.failover.is_some();
             let kept = shown.owner.is_some() || shown.misfire || shown.disabled;
             let strange = self.java.unknown_nodes.iter().any(|(of, _)| of == item);
             !marked && !kept && !strange

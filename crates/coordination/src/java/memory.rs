@@ -7,7 +7,8 @@ use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
 use super::inference::{Inference, near_fire};
-use crate::local::{Due, Wait};
+use crate::local::fires::Due;
+use crate::local::wait::Wait;
 use crate::runs::Runs;
 use crate::view::JobView;
 use crate::wire::NodeKind;
@@ -154,7 +155,7 @@ impl JavaMemory {
     /// live all the same, an operator has to remove them.
     fn report_leftover_marks(&mut self, view: &JobView, out: &mut Vec<Command>) {
         let reported = &mut self.reported.leftover_marks;
-        reported.retain(|(item, at)| view.item(*item).marked_at == *at);
+        reported.retain(|(item, at)| view.item(*item).marks.marked_at() == *at);
         for leftover in self.inference.leftovers(view) {
             if reported.insert((leftover.item, leftover.marked_at)) {
                 let node = NodeKind::Running(leftover.item).to_string();
@@ -188,14 +189,14 @@ impl JavaMemory {
     fn report_second_runs(&mut self, around: &Surroundings<'_>, out: &mut Vec<Command>) {
         let view = around.view;
         let reported = &mut self.reported.second_runs;
-        reported.retain(|(item, at)| view.item(*item).marked_at == *at);
+        reported.retain(|(item, at)| view.item(*item).marks.marked_at() == *at);
         if !view.is_mixed() {
             return;
         }
         for item in around.runs.items() {
             let shown = view.item(item);
             let Some(java) = view.marked_by_java(shown) else { continue };
-            if reported.insert((item, shown.marked_at)) {
+            if reported.insert((item, shown.marks.marked_at())) {
                 let reason =
                     format!("{java} has started item {item}, which already runs in this process");
                 report(view, &NodeKind::Running(item).to_string(), reason, out);

@@ -6,7 +6,7 @@ use sharding::ShardingItem;
 
 use crate::java::memory::JavaMemory;
 use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::{FireTime, Ledger};
 
 /// Reader of records that adds the fires that Java instances account for.

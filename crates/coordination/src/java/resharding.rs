@@ -135,7 +135,7 @@ impl MoveRules for Mixed<'_> {
         let mut steps = steps?;
         let shown = self.0.view.item(item);
         let leaves_java = is_of_java(self.0, item) && !shown.is_of(owner) && !shown.unreadable;
-        if leaves_java && shown.running {
+        if leaves_java && shown.marks.shows_run() {
             return None;
         }
         if has_run_postponed_fire(self.0, item, owner) {
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::duty::scene::{Scene, id, item};
     use crate::duty::settings::MAX_ITEMS_PER_PLAN;
-    use crate::local::Wait;
+    use crate::local::wait::Wait;
     use crate::protocol::pending::Pending;
     use std::time::Duration;
 

@@ -9,7 +9,7 @@ use crate::duty::Context;
 use crate::duty::sweep::{self, LostRun, REASON, fails_over, guarded};
 use crate::duty::takeover::AtOnce;
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{Duty, JobConfig, Ledger};
 
@@ -132,7 +132,7 @@ fn orphans_ended_by_java<'a>(
 fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bool {
     let memory = &cx.local.java.inference;
     let decided = !memory.is_undecided(item) && memory.lost_taker(cx.view, item).is_none();
-    let out_of_queue = !view.queued && view.failover.is_none() && cx.view.is_unmarked(view);
+    let out_of_queue = !view.queued && view.marks.failover.is_none() && cx.view.is_unmarked(view);
     let by_java = cx.view.is_mixed();
     by_java && out_of_queue && decided
 }
@@ -186,13 +186,13 @@ fn prove_gone(
 fn is_proved_by_marks(cx: &Context<'_>, run: &LostRun<'_>) -> bool {
     let last = cx.view.config().is_some_and(|config| cx.view.has_lasting_marks(config));
     let in_force = run.ledger.value.config == cx.view.config_version();
-    let known = run.view.lasting.is_none() || (last && in_force);
+    let known = run.view.marks.lasting_holder().is_none() || (last && in_force);
     known && !cx.view.takes_turns()
 }
 
 /// Returns the ephemeral mark of the item's holder.
 fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
-    match view.lasting {
+    match view.marks.lasting_holder() {
         Some(_) => NodeKind::Alive(item),
         None => NodeKind::Running(item),
     }
@@ -200,8 +200,8 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
 
 /// Returns the steps that remove the lasting marks of the holder.
 fn lasting_marks(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> + use<> {
-    let running = view.lasting.is_some().then(|| Step::unmark_running(item));
-    let failovering = view.failovering.as_ref().map(|_| Step::unmark_failovering(item));
+    let running = view.marks.lasting_holder().is_some().then(|| Step::unmark_running(item));
+    let failovering = view.marks.failovering.as_ref().map(|_| Step::unmark_failovering(item));
     running.into_iter().chain(failovering)
 }
 
@@ -290,9 +290,9 @@ fn has_leftover_marks(
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
     // Before the first fire it is unknown which runs must be taken over. Without a schedule there
     // is no fire to wait for.
-    let awaits_fire = cx.local.last_fire_seen.is_none() && has_schedule;
-    let unclear = fails_over && view.failover.is_none() && awaits_fire;
-    idle && !view.alive && !unclear && leftover_marks(cx, view).any()
+    let awaits_fire = cx.local.fires.last_seen.is_none() && has_schedule;
+    let unclear = fails_over && view.marks.failover.is_none() && awaits_fire;
+    idle && !view.marks.alive && !unclear && leftover_marks(cx, view).any()
 }
 
 /// Marks at an item whose instances are gone.
@@ -310,9 +310,9 @@ impl LeftoverMarks<'_> {
 
 fn leftover_marks<'a>(cx: &Context<'_>, view: &'a ItemView) -> LeftoverMarks<'a> {
     let is_gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
-    let running = view.lasting.as_ref().filter(is_gone);
-    let taken = view.failover.is_some() || (view.running && running.is_none());
-    let failovering = if taken { None } else { view.failovering.as_ref().filter(is_gone) };
+    let running = view.marks.lasting_holder().filter(is_gone);
+    let taken = view.marks.failover.is_some() || (view.marks.shows_run() && running.is_none());
+    let failovering = if taken { None } else { view.marks.failovering.as_ref().filter(is_gone) };
     LeftoverMarks { running, failovering }
 }
 
@@ -325,14 +325,14 @@ fn remove_marks(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemVie
     let confirmed = holders.fold(plan, confirm);
     confirmed
         .step(Step::ledger_as_shown(item, view))
-        .step_if(view.failover.is_none(), || Step::absent(NodeKind::Failover(item)))
+        .step_if(view.marks.failover.is_none(), || Step::absent(NodeKind::Failover(item)))
         .step_if(running.is_some(), || Step::unmark_running(item))
         .step_if(failovering.is_some(), || Step::unmark_failovering(item))
 }
 
 /// Returns the run of an item that a Java instance has left unfinished.
 pub(super) fn interrupted(cx: &Context<'_>, item: ShardingItem) -> Option<InterruptedRun> {
-    cx.local.java.inference.interrupted(cx.view, item, cx.local.last_fire_seen)
+    cx.local.java.inference.interrupted(cx.view, item, cx.local.fires.last_seen)
 }
 
 #[cfg(test)]

@@ -61,7 +61,8 @@ mod tests {
     use super::*;
     use crate::Ledger;
     use crate::duty::scene::{Scene, id, item, running_by};
-    use crate::local::{Local, Wait};
+    use crate::local::Local;
+    use crate::local::wait::Wait;
     use crate::wire::NodeKind;
     use crate::wire::latch::name_of;
     use std::time::Duration;

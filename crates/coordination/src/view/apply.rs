@@ -6,6 +6,7 @@ use reg_center::{Change, Node, NodePath};
 use sharding::{InstanceId, ShardingItem};
 
 use super::config::ConfigState;
+use super::marks::{MarkHolder, RunningMark};
 use super::members::ServerView;
 use super::{Anomaly, JobView};
 use crate::protocol::followed::Followed;
@@ -112,14 +113,16 @@ impl JobView {
             NodeKind::Assignment => return self.put_assignment(node),
             NodeKind::Owner(item) => return self.put_owner(item, node),
             NodeKind::Ledger(item) => return self.put_ledger(item, node),
-            NodeKind::Running(item) => self.put_running(item, node),
-            NodeKind::Alive(item) => self.items.change(item, |view| view.alive = true),
+            NodeKind::Running(item) => {
+                self.items.change(item, |view| view.marks.running = Some(running_mark(node)));
+            }
+            NodeKind::Alive(item) => self.items.change(item, |view| view.marks.alive = true),
             NodeKind::Failovering(item) => {
-                self.items.change(item, |view| view.failovering = Some(instance_in(node).0));
+                self.items.change(item, |view| view.marks.failovering = Some(instance_in(node).0));
             }
             NodeKind::Misfire(item) => self.items.change(item, |view| view.misfire = true),
             NodeKind::Failover(item) => {
-                self.items.change(item, |view| view.failover = Some(instance_in(node).0));
+                self.items.change(item, |view| view.marks.failover = Some(instance_in(node).0));
             }
             NodeKind::QueuedItem(item) => self.items.change(item, |view| view.queued = true),
             NodeKind::ItemDisabled(item) => self.items.change(item, |view| view.disabled = true),
@@ -232,17 +235,6 @@ impl JobView {
         fault
     }
 
-    fn put_running(&mut self, item: ShardingItem, node: &Node) {
-        // A persistent mark survives its session: only its data shows the holder.
-        let is_lasting = node.stat.owner.is_none();
-        let lasting = if is_lasting { Some(instance_in(node).0) } else { None };
-        self.items.change(item, |view| {
-            (view.running, view.lasting) = (true, lasting);
-            view.marked_at = Some(node.stat.created);
-            view.marked_by = node.stat.owner;
-        });
-    }
-
     fn remove(&mut self, path: &NodePath) {
         let Some(kind) = self.parse(path) else { return };
         match kind {
@@ -274,11 +266,13 @@ impl JobView {
             NodeKind::Ledger(item) => {
                 self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
             }
-            NodeKind::Running(item) => self.remove_running(item),
-            NodeKind::Alive(item) => self.items.change(item, |view| view.alive = false),
-            NodeKind::Failovering(item) => self.items.change(item, |view| view.failovering = None),
+            NodeKind::Running(item) => self.items.change(item, |view| view.marks.running = None),
+            NodeKind::Alive(item) => self.items.change(item, |view| view.marks.alive = false),
+            NodeKind::Failovering(item) => {
+                self.items.change(item, |view| view.marks.failovering = None)
+            }
             NodeKind::Misfire(item) => self.items.change(item, |view| view.misfire = false),
-            NodeKind::Failover(item) => self.items.change(item, |view| view.failover = None),
+            NodeKind::Failover(item) => self.items.change(item, |view| view.marks.failover = None),
             NodeKind::QueuedItem(item) => self.items.change(item, |view| view.queued = false),
             NodeKind::ItemDisabled(item) => self.items.change(item, |view| view.disabled = false),
             NodeKind::Latch(..)
@@ -294,13 +288,6 @@ impl JobView {
             | NodeKind::Template => {}
         }
     }
-
-    fn remove_running(&mut self, item: ShardingItem) {
-        self.items.change(item, |view| {
-            (view.running, view.lasting) = (false, None);
-            (view.marked_at, view.marked_by) = (None, None);
-        });
-    }
 }
 
 fn text_of(node: &Node) -> Result<&str, String> {
@@ -311,6 +298,14 @@ fn text_of(node: &Node) -> Result<&str, String> {
 fn instance_in(node: &Node) -> (InstanceId, Result<(), String>) {
     let text = text_of(node);
     (InstanceId::new(text.as_ref().map_or("", |text| text)), text.map(drop))
+}
+
+fn running_mark(node: &Node) -> RunningMark {
+    let holder = match node.stat.owner {
+        Some(session) => MarkHolder::Session(session),
+        None => MarkHolder::Instance(instance_in(node).0),
+    };
+    RunningMark { created: node.stat.created, holder }
 }
 
 /// Separates a decoded value from the fault of an invalid one.

@@ -5,7 +5,9 @@
 mod apply;
 pub(crate) mod config;
 pub(crate) mod holder;
+pub(crate) mod item;
 pub(crate) mod items;
+pub(crate) mod marks;
 pub(crate) mod members;
 mod queries;
 

@@ -8,7 +8,7 @@ use sharding::{Assignment, InstanceId, ShardingItem};
 
 use super::JobView;
 use super::config::ConfigState;
-use super::items::{Attention, ItemView};
+use super::item::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig, Versioned};
 

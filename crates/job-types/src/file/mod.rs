@@ -36,16 +36,18 @@ pub use error::JobFileError;
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
 /// - `timeout`, `shutdown_grace`, `max_concurrency`, `error_handler_timeout`: as in
-///   [`Registration`].
+///   [`Registration`](lite::Registration).
 /// - `retry`: a table with `max_attempts`, and `first_delay`, `max_delay`, `after_panics` as in
-///   [`RetryPolicy`].
-/// - `script`: a table with one of `command` (split as by [`Script::parse`]), `argv` (a list) and
-///   `shell`; and `env`, `inherit_environment`, `directory`, `grace`, `max_logged_lines`,
-///   `outlives_worker` as in [`Script`]. `context` is `environment` (default), `argument` or
+///   [`RetryPolicy`](lite::RetryPolicy).
+/// - `script`: a table with one of `command` (split as by
+///   [`Script::parse`](crate::Script::parse)), `argv` (a list) and `shell`; and `env`,
+///   `inherit_environment`, `directory`, `grace`, `max_logged_lines`, `outlives_worker` as in
+///   [`Script`](crate::Script). `context` is `environment` (default), `argument` or
 ///   `none`, as in [`ScriptContext`](crate::ScriptContext).
 /// - `http`: a table with `url` and `method`, and `body`, `content_type`, `headers`,
 ///   `connect_timeout`, `read_timeout`, `max_redirects` as in [`Http`](crate::Http).
-/// - `stored`: `true` runs the definition of the registry, if `allow` permits it: [`StoredJob`].
+/// - `stored`: `true` runs the definition of the registry, if `allow` permits it:
+///   [`StoredJob`](crate::StoredJob).
 /// - `error_handlers`: a list, see below. Without it the job has the handler of its stored
 ///   configuration, or else the log.
 ///
@@ -193,7 +195,8 @@ impl JobFile {
         Ok(Self { allow, jobs: declared })
     }
 
-    /// Checks the programs of all scripts, as [`Script::check_program`] does.
+    /// Checks the programs of all scripts, as
+    /// [`Script::check_program`](crate::Script::check_program) does.
     ///
     /// # Errors
     /// [`JobFileError::Job`] names the first job whose program cannot be started.

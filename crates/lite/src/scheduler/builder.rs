@@ -88,7 +88,7 @@ impl SchedulerBuilder {
     /// IPv4 only.
     ///
     /// # Errors
-    /// [`Error::Name`] if the text is not an IP address.
+    /// [`Error::Name`](crate::Error::Name) if the text is not an IP address.
     pub fn server_ip(mut self, ip: &str) -> Result<Self> {
         self.server = Some(ServerIp::new(ip)?);
         Ok(self)
@@ -109,7 +109,7 @@ impl SchedulerBuilder {
     /// is none.
     ///
     /// # Errors
-    /// [`Error::Config`] if the text is not an IPv4 network.
+    /// [`Error::Config`](crate::Error::Config) if the text is not an IPv4 network.
     ///
     /// # Examples
     /// ```
@@ -173,7 +173,8 @@ impl SchedulerBuilder {
     /// its own times.
     ///
     /// # Errors
-    /// [`Error::Config`] with the field `default_time_zone` if there is no such zone.
+    /// [`Error::Config`](crate::Error::Config) with the field `default_time_zone` if there is no
+    /// such zone.
     ///
     /// # Examples
     /// ```
@@ -214,8 +215,8 @@ impl SchedulerBuilder {
     /// add labels.
     ///
     /// # Errors
-    /// [`Error::Name`] if a label is blank, longer than 128 bytes, has blanks at its ends, a comma,
-    /// or control characters.
+    /// [`Error::Name`](crate::Error::Name) if a label is blank, longer than 128 bytes, has blanks
+    /// at its ends, a comma, or control characters.
     pub fn labels(mut self, labels: impl IntoIterator<Item = impl AsRef<str>>) -> Result<Self> {
         let known = self.labels.get_or_insert_default();
         for label in labels {
@@ -273,8 +274,9 @@ impl SchedulerBuilder {
     /// first job.
     ///
     /// # Errors
-    /// [`Error::Name`] if the name of the instance is invalid; [`Error::Config`] if this host has
-    /// no address of the requested interface or network.
+    /// [`Error::Name`](crate::Error::Name) if the name of the instance is invalid;
+    /// [`Error::Config`](crate::Error::Config) if this host has no address of the requested
+    /// interface or network.
     pub fn build(self) -> Result<Scheduler> {
         let server = match self.server {
             Some(server) => server,

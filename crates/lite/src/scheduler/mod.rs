@@ -99,10 +99,11 @@ impl Scheduler {
     /// 3. The job takes part: see [`JobHandle::joined`].
     ///
     /// # Errors
-    /// [`Error::Config`] names the field, its value and the valid values.
-    /// [`Error::AlreadyScheduled`] if a job of this name is scheduled. [`Error::Stopped`] after a
-    /// shutdown. [`Error::Deadline`] and [`Error::Registry`] if the configuration could not be
-    /// settled.
+    /// [`Error::Config`](crate::Error::Config) names the field, its value and the valid values.
+    /// [`Error::AlreadyScheduled`](crate::Error::AlreadyScheduled) if a job of this name is
+    /// scheduled. [`Error::Stopped`](crate::Error::Stopped) after a shutdown.
+    /// [`Error::Deadline`](crate::Error::Deadline) and [`Error::Registry`](crate::Error::Registry)
+    /// if the configuration could not be settled.
     ///
     /// # Cancel safety
     /// If the future is dropped, the job is not started, and its configuration may have been
@@ -139,8 +140,8 @@ impl Scheduler {
     /// that this process joins costs as much as a job that the program registers.
     ///
     /// # Errors
-    /// [`Error::AlreadyOffered`] if a template of this name is offered, [`Error::ShutDown`] after a
-    /// shutdown.
+    /// [`Error::AlreadyOffered`](crate::Error::AlreadyOffered) if a template of this name is
+    /// offered, [`Error::ShutDown`](crate::Error::ShutDown) after a shutdown.
     ///
     /// # Examples
     /// ```
@@ -196,8 +197,9 @@ impl Scheduler {
     /// answer to an invalid request is one line that begins with `error: ` and gives the reason.
     ///
     /// # Errors
-    /// [`Error::Listen`] if the port cannot be opened. [`Error::Name`] and [`Error::Config`] if an
-    /// option is invalid.
+    /// [`Error::Listen`](crate::Error::Listen) if the port cannot be opened.
+    /// [`Error::Name`](crate::Error::Name) and [`Error::Config`](crate::Error::Config) if an option
+    /// is invalid.
     ///
     /// # Cancel safety
     /// If the future is dropped, the port is closed.

@@ -11,8 +11,8 @@ use crate::tidy::rust::Module;
 /// files have no layer.
 ///
 /// `java` is on top of the duties, which it replaces. Its lower parts are values, nodes of the view
-/// and memory: the duties' input has them as well.
-const LAYERS: [&str; 17] = [
+/// and memory: the duties' input has them as well. The memory needs the lower parts of `local`.
+const LAYERS: [&str; 20] = [
     "java/settings",
     "protocol",
     "wire",
@@ -20,7 +20,10 @@ const LAYERS: [&str; 17] = [
     "view",
     "java/facts",
     "plan",
+    "run_marks",
     "runs",
+    "local/wait",
+    "local/fires",
     "java/inference",
     "java/memory",
     "java/records",

@@ -47,7 +47,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// Returns the configuration that items are assigned by. New records take their time from the
 /// registry's clock, so that resharding waits until that time is known.
 pub(crate) fn config_to_assign_by<'a>(cx: &Context<'a>) -> Option<&'a JobConfig> {
-    if cx.local.awaits_time {
+    if cx.local.session.awaits_time {
         return None;
     }
     cx.view.config_to_lead_by().map(|config| &**config)
@@ -63,7 +63,7 @@ pub(crate) fn assign(
     let mut record = target.record;
     record.counts = counts(cx, &record, &target.owners);
     record.pending = moves.pending;
-    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due);
+    record.due = cx.local.fires.due.as_ref().map(|due| due.at).or(record.due);
     adjust(&mut record);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?

@@ -10,7 +10,8 @@ use crate::duty::gap_judge::GapJudge;
 use crate::plan::Step;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
-use crate::view::items::{ItemView, merged};
+use crate::view::item::ItemView;
+use crate::view::items::merged;
 use crate::{FireTime, JobConfig, Ledger};
 
 /// Writes of a resharding.
@@ -132,7 +133,7 @@ impl Moves {
 /// in the future comes from a wrong clock and is replaced by the present.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
     let present = cx.max_time_diff().present_ms(cx.now);
-    let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.last_fire_seen)?;
+    let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.fires.last_seen)?;
     let in_future = last.0 > cx.max_time_diff().horizon_ms(present);
     if !in_future {
         return Some(last);

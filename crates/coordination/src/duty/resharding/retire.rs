@@ -5,7 +5,7 @@ use sharding::ShardingItem;
 use crate::duty::Context;
 use crate::duty::gap_judge::GapJudge;
 use crate::plan::Step;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::wire::NodeKind;
 
 /// Returns the steps that retire an item; none while it is busy.

@@ -10,7 +10,7 @@ use crate::duty::Context;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
-use crate::view::items::Attention;
+use crate::view::item::Attention;
 
 /// Reason of a resharding that only moves pending items.
 pub(crate) const PENDING: &str = "pending items can move";

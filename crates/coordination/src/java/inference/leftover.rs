@@ -55,7 +55,7 @@ impl Inference {
         let aged = run.fires + 2;
         let is_newer = |other: &JavaRun| other.owner == run.owner && other.fires >= aged;
         let overtaken = self.marked_runs().any(|(_, other)| is_newer(other));
-        let named = view.item(item).lasting.as_ref() == Some(&run.owner);
+        let named = view.item(item).marks.lasting_holder() == Some(&run.owner);
         let older = run.marked_at < view.registered_at(&run.owner) && self.fires >= aged;
         let of_earlier_life = named && older;
         if !overtaken && !of_earlier_life {

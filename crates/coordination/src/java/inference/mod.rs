@@ -16,7 +16,7 @@ use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::{FireTime, LedgerState, Run};
 
 pub(crate) use self::observe::near_fire;
@@ -47,7 +47,11 @@ impl JavaRun {
     /// Returns true if the mark exists. The mark of a takeover exists from before the run's
     /// beginning until after its end.
     fn is_shown(&self, shown: &ItemView) -> bool {
-        if self.taken_over { shown.failover.as_ref() == Some(&self.owner) } else { shown.running }
+        if self.taken_over {
+            shown.marks.failover.as_ref() == Some(&self.owner)
+        } else {
+            shown.marks.shows_run()
+        }
     }
 }
 
@@ -126,7 +130,7 @@ impl Inference {
         };
         let run = self.lost.get(&item).cloned().or_else(left)?;
         let open = is_open(view, item, run.fire);
-        let taken = shown.failover.is_some();
+        let taken = shown.marks.failover.is_some();
         (open && !taken).then_some(run)
     }
 
@@ -144,7 +148,7 @@ impl Inference {
     ) -> Option<&'a InstanceId> {
         let shown = view.item(item);
         let orphan = orphan(shown)?;
-        if shown.failover.is_some() {
+        if shown.marks.failover.is_some() {
             return None;
         }
         if view.may_have_lasting_marks() {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use sharding::{InstanceId, ShardingItem};
 
 use super::{GRACE, Inference, InterruptedRun, JavaRun, is_open, orphan};
-use crate::local::Due;
+use crate::local::fires::Due;
 use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::{FireTime, Now};
 
 /// Maximum lateness of a Java instance for a fire, and maximum delay of its view.
@@ -125,16 +125,16 @@ impl Inference {
             let waits = run.taken_over && orphan(shown).is_some() && !shown.queued;
             let open = is_open(view, *item, run.fire) || waits;
             // The mark of the lost taker itself may vanish after its instance node.
-            let taken = shown.failover.as_ref().is_some_and(|taker| *taker != run.owner);
+            let taken = shown.marks.failover.as_ref().is_some_and(|taker| *taker != run.owner);
             open && !taken
         });
     }
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
         for (item, shown) in view.restless_items() {
-            if shown.failover.is_some() {
+            if shown.marks.failover.is_some() {
                 self.observe_takeover(view, item, shown, fire);
-            } else if shown.running {
+            } else if shown.marks.shows_run() {
                 self.observe_run(view, item, shown, fire);
             }
         }
@@ -156,10 +156,10 @@ impl Inference {
         let (Some(owner), Some(fire)) = (view.java_owner(shown), fire) else { return };
         let accounted = self.accounted.entry(item).or_insert(fire);
         *accounted = fire.max(*accounted);
-        let marked_at = shown.marked_at;
+        let marked_at = shown.marks.marked_at();
         let same = |run: &JavaRun| run.ended.is_none() && run.marked_at == marked_at;
         if !self.runs.get(&item).is_some_and(same) {
-            let (owner, lasting) = (owner.clone(), shown.lasting.is_some());
+            let (owner, lasting) = (owner.clone(), shown.marks.lasting_holder().is_some());
             let (fires, ended, taken_over) = (self.fires, None, false);
             let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
             self.runs.insert(item, run);
@@ -180,7 +180,7 @@ impl Inference {
         let Some(fire) = left.or(self.accounted(item)).or(fire) else { return };
         let same = |run: &JavaRun| run.taken_over && run.ended.is_none() && run.owner == *taker;
         if !self.runs.get(&item).is_some_and(same) {
-            let (owner, fires, marked_at) = (taker.clone(), self.fires, shown.marked_at);
+            let (owner, fires, marked_at) = (taker.clone(), self.fires, shown.marks.marked_at());
             let (taken_over, lasting, ended) = (true, view.may_have_lasting_marks(), None);
             let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
             self.runs.insert(item, run);

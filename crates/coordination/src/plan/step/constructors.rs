@@ -7,7 +7,7 @@ use super::{Data, Step, StepOp};
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::wire::NodeKind;
 use crate::{Ledger, ServerIp, ServerState};
 

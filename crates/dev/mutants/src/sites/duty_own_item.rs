@@ -3,10 +3,10 @@
 use super::Site;
 
 pub(super) const SITES: &[Site] = &[Site {
-    from: r#"        self.ledger.is_idle() && !self.view.running && !runs_here
+    from: r#"        self.ledger.is_idle() && !self.view.marks.shows_run() && !runs_here
 "#,
     to: r#"        let runs_here = runs_here && !mutant::is(Mutant::LocalRunIgnored);
-        let shown = self.view.running && !mutant::is(Mutant::MarksIgnoredByClaims);
+        let shown = self.view.marks.shows_run() && !mutant::is(Mutant::MarksIgnoredByClaims);
         self.ledger.is_idle() && !shown && !runs_here
 "#,
 }];

@@ -10,9 +10,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    if cx.local.awaits_time {
+        from: r#"    if cx.local.session.awaits_time {
 "#,
-        to: r#"    if cx.local.awaits_time && !mutant::is(Mutant::TimeUnawaited) {
+        to: r#"    if cx.local.session.awaits_time && !mutant::is(Mutant::TimeUnawaited) {
 "#,
     },
 ];

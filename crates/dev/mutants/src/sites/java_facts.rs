@@ -20,16 +20,18 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+        from: r#"        let left_behind =
+            view.marks.lasting_holder().is_some_and(|holder| !self.is_registered(holder));
 "#,
-        to: r#"        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+        to: r#"        let left_behind =
+            view.marks.lasting_holder().is_some_and(|holder| !self.is_registered(holder));
         let left_behind = left_behind && !mutant::is(Mutant::LastingMarksTrusted);
 "#,
     },
     Site {
-        from: r#"        let begun = view.running || view.queued;
+        from: r#"        let begun = view.marks.shows_run() || view.queued;
 "#,
-        to: r#"        let begun = (view.running || view.queued) && !mutant::is(Mutant::TakersSeenEverywhere);
+        to: r#"        let begun = (view.marks.shows_run() || view.queued) && !mutant::is(Mutant::TakersSeenEverywhere);
 "#,
     },
     Site {

@@ -49,9 +49,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            if shown.failover.is_some() {
+        from: r#"            if shown.marks.failover.is_some() {
 "#,
-        to: r#"            if shown.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
+        to: r#"            if shown.marks.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
 "#,
     },
     Site {

@@ -70,9 +70,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if leaves_java && shown.running {
+        from: r#"        if leaves_java && shown.marks.shows_run() {
 "#,
-        to: r#"        if leaves_java && shown.running && !mutant::is(Mutant::JavaRunMoved) {
+        to: r#"        if leaves_java && shown.marks.shows_run() && !mutant::is(Mutant::JavaRunMoved) {
 "#,
     },
     Site {

@@ -37,9 +37,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let known = run.view.lasting.is_none() || (last && in_force);
+        from: r#"    let known = run.view.marks.lasting_holder().is_none() || (last && in_force);
 "#,
-        to: r#"    let known = run.view.lasting.is_none() || (last && in_force) || mutant::is(Mutant::FormerMarksTrusted);
+        to: r#"    let known = run.view.marks.lasting_holder().is_none() || (last && in_force) || mutant::is(Mutant::FormerMarksTrusted);
 "#,
     },
     Site {
@@ -63,25 +63,25 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let awaits_fire = cx.local.last_fire_seen.is_none() && has_schedule;
-    let unclear = fails_over && view.failover.is_none() && awaits_fire;
-    idle && !view.alive && !unclear && leftover_marks(cx, view).any()
+        from: r#"    let awaits_fire = cx.local.fires.last_seen.is_none() && has_schedule;
+    let unclear = fails_over && view.marks.failover.is_none() && awaits_fire;
+    idle && !view.marks.alive && !unclear && leftover_marks(cx, view).any()
 "#,
         to: r#"    let has_schedule = has_schedule || mutant::is(Mutant::MarksAwaitNoFire);
-    let awaits_fire = cx.local.last_fire_seen.is_none() && has_schedule;
-    let unclear = fails_over && view.failover.is_none() && awaits_fire;
+    let awaits_fire = cx.local.fires.last_seen.is_none() && has_schedule;
+    let unclear = fails_over && view.marks.failover.is_none() && awaits_fire;
     let unclear = unclear && !mutant::is(Mutant::MarksRemovedEarly);
     !mutant::is(Mutant::JavaMarksStay)
         && idle
-        && !view.alive
+        && !view.marks.alive
         && !unclear
         && leftover_marks(cx, view).any()
 "#,
     },
     Site {
-        from: r#"    let taken = view.failover.is_some() || (view.running && running.is_none());
+        from: r#"    let taken = view.marks.failover.is_some() || (view.marks.shows_run() && running.is_none());
 "#,
-        to: r#"    let taken = view.failover.is_some() || (view.running && running.is_none());
+        to: r#"    let taken = view.marks.failover.is_some() || (view.marks.shows_run() && running.is_none());
     let taken = taken && !mutant::is(Mutant::TakeoversRemoved);
 "#,
     },

@@ -13,7 +13,7 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"        return takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans));
 "#,
-        to: r#"        let queued = |view: &crate::view::items::ItemView| {
+        to: r#"        let queued = |view: &crate::view::item::ItemView| {
             view.queued || mutant::is(Mutant::TakenOutOfQueue)
         };
         return takeover::take(cx, queued, |orphans| one(cx, orphans));

@@ -44,6 +44,9 @@ mod java_takeover;
 mod java_trigger;
 mod java_turn;
 mod local;
+mod local_claims;
+mod local_fires;
+mod local_requests;
 mod model_exhaustive;
 mod model_exhaustive_moves;
 mod model_exhaustive_walk;
@@ -54,6 +57,7 @@ mod protocol_id;
 mod protocol_ledger;
 mod protocol_request_parameter;
 mod root;
+mod run_marks;
 mod runs;
 mod start_gate;
 mod tests_script;
@@ -120,12 +124,16 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/java/trigger.rs", java_trigger::SITES),
     ("crates/coordination/src/java/turn.rs", java_turn::SITES),
     ("crates/coordination/src/lib.rs", root::SITES),
-    ("crates/coordination/src/local.rs", local::SITES),
+    ("crates/coordination/src/local/claims.rs", local_claims::SITES),
+    ("crates/coordination/src/local/fires.rs", local_fires::SITES),
+    ("crates/coordination/src/local/mod.rs", local::SITES),
+    ("crates/coordination/src/local/requests.rs", local_requests::SITES),
     ("crates/coordination/src/plan/encode.rs", plan_encode::SITES),
     ("crates/coordination/src/plan/mod.rs", plan::SITES),
     ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
     ("crates/coordination/src/protocol/ledger.rs", protocol_ledger::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
+    ("crates/coordination/src/run_marks.rs", run_marks::SITES),
     ("crates/coordination/src/runs.rs", runs::SITES),
     ("crates/coordination/src/start_gate.rs", start_gate::SITES),
     ("crates/coordination/src/view/apply.rs", view_apply::SITES),

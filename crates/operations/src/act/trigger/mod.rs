@@ -48,9 +48,11 @@ impl Operations {
     /// A request never creates a node of an instance that is gone.
     ///
     /// # Errors
-    /// [`Error::NoSuch`] if the job has no such item; [`Error::NotSupported`] if some items are
-    /// requested and the job has Java instances or is not monitored; [`Error::Unreadable`];
-    /// [`Error::NoSuchJob`], [`Error::Contended`], or a registry error.
+    /// [`Error::NoSuch`](crate::Error::NoSuch) if the job has no such item;
+    /// [`Error::NotSupported`](crate::Error::NotSupported) if some items are requested and the job
+    /// has Java instances or is not monitored; [`Error::Unreadable`](crate::Error::Unreadable);
+    /// [`Error::NoSuchJob`](crate::Error::NoSuchJob),
+    /// [`Error::Contended`](crate::Error::Contended), or a registry error.
     pub async fn trigger(
         &self,
         job: &JobName,
@@ -67,9 +69,10 @@ impl Operations {
     /// readable in the registry until the runs have ended, so it must not hold secrets.
     ///
     /// # Errors
-    /// As [`trigger`](Self::trigger). [`Error::ParameterTooLarge`] if the parameter would take more
-    /// than 16 MiB in the records of all items. [`Error::NotSupported`] if the job has Java
-    /// instances or is not monitored, because ElasticJob's own form has no parameter.
+    /// As [`trigger`](Self::trigger). [`Error::ParameterTooLarge`](crate::Error::ParameterTooLarge)
+    /// if the parameter would take more than 16 MiB in the records of all items.
+    /// [`Error::NotSupported`](crate::Error::NotSupported) if the job has Java instances or is not
+    /// monitored, because ElasticJob's own form has no parameter.
     ///
     /// # Examples
     /// ```
