@@ -117,11 +117,12 @@ impl Layout {
     pub fn dialect_of<'a>(&self, nodes: impl Iterator<Item = &'a Node> + Clone) -> Dialect {
         let config = self.config_path();
         let document = nodes.clone().find(|node| node.path == config).map(|node| &*node.data);
-        let of_document = document.and_then(config::dialect_of_config);
-        let is_readable = document.is_some_and(|document| config::decode_config(document).is_ok());
-        let shown = || self.sign_of_dialect(nodes.map(|node| (&node.path, &*node.data)));
-        let readable = if is_readable { of_document } else { None };
-        readable.or_else(|| Some(shown()?.dialect)).or(of_document).unwrap_or_default()
+        let of_document = document.and_then(config::dialect_of_config).unwrap_or_default();
+        if document.is_some_and(|document| config::decode_config(document).is_ok()) {
+            return of_document;
+        }
+        let sign = self.sign_of_dialect(nodes.map(|node| (&node.path, &*node.data)));
+        sign.map_or(of_document, |sign| sign.dialect)
     }
 
     /// Returns true if an instance with this data in its node is a Java instance.

@@ -89,8 +89,8 @@ impl Layout {
         record: &TemplateRecord,
         listed: Option<Version>,
     ) -> Vec<Op> {
-        let in_root = config.java.dialect() == Dialect::V3;
-        let class = config.java.given_class().filter(|_| in_root).unwrap_or_default().to_owned();
+        let is_in_root = config.java.dialect() == Dialect::V3;
+        let class = if is_in_root { config.java.given_class() } else { None }.unwrap_or_default();
         let create = |path, data: String| Op::Create {
             path,
             data: Bytes::from(data),
@@ -105,7 +105,7 @@ impl Layout {
             },
         };
         vec![
-            create(self.root(), class),
+            create(self.root(), class.to_owned()),
             create(self.config_path(), encode_config(config)),
             create(self.template_path(), encode_template(record)),
             entry,

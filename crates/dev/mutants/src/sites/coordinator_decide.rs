@@ -10,12 +10,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
+        from: r#"            if self.repeats_conflict(&plan) {
 "#,
-        to: r#"            let again = |plan: &Plan| {
-                refused.is_some_and(|flight| repeats(flight, plan))
-                    && !mutant::is(Mutant::RefusalRepeated)
-            };
+        to: r#"            if self.repeats_conflict(&plan) && !mutant::is(Mutant::RefusalRepeated) {
 "#,
     },
     Site {
@@ -35,9 +32,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"                (behind || !is_visible) && now.mono < until
+        from: r#"                !shows_commit(view, &flight.plan, revision) && now.mono < until
 "#,
-        to: r#"                let waits = (behind || !is_visible) && now.mono < until;
+        to: r#"                let waits = !shows_commit(view, &flight.plan, revision) && now.mono < until;
                 waits && !mutant::is(Mutant::CommitForgotten)
 "#,
     },

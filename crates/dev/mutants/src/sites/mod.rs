@@ -28,12 +28,14 @@ mod duty_takeover;
 mod duty_trigger;
 mod duty_unmonitored;
 mod gap;
+mod gap_judgement;
 mod java_cleanup;
 mod java_constrain;
 mod java_election;
 mod java_facts;
 mod java_handing_on;
 mod java_inference;
+mod java_inference_observe;
 mod java_memory;
 mod java_records;
 mod java_resharding;
@@ -105,13 +107,15 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/duty/takeover.rs", duty_takeover::SITES),
     ("crates/coordination/src/duty/trigger.rs", duty_trigger::SITES),
     ("crates/coordination/src/duty/unmonitored.rs", duty_unmonitored::SITES),
-    ("crates/coordination/src/gap.rs", gap::SITES),
+    ("crates/coordination/src/gap/judgement.rs", gap_judgement::SITES),
+    ("crates/coordination/src/gap/mod.rs", gap::SITES),
     ("crates/coordination/src/java/cleanup.rs", java_cleanup::SITES),
     ("crates/coordination/src/java/constrain.rs", java_constrain::SITES),
     ("crates/coordination/src/java/election.rs", java_election::SITES),
     ("crates/coordination/src/java/facts.rs", java_facts::SITES),
     ("crates/coordination/src/java/handing_on.rs", java_handing_on::SITES),
-    ("crates/coordination/src/java/inference.rs", java_inference::SITES),
+    ("crates/coordination/src/java/inference/mod.rs", java_inference::SITES),
+    ("crates/coordination/src/java/inference/observe.rs", java_inference_observe::SITES),
     ("crates/coordination/src/java/memory.rs", java_memory::SITES),
     ("crates/coordination/src/java/records.rs", java_records::SITES),
     ("crates/coordination/src/java/resharding.rs", java_resharding::SITES),
