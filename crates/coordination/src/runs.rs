@@ -8,7 +8,7 @@ use sharding::{InstanceId, ShardingItem};
 use crate::protocol::ledger::is_scheduled;
 use crate::run_marks::{MarkSet, RunMarks};
 use crate::view::item::ItemView;
-use crate::{FailureReason, FencingToken, FireTime, Outcome, Run, RunSource};
+use crate::{FailureReason, FencingToken, FireTime, Ledger, Outcome, Run, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -62,6 +62,23 @@ impl LocalRun {
     #[must_use]
     pub fn public_token(&self) -> FencingToken {
         self.token.unwrap_or(FencingToken::UNFENCED)
+    }
+
+    /// Adds this ended run to a record that lacks it, because a backup was put back.
+    ///
+    /// Its token and its fire are not used again. Other runs in the record stay.
+    #[must_use]
+    pub(crate) fn added_to(&self, record: &Ledger, outcome: Outcome, now_ms: i64) -> Ledger {
+        // A run of this holder in the record is over as well: its holder runs the item no more.
+        let is_same_holder = record.run().is_some_and(|shown| shown.holder == self.holder);
+        let ended = if record.is_idle() || is_same_holder {
+            record.with_ended_run(outcome, now_ms).because(self.failure.clone())
+        } else {
+            record.clone()
+        };
+        let is_later = self.is_scheduled() && record.last_fire < Some(self.fire);
+        let settled = if is_later { ended.with_last_fire(self.fire, None) } else { ended };
+        settled.with_token_at_least(self.token)
     }
 
     /// Returns those of its marks that the view shows at its item.

@@ -11,7 +11,6 @@ use reg_center::Version;
 use sharding::InstanceId;
 
 use crate::gap::MAX_GAPS;
-use crate::runs::LocalRun;
 use crate::{FailureReason, FencingToken, FireTime, Gap, RequestParameter};
 
 /// Source of a run: the reason why an item runs.
@@ -490,7 +489,7 @@ impl Ledger {
         }
     }
 
-    fn with_last_fire(self, fire: FireTime, next: Option<FireTime>) -> Self {
+    pub(crate) fn with_last_fire(self, fire: FireTime, next: Option<FireTime>) -> Self {
         let previous_fire = self.last_fire;
         Self { last_fire: Some(fire), previous_fire, next_fire: next, next_config: None, ..self }
     }
@@ -502,7 +501,8 @@ impl Ledger {
         Some(self.with_ended_run(outcome, now_ms))
     }
 
-    fn with_ended_run(&self, outcome: Outcome, now_ms: i64) -> Self {
+    /// Returns the record of an idle item whose last run ended at `now_ms`.
+    pub(crate) fn with_ended_run(&self, outcome: Outcome, now_ms: i64) -> Self {
         // An interrupted run does not show that the cause of an earlier failure is gone.
         let keeps_failure = outcome == Outcome::Interrupted;
         let failure = if keeps_failure { self.failure.clone() } else { None };
@@ -514,24 +514,6 @@ impl Ledger {
     #[must_use]
     pub fn because(self, failure: Option<FailureReason>) -> Self {
         Self { failure: failure.or(self.failure), ..self }
-    }
-
-    /// Any → the same, with a run that has ended but that this record lacks, because a backup was
-    /// put back.
-    ///
-    /// Its token and its fire are not used again. Other runs in the record stay.
-    #[must_use]
-    pub(crate) fn with_lost_run(&self, run: &LocalRun, outcome: Outcome, now_ms: i64) -> Self {
-        // A run of this holder in the record is over as well: its holder runs the item no more.
-        let is_same_holder = self.run().is_some_and(|shown| shown.holder == run.holder);
-        let ended = if self.is_idle() || is_same_holder {
-            self.with_ended_run(outcome, now_ms).because(run.failure.clone())
-        } else {
-            self.clone()
-        };
-        let is_later = run.is_scheduled() && self.last_fire < Some(run.fire);
-        let settled = if is_later { ended.with_last_fire(run.fire, None) } else { ended };
-        settled.with_token_at_least(run.token)
     }
 
     /// Raises the fencing token to `token` if it is lower.
