@@ -691,7 +691,7 @@ pub const MUTANTS: &[Row] = &[
     },
     Row {
         mutant: M::NeverFollow,
-        properties: &["L1"],
+        properties: &["L1", "S9"],
         story: "an item has no owner",
         watcher: Simulation(100),
     },
