@@ -14,10 +14,15 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        StartGate::Open => {}
+        from: r#"        StartGate::Leaving | StartGate::Paused | StartGate::NoLease | StartGate::Unavailable => {
+            return None;
+        }
 "#,
-        to: r#"        StartGate::Open => {}
-        StartGate::Unavailable if mutant::is(Mutant::UnclaimedUnavailable) => {}
+        to: r#"        StartGate::Leaving | StartGate::Paused | StartGate::NoLease | StartGate::Unavailable => {
+            if !mutant::is(Mutant::UnclaimedUnavailable) {
+                return None;
+            }
+        }
 "#,
     },
     Site {
