@@ -43,9 +43,7 @@ pub use protocol::request_parameter::{
     InvalidParameter, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, RequestParameter,
 };
 pub use protocol::shortened::{MAX_SHOWN_BYTES, shortened};
-pub use protocol::template::{
-    Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template,
-};
+pub use protocol::template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord};
 pub use view::followed::Following;
 pub use view::items::ItemView;
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
@@ -54,5 +52,5 @@ pub use wire::java_settings::{
 };
 pub use wire::{
     ConfigError, DialectSign, Layout, NodeKind, RUNTIME_INDEX, Removal, StrayNode, decode_config,
-    decode_ledger, dialect_of_config, encode_config, push_java_json,
+    decode_ledger, decode_template, dialect_of_config, encode_config, push_java_json,
 };

@@ -73,10 +73,12 @@ pub use config::{ConfigError, decode_config, dialect_of_config, encode_config};
 pub use config_json::push_java_json;
 pub use dialect::DialectSign;
 pub use inspect::{Removal, StrayNode};
-pub use records::{decode_assignment, decode_ledger, encode_assignment, encode_ledger};
+pub use records::{
+    decode_assignment, decode_ledger, decode_template, encode_assignment, encode_ledger,
+};
 pub(crate) use records::{
-    decode_audit, decode_once, decode_term, decode_trigger, encode_audit, encode_once, encode_term,
-    encode_trigger,
+    decode_audit, decode_once, decode_term, decode_trigger, encode_audit, encode_once,
+    encode_template, encode_term, encode_trigger,
 };
 pub use runtime::RUNTIME_INDEX;
 

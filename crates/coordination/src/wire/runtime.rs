@@ -9,8 +9,7 @@
 use bytes::Bytes;
 use reg_center::{Expect, Lifetime, NodePath, Op, Txn, Version};
 
-use super::{Layout, NodeKind, encode_config};
-use crate::protocol::template::encode_template;
+use super::{Layout, NodeKind, encode_config, encode_template};
 use crate::{Dialect, JobConfig, JobName, TemplateRecord};
 
 /// Name of the node beside the jobs that lists the jobs created from templates.
