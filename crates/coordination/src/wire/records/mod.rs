@@ -2,6 +2,8 @@
 
 mod assignment;
 mod audit;
+#[cfg(test)]
+mod golden;
 mod item_ranges;
 mod ledger;
 mod once;
