@@ -5,17 +5,17 @@
 use reg_center::{Op, SessionId, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::view::{JobView, Versioned};
+use crate::view::JobView;
 use crate::wire::Layout;
-use crate::{ItemView, Latch, NodeKind, OnceStage, ServerState};
+use crate::{ItemView, Latch, NodeKind, OnceStage, ServerState, Versioned};
 
 pub use crate::coordinator::shared::{Flight, Incarnation, Memory, NOW, SharedCoordinator};
 pub use crate::local::Local;
 pub use crate::plan::{Data, Plan, Step, StepOp};
 pub use crate::protocol::assignment::AssignmentRecord;
 pub use crate::protocol::once::OnceRecord;
+pub use crate::protocol::run_request::Triggered;
 pub use crate::protocol::trigger_record::TriggerRecord;
-pub use crate::view::Triggered;
 pub use crate::wire::{
     ENABLED, RUST_MARK, TRIGGER, decode_assignment, encode_assignment, encode_ledger,
 };

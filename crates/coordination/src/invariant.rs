@@ -110,7 +110,7 @@ fn ends_own_or_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     let own = here.is_some_and(|here| here.holder == run.holder) || run.holder == *decision.me;
     // An older record was restored from outside: the run of this process is later than the one it
     // names.
-    let restored = here.is_some_and(|here| here.token > change.before.token);
+    let restored = here.is_some_and(|here| here.token > Some(change.before.token));
     own || restored || is_gone(decision, change.item, run)
 }
 

@@ -11,21 +11,25 @@ mod local;
 mod operator;
 mod plan;
 mod protocol;
+mod run_marks;
 mod runs;
 mod start_gate;
 mod view;
 mod wire;
 
 pub use coordinator::{Coordinator, Identity, Status};
-pub use duty::Duty;
 pub use gap::{Gap, ScheduleLookup};
-pub use java::latch::Latch;
+pub use java::settings::{
+    Dialect, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings,
+};
 pub use local::Phase;
 pub use operator::OperatorStep;
 pub use protocol::audit::{AuditLog, AuditRecord};
 pub use protocol::command::{Command, InterruptReason, StartItem};
-pub use protocol::event::{Event, Now, Reply, Ticket};
+pub use protocol::duty::Duty;
+pub use protocol::event::{Event, Reply, Ticket};
 pub use protocol::failure_reason::{FailureReason, MAX_FAILURE_REASON_BYTES};
+pub use protocol::followed::Following;
 pub use protocol::id::{
     FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,
     instance_id, server_of, task_id,
@@ -38,18 +42,19 @@ pub use protocol::job_event::{ClockDifference, DropReason, JobEvent, MissReason,
 pub use protocol::ledger::{
     Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
 };
+pub use protocol::now::Now;
 pub use protocol::once::{OnceCall, OnceStage};
 pub use protocol::request_parameter::{
     InvalidParameter, MAX_REQUEST_BYTES, MAX_REQUEST_PARAMETER_BYTES, RequestParameter,
 };
+pub use protocol::server_state::ServerState;
 pub use protocol::shortened::{MAX_SHOWN_BYTES, shortened};
 pub use protocol::template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord};
-pub use view::followed::Following;
-pub use view::items::ItemView;
-pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
-pub use wire::java_settings::{
-    Dialect, JavaExecutor, JavaFields, JavaFields2, JavaFields3, JavaJobType, JavaSettings,
-};
+pub use protocol::versioned::Versioned;
+pub use view::item::ItemView;
+pub use view::marks::{MarkHolder, MarksView, RunningMark};
+pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
+pub use wire::latch::Latch;
 pub use wire::{
     ConfigError, DialectSign, Layout, NodeKind, RUNTIME_INDEX, Removal, StrayNode, decode_config,
     decode_ledger, decode_template, dialect_of_config, encode_config, push_java_json,

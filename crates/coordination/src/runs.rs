@@ -5,17 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{SessionId, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::plan::Step;
 use crate::protocol::ledger::is_scheduled;
-use crate::view::items::ItemView;
-use crate::{FailureReason, FencingToken, FireTime, Outcome, RunSource};
+use crate::run_marks::{MarkSet, RunMarks};
+use crate::view::item::ItemView;
+use crate::{FailureReason, FencingToken, FireTime, Outcome, Run, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct LocalRun {
     /// The incarnation that claimed it. After a lost session it is a former one.
     pub holder: InstanceId,
-    pub token: FencingToken,
+    /// Its fencing token. `None` if the job is not monitored, so that the registry has no record
+    /// of the run.
+    pub token: Option<FencingToken>,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
     /// The outcome; `None` while the job's code runs.
@@ -25,13 +27,7 @@ pub struct LocalRun {
     /// The version of the record that its claim replaced; `None` once the view has shown a later
     /// version.
     pub(crate) unseen_after: Option<Version>,
-    /// True if its `running` mark may exist. The other `shows_` fields do the same for their marks.
-    pub(crate) shows_running: bool,
-    pub(crate) shows_failover: bool,
-    /// True if its `running` mark outlives the session. Its `alive` mark then shows the session.
-    pub(crate) lasting: bool,
-    pub(crate) shows_alive: bool,
-    pub(crate) shows_failovering: bool,
+    pub(crate) marks: RunMarks,
 }
 
 impl LocalRun {
@@ -40,68 +36,37 @@ impl LocalRun {
         is_scheduled(self.source, self.fire)
     }
 
-    /// Returns an active run without marks.
-    pub(crate) fn unmarked(
-        holder: InstanceId,
-        token: FencingToken,
-        fire: FireTime,
-        source: RunSource,
-    ) -> Self {
+    /// Returns an active run by its record. `lasting` is true if its mark `running` outlasts the
+    /// session.
+    pub(crate) fn claimed(run: &Run, token: FencingToken, lasting: bool) -> Self {
+        let marks = RunMarks::of_claim(run.source, lasting);
+        let unmonitored = Self::unmonitored(run.holder.clone(), run.fire, run.source);
+        Self { token: Some(token), marks, ..unmonitored }
+    }
+
+    /// Returns an active run of an unmonitored job.
+    pub(crate) fn unmonitored(holder: InstanceId, fire: FireTime, source: RunSource) -> Self {
         Self {
             holder,
-            token,
+            token: None,
             fire,
             source,
             outcome: None,
             failure: None,
             unseen_after: None,
-            shows_running: false,
-            shows_failover: false,
-            lasting: false,
-            shows_alive: false,
-            shows_failovering: false,
-        }
-    }
-}
-
-/// The marks in the view that belong to one run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct OwnMarks {
-    running: bool,
-    alive: bool,
-    failover: bool,
-    failovering: bool,
-}
-
-impl OwnMarks {
-    /// Returns the marks of `run` at its item.
-    ///
-    /// Another instance may have marked the item since the run was fenced. So a mark counts only if
-    /// it names the run's holder or belongs to this `session`.
-    pub(crate) fn of(run: &LocalRun, item: &ItemView, session: Option<SessionId>) -> Self {
-        let by_run = |name: &Option<InstanceId>| name.as_ref() == Some(&run.holder);
-        let lasting = by_run(&item.lasting);
-        let in_session = item.marked_by.is_some() && item.marked_by == session;
-        let marked = if run.lasting { lasting } else { in_session };
-        Self {
-            running: run.shows_running && item.running && marked,
-            alive: run.shows_alive && item.alive && lasting,
-            failover: run.shows_failover && by_run(&item.failover),
-            failovering: run.shows_failovering && by_run(&item.failovering),
+            marks: RunMarks::NONE,
         }
     }
 
-    pub(crate) fn any(self) -> bool {
-        self != Self::default()
+    /// Returns its token as commands and events show it.
+    #[must_use]
+    pub fn public_token(&self) -> FencingToken {
+        self.token.unwrap_or(FencingToken::UNFENCED)
     }
 
-    /// Returns the steps that remove these marks.
-    pub(crate) fn removal(self, item: ShardingItem) -> impl Iterator<Item = Step> {
-        let running = self.running.then_some(Step::unmark_running(item));
-        let alive = self.alive.then_some(Step::unmark_alive(item));
-        let failover = self.failover.then_some(Step::unmark_failover(item));
-        let failovering = self.failovering.then_some(Step::unmark_failovering(item));
-        [running, alive, failover, failovering].into_iter().flatten()
+    /// Returns those of its marks that the view shows at its item.
+    pub(crate) fn shown_marks(&self, item: &ItemView, session: Option<SessionId>) -> MarkSet {
+        self.marks.shown_in(&item.marks, &self.holder, session)
     }
 }
 
@@ -190,9 +155,8 @@ mod tests {
     use super::*;
 
     fn run(outcome: Option<Outcome>) -> LocalRun {
-        let (holder, source) = (InstanceId::new("a"), RunSource::Normal);
-        let run = LocalRun::unmarked(holder, FencingToken(1), FireTime(1), source);
-        LocalRun { outcome, shows_running: true, ..run }
+        let run = LocalRun::unmonitored(InstanceId::new("a"), FireTime(1), RunSource::Normal);
+        LocalRun { outcome, marks: RunMarks::of_claim(run.source, false), ..run }
     }
 
     proptest! {
@@ -214,8 +178,8 @@ mod tests {
                     _ => {
                         runs.remove(item);
                         plain.remove(&item);
-                        runs.change_all(|run| run.shows_running = false);
-                        plain.values_mut().for_each(|run| run.shows_running = false);
+                        runs.change_all(|run| run.marks.lose_session());
+                        plain.values_mut().for_each(|run| run.marks.lose_session());
                     }
                 }
                 let all = || plain.iter().map(|(item, run)| (*item, run));

@@ -29,11 +29,11 @@ impl StartGate {
             Self::Leaving
         } else if local.paused || view.server_state(server) == Some(ServerState::Paused) {
             Self::Paused
-        } else if !local.lease {
+        } else if !local.session.lease {
             Self::NoLease
         } else if !view.is_available(me) {
             Self::Unavailable
-        } else if local.awaits_time {
+        } else if local.session.awaits_time {
             Self::UnknownTime
         } else {
             Self::Open

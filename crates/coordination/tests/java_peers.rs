@@ -438,7 +438,7 @@ fn release_of_rust_run_keeps_java_mark() {
         cluster.run_for(A_WHILE);
         cluster.end_all_runs();
         cluster.run_for(A_WHILE);
-        let marked = cluster.registry_view().item(ShardingItem::new(item)).running;
+        let marked = cluster.registry_view().item(ShardingItem::new(item)).marks.shows_run();
         assert!(marked, "{dialect:?}: {}", cluster.trace());
         assert!(cluster.ledger(ShardingItem::new(item)).is_idle(), "{}", cluster.trace());
         let node = format!("/report/sharding/{item}/running: {} has started", java.id());

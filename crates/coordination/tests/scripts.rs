@@ -130,7 +130,7 @@ fn deregistered_holder_removes_its_running_mark() {
     let mut removal = Removal::of_the_follower();
     removal.end_the_run();
     let Removal { cluster, run, .. } = removal;
-    let marked = cluster.registry_view().item(run.item).running;
+    let marked = cluster.registry_view().item(run.item).marks.shows_run();
     assert!(!marked, "item {} is still marked as running\n{}", run.item, cluster.trace());
 }
 

@@ -76,8 +76,8 @@ impl Entry {
             cause: report.cause.as_deref().map(|cause| clip(cause, 4000)),
         };
         let mut states = Vec::new();
-        // An unmonitored run (token 0) has no `Claimed` event that would write its first states.
-        if token == FencingToken(0) {
+        // An unmonitored run has no `Claimed` event that would write its first states.
+        if token == FencingToken::UNFENCED {
             states.extend(run.begun_states(began_ms));
         }
         states.push(run.ended_state(report));

@@ -160,6 +160,12 @@ impl HistoryOptions {
             self.url.set_password(&password)?;
         }
         check_feature(self.url.kind())?;
+        self.check_bounds()?;
+        Ok(self)
+    }
+
+    /// Checks each option against its bounds.
+    fn check_bounds(&self) -> Result<()> {
         let hour = Duration::from_secs(3_600);
         let keep_for = self.keep_for.unwrap_or(Duration::MAX);
         let is_valid_age = keep_for >= Duration::from_secs(60);
@@ -212,7 +218,7 @@ impl HistoryOptions {
             Some((option, value, _, expected)) => {
                 Err(Error::InvalidOption { option, value, expected })
             }
-            None => Ok(self),
+            None => Ok(()),
         }
     }
 }

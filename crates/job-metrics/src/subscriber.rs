@@ -101,8 +101,8 @@ impl EventSubscriber for MetricsSubscriber {
             let at = report.ended.as_duration().as_secs_f64();
             gauge!(table::LAST_SUCCESS, "job" => job.clone()).set(at);
         }
-        // An unmonitored run (token 0) has no `Claimed` event, so it never raised the gauge.
-        if report.token != FencingToken(0) {
+        // An unmonitored run has no `Claimed` event, so it never raised the gauge.
+        if report.token != FencingToken::UNFENCED {
             gauge!(table::RUNNING, "job" => job).decrement(1.0);
         }
     }

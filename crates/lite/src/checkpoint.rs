@@ -137,7 +137,7 @@ impl Checkpoint {
     /// If the future is dropped, the write goes on and its outcome is unknown.
     pub async fn save(&self, data: impl Into<Vec<u8>>) -> Result<(), CheckpointError> {
         let (access, data) = (Arc::clone(&self.access), Bytes::from(data.into()));
-        if access.token == FencingToken(0) {
+        if access.token == FencingToken::UNFENCED {
             return Err(CheckpointError::Unmonitored);
         }
         let written = access.seams.detach(Arc::clone(&access).write(data));

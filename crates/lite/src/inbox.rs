@@ -3,7 +3,7 @@
 use std::future::pending;
 use std::time::Duration;
 
-use coordination::{Event, FencingToken, FireTime, OnceStage, Reply, Ticket};
+use coordination::{Event, FencingToken, FireTime, JobName, Layout, OnceStage, Reply, Ticket};
 use reg_center::{Change, Feed, Revision, SessionChange, SessionFeed};
 use tokio::select;
 use tokio::sync::{mpsc, oneshot};
@@ -55,7 +55,7 @@ pub(crate) enum Answer {
 pub(crate) struct Answers(mpsc::UnboundedSender<Box<Answer>>);
 
 impl Answers {
-    pub(crate) fn channel() -> (Self, mpsc::UnboundedReceiver<Box<Answer>>) {
+    fn channel() -> (Self, mpsc::UnboundedReceiver<Box<Answer>>) {
         let (sender, inbox) = mpsc::unbounded_channel();
         (Self(sender), inbox)
     }
@@ -100,7 +100,34 @@ pub(crate) struct Inbox {
     pub(crate) fires: mpsc::UnboundedReceiver<FireTime>,
 }
 
+/// Senders of the channels of an inbox.
+#[derive(Debug)]
+pub(crate) struct Senders {
+    pub(crate) requests: mpsc::UnboundedSender<Box<Request>>,
+    pub(crate) answers: Answers,
+    pub(crate) ends: mpsc::UnboundedSender<Box<FinishedRun>>,
+    pub(crate) fires: mpsc::UnboundedSender<FireTime>,
+}
+
 impl Inbox {
+    /// Opens the channels of a job, and subscribes to the session and to the job's nodes.
+    pub(crate) fn open(job: &JobName, seams: &Seams, abort: CancellationToken) -> (Self, Senders) {
+        let (requests, requests_inbox) = mpsc::unbounded_channel();
+        let (answers, answers_inbox) = Answers::channel();
+        let (ends, ends_inbox) = mpsc::unbounded_channel();
+        let (fires, fires_inbox) = mpsc::unbounded_channel();
+        let inbox = Self {
+            abort,
+            sessions: seams.registry.session_feed(),
+            requests: requests_inbox,
+            answers: answers_inbox,
+            ends: ends_inbox,
+            feed: seams.registry.watch(&Layout::new(job).root()),
+            fires: fires_inbox,
+        };
+        (inbox, Senders { requests, answers, ends, fires })
+    }
+
     pub(crate) async fn next(&mut self, seams: &Seams, wake: Option<Duration>) -> Signal {
         let wake = async {
             match wake {

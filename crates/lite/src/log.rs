@@ -7,7 +7,8 @@
 //! | info | a change of state: joined, left, leads, resharded, taken over |
 //! | debug | the runs of a healthy job |
 
-use coordination::{ClockDifference, JobEvent, MissReason, RunSource};
+use coordination::{ClockDifference, FencingToken, FireTime, Gap, JobEvent, MissReason, RunSource};
+use sharding::ShardingItem;
 use tracing::{debug, error, info, warn};
 
 use crate::context::timestamp;
@@ -38,35 +39,15 @@ fn log(event: &JobEvent) {
         JobEvent::Resharded { moved, deferred, instances, reason } => {
             info!(moved, deferred, instances, reason, "resharded");
         }
-        JobEvent::Claimed { item, fire, source, token } => {
-            let fire_time = timestamp(*fire);
-            match source {
-                RunSource::Failover => info!(%item, %fire_time, %token, "failover taken"),
-                RunSource::Normal | RunSource::Misfire | RunSource::Manual => {
-                    debug!(%item, %fire_time, %source, %token, "claimed");
-                }
-            }
-        }
+        JobEvent::Claimed { item, fire, source, token } => claimed(*item, *fire, *source, *token),
         JobEvent::Settled { item, fire, source, token, outcome } => {
             let fire_time = timestamp(*fire);
             debug!(%item, %fire_time, %source, %token, %outcome, "settled");
         }
         JobEvent::Fenced { item, token } => warn!(%item, %token, "run had been taken over"),
         JobEvent::MisfireNoted { item, waiting } => debug!(%item, %waiting, "misfire noted"),
-        JobEvent::Missed { item, fire, reason } => {
-            let (item, fire_time) = (item.map(|item| item.index()), timestamp(*fire));
-            // `ClockDiffers` reports the cause once, when the clocks begin to differ.
-            if *reason == MissReason::ClockDiffers {
-                debug!(item, %fire_time, %reason, "fire missed");
-            } else {
-                warn!(item, %fire_time, %reason, "fire missed");
-            }
-        }
-        JobEvent::Gap { item, gap } => {
-            let (first, until) = (timestamp(gap.first), timestamp(gap.until));
-            let (config, changed_to) = (gap.config.map(|v| v.0), gap.changed_to.map(|v| v.0));
-            warn!(%item, %first, %until, count = gap.count, config, changed_to, "fires not run");
-        }
+        JobEvent::Missed { item, fire, reason } => missed(*item, *fire, *reason),
+        JobEvent::Gap { item, gap } => fires_not_run(*item, gap),
         JobEvent::Orphaned { item, fire, holder, failover } => {
             let fire_time = timestamp(*fire);
             warn!(%item, %fire_time, %holder, failover, "run left unfinished");
@@ -76,18 +57,46 @@ fn log(event: &JobEvent) {
         JobEvent::Anomaly { path, reason } => warn!(path, reason, "unexpected node content"),
         JobEvent::RequestDropped { id, reason } => warn!(id, %reason, "request to run dropped"),
         JobEvent::CommitRefused { reason } => error!(reason, "transaction too large"),
-        JobEvent::ClockDiffers { ahead_ms } => {
-            let difference = ClockDifference(*ahead_ms);
-            error!(
-                ahead_ms,
-                %difference,
-                "clocks differ by more than max_time_diff: this instance misses its fires"
-            );
-        }
+        JobEvent::ClockDiffers { ahead_ms } => clock_differs(*ahead_ms),
         JobEvent::ClockAgrees => info!("clock agrees with the registry's again"),
         JobEvent::Stopped { reason } => {
             error!(reason, "stopped on this server until an operator resumes it")
         }
         other => info!(event = %other, "job event"),
     }
+}
+
+fn claimed(item: ShardingItem, fire: FireTime, source: RunSource, token: FencingToken) {
+    let fire_time = timestamp(fire);
+    match source {
+        RunSource::Failover => info!(%item, %fire_time, %token, "failover taken"),
+        RunSource::Normal | RunSource::Misfire | RunSource::Manual => {
+            debug!(%item, %fire_time, %source, %token, "claimed");
+        }
+    }
+}
+
+fn missed(item: Option<ShardingItem>, fire: FireTime, reason: MissReason) {
+    let (item, fire_time) = (item.map(|item| item.index()), timestamp(fire));
+    // `ClockDiffers` reports the cause once, when the clocks begin to differ.
+    if reason == MissReason::ClockDiffers {
+        debug!(item, %fire_time, %reason, "fire missed");
+    } else {
+        warn!(item, %fire_time, %reason, "fire missed");
+    }
+}
+
+fn fires_not_run(item: ShardingItem, gap: &Gap) {
+    let (first, until) = (timestamp(gap.first), timestamp(gap.until));
+    let (config, changed_to) = (gap.config.map(|v| v.0), gap.changed_to.map(|v| v.0));
+    warn!(%item, %first, %until, count = gap.count, config, changed_to, "fires not run");
+}
+
+fn clock_differs(ahead_ms: i64) {
+    let difference = ClockDifference(ahead_ms);
+    error!(
+        ahead_ms,
+        %difference,
+        "clocks differ by more than max_time_diff: this instance misses its fires"
+    );
 }

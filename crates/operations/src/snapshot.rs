@@ -204,7 +204,7 @@ impl JobSnapshot {
     pub fn is_running(&self, item: ShardingItem) -> bool {
         let shown = self.view.item(item);
         let recorded = shown.ledger.as_ref().is_some_and(|l| l.value.running().is_some());
-        recorded || shown.running
+        recorded || shown.marks.shows_run()
     }
 
     /// Returns the Rust instance that marks an item as running although its record shows no run.
@@ -214,7 +214,7 @@ impl JobSnapshot {
     pub fn marked_only(&self, item: ShardingItem) -> Option<&InstanceId> {
         let shown = self.view.item(item);
         let idle = shown.ledger.as_ref().is_some_and(|record| !record.value.is_busy());
-        let marker = self.marker(shown).filter(|_| shown.running && idle)?;
+        let marker = self.marker(shown).filter(|_| shown.marks.shows_run() && idle)?;
         let is_known = self.view.is_registered(marker) && self.is_java(marker) == Some(false);
         is_known.then_some(marker)
     }
@@ -224,9 +224,10 @@ impl JobSnapshot {
     fn marker<'a>(&'a self, shown: &'a ItemView) -> Option<&'a InstanceId> {
         let in_session = |id: &&InstanceId| {
             let node = self.node(&NodeKind::Instance((*id).clone()));
-            shown.marked_by.is_some() && node.is_some_and(|node| node.stat.owner == shown.marked_by)
+            shown.marks.session().is_some()
+                && node.is_some_and(|node| node.stat.owner == shown.marks.session())
         };
-        shown.lasting.as_ref().or_else(|| self.view.instances().find(in_session))
+        shown.marks.lasting_holder().or_else(|| self.view.instances().find(in_session))
     }
 }
 
@@ -235,7 +236,7 @@ pub(crate) fn runner(shown: &ItemView) -> Option<&InstanceId> {
     let record = shown.ledger.as_ref().and_then(|ledger| ledger.value.running());
     let of_mark = || {
         let owner = shown.owner.as_ref().map(|owner| &owner.value);
-        shown.running.then(|| shown.lasting.as_ref().or(owner)).flatten()
+        shown.marks.shows_run().then(|| shown.marks.lasting_holder().or(owner)).flatten()
     };
     record.map(|run| &run.holder).or_else(of_mark)
 }

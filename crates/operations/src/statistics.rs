@@ -337,7 +337,7 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         server_ip: owner.and_then(server_of).map(|ip| ip.to_string()),
         instance_id: owner.map(ToString::to_string),
         status,
-        failover: shown.failover.is_some()
+        failover: shown.marks.failover.is_some()
             || run.is_some_and(|run| running && run.source == RunSource::Failover),
         running,
         runs_on: job.runner(item).filter(|_| running).map(ToString::to_string),

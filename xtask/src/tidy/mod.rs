@@ -3,6 +3,7 @@
 mod figures;
 mod files;
 mod java;
+mod paths;
 mod repository;
 mod rust;
 mod wording;
@@ -87,6 +88,7 @@ fn violations(root: &Path) -> Result<Vec<Violation>, Error> {
     let mut violations = wording::check(&sources);
     violations.extend(repository::check(root, &sources)?);
     violations.extend(java::check(root)?);
+    violations.extend(paths::check(&sources));
     violations.sort();
     Ok(violations)
 }

@@ -6,13 +6,16 @@ use std::time::Duration;
 use reg_center::{NodePath, SessionId};
 use sharding::InstanceId;
 
-use super::{Coordinator, InFlight, Stage};
-use crate::duty::{Context, Duty, resharding};
+use super::Coordinator;
+use super::in_flight::InFlight;
+use super::in_flight::Stage;
+use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
-use crate::java;
-use crate::local::{Phase, RequestWay};
+use crate::local::Phase;
+use crate::local::requests::RequestWay;
 use crate::plan::Plan;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
+use crate::{Duty, java};
 
 impl Coordinator {
     pub(super) fn decide(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -22,6 +25,8 @@ impl Coordinator {
             return;
         }
         let shows_enough = self.shows_enough();
+        let mixed = java::is_involved(&self.view, &self.local);
+        let plan = if mixed { java::plan } else { duty::plan };
         for duty in Duty::ALL {
             let under_way = self.in_flight.get(&duty);
             // After a conflict the duty may plan again, but not the same plan: the view that led to
@@ -37,12 +42,12 @@ impl Coordinator {
             if duty.names_all_own_items() && !shows_enough {
                 continue;
             }
-            let plan = duty.plan(&self.context(now, &me));
+            let plan = plan(duty, &self.context(now, &me));
             let repeats = |flight: &InFlight, plan: &Plan| flight.plan.repeats(plan);
             let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
             if let Some(plan) = plan.filter(|plan| !again(plan)) {
                 // From now on a reply can start these runs without another decision.
-                self.local.is_claiming |= plan.runs_of(&me).next().is_some();
+                self.local.claims.in_flight |= plan.runs_of(&me).next().is_some();
                 self.send(session, plan, out);
             }
         }
@@ -74,7 +79,6 @@ impl Coordinator {
             local: &self.local,
             strategies: &self.strategies,
             settings: &self.settings,
-            java: java::is_involved(&self.view, &self.local),
         }
     }
 
@@ -97,7 +101,7 @@ impl Coordinator {
             confirm_absent: confirm_absent.into_iter().collect(),
         });
         for id in plan.requests_left() {
-            if let Some(wanted) = self.local.wanted_triggers.get_mut(id) {
+            if let Some(wanted) = self.local.requests.wanted.get_mut(id) {
                 wanted.way = RequestWay::Sent;
             }
         }
@@ -115,7 +119,7 @@ impl Coordinator {
                 // A stale view can look as if the plan had taken effect, so compare revisions too.
                 let behind = revision.is_some_and(|landed| view.revision() < landed);
                 let removed =
-                    |item| view.item(item).marked_at.is_none_or(|at| Some(at) >= revision);
+                    |item| view.item(item).marks.marked_at().is_none_or(|at| Some(at) >= revision);
                 let unmarked = || flight.plan.unmarked_items().all(removed);
                 let is_visible = flight.plan.is_visible_in(view) && unmarked();
                 (behind || !is_visible) && now.mono < until
@@ -123,7 +127,7 @@ impl Coordinator {
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
         });
         self.settle_assignments(now);
-        self.local.is_claiming = self.in_flight.values().any(|flight| {
+        self.local.claims.in_flight = self.in_flight.values().any(|flight| {
             flight.plan.may_begin_runs() && !matches!(flight.stage, Stage::Refused { .. })
         });
     }

@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::view::followed::Followed;
+use crate::protocol::followed::Followed;
 use crate::{Command, JobConfig, Now};
 
 /// Maximum number of items in a narrow watch. Each item takes a few subscriptions.
@@ -77,7 +77,7 @@ impl Coordinator {
     /// instance: a narrow watch would hide the end of that run.
     fn own_items(&self) -> Option<BTreeSet<ShardingItem>> {
         let me = self.me.as_ref()?;
-        let unknown_claims = self.local.maybe_claimed.keys().copied();
+        let unknown_claims = self.local.claims.unknown.keys().copied();
         let owned = self
             .local
             .runs

@@ -2,40 +2,38 @@
 
 mod decide;
 mod follow;
+mod in_flight;
 mod observe;
 mod record;
 mod reply;
 mod reporting;
 pub(crate) mod shared;
 mod starting;
+mod status;
 mod unmonitored;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
 use std::time::Duration;
 
-use reg_center::{Limits, Revision, SessionId, Version};
+use reg_center::{Limits, SessionId};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
+use self::in_flight::{AssignmentInDoubt, InFlight, Stage};
+use self::reporting::AlreadyReported;
+pub use self::status::Status;
+use crate::Following;
+use crate::duty::settings::{Settings, items_per_plan};
 use crate::duty::takeover::ORPHAN_PATIENCE;
-use crate::duty::{Duty, MAX_ITEMS_PER_PLAN, items_per_plan};
 use crate::gap::Lookup;
-use crate::java;
-use crate::local::{Local, Phase};
-use crate::plan::{Plan, Step};
-use crate::view::followed::Following;
-use crate::view::{ConfigCheck, JobView, Versioned};
+use crate::local::Local;
+use crate::view::{ConfigCheck, JobView};
 use crate::wire::Layout;
 use crate::{
-    Command, Dialect, Event, FencingToken, FireTime, JobConfig, JobName, Ledger, Now, Outage,
-    ScheduleLookup, ServerIp, ServerState, Ticket,
+    Command, Dialect, Duty, Event, FireTime, JobName, Now, Outage, ScheduleLookup, ServerIp,
 };
 
 /// Time that a duty waits for the view to show its commit, or the cause of its conflict.
 const SETTLE_WAIT: Duration = Duration::from_millis(100);
-/// Time that the leader waits for the view to show all owners that it has committed. A view that
-/// shows only some of them would make the leader take a moved item for one that stays.
-const ASSIGNMENT_WAIT: Duration = Duration::from_secs(5);
 /// Time that a duty waits after a commit with an unknown outcome, or that could not be sent.
 const RETRY_WAIT: Duration = Duration::from_millis(250);
 /// Time that a duty waits after the registry rejected its transaction as too large.
@@ -48,61 +46,6 @@ pub struct Identity {
     pub job: JobName,
     /// The host that operators know this process by.
     pub server: ServerIp,
-}
-
-/// Settings of an instance that are fixed before it takes part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Settings {
-    /// Maximum number of items in one transaction.
-    pub(crate) items_per_plan: usize,
-    /// The name that static sharding knows this instance by, across its sessions.
-    pub(crate) stable_name: Option<String>,
-    /// True if this instance can call once-per-cluster callbacks.
-    pub(crate) calls_back: bool,
-    pub(crate) following: Following,
-    pub(crate) lookup: Lookup,
-}
-
-impl Default for Settings {
-    fn default() -> Self {
-        Self {
-            items_per_plan: MAX_ITEMS_PER_PLAN,
-            stable_name: None,
-            calls_back: false,
-            following: Following::default(),
-            lookup: Lookup::default(),
-        }
-    }
-}
-
-/// State of an instance, for people and health checks.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Status {
-    /// Active, draining or left.
-    pub phase: Phase,
-    /// The id of its current incarnation; `None` before the first connection.
-    pub instance: Option<InstanceId>,
-    /// True if it is registered.
-    pub registered: bool,
-    /// True if it is registered, its server is enabled, and it is not leaving.
-    pub available: bool,
-    /// True if this process or its server is paused, so that it starts no runs.
-    pub paused: bool,
-    /// The leader of the job, if there is one.
-    pub leader: Option<InstanceId>,
-    /// True if this instance is the leader.
-    pub leads: bool,
-    /// The items that it owns, including pending items that will move to another instance.
-    pub owned: Vec<ShardingItem>,
-    /// The items of its local runs with their tokens. A run stays until its end is recorded.
-    pub running: Vec<(ShardingItem, FencingToken)>,
-    /// The condition that it waits for, if any.
-    pub waiting_for: Option<&'static str>,
-    /// The start of that wait, on the monotonic clock.
-    pub waiting_since: Option<Duration>,
-    /// Lead of its clock over the registry's, in milliseconds, if that exceeds `max_time_diff`.
-    /// The instance then misses its fires.
-    pub clock_differs_by: Option<i64>,
 }
 
 /// Decides for one job on one instance: no clock, no IO, no randomness, no logging, no failure.
@@ -168,106 +111,6 @@ pub struct Coordinator {
     /// The condition that this instance waits for, and the start of the wait.
     waiting: Option<(&'static str, Duration)>,
     reported: AlreadyReported,
-}
-
-/// The facts that were reported last, so that each fact is reported once.
-#[derive(Debug, Default)]
-struct AlreadyReported {
-    config: Option<Arc<JobConfig>>,
-    config_fault: Option<String>,
-    strategy_fault: Option<String>,
-    leads: Option<Version>,
-    left: bool,
-    /// Lead of this clock over the registry's, in milliseconds, if that exceeds the bound.
-    clock_differs_by: Option<i64>,
-    leave_requested: bool,
-    /// Orphaned runs have waited so long that any instance may take them over.
-    patience_over: bool,
-    /// The last fire of each item that this process reported as noted.
-    noted: BTreeMap<ShardingItem, FireTime>,
-    /// The last fire of each item that this process reported as skipped, because the item was
-    /// disabled.
-    skipped: BTreeMap<ShardingItem, FireTime>,
-    /// The requests in the registry that this process reported as dropped.
-    dropped: BTreeSet<String>,
-}
-
-/// A plan from its decision until the view shows its effect.
-#[derive(Debug)]
-struct InFlight {
-    ticket: Ticket,
-    plan: Plan,
-    /// The configuration in force at the decision. Runs that this plan claims use it.
-    config: Option<Versioned<Arc<JobConfig>>>,
-    /// The records that it replaces. Kept, because the view may show the new ones before the reply.
-    replaced: BTreeMap<ShardingItem, Ledger>,
-    stage: Stage,
-}
-
-impl InFlight {
-    /// Returns true if no reply has come yet.
-    fn is_sent(&self) -> bool {
-        self.stage == Stage::Sent
-    }
-
-    /// Returns a plan that is sent now.
-    fn new(
-        ticket: Ticket,
-        plan: Plan,
-        config: Option<Versioned<Arc<JobConfig>>>,
-        view: &JobView,
-    ) -> Self {
-        let replaced = plan.steps.iter().filter_map(|step| replaced_by(step, view)).collect();
-        Self { ticket, plan, config, replaced, stage: Stage::Sent }
-    }
-}
-
-/// Returns the record that a step replaces if it takes effect.
-fn replaced_by(step: &Step, view: &JobView) -> Option<(ShardingItem, Ledger)> {
-    let (item, _) = step.ledger()?;
-    let ledger = view.item(item).ledger.as_ref()?;
-    (Some(ledger.version) == step.expected()).then(|| (item, ledger.value.clone()))
-}
-
-/// An assignment of this leader whose commit has an unknown outcome.
-///
-/// An assignment writes nothing for items that stay, so no guard covers them. The next decision
-/// therefore waits until the view shows all of this assignment or none, at most `ASSIGNMENT_WAIT`.
-#[derive(Debug)]
-struct AssignmentInDoubt {
-    plan: Plan,
-    /// The time since which the view shows a newer assignment record, but not all owners.
-    shown_since: Option<Duration>,
-}
-
-impl AssignmentInDoubt {
-    /// Returns true if the view shows a newer version than the one that this assignment replaces.
-    fn is_shown(&self, view: &JobView) -> bool {
-        self.plan.assignment().is_some_and(|(expect, _)| expect < view.assignment_version())
-    }
-
-    /// Returns true if the view shows the record of this assignment.
-    fn is_recorded_in(&self, view: &JobView) -> bool {
-        let shown = view.assignment().map(|assignment| &assignment.value);
-        self.plan.assignment().is_some_and(|(_, record)| Some(record) == shown)
-    }
-
-    fn ends(&self) -> Option<Duration> {
-        Some(self.shown_since? + ASSIGNMENT_WAIT)
-    }
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Stage {
-    /// No reply yet.
-    Sent,
-    /// Committed. Ends when the view shows it, or at this time.
-    Landed { revision: Option<Revision>, until: Duration },
-    /// Not committed. Ends at this time, or as soon as the duty wants another plan: the same plan
-    /// would conflict again.
-    Refused { until: Duration },
-    /// Ends at this time, whatever the view shows.
-    Held { until: Duration },
 }
 
 impl Coordinator {
@@ -404,13 +247,6 @@ impl Coordinator {
         self.note_wait(now);
     }
 
-    fn note_wait(&mut self, now: Now) {
-        let what = self.waiting_for();
-        if self.waiting.map(|(what, _)| what) != what {
-            self.waiting = what.map(|what| (what, now.mono));
-        }
-    }
-
     /// Returns the latest time for the next call, on the monotonic clock. Without another event,
     /// the shell sends [`Event::Wake`] then.
     #[must_use]
@@ -450,83 +286,5 @@ impl Coordinator {
     #[must_use]
     pub fn instance(&self) -> Option<&InstanceId> {
         self.me.as_ref()
-    }
-
-    /// Returns the state of this instance.
-    #[must_use]
-    pub fn status(&self) -> Status {
-        let me = self.me.as_ref();
-        Status {
-            phase: self.local.phase,
-            instance: self.me.clone(),
-            registered: self.is_registered(),
-            available: self.is_available(),
-            paused: self.is_paused(),
-            leader: self.view.leader().cloned(),
-            leads: me.is_some_and(|me| self.view.term_of(me).is_some()),
-            owned: me.map_or_else(Vec::new, |me| self.view.items_of(me).map(|(i, _)| i).collect()),
-            running: self.local.runs.iter().map(|(item, run)| (item, run.token)).collect(),
-            waiting_for: self.waiting.map(|(what, _)| what),
-            waiting_since: self.waiting.map(|(_, since)| since),
-            clock_differs_by: self.reported.clock_differs_by,
-        }
-    }
-
-    /// Returns true if another session has registered the id of this instance.
-    ///
-    /// Nothing is decided here until that session ends: guards could not distinguish the two.
-    fn has_namesake(&self) -> bool {
-        let me = self.me.as_ref().zip(self.session);
-        me.is_some_and(|(me, session)| self.view.is_registered_elsewhere(me, session))
-    }
-
-    /// Returns true if a long run of the item may continue here.
-    ///
-    /// The instance is active and not paused, and the item is enabled, owned by it and not pending.
-    /// A run that works through a stream ends at its next good point if this is false.
-    #[must_use]
-    pub fn may_stay(&self, item: ShardingItem) -> bool {
-        let stays = self.local.phase == Phase::Active && !self.is_paused();
-        let enabled = self.is_available() && !self.view.item(item).is_disabled();
-        let meant = self.me.as_ref().is_some_and(|me| self.view.is_meant_for(item, me));
-        stays && enabled && meant && !self.view.is_resharding_announced()
-    }
-
-    fn is_registered(&self) -> bool {
-        let shown = self.me.as_ref().is_some_and(|me| self.view.is_registered(me));
-        shown && !self.has_namesake()
-    }
-
-    fn is_available(&self) -> bool {
-        let shown = self.me.as_ref().is_some_and(|me| self.view.is_available(me));
-        shown && !self.has_namesake()
-    }
-
-    /// Returns true if the program paused this process, or an operator paused its server.
-    fn is_paused(&self) -> bool {
-        let server = self.view.server_state(&self.identity.server);
-        self.local.paused || server == Some(ServerState::Paused)
-    }
-
-    fn waiting_for(&self) -> Option<&'static str> {
-        let pending = self.view.assignment().is_some_and(|a| !a.value.pending.is_empty());
-        let rows = [
-            (self.local.phase == Phase::Left, None),
-            (!self.connected, Some("a connection to the registry")),
-            (!self.view.is_synced(), Some("the first snapshot of the job")),
-            (self.view.config().is_none(), Some("a usable configuration")),
-            (self.local.phase == Phase::Draining, Some("the end of the runs in progress")),
-            (self.has_namesake(), Some("the end of another session that has registered its id")),
-            (!self.is_available(), Some("registration, or its server being enabled")),
-            (
-                java::waits_for_turn(&self.view, self.me.as_ref()),
-                Some("a Java instance to leave a latch"),
-            ),
-            (self.view.leader().is_none(), Some("a leader")),
-            (self.view.assignment().is_none(), Some("the first assignment")),
-            (self.is_assignment_torn(), Some("the rest of an assignment that it may have written")),
-            (pending, Some("the end of runs of items that are to move")),
-        ];
-        rows.into_iter().find_map(|(holds, what)| holds.then_some(what)).flatten()
     }
 }

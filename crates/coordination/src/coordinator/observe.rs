@@ -6,20 +6,22 @@ use std::sync::Arc;
 use sharding::InstanceId;
 
 use super::Coordinator;
-use crate::duty::Duty;
 use crate::duty::takeover::ORPHAN_PATIENCE;
 use crate::duty::trigger::removes_requests_of;
 use crate::gap::Seen;
-use crate::java::{self, Surroundings};
-use crate::local::{Due, Local, LocalCall, Phase, RequestWay};
+use crate::java;
+use crate::java::memory::Surroundings;
+use crate::local::fires::Due;
+use crate::local::requests::RequestWay;
+use crate::local::{Local, LocalCall, Phase};
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::shortened;
-use crate::view::items::Attention;
-use crate::view::{ConfigState, Versioned};
+use crate::view::ConfigState;
+use crate::view::item::Attention;
 use crate::{
-    Command, DropReason, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall, OnceStage,
-    RequestParameter,
+    Command, DropReason, Duty, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall,
+    OnceStage, RequestParameter,
 };
+use crate::{Versioned, shortened};
 
 impl Coordinator {
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -70,7 +72,7 @@ impl Coordinator {
         let Some(Versioned { value: config, version }) = self.view.config_in_force() else {
             return;
         };
-        if self.local.schedules.has_noted(config, *version) {
+        if self.local.fires.schedules.has_noted(config, *version) {
             return;
         }
         let is_compared = config.max_time_diff != MaxTimeDiff::Off;
@@ -79,8 +81,8 @@ impl Coordinator {
         let date = written.unwrap_or(FireTime(config.max_time_diff.present_ms(now)));
         let seen = Seen { config, version: *version, date, is_dated: written.is_some() };
         let horizon = self.horizon_ms(now);
-        let last_fire = self.local.last_fire_seen.filter(|fire| fire.0 <= horizon);
-        self.local.schedules.note(&seen, last_fire.max(Some(FireTime(now.wall_ms))));
+        let last_fire = self.local.fires.last_seen.filter(|fire| fire.0 <= horizon);
+        self.local.fires.schedules.note(&seen, last_fire.max(Some(FireTime(now.wall_ms))));
     }
 
     /// Reports once that the clocks differ, and cancels a due fire that a wrong clock caused.
@@ -95,12 +97,12 @@ impl Coordinator {
         }
         // The view can show the registration before its reply, which carries the registry's time.
         let registers = self.in_flight.get(&Duty::Membership).is_some_and(|f| f.is_sent());
-        self.local.awaits_time = registers && now.registry_ms.is_none();
+        self.local.session.awaits_time = registers && now.registry_ms.is_none();
         let horizon = self.horizon_ms(now);
-        let in_future = self.local.last_fire_seen.filter(|fire| fire.0 > horizon);
+        let in_future = self.local.fires.last_seen.filter(|fire| fire.0 > horizon);
         let Some(fire) = in_future else { return };
-        self.local.last_fire_seen = None;
-        if self.local.due.take_if(|due| due.at == fire).is_some() {
+        self.local.fires.last_seen = None;
+        if self.local.fires.due.take_if(|due| due.at == fire).is_some() {
             self.miss_by_clock(fire, out);
         }
     }
@@ -122,14 +124,14 @@ impl Coordinator {
     }
 
     fn observe_java(&mut self, now: Now, out: &mut Vec<Command>) {
-        let Local { java, runs, due, last_fire_seen, .. } = &mut self.local;
+        let Local { java, runs, fires, .. } = &mut self.local;
         let around = Surroundings {
             now,
             me: self.me.as_ref(),
             view: &self.view,
             runs,
-            due: due.as_ref(),
-            last_fire: *last_fire_seen,
+            due: fires.due.as_ref(),
+            last_fire: fires.last_seen,
             calls_back: self.settings.calls_back,
         };
         java.observe(&around, out);
@@ -138,13 +140,13 @@ impl Coordinator {
     fn observe_membership(&mut self, out: &mut Vec<Command>) {
         let Some(me) = self.me.clone() else { return };
         let registered = self.connected && self.is_registered();
-        if registered && !self.local.was_registered {
-            self.local.was_registered = true;
+        if registered && !self.local.session.was_registered {
+            self.local.session.was_registered = true;
             out.push(Command::Emit(JobEvent::Joined { instance: me }));
         } else if self.connected
             && self.view.is_synced()
             && !registered
-            && self.local.was_registered
+            && self.local.session.was_registered
         {
             self.observe_deregistration(me, out);
         }
@@ -162,7 +164,7 @@ impl Coordinator {
         let leftovers = self.is_registered()
             || self.view.is_draining(me)
             || self.view.leader() == Some(me)
-            || self.local.maybe_registered
+            || self.local.session.maybe_registered
             || self.in_flight.contains_key(&Duty::Membership);
         let idle = self.local.phase == Phase::Draining && !self.local.is_busy();
         idle && (self.session.is_none() || !leftovers)
@@ -173,7 +175,7 @@ impl Coordinator {
     fn observe_deregistration(&mut self, me: InstanceId, out: &mut Vec<Command>) {
         if self.local.phase == Phase::Draining {
             out.push(Command::Emit(JobEvent::Left { instance: me }));
-            self.local.was_registered = false;
+            self.local.session.was_registered = false;
         } else if !self.reported.leave_requested {
             self.reported.leave_requested = true;
             out.push(Command::LeaveRequested);
@@ -207,7 +209,7 @@ impl Coordinator {
         let runs_once =
             |config: &Arc<JobConfig>| config.monitor_execution && config.catch_up.is_none();
         let monitored = self.view.config().is_some_and(runs_once);
-        let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
+        let newcomer = self.local.fires.last_seen.is_none() && self.local.is_active();
         let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
         let alone = !self.view.is_mixed();
         // Beside Java instances nothing shows whether one of them has run the fire.
@@ -219,8 +221,8 @@ impl Coordinator {
         let Some(at) = record.due.filter(|at| at.0 <= now.wall_ms).filter(known) else { return };
         let next =
             self.view.config().and_then(|config| self.settings.lookup.next_after(config, at));
-        self.local.last_fire_seen = Some(at);
-        self.local.due = Some(Due { at, next, missed: None });
+        self.local.fires.last_seen = Some(at);
+        self.local.fires.due = Some(Due { at, next, missed: None });
     }
 
     /// Observes manual requests: those that this process wrote, and the one at its instance node.
@@ -231,7 +233,7 @@ impl Coordinator {
         // Until the view shows this registration, it may be that of the former incarnation.
         let known = self.connected && self.view.is_synced() && self.is_registered();
         let view = &self.view;
-        self.local.wanted_triggers.retain(|id, wanted| {
+        self.local.requests.wanted.retain(|id, wanted| {
             let arrived = view.trigger_request(id).is_some();
             let dropped = !arrived && known && wanted.way == RequestWay::InDoubt;
             if dropped {
@@ -241,11 +243,11 @@ impl Coordinator {
             !arrived && !dropped
         });
         let Some(me) = self.me.clone() else { return };
-        let seen = self.local.trigger_seen;
+        let seen = self.local.requests.trigger_seen;
         if let Some(triggered) = self.view.trigger_of(&me) {
-            self.local.trigger_seen = Some(triggered);
+            self.local.requests.trigger_seen = Some(triggered);
         } else if seen.is_some() && self.is_registered() {
-            self.local.trigger_seen = None;
+            self.local.requests.trigger_seen = None;
             self.accept_unmonitored(FireTime::of_request(now.wall_ms));
         }
     }
@@ -262,7 +264,7 @@ impl Coordinator {
         let cx = self.context(now, &me);
         let dropped = self.view.triggers().filter(|(_, trigger)| trigger.value.was_dropped());
         let reports = |by: &str| {
-            let java_leads = cx.java && cx.view.has_java_leader();
+            let java_leads = cx.view.has_java_leader();
             removes_requests_of(&cx, by) || (java_leads && java::handles_requests_of(&cx, by))
         };
         let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));

@@ -4,7 +4,10 @@ use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::local::{Due, Phase, RequestWay, WantedTrigger};
+use crate::local::Phase;
+use crate::local::fires::Due;
+use crate::local::requests::{RequestWay, WantedTrigger};
+use crate::run_marks::Mark;
 use crate::runs::LocalRun;
 use crate::shortened;
 use crate::wire::NodeKind;
@@ -69,13 +72,12 @@ impl Coordinator {
             self.me = Some(incarnation);
             self.in_flight.clear();
             self.in_doubt.clear();
-            self.local.was_registered = false;
-            self.local.maybe_registered = false;
-            self.local.put_requests_in_doubt();
+            self.local.session.begin();
+            self.local.requests.put_in_doubt();
             self.mark_all_dirty();
         }
         self.connected = true;
-        self.local.lease = true;
+        self.local.session.lease = true;
     }
 
     fn suspend(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -94,7 +96,7 @@ impl Coordinator {
     }
 
     fn interrupt(&mut self, reason: InterruptReason, out: &mut Vec<Command>) {
-        self.local.lease = false;
+        self.local.session.lease = false;
         if self.local.runs.any_active() {
             out.push(Command::Interrupt(reason));
         }
@@ -132,17 +134,13 @@ impl Coordinator {
     }
 
     /// Returns the item whose record changes, or whose mark changes while it has a local run.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "most nodes are of no item that runs here")]
     fn changed_item(&self, change: &Change) -> Option<ShardingItem> {
-        let (item, is_mark) = match self.layout.parse(change.path()?)? {
-            NodeKind::Ledger(item) => (item, false),
-            NodeKind::Running(item)
-            | NodeKind::Alive(item)
-            | NodeKind::Failover(item)
-            | NodeKind::Failovering(item) => (item, true),
-            _ => return None,
-        };
-        (!is_mark || self.local.runs.has(item)).then_some(item)
+        let node = self.layout.parse(change.path()?)?;
+        if let NodeKind::Ledger(item) = node {
+            return Some(item);
+        }
+        let (_, item) = Mark::of_node(&node)?;
+        self.local.runs.has(item).then_some(item)
     }
 
     /// Marks all items dirty whose record or local run may need an action.
@@ -172,16 +170,16 @@ impl Coordinator {
             return;
         }
         let wanted = WantedTrigger::new(at, parameter);
-        self.local.wanted_triggers.insert(format!("{me}-{}", at.0), wanted);
+        self.local.requests.wanted.insert(format!("{me}-{}", at.0), wanted);
     }
 
     /// Returns a time that is later than that of each former request, even if the clock was set
     /// back. Otherwise two requests could have the same id.
     fn time_of_request(&mut self, now: Now) -> FireTime {
         let by_clock = FireTime::of_request(now.wall_ms);
-        let last = self.local.last_request;
+        let last = self.local.requests.last_at;
         let at = last.map_or(by_clock, |FireTime(last)| by_clock.max(FireTime(last + 2)));
-        self.local.last_request = Some(at);
+        self.local.requests.last_at = Some(at);
         at
     }
 
@@ -203,22 +201,22 @@ impl Coordinator {
             return;
         }
         // The same fire again, with a newer lookup of missed fires.
-        if let Some(known) = self.local.due.as_mut().filter(|known| known.at == at) {
+        if let Some(known) = self.local.fires.due.as_mut().filter(|known| known.at == at) {
             *known = due;
             return;
         }
-        if self.local.last_fire_seen >= Some(at) {
+        if self.local.fires.last_seen >= Some(at) {
             return;
         }
         self.report_unclaimed(MissReason::Superseded, out);
         self.report_unstarted(MissReason::Superseded, out);
         self.local.java.inference.fire(&self.view, at);
-        self.local.last_fire_seen = Some(at);
+        self.local.fires.last_seen = Some(at);
         let reason = match self.local.phase {
             Phase::Active if self.is_paused() => MissReason::Paused,
             Phase::Active if self.is_disabled() => MissReason::ServerDisabled,
             Phase::Active => {
-                self.local.due = Some(due);
+                self.local.fires.due = Some(due);
                 self.run_unmonitored(now, at, out);
                 return;
             }
@@ -240,15 +238,16 @@ impl Coordinator {
         (outcome, reason): (Outcome, Option<FailureReason>),
         out: &mut Vec<Command>,
     ) {
-        let run = self.local.runs.get(item).filter(|run| run.token == token);
-        let Some(&LocalRun { fire, source, .. }) = run else { return };
+        let run = self.local.runs.get(item).filter(|run| run.public_token() == token);
+        let Some(&LocalRun { fire, source, token: claimed, .. }) = run else { return };
+        let failure = if outcome == Outcome::Succeeded { None } else { reason };
         self.local.runs.change(item, |run| {
             run.outcome = Some(outcome);
-            run.failure = reason.filter(|_| outcome != Outcome::Succeeded);
+            run.failure = failure;
         });
         self.dirty_items.insert(item);
         // A run without monitoring has no record that could show its end later.
-        if token == FencingToken(0) {
+        if claimed.is_none() {
             self.local.runs.remove(item);
             let settled = JobEvent::Settled { item, fire, source, token, outcome };
             out.push(Command::Emit(settled));
@@ -260,8 +259,8 @@ impl Coordinator {
             self.report_unclaimed(MissReason::Leaving, out);
             self.report_unstarted(MissReason::Leaving, out);
             self.local.phase = Phase::Draining;
-            self.local.unmonitored_request = None;
-            for (id, wanted) in std::mem::take(&mut self.local.wanted_triggers) {
+            self.local.requests.unmonitored = None;
+            for (id, wanted) in std::mem::take(&mut self.local.requests.wanted) {
                 let reason = match wanted.way {
                     RequestWay::Here => DropReason::Leaving,
                     RequestWay::Sent | RequestWay::InDoubt => DropReason::InDoubt,

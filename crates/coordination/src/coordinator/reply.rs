@@ -7,15 +7,14 @@ use std::time::Duration;
 use reg_center::{Conflict, ConflictReason};
 use sharding::{InstanceId, ShardingItem};
 
-use super::{
-    ASSIGNMENT_WAIT, AssignmentInDoubt, Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT, Stage,
-};
-use crate::local::UnknownClaim;
+use super::in_flight::Stage;
+use super::in_flight::{ASSIGNMENT_WAIT, AssignmentInDoubt};
+use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT};
+use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
+use crate::run_marks::Mark;
 use crate::runs::LocalRun;
-use crate::view::Versioned;
-use crate::wire::NodeKind;
-use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket};
+use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
 
 impl Coordinator {
     pub(super) fn replied(
@@ -91,13 +90,13 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         if step.registers() {
-            self.local.maybe_registered = true;
+            self.local.session.maybe_registered = true;
         }
         if step.deregisters() {
-            self.local.maybe_registered = false;
+            self.local.session.maybe_registered = false;
         }
         if let Some(id) = step.request_left() {
-            self.local.wanted_triggers.remove(id);
+            self.local.requests.wanted.remove(id);
         }
         if let Some((item, ledger)) = step.ledger() {
             self.report_record(item, replaced.get(&item), ledger, out);
@@ -119,7 +118,7 @@ impl Coordinator {
             self.in_doubt.push(AssignmentInDoubt { plan: plan.clone(), shown_since: None });
         }
         if plan.steps.iter().any(Step::registers) {
-            self.local.maybe_registered = true;
+            self.local.session.maybe_registered = true;
         }
         if let Some(me) = self.me.clone() {
             self.note_unknown_claims(plan, &me, config);
@@ -138,7 +137,7 @@ impl Coordinator {
             };
             if ledger.running().is_some_and(|run| run.holder == *me) {
                 let none = UnknownClaim { before, configs: Vec::new() };
-                let claim = self.local.maybe_claimed.entry(item).or_insert(none);
+                let claim = self.local.claims.unknown.entry(item).or_insert(none);
                 claim.add(before, config);
             }
         }
@@ -157,45 +156,35 @@ impl Coordinator {
         }
     }
 
-    #[expect(clippy::wildcard_enum_match_arm, reason = "the view decides about all other nodes")]
     fn found_absent(&mut self, plan: &Plan, step: &Step) {
-        let Some(node) = step.deleted() else { return };
-        match node {
-            NodeKind::Running(item) => {
-                self.unmarked(plan, *item, |run| run.shows_running = false);
-            }
-            NodeKind::Failover(item) => {
-                self.unmarked(plan, *item, |run| run.shows_failover = false);
-            }
-            NodeKind::Alive(item) => self.unmarked(plan, *item, |run| run.shows_alive = false),
-            NodeKind::Failovering(item) => {
-                self.unmarked(plan, *item, |run| run.shows_failovering = false);
-            }
-            NodeKind::Instance(_) => self.local.maybe_registered = false,
-            _ => {}
+        if step.deregisters() {
+            self.local.session.maybe_registered = false;
+        }
+        if let Some((mark, item)) = step.deleted().and_then(Mark::of_node) {
+            self.note_absent(plan, item, mark);
         }
     }
 
     fn found_present(&mut self, step: &Step) {
         if step.registers() {
-            self.local.maybe_registered = true;
+            self.local.session.maybe_registered = true;
         }
         // Only this instance uses the id, so this is its own request, sent before without a reply.
         if let Some(id) = step.request_left() {
-            self.local.wanted_triggers.remove(id);
+            self.local.requests.wanted.remove(id);
         }
     }
 
-    /// Records that a mark of the released run is gone.
+    /// Records that a mark of the released run is absent.
     ///
     /// The token is compared, because a later run of the item may have started here before the
     /// reply.
-    fn unmarked(&mut self, plan: &Plan, item: ShardingItem, note: impl FnOnce(&mut LocalRun)) {
+    fn note_absent(&mut self, plan: &Plan, item: ShardingItem, mark: Mark) {
         let mut records = plan.steps.iter().filter_map(Step::ledger);
         let released = records.find(|(of, _)| *of == item).map(|(_, ledger)| ledger.token);
-        let is_it = |run: &LocalRun| Some(run.token) == released;
+        let is_it = |run: &LocalRun| released.is_some() && run.token == released;
         if self.local.runs.get(item).is_some_and(is_it) {
-            self.local.runs.change(item, note);
+            self.local.runs.change(item, |run| run.marks.note_absent(mark));
         }
     }
 }

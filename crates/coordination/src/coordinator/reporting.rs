@@ -3,12 +3,14 @@
 use sharding::ShardingItem;
 
 use super::Coordinator;
-use crate::duty::Duty;
 use crate::gap::MAX_GAPS;
 use crate::{
-    Command, FireRange, FireTime, Gap, JobEvent, Ledger, LedgerState, ManualRequest, MissReason,
-    Outcome, RunSource,
+    Command, Duty, FireRange, FireTime, Gap, JobConfig, JobEvent, Ledger, LedgerState,
+    ManualRequest, MissReason, Outcome, RunSource,
 };
+use reg_center::Version;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// Maximum number of noted fires of a lost process that are reported one by one for an item. One
 /// event reports a longer range, so that a step of the coordinator stays bounded.
@@ -17,6 +19,28 @@ const MAX_NOTED_REPORTED: u32 = 100;
 /// Maximum number of reported gaps that a process remembers per item: those of the record before
 /// its last write and those after it.
 const MAX_GAPS_REPORTED: usize = 2 * MAX_GAPS;
+
+/// The facts that were reported last, so that each fact is reported once.
+#[derive(Debug, Default)]
+pub(super) struct AlreadyReported {
+    pub(super) config: Option<Arc<JobConfig>>,
+    pub(super) config_fault: Option<String>,
+    pub(super) strategy_fault: Option<String>,
+    pub(super) leads: Option<Version>,
+    pub(super) left: bool,
+    /// Lead of this clock over the registry's, in milliseconds, if that exceeds the bound.
+    pub(super) clock_differs_by: Option<i64>,
+    pub(super) leave_requested: bool,
+    /// Orphaned runs have waited so long that any instance may take them over.
+    pub(super) patience_over: bool,
+    /// The last fire of each item that this process reported as noted.
+    pub(super) noted: BTreeMap<ShardingItem, FireTime>,
+    /// The last fire of each item that this process reported as skipped, because the item was
+    /// disabled.
+    pub(super) skipped: BTreeMap<ShardingItem, FireTime>,
+    /// The requests in the registry that this process reported as dropped.
+    pub(super) dropped: BTreeSet<String>,
+}
 
 impl Coordinator {
     /// Reports the facts that follow from a ledger record that this instance has written.
@@ -94,7 +118,7 @@ impl Coordinator {
         let mut gaps: Vec<Gap> = known.chain(&written.gaps).copied().collect();
         gaps.sort_by_key(|gap| gap.until);
         for gap in gaps {
-            let reported = self.local.gaps_reported.entry(item).or_default();
+            let reported = self.local.fires.gaps_reported.entry(item).or_default();
             if !gap.is_among(reported) {
                 reported.push(gap);
                 out.push(Command::Emit(JobEvent::Gap { item, gap }));
@@ -150,7 +174,7 @@ impl Coordinator {
 
     /// Ends the due fire and reports the items for which no instance has claimed it.
     pub(super) fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
-        let (Some(due), Some(me)) = (self.local.due.take(), &self.me) else { return };
+        let (Some(due), Some(me)) = (self.local.fires.due.take(), &self.me) else { return };
         // A job that catches up still runs this fire later.
         if self.view.config().is_some_and(|config| config.catch_up.is_some()) {
             return;
@@ -176,7 +200,7 @@ impl Coordinator {
 
     /// Reports a fire of an unmonitored job whose owners were not known in time.
     pub(super) fn report_unstarted(&mut self, reason: MissReason, out: &mut Vec<Command>) {
-        if let Some(fire) = self.local.unmonitored_fire.take() {
+        if let Some(fire) = self.local.fires.unmonitored.take() {
             let reason = self.with_outage(reason, fire);
             out.push(Command::Emit(JobEvent::Missed { item: None, fire, reason }));
         }

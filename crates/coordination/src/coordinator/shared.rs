@@ -11,12 +11,14 @@ use std::time::Duration;
 use reg_center::SessionId;
 use sharding::{InstanceId, StrategyRegistry};
 
-use super::{AlreadyReported, Coordinator, Identity, InFlight};
-use crate::duty::Duty;
+use super::in_flight::InFlight;
+use super::reporting::AlreadyReported;
+use super::{Coordinator, Identity};
 use crate::local::Local;
 use crate::plan::Plan;
-use crate::view::{JobView, Versioned};
+use crate::view::JobView;
 use crate::{Command, Event, JobConfig, Now, Reply, Ticket};
+use crate::{Duty, Versioned};
 
 /// Time of every event. The exhaustive model has no clock; the end of a wait is one of its events.
 pub const NOW: Now =
@@ -105,7 +107,7 @@ impl SharedCoordinator {
             .map(|(duty, flight)| (duty, Arc::new(Flight::from(*flight))))
             .collect();
         let mut local = std::mem::take(&mut coordinator.local);
-        local.is_claiming = flights.values().any(|flight| flight.plan.may_begin_runs());
+        local.claims.in_flight = flights.values().any(|flight| flight.plan.may_begin_runs());
         Memory { local, flights, leave_requested: coordinator.reported.leave_requested }
     }
 

@@ -7,13 +7,13 @@ use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use super::Coordinator;
-use crate::duty::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
-use crate::runs::{LocalRun, OwnMarks};
-use crate::view::Versioned;
-use crate::view::items::ItemView;
-use crate::{Command, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem};
+use crate::runs::LocalRun;
+use crate::view::item::ItemView;
+use crate::{
+    Command, Duty, FencingToken, JobConfig, JobEvent, Ledger, Outcome, StartItem, Versioned,
+};
 
 /// Items with the fencing tokens of claims in flight.
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
@@ -75,19 +75,15 @@ impl Coordinator {
         me: &InstanceId,
     ) -> bool {
         let held_here = shown.running().is_some_and(|run| run.holder == *me);
-        held_here && !self.has_started(item, shown.token)
+        held_here && !self.local.claims.has_started(item, shown.token)
     }
 
     /// Returns true if the record shows a run of this incarnation that has already ended here. An
     /// operator has restored an old record.
     pub(super) fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
         let held_here = shown.running().is_some_and(|run| run.holder == *me);
-        let ended = self.has_started(item, shown.token) && !self.local.runs.has(item);
+        let ended = self.local.claims.has_started(item, shown.token) && !self.local.runs.has(item);
         held_here && ended
-    }
-
-    pub(super) fn has_started(&self, item: ShardingItem, token: FencingToken) -> bool {
-        self.local.started.get(&item) >= Some(&token)
     }
 
     pub(super) fn needs_action(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
@@ -101,7 +97,7 @@ impl Coordinator {
         shown: &Ledger,
         sent: &SentClaims,
     ) -> bool {
-        sent.contains(&(item, shown.token)) || self.local.maybe_claimed.contains_key(&item)
+        sent.contains(&(item, shown.token)) || self.local.claims.unknown.contains_key(&item)
     }
 
     /// Returns the claims in flight.
@@ -115,14 +111,14 @@ impl Coordinator {
     pub(super) fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
         // The view may show the record before the marks of the same transaction.
         let by_config = self.view.config().is_some_and(|c| self.view.has_lasting_marks(c));
-        let lasting = by_config || self.view.item(item).lasting.is_some();
+        let lasting = by_config || self.view.item(item).marks.lasting_holder().is_some();
         self.local.give_up(item, shown, lasting);
     }
 
     /// Forgets unknown claims that the view shows as failed, or that have started here.
     pub(super) fn forget_settled_claims(&mut self, me: &InstanceId) {
-        let (view, started) = (&self.view, &self.local.started);
-        self.local.maybe_claimed.retain(|item, claim| {
+        let (view, started) = (&self.view, &self.local.claims.started);
+        self.local.claims.unknown.retain(|item, claim| {
             let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
             let held_here = ledger.value.running().is_some_and(|run| run.holder == *me);
             let waits = held_here && started.get(item) < Some(&ledger.value.token);
@@ -138,7 +134,7 @@ impl Coordinator {
         claimed: &Ledger,
     ) -> Option<&Versioned<Arc<JobConfig>>> {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
-        let claim = self.local.maybe_claimed.get(&item);
+        let claim = self.local.claims.unknown.get(&item);
         let unknown_claims = claim.into_iter().flat_map(|claim| &claim.configs);
         let mut known = flights.chain(unknown_claims).chain(self.view.config_in_force());
         known.find(|config| claimed.config.is_none_or(|version| version == config.version))
@@ -160,16 +156,16 @@ impl Coordinator {
     pub(super) fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
         for &item in &self.dirty_items {
             let Some(run) = self.local.runs.get(item) else { continue };
-            let Some(outcome) = run.outcome else { continue };
+            let (Some(outcome), Some(token)) = (run.outcome, run.token) else { continue };
             let ledger = self.view.item(item).ledger.as_ref().map(|ledger| &ledger.value);
-            let caught_up = ledger.is_some_and(|ledger| ledger.token >= run.token);
-            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+            let caught_up = ledger.is_some_and(|ledger| ledger.token >= token);
+            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, token));
             // Marks that are left need another release, so the run is still needed.
-            let marks = OwnMarks::of(run, self.view.item(item), self.session);
-            if run.token == FencingToken(0) || !caught_up || held || marks.any() {
+            let marks = run.shown_marks(self.view.item(item), self.session);
+            if !caught_up || held || !marks.is_empty() {
                 continue;
             }
-            out.push(Command::Emit(ending(item, run, outcome, ledger)));
+            out.push(Command::Emit(ending(item, run, token, outcome, ledger)));
             self.local.runs.remove(item);
         }
     }
@@ -182,7 +178,7 @@ impl Coordinator {
         config: &Versioned<Arc<JobConfig>>,
         out: &mut Vec<Command>,
     ) {
-        if !self.connected || !self.local.lease || self.is_leaving() {
+        if !self.connected || !self.local.session.lease || self.is_leaving() {
             return;
         }
         let lasting = self.view.has_lasting_marks(&config.value);
@@ -191,11 +187,11 @@ impl Coordinator {
             let Some(start) = start_item(item, ledger, config) else { continue };
             let unseen_after = self.unseen_claim_of(item);
             let begun = self.local.begin(item, ledger, lasting, unseen_after);
-            let waits = !begun && self.local.started.get(&item) < Some(&ledger.token);
+            let waits = !begun && !self.local.claims.has_started(item, ledger.token);
             // It starts after the former run of its item, with the configuration that it has
             // checked.
             if !waits {
-                self.local.maybe_claimed.remove(&item);
+                self.local.claims.unknown.remove(&item);
             }
             if begun {
                 let StartItem { fire, source, token, .. } = start;
@@ -211,7 +207,7 @@ impl Coordinator {
     /// Returns the version that a claim of the item replaces, unless the view shows a later one.
     pub(super) fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
         let shown = self.view.item(item).ledger.as_ref().map(|ledger| ledger.version);
-        let before = self.local.maybe_claimed.get(&item).map(|claim| claim.before);
+        let before = self.local.claims.unknown.get(&item).map(|claim| claim.before);
         before.filter(|before| shown <= Some(*before))
     }
 
@@ -249,10 +245,11 @@ pub(super) fn start_item(
 fn ending(
     item: ShardingItem,
     run: &LocalRun,
+    token: FencingToken,
     outcome: Outcome,
     ledger: Option<&Ledger>,
 ) -> JobEvent {
-    let LocalRun { token, fire, source, .. } = *run;
+    let LocalRun { fire, source, .. } = *run;
     let recorded = ledger.is_some_and(|ledger| {
         ledger.token == token && ledger.outcome == Some(outcome) && !ledger.is_busy()
     });

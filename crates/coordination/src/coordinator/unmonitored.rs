@@ -6,7 +6,7 @@ use sharding::ShardingItem;
 
 use super::Coordinator;
 use crate::duty::unmonitored::{self, FireDecision};
-use crate::local::UnmonitoredRequest;
+use crate::local::requests::UnmonitoredRequest;
 use crate::runs::LocalRun;
 use crate::{Command, FencingToken, FireTime, JobEvent, Now, RunSource, StartItem};
 
@@ -21,14 +21,14 @@ impl Coordinator {
         let Some(me) = &self.me else { return };
         let view = &self.view;
         let mine = view.items().map(|(item, _)| item).filter(|item| view.is_meant_for(*item, me));
-        self.local.unmonitored_request = Some(UnmonitoredRequest { at, items: mine.collect() });
+        self.local.requests.unmonitored = Some(UnmonitoredRequest { at, items: mine.collect() });
     }
 
     /// Removes items from the request that are disabled or belong to another instance by now. Drops
     /// the request if the job has become monitored.
     pub(super) fn observe_request(&mut self) {
         let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
-        let (Some(me), Some(request)) = (&self.me, &mut self.local.unmonitored_request) else {
+        let (Some(me), Some(request)) = (&self.me, &mut self.local.requests.unmonitored) else {
             return;
         };
         let view = &self.view;
@@ -36,26 +36,26 @@ impl Coordinator {
             |item: &ShardingItem| view.is_meant_for(*item, me) && !view.item(*item).is_disabled();
         request.items.retain(wanted);
         if monitored || request.items.is_empty() {
-            self.local.unmonitored_request = None;
+            self.local.requests.unmonitored = None;
         }
     }
 
     /// Decides again about a fire that waited for the owners or for the registry's time.
     pub(super) fn run_unmonitored_fire(&mut self, now: Now, out: &mut Vec<Command>) {
-        if let Some(fire) = self.local.unmonitored_fire.take() {
+        if let Some(fire) = self.local.fires.unmonitored.take() {
             self.run_unmonitored(now, fire, out);
         }
     }
 
     /// Starts the items of the request that have no run in this process.
     pub(super) fn run_unmonitored_request(&mut self, now: Now, out: &mut Vec<Command>) {
-        let Some(at) = self.local.unmonitored_request.as_ref().map(|request| request.at) else {
+        let Some(at) = self.local.requests.unmonitored.as_ref().map(|request| request.at) else {
             return;
         };
         let Some(items) = self.deciding_context(now).map(|cx| unmonitored::requested(&cx)) else {
             return;
         };
-        if let Some(request) = &mut self.local.unmonitored_request {
+        if let Some(request) = &mut self.local.requests.unmonitored {
             request.items.retain(|item| !items.contains(item));
         }
         self.start_unclaimed(items, at, RunSource::Manual, out);
@@ -71,7 +71,7 @@ impl Coordinator {
                 }
                 self.start_unclaimed(starts, fire, RunSource::Normal, out);
             }
-            Some(FireDecision::Wait) => self.local.unmonitored_fire = Some(fire),
+            Some(FireDecision::Wait) => self.local.fires.unmonitored = Some(fire),
             None => {}
         }
     }
@@ -86,7 +86,7 @@ impl Coordinator {
         let (Some(config), Some(holder)) = (self.view.config_in_force(), &self.me) else { return };
         let start = |item| StartItem {
             item,
-            token: FencingToken(0),
+            token: FencingToken::UNFENCED,
             fire,
             source,
             merged: None,
@@ -97,7 +97,7 @@ impl Coordinator {
         };
         let starts: Vec<_> = items.into_iter().map(start).collect();
         for start in &starts {
-            let run = LocalRun::unmarked(start.holder.clone(), start.token, fire, source);
+            let run = LocalRun::unmonitored(start.holder.clone(), fire, source);
             self.local.runs.insert(start.item, run);
         }
         if !starts.is_empty() {

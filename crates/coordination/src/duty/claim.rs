@@ -1,10 +1,12 @@
 //! Claim: before an item runs, its owner writes itself and the fire into the ledger record.
 
-use super::{Context, Duty, OwnItem, change_items};
-use crate::local::Due;
+use super::Context;
+use crate::duty::own_item::OwnItem;
+use crate::duty::own_item::change_items;
+use crate::local::fires::Due;
 use crate::plan::Plan;
-use crate::view::items::Attention;
-use crate::{JobConfig, Ledger};
+use crate::view::item::Attention;
+use crate::{Duty, JobConfig, Ledger};
 
 /// Claims due and free items: for the scheduled fire first, then for manual requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -16,7 +18,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// in between runs late rather than not at all. A job that catches up runs earlier missed fires
 /// first.
 fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
-    let due = cx.local.due.as_ref()?;
+    let due = cx.local.fires.due.as_ref()?;
     let by = cx.claimant()?;
     let follows = cx.next_of(due);
     let next = |own: &OwnItem<'_>| {
@@ -122,7 +124,7 @@ mod tests {
             ("server disabled", due().server(1, "DISABLED"), "nothing"),
             ("process paused", due().local(|local| local.paused = true), "nothing"),
             ("server paused", due().server(1, "PAUSED"), "nothing"),
-            ("lease has ended", due().local(|local| local.lease = false), "nothing"),
+            ("lease has ended", due().local(|local| local.session.lease = false), "nothing"),
             (
                 "not monitored",
                 due().configure(|c| (c.monitor_execution, c.failover) = (false, false)),
@@ -194,7 +196,7 @@ mod tests {
         let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
         let finds = |scene: Scene, missed| {
             let due = Due { at: FireTime(500), next: None, missed };
-            scene.configure(|c| c.catch_up = catch_up).local(|local| local.due = Some(due))
+            scene.configure(|c| c.catch_up = catch_up).local(|local| local.fires.due = Some(due))
         };
         let due = |scene, missed: &[i64]| {
             finds(scene, Some(missed.iter().copied().map(FireTime).collect()))

@@ -2,10 +2,10 @@
 
 use sharding::ShardingItem;
 
-use super::{Context, Duty};
+use super::Context;
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
-use crate::{Ledger, LedgerState};
+use crate::view::item::{Attention, ItemView};
+use crate::{Duty, Ledger, LedgerState};
 
 /// Removes queue entries of items without an orphaned run, and misfire marks of items without noted
 /// fires.

@@ -1,9 +1,10 @@
 //! Disabling: the leader copies the operators' disabling of items into the ledger records, where no
 //! claim can miss it.
 
-use super::{Context, Duty, parameter_bytes};
+use super::{Context, parameter_bytes};
+use crate::Duty;
 use crate::plan::{Plan, Step};
-use crate::view::items::Attention;
+use crate::view::item::Attention;
 
 /// Copies the presence of the items' `disabled` nodes into their records. A claim from a stale view
 /// conflicts, because it expects the former record.

@@ -1,6 +1,7 @@
 //! Election: one available instance leads.
 
-use super::{Context, Duty};
+use super::Context;
+use crate::Duty;
 use crate::plan::{Plan, Step};
 
 /// Elects this instance if no leader exists. Abdicates if this instance leads and is not available.

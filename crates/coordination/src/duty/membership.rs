@@ -1,6 +1,7 @@
 //! Membership: an instance registers while it takes part, and leaves in order.
 
-use super::{Context, Duty};
+use super::Context;
+use crate::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 
@@ -10,7 +11,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let registered = cx.view.is_registered(cx.me);
     let server_known = cx.view.server_version(cx.server).is_some();
     match cx.local.phase {
-        Phase::Active if !registered && !cx.local.was_registered => register(cx),
+        Phase::Active if !registered && !cx.local.session.was_registered => register(cx),
         Phase::Active if registered && !server_known => Some(add_server(cx)),
         Phase::Draining if !cx.local.is_busy() => leave(cx),
         Phase::Draining if registered && !cx.view.is_draining(cx.me) => Some(drain(cx)),
@@ -50,7 +51,7 @@ fn drain(cx: &Context<'_>) -> Plan {
 /// Removes all nodes of this incarnation; `None` if none is left.
 fn leave(cx: &Context<'_>) -> Option<Plan> {
     let term = cx.view.term_of(cx.me);
-    let registered = cx.view.is_registered(cx.me) || cx.local.maybe_registered;
+    let registered = cx.view.is_registered(cx.me) || cx.local.session.maybe_registered;
     // The term check proves that the leader's node belongs to this instance.
     let plan = Plan::as_session(Duty::Membership, "leaving")
         .steps(term.map(Step::term_unchanged))
@@ -108,7 +109,7 @@ mod tests {
             ("instance is registered", Scene::job(2).member(1), "nothing"),
             (
                 "an operator removed the instance",
-                Scene::job(2).local(|local| local.was_registered = true),
+                Scene::job(2).local(|local| local.session.was_registered = true),
                 "nothing",
             ),
             (
@@ -118,7 +119,7 @@ mod tests {
             ),
             (
                 "instance drains while a claim is in doubt",
-                draining(Scene::cluster(2, 1)).local(|local| local.is_claiming = true),
+                draining(Scene::cluster(2, 1)).local(|local| local.claims.in_flight = true),
                 "membership: draining until the runs have ended\n  create coordination/draining/10.0.0.1@-@1\n  set coordination/request",
             ),
             (
@@ -150,7 +151,7 @@ mod tests {
     /// If the deregistration conflicts, the registration never took effect.
     #[test]
     fn leaving_removes_registration_in_doubt() {
-        let scene = draining(Scene::job(2)).local(|local| local.maybe_registered = true);
+        let scene = draining(Scene::job(2)).local(|local| local.session.maybe_registered = true);
         let expected =
             "membership: leaving\n  delete instances/10.0.0.1@-@1\n  create coordination/request";
         assert_eq!(scene.wants(Duty::Membership), expected);

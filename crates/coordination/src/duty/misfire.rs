@@ -1,12 +1,15 @@
 //! Misfire: the owner notes fires that meet a busy item. One run stands for them once the item is
 //! free.
 
+use super::Context;
 use super::claim::waits_for_next;
-use super::{Context, Duty, OwnItem, change_items};
+use crate::Duty;
 use crate::JobConfig;
-use crate::local::Due;
+use crate::duty::own_item::OwnItem;
+use crate::duty::own_item::change_items;
+use crate::local::fires::Due;
 use crate::plan::Plan;
-use crate::view::items::Attention;
+use crate::view::item::Attention;
 
 /// Notes a due fire in the records of busy items, and runs noted fires of free items.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -18,7 +21,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn note(cx: &Context<'_>) -> Option<Plan> {
-    let due = cx.local.due.as_ref()?;
+    let due = cx.local.fires.due.as_ref()?;
     let (fire, follows) = (due.at, cx.next_of(due));
     let next = |own: &OwnItem<'_>| own.ledger.note_misfire(fire, follows);
     let reason = format!("fire {} met busy items", fire.0);
@@ -29,7 +32,7 @@ fn note(cx: &Context<'_>) -> Option<Plan> {
 /// unless it has to wait.
 fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let by = cx.claimant()?;
-    let due = cx.local.due.as_ref();
+    let due = cx.local.fires.due.as_ref();
     let next = |own: &OwnItem<'_>| {
         let noted = own.ledger.misfire?;
         let is_claimed = |due: &&Due| {
@@ -73,7 +76,7 @@ mod tests {
         let waits = |scene: Scene| {
             let due = Due { at: FireTime(400), next: None, missed: None };
             let catch_up = Some(CatchUp { window_seconds: 60, max: 5 });
-            scene.configure(|c| c.catch_up = catch_up).local(|local| local.due = Some(due))
+            scene.configure(|c| c.catch_up = catch_up).local(|local| local.fires.due = Some(due))
         };
         let rows = vec![
             ("item still runs", met(), note),

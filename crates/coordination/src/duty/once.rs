@@ -8,10 +8,10 @@
 
 use sharding::ShardingItem;
 
-use super::{Context, Duty};
+use super::Context;
 use crate::plan::{Plan, Step};
 use crate::protocol::once::{OnceCall, OnceRecord, OnceStage};
-use crate::{FireTime, JobConfig, Ledger};
+use crate::{Duty, FireTime, JobConfig, Ledger};
 
 /// Records callbacks that have returned, and calls a due callback.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {

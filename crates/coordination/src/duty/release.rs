@@ -3,11 +3,11 @@
 
 use sharding::ShardingItem;
 
-use super::{Context, Duty, parameter_bytes};
+use super::{Context, parameter_bytes};
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
-use crate::runs::{LocalRun, OwnMarks};
-use crate::{FencingToken, Outcome};
+use crate::runs::LocalRun;
+use crate::{Duty, Outcome};
 
 /// Records ended runs of which the registry still shows this instance as the holder. A draining
 /// instance also settles its claims in doubt.
@@ -16,8 +16,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 fn ended(cx: &Context<'_>) -> Option<Plan> {
-    let ends = cx.local.runs.ended();
-    let ends = ends.filter_map(|(i, run)| release(cx, i, run).or_else(|| clean_up(cx, i, run)));
+    let runs = cx.local.runs.ended();
+    let ends = runs.filter_map(|(i, run)| release(cx, i, run).or_else(|| clean_up(cx, i, run)));
     let steps = cx.within_one_plan(ends, |steps| parameter_bytes(steps)).flatten();
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }
@@ -28,7 +28,7 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
     if cx.local.phase != Phase::Draining {
         return None;
     }
-    let steps = cx.local.maybe_claimed.iter().filter_map(|(item, doubt)| {
+    let steps = cx.local.claims.unknown.iter().filter_map(|(item, doubt)| {
         let expect = doubt.before;
         let ledger = cx.view.item(*item).ledger.as_ref().filter(|l| l.version == expect)?;
         let same = ledger.value.clone();
@@ -42,26 +42,24 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
 /// Records the end of a run. A cancelled run becomes an orphaned run if another instance can take
 /// it over. All other runs are completed, failed and panicked ones included.
 fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
-    let outcome = run.outcome?;
+    let (outcome, token) = (run.outcome?, run.token?);
     let view = cx.view.item(item);
-    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
+    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, token))?;
     // Only a cancelled run is repeated by another instance. All other outcomes are final.
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
-        && cx.can_be_queued(&ledger.value);
-    let next = if hand_over {
+        && cx.view.can_be_queued(&ledger.value);
+    let ended = if hand_over {
         ledger.value.orphan()
     } else {
         ledger.value.complete(outcome, cx.now.wall_ms)
     }?;
     // An operator may have restored an older record, whose token must not be used again.
-    let next =
-        next.because(run.failure.clone()).with_token_at_least(cx.local.started.get(&item).copied());
+    let next = ended
+        .because(run.failure.clone())
+        .with_token_at_least(cx.local.claims.started.get(&item).copied());
     let mut steps = vec![Step::set_ledger(item, Some(ledger.version), next)];
-    steps.extend(run.shows_running.then(|| Step::unmark_running(item)));
-    steps.extend(run.shows_alive.then_some(Step::unmark_alive(item)));
-    steps.extend(run.shows_failover.then_some(Step::unmark_failover(item)));
-    steps.extend(run.shows_failovering.then_some(Step::unmark_failovering(item)));
+    steps.extend(run.marks.left().removal(item));
     steps.extend((hand_over && !view.queued).then_some(Step::queue(item)));
     Some(steps)
 }
@@ -72,23 +70,24 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
 /// The record names another run if this one was fenced. A lower token shows that an operator
 /// restored an older record; it is brought up to date first, so that no token is used twice.
 fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
-    let outcome = run.outcome?;
+    let (outcome, token) = (run.outcome?, run.token?);
     let view = cx.view.item(item);
     let ledger = view.ledger.as_ref()?;
     let (version, shown) = (ledger.version, &ledger.value);
-    let put_back = shown.token < run.token && run.unseen_after.is_none();
-    let has_moved_on = shown.token >= run.token && !shown.is_held(&run.holder, run.token);
-    if run.token == FencingToken(0) || !(has_moved_on || put_back) {
+    let put_back = shown.token < token && run.unseen_after.is_none();
+    let has_moved_on = shown.token >= token && !shown.is_held(&run.holder, token);
+    if !has_moved_on && !put_back {
         return None;
     }
-    let marks = OwnMarks::of(run, view, cx.session);
-    let record = match put_back {
-        true => {
-            let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
-            Step::set_ledger(item, Some(version), next)
-        }
-        false if marks.any() => Step::ledger_unchanged(item, version),
-        false => return None,
+    let marks = run.shown_marks(view, cx.session);
+    if !put_back && marks.is_empty() {
+        return None;
+    }
+    let record = if put_back {
+        let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
+        Step::set_ledger(item, Some(version), next)
+    } else {
+        Step::ledger_unchanged(item, version)
     };
     Some([record].into_iter().chain(marks.removal(item)).collect())
 }
@@ -99,8 +98,9 @@ mod tests {
 
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
+    use crate::run_marks::RunMarks;
     use crate::wire::NodeKind;
-    use crate::{Dialect, Ledger};
+    use crate::{Dialect, Ledger, RunSource};
 
     /// Item 0 of instance 1, whose run under token 1 has ended with this outcome.
     fn ended(outcome: Outcome) -> Scene {
@@ -172,7 +172,8 @@ mod tests {
     fn fenced_run_removes_only_its_own_marks() {
         let mark = NodeKind::Running(item(0));
         let lasting = |scene: Scene| {
-            scene.local(|local| local.runs.change(item(0), |run| run.lasting = true))
+            let marks = RunMarks::of_claim(RunSource::Normal, true);
+            scene.local(|local| local.runs.change(item(0), |run| run.marks = marks))
         };
         let removed = "release: runs have ended\n  delete sharding/0/running";
         let rows = vec![

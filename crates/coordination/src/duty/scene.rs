@@ -9,11 +9,11 @@ use reg_center::model::Model;
 use reg_center::{Change, Lifetime, SessionId, Txn, TxnOutcome, Version};
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
 
-use super::{Context, Duty};
-use crate::coordinator::Settings;
-use crate::java;
-use crate::java::latch::{Latch, name_of};
-use crate::local::{Due, Local};
+use super::Context;
+use crate::duty::settings::Settings;
+use crate::local::Local;
+use crate::local::fires::Due;
+use crate::local::session::SessionState;
 use crate::plan::Plan;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
@@ -21,11 +21,13 @@ use crate::protocol::pending::Pending;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::LocalRun;
 use crate::view::JobView;
+use crate::wire::latch::name_of;
 use crate::wire::{self, Layout, NodeKind};
 use crate::{
-    Claimant, Dialect, FencingToken, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now,
-    Outcome, RunSource, ServerIp, ServerState, encode_config,
+    Claimant, Dialect, Duty, FireTime, JavaSettings, JobConfig, JobName, Ledger, Now, Outcome,
+    ServerIp, ServerState, encode_config,
 };
+use crate::{Latch, java};
 
 pub(crate) fn id(n: u32) -> InstanceId {
     InstanceId::new(format!("10.0.0.{n}@-@{n}"))
@@ -86,7 +88,10 @@ impl Scene {
             session,
             view: JobView::new(layout.clone()),
             layout,
-            local: Local { lease: true, ..Local::default() },
+            local: Local {
+                session: SessionState { lease: true, ..SessionState::default() },
+                ..Local::default()
+            },
             config: JobConfig { failover: true, java, ..JobConfig::new(name, total) },
             settings: Settings::default(),
         };
@@ -297,21 +302,23 @@ impl Scene {
 
     /// Adds a run to the process of instance 1. It has ended if it has an outcome.
     pub(crate) fn run_here(self, i: u32, outcome: Option<Outcome>) -> Self {
-        let run = LocalRun::unmarked(id(1), FencingToken(1), FireTime(200), RunSource::Normal);
-        let run = LocalRun { outcome, shows_running: true, ..run };
+        let record = running_by(1);
+        let claimed = record.running().map(|run| LocalRun::claimed(run, record.token, false));
+        let run = LocalRun { outcome, ..claimed.expect("the record shows a run") };
         self.local(|local| local.runs.insert(item(i), run))
     }
 
     pub(crate) fn due(self, fire: i64) -> Self {
         self.local(|local| {
-            local.due = Some(Due { at: FireTime(fire), next: None, missed: Some(Vec::new()) });
-            local.last_fire_seen = Some(FireTime(fire));
+            local.fires.due =
+                Some(Due { at: FireTime(fire), next: None, missed: Some(Vec::new()) });
+            local.fires.last_seen = Some(FireTime(fire));
         })
     }
 
     /// Lets instance 1 observe the marks of Java instances.
     pub(crate) fn observed(mut self) -> Self {
-        let fire = self.local.last_fire_seen;
+        let fire = self.local.fires.last_seen;
         let now = Now { wall_ms: 1_000_000, registry_ms: None, mono: Duration::from_secs(1) };
         self.local.java.inference.observe(&self.view, fire, now);
         self
@@ -343,7 +350,9 @@ impl Scene {
 
     /// Plans a duty of instance 1.
     pub(crate) fn plan(&self, duty: Duty) -> Option<Plan> {
-        self.with_context(|cx| duty.plan(cx))
+        let mixed = java::is_involved(&self.view, &self.local);
+        let plan = if mixed { java::plan } else { super::plan };
+        self.with_context(|cx| plan(duty, cx))
     }
 
     /// Calls a function with the context of instance 1.
@@ -357,7 +366,6 @@ impl Scene {
             local: &self.local,
             strategies: &StrategyRegistry::default(),
             settings: &self.settings,
-            java: java::is_involved(&self.view, &self.local),
         })
     }
 
@@ -407,7 +415,7 @@ impl Scene {
         for (item, ledger) in plan.runs_of(&id(1)) {
             self.local.begin(item, ledger, false, None);
         }
-        self.local.wanted_triggers.clear();
+        self.local.requests.wanted.clear();
         let ended: Vec<_> = self.local.runs.ended().map(|(item, _)| item).collect();
         ended.into_iter().for_each(|item| self.local.runs.remove(item));
         assert_eq!(self.wants(duty), "nothing", "{case}: not a fixpoint after {plan}");

@@ -5,14 +5,13 @@ use std::collections::BTreeSet;
 
 use sharding::{InstanceId, ShardingItem};
 
+use super::Context;
 use super::takeover::AtOnce;
-use super::{Context, Duty};
 use crate::plan::{Plan, Step};
-use crate::view::Versioned;
 use crate::view::holder::HolderState;
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{FailureReason, JobConfig, Ledger, LedgerState};
+use crate::{Duty, FailureReason, JobConfig, Ledger, LedgerState, Versioned};
 
 pub(crate) const REASON: &str = "runs whose holder is gone";
 
@@ -132,10 +131,10 @@ pub(crate) fn lost_runs<'a>(
 mod tests {
     use super::super::scene::{Scene, by, check, id, idle, item, running_by};
     use super::*;
-    use crate::java::latch::{Latch, name_of};
+    use crate::wire::latch::name_of;
 
-    use crate::wire;
     use crate::{Dialect, FireTime, ManualRequest, RequestParameter, RunSource};
+    use crate::{Latch, wire};
 
     fn failover(i: u32) -> NodeKind {
         NodeKind::Failover(item(i))

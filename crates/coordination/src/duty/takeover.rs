@@ -7,12 +7,11 @@ use std::time::Duration;
 use sharding::{InstanceId, ShardingItem};
 
 use super::sweep::LostRun;
-use super::{Context, Duty, parameter_bytes};
+use super::{Context, parameter_bytes};
 use crate::plan::{Plan, Step};
-use crate::view::Versioned;
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{Claimant, JobConfig, Ledger, RunSource, ServerState, server_of};
+use crate::{Claimant, Duty, JobConfig, Ledger, RunSource, ServerState, Versioned, server_of};
 
 /// Time for which orphaned runs are left to the instances with the least load. Then every instance
 /// takes a share.
@@ -55,12 +54,12 @@ fn waiting<'a>(
     config: &JobConfig,
 ) -> impl Iterator<Item = (ShardingItem, &'a ItemView, &'a Versioned<Ledger>)> {
     let total = config.sharding_total_count;
-    let unmarked = |view: &ItemView| !view.running && view.failover.is_none() && !view.alive;
     let in_force = move |item: ShardingItem| item.index() < total;
     let orphans = cx.view.items_with(Attention::Orphaned);
     let orphans = orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)));
-    orphans
-        .filter(move |(item, view, _)| in_force(*item) && unmarked(view) && !runs_here(cx, *item))
+    orphans.filter(move |(item, view, _)| {
+        in_force(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
+    })
 }
 
 /// Returns true if code of a former incarnation may still run the item in this process.
@@ -84,7 +83,7 @@ impl AtOnce {
     ) -> Option<Self> {
         // A queue entry or a failover mark in a stale view may belong to an earlier takeover of the
         // item.
-        let unmarked = |view: &ItemView| !view.queued && view.failover.is_none();
+        let unmarked = |view: &ItemView| !view.queued && view.marks.failover.is_none();
         let found = found.filter(|run| unmarked(run.view) && !runs_here(cx, run.item));
         let found: Vec<_> = found.map(|run| run.item).collect();
         // Computing the loads of the other instances is expensive, and usually no run is lost.

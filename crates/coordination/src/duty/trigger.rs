@@ -4,12 +4,13 @@ use std::collections::BTreeSet;
 
 use sharding::{InstanceId, ShardingItem};
 
-use super::{Context, Duty, parameter_bytes};
-use crate::local::RequestWay;
+use super::{Context, parameter_bytes};
+use crate::Versioned;
+use crate::local::requests::RequestWay;
 use crate::plan::{Plan, Step};
+use crate::protocol::run_request::Triggered;
 use crate::protocol::trigger_record::TriggerRecord;
-use crate::view::{Triggered, Versioned};
-use crate::{Dialect, FireTime, JobConfig, ManualRequest};
+use crate::{Dialect, Duty, FireTime, JobConfig, ManualRequest};
 
 /// Stores the requests of this process in the registry, accepts a request to this instance, passes
 /// requests on to the items as the leader, and removes handled requests.
@@ -25,7 +26,7 @@ pub(crate) fn hand_over(cx: &Context<'_>) -> Option<Plan> {
 /// Stores a request in the registry. Only a registered instance does: no other instance removes its
 /// requests, so that it can retry until its view shows the request.
 pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
-    let mut wanted = cx.local.wanted_triggers.iter();
+    let mut wanted = cx.local.requests.wanted.iter();
     let (id, wanted) = wanted.find(|(_, wanted)| wanted.way != RequestWay::InDoubt)?;
     if !cx.view.is_registered(cx.me) {
         return None;
@@ -202,7 +203,7 @@ pub(crate) fn removes_requests_of(cx: &Context<'_>, by: &str) -> bool {
 mod tests {
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
-    use crate::local::WantedTrigger;
+    use crate::local::requests::WantedTrigger;
     use crate::plan::{Data, StepOp};
 
     const LEAVE: &str =
@@ -222,7 +223,7 @@ mod tests {
         let two = || Scene::cluster(2, 2);
         let wants = |scene: Scene, way| {
             let wanted = WantedTrigger { way, ..WantedTrigger::new(FireTime(555), None) };
-            scene.local(|local| local.wanted_triggers.extend([("r".into(), wanted)]))
+            scene.local(|local| local.requests.wanted.extend([("r".into(), wanted)]))
         };
         let rows = vec![
             ("no request", two(), "nothing"),

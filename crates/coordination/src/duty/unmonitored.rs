@@ -49,7 +49,7 @@ pub(crate) fn fire(cx: &Context<'_>) -> Option<FireDecision> {
 /// Returns the items that a manual request starts now: the requested ones that do not run in this
 /// process.
 pub(crate) fn requested(cx: &Context<'_>) -> Vec<ShardingItem> {
-    let Some(request) = &cx.local.unmonitored_request else { return Vec::new() };
+    let Some(request) = &cx.local.requests.unmonitored else { return Vec::new() };
     if cx.startable().is_none_or(|config| config.monitor_execution) {
         return Vec::new();
     }
@@ -64,14 +64,14 @@ mod tests {
     use super::*;
     use crate::FireTime;
     use crate::duty::scene::{Scene, item};
-    use crate::local::UnmonitoredRequest;
+    use crate::local::requests::UnmonitoredRequest;
 
     /// Items 0 and 1 belong to instance 1; a request waits for both.
     fn requested_here() -> Scene {
         let items = BTreeSet::from([item(0), item(1)]);
         let request = UnmonitoredRequest { at: FireTime(555), items };
         let scene = Scene::cluster(2, 1).configure(|config| config.monitor_execution = false);
-        scene.local(|local| local.unmonitored_request = Some(request))
+        scene.local(|local| local.requests.unmonitored = Some(request))
     }
 
     #[test]
@@ -92,7 +92,7 @@ mod tests {
 
     #[test]
     fn fire_waits_until_owners_and_time_are_known() {
-        let unknown_time = requested_here().local(|local| local.awaits_time = true);
+        let unknown_time = requested_here().local(|local| local.session.awaits_time = true);
         assert_eq!(unknown_time.with_context(fire), Some(FireDecision::Wait));
         let starts = vec![item(0), item(1)];
         let run = FireDecision::Run { starts, missed: Vec::new() };

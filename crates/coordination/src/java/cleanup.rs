@@ -3,9 +3,10 @@
 use reg_center::Version;
 use sharding::ShardingItem;
 
-use crate::duty::{Context, Duty, cleanup};
+use crate::Duty;
+use crate::duty::{Context, cleanup};
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 
 /// Cleans up as the plain duty does, but keeps the queue entries and marks of Java instances, which
 /// write no records.

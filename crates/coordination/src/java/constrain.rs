@@ -3,7 +3,8 @@
 
 use reg_center::{Lifetime, Version};
 
-use crate::duty::{Context, Duty};
+use crate::Duty;
+use crate::duty::Context;
 use crate::plan::{Authority, Plan, Step, StepOp};
 use crate::wire::NodeKind;
 

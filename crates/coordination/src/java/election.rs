@@ -2,12 +2,12 @@
 
 use reg_center::Version;
 
-use super::latch::Latch;
 use super::turn::{Turn, leave, turn};
+use crate::duty::Context;
 use crate::duty::election::{abdicate, is_eligible, stand};
-use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
 use crate::wire::NodeKind;
+use crate::{Duty, Latch};
 
 /// Elects this instance in its turn if no leader exists. Abdicates if this instance leads and is
 /// not available.
@@ -59,8 +59,8 @@ fn seal(cx: &Context<'_>) -> Option<Plan> {
 mod tests {
     use super::*;
     use crate::duty::scene::{Scene, id};
-    use crate::java::latch::name_of;
-    use crate::local::Wait;
+    use crate::local::wait::Wait;
+    use crate::wire::latch::name_of;
     use std::time::Duration;
 
     const OF_JAVA: &str = "_c_0e8b0a2c-3f41-4c15-9d3b-5b4b3f0c6c11-latch-0000000003";

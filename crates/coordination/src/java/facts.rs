@@ -1,89 +1,16 @@
 //! Facts about Java instances in the view.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use reg_center::{Node, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use super::latch::{self, Latch};
-use crate::view::items::{Attention, ItemView};
+use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::run_request::Triggered;
+use crate::view::JobView;
+use crate::view::item::{Attention, ItemView};
 use crate::view::members::InstanceView;
-use crate::view::{JobView, Triggered};
-use crate::wire::{self, NodeKind};
-use crate::{Dialect, JobConfig, OnceStage};
-
-/// Nodes that only coexistence with Java instances needs.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct JavaNodes {
-    /// Instance nodes of 2.1.5 that no session owns: an operator triggered the instance after it
-    /// was gone.
-    leftover_instances: BTreeMap<InstanceId, Version>,
-    /// Contenders at the latches, with the revisions at which they joined.
-    contenders: BTreeMap<(Latch, String), Revision>,
-    necessary: bool,
-    processing: bool,
-    failover_root: bool,
-    /// Items that Java instances count for their own once-per-cluster callbacks.
-    counted: BTreeSet<(OnceStage, ShardingItem)>,
-    /// Items that have a node in ElasticJob's tree, with or without children.
-    item_nodes: BTreeSet<ShardingItem>,
-    /// Nodes below items that this version does not know.
-    unknown_nodes: BTreeSet<(ShardingItem, String)>,
-}
-
-impl JavaNodes {
-    /// Returns true if a node shows that a Java instance takes part, or has taken part.
-    fn exist(&self) -> bool {
-        let announced = self.necessary || self.processing;
-        announced || !self.contenders.is_empty() || !self.leftover_instances.is_empty()
-    }
-
-    /// Notes a node that exists now. Nodes of other kinds mean nothing here.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other nodes belong to the view")]
-    pub(crate) fn put(&mut self, kind: NodeKind, node: &Node) {
-        match kind {
-            NodeKind::Latch(latch, name) => {
-                self.contenders.insert((latch, name), node.stat.created);
-            }
-            NodeKind::Necessary => self.necessary = true,
-            NodeKind::Processing => self.processing = true,
-            NodeKind::FailoverRoot => self.failover_root = true,
-            NodeKind::Counted(stage, item) => {
-                self.counted.insert((stage, item));
-            }
-            NodeKind::Item(item) => {
-                self.item_nodes.insert(item);
-            }
-            NodeKind::OfItem(item, name) => {
-                self.unknown_nodes.insert((item, name));
-            }
-            _ => {}
-        }
-    }
-
-    /// Forgets a node that is gone.
-    #[expect(clippy::wildcard_enum_match_arm, reason = "all other nodes belong to the view")]
-    pub(crate) fn remove(&mut self, kind: NodeKind) {
-        match kind {
-            NodeKind::Latch(latch, name) => {
-                self.contenders.remove(&(latch, name));
-            }
-            NodeKind::Necessary => self.necessary = false,
-            NodeKind::Processing => self.processing = false,
-            NodeKind::FailoverRoot => self.failover_root = false,
-            NodeKind::Counted(stage, item) => {
-                self.counted.remove(&(stage, item));
-            }
-            NodeKind::Item(item) => {
-                self.item_nodes.remove(&item);
-            }
-            NodeKind::OfItem(item, name) => {
-                self.unknown_nodes.remove(&(item, name));
-            }
-            _ => {}
-        }
-    }
-}
+use crate::wire;
+use crate::wire::latch;
+use crate::{Dialect, JobConfig, Latch, Ledger};
 
 /// Nodes of instances, and requests to run: each dialect has its own place for these requests.
 impl JobView {
@@ -154,19 +81,20 @@ impl JobView {
     /// counts only while the instance that it names is registered.
     #[must_use]
     pub fn is_unmarked(&self, view: &ItemView) -> bool {
-        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
-        !view.alive && (!view.running || left_behind)
+        let left_behind =
+            view.marks.lasting_holder().is_some_and(|holder| !self.is_registered(holder));
+        !view.marks.alive && (!view.marks.shows_run() || left_behind)
     }
 
     /// Returns the lost Java instance that left a lasting mark of a run or of a takeover at the
     /// item.
     #[must_use]
     pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
-        let begun = view.running || view.queued;
+        let begun = view.marks.shows_run() || view.queued;
         // A `failovering` mark shows a lost taker only before the run has begun or is queued again.
-        let taker = view.failovering.as_ref().filter(|_| !begun);
-        let holder = view.lasting.as_ref().or(taker)?;
-        let gone = !view.alive && !self.is_registered(holder);
+        let taker = view.marks.failovering.as_ref().filter(|_| !begun);
+        let holder = view.marks.lasting_holder().or(taker)?;
+        let gone = !view.marks.alive && !self.is_registered(holder);
         (gone && self.may_have_lasting_marks()).then_some(holder)
     }
 
@@ -204,16 +132,16 @@ impl JobView {
     pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
         let marks = |id: &InstanceId, instance: &InstanceView| {
             // Marks of 2.1.5 are ephemeral, and lasting marks of 3.x name their instance.
-            let by_session = item.marked_by == Some(instance.session);
-            instance.foreign && (by_session || item.lasting.as_ref() == Some(id))
+            let by_session = item.marks.session() == Some(instance.session);
+            instance.foreign && (by_session || item.marks.lasting_holder() == Some(id))
         };
         let marker = self.instances.iter().find(|(id, instance)| marks(id, instance));
-        marker.map(|(id, _)| id).filter(|_| item.running)
+        marker.map(|(id, _)| id).filter(|_| item.marks.shows_run())
     }
 
     /// Returns the taker of an item's run if it is registered and a Java instance.
     pub(crate) fn java_taker<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
-        item.failover.as_ref().filter(|taker| self.is_java(taker))
+        item.marks.failover.as_ref().filter(|taker| self.is_java(taker))
     }
 
     /// Returns true if the view shows nodes that only Java instances need or leave behind, or the
@@ -307,6 +235,27 @@ impl JobView {
         self.has_java_leader() && self.is_resharding_announced()
     }
 
+    /// Returns true if a Java instance has requested resharding: the node exists, and is not the
+    /// leader's own announcement of writes that are unfinished. A request of a Java instance
+    /// meanwhile changes nothing: the leader sees its reason in the view.
+    pub(crate) fn is_resharding_requested_by_java(
+        &self,
+        current: &AssignmentRecord,
+        config: &JobConfig,
+    ) -> bool {
+        let term = self.term().map(|term| term.version.0);
+        let own = current.announced.is_some() && current.announced == term;
+        let is_announced = own && self.is_resharding_unfinished(config);
+        self.is_necessary() && !is_announced
+    }
+
+    /// Returns true if every possible taker of the item's run can receive the parameter of its
+    /// request. Java instances cannot.
+    pub(crate) fn can_be_queued(&self, ledger: &Ledger) -> bool {
+        let has_parameter = ledger.run().is_some_and(|run| run.parameter.is_some());
+        !has_parameter || !self.is_mixed()
+    }
+
     /// Returns true if Java instances count items for their own once-per-cluster callbacks.
     pub(crate) fn is_counted(&self) -> bool {
         !self.java.counted.is_empty()
@@ -326,7 +275,9 @@ impl JobView {
     pub(crate) fn empty_items(&self, first: ShardingItem) -> impl Iterator<Item = ShardingItem> {
         let is_empty = |item: &ShardingItem| {
             let shown = self.item(*item);
-            let marked = shown.running || shown.failovering.is_some() || shown.failover.is_some();
+            let marked = shown.marks.shows_run()
+                || shown.marks.failovering.is_some()
+                || shown.marks.failover.is_some();
             let kept = shown.owner.is_some() || shown.misfire || shown.disabled;
             let strange = self.java.unknown_nodes.iter().any(|(of, _)| of == item);
             !marked && !kept && !strange

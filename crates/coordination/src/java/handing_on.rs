@@ -10,12 +10,11 @@ use std::collections::BTreeMap;
 
 use sharding::{InstanceId, ShardingItem};
 
+use crate::duty::Context;
 use crate::duty::trigger::ask;
-use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
-use crate::view::Versioned;
 use crate::wire::NodeKind;
-use crate::{JobConfig, Ledger};
+use crate::{Duty, JobConfig, Ledger, Versioned};
 
 /// Hands on requests in the records of items that Java instances own. A request that cannot be sent
 /// yet stays in the record, and a Rust instance runs it if it becomes the owner before.
@@ -91,7 +90,7 @@ fn has_parameter(ledger: &Ledger) -> bool {
 }
 
 fn can_be_asked(cx: &Context<'_>, instance: &InstanceId) -> bool {
-    let runs = cx.view.items_of(instance).any(|(_, view)| view.running);
+    let runs = cx.view.items_of(instance).any(|(_, view)| view.marks.shows_run());
     !runs && cx.view.trigger_of(instance).is_none()
 }
 

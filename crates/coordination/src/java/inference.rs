@@ -8,9 +8,9 @@ use std::time::Duration;
 use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
-use crate::local::Due;
+use crate::local::fires::Due;
 use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::{FireTime, LedgerState, Now, Run};
 
 /// Minimum time between the end of a run's mark and that of its instance by which the run counts as
@@ -46,8 +46,8 @@ impl JavaRun {
     /// beginning until after its end.
     fn is_shown(&self, shown: &ItemView) -> bool {
         match self.taken_over {
-            true => shown.failover.as_ref() == Some(&self.owner),
-            false => shown.running,
+            true => shown.marks.failover.as_ref() == Some(&self.owner),
+            false => shown.marks.shows_run(),
         }
     }
 }
@@ -154,7 +154,7 @@ impl Inference {
         };
         let run = self.lost.get(&item).cloned().or_else(left)?;
         let open = is_open(view, item, run.fire);
-        let taken = shown.failover.is_some();
+        let taken = shown.marks.failover.is_some();
         (open && !taken).then_some(run)
     }
 
@@ -171,7 +171,7 @@ impl Inference {
         item: ShardingItem,
     ) -> Option<&'a InstanceId> {
         let shown = view.item(item);
-        let orphan = orphan(shown).filter(|_| shown.failover.is_none())?;
+        let orphan = orphan(shown).filter(|_| shown.marks.failover.is_none())?;
         if view.may_have_lasting_marks() {
             return view.left_unfinished_by(shown).filter(|taker| **taker != orphan.holder);
         }
@@ -207,7 +207,7 @@ impl Inference {
             let marked_at = run.marked_at;
             let (owner, aged) = (&run.owner, run.fires + 2);
             let overtaken = standing().any(|(_, o)| o.owner == *owner && o.fires >= aged);
-            let named = view.item(*item).lasting.as_ref() == Some(&run.owner);
+            let named = view.item(*item).marks.lasting_holder() == Some(&run.owner);
             let older = marked_at < view.registered_at(owner) && self.fires >= aged;
             let of_earlier_life = named && older;
             let owner = owner.clone();
@@ -316,19 +316,19 @@ impl Inference {
             let waits = run.taken_over && orphan(shown).is_some() && !shown.queued;
             let open = is_open(view, *item, run.fire) || waits;
             // The mark of the lost taker itself may vanish after its instance node.
-            let taken = shown.failover.as_ref().is_some_and(|taker| *taker != run.owner);
+            let taken = shown.marks.failover.as_ref().is_some_and(|taker| *taker != run.owner);
             open && !taken
         });
     }
 
     fn observe_marks(&mut self, view: &JobView, fire: Option<FireTime>) {
-        let marked = |shown: &ItemView| shown.running || shown.failover.is_some();
+        let marked = |shown: &ItemView| shown.marks.shows_run() || shown.marks.failover.is_some();
         for (item, shown) in view.restless_items().filter(|(_, shown)| marked(shown)) {
-            if shown.failover.is_some() {
+            if shown.marks.failover.is_some() {
                 self.observe_takeover(view, item, shown, fire);
                 continue;
             }
-            if !shown.running {
+            if !shown.marks.shows_run() {
                 continue;
             }
             // A busy record shows that a Rust instance runs the item, whose mark looks the same.
@@ -338,10 +338,10 @@ impl Inference {
             let (Some(owner), Some(fire)) = (owner, fire) else { continue };
             let accounted = self.accounted.entry(item).or_insert(fire);
             *accounted = fire.max(*accounted);
-            let marked_at = shown.marked_at;
+            let marked_at = shown.marks.marked_at();
             let same = |run: &JavaRun| run.ended.is_none() && run.marked_at == marked_at;
             if !self.runs.get(&item).is_some_and(same) {
-                let (owner, lasting) = (owner.clone(), shown.lasting.is_some());
+                let (owner, lasting) = (owner.clone(), shown.marks.lasting_holder().is_some());
                 let (fires, ended, taken_over) = (self.fires, None, false);
                 let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
                 self.runs.insert(item, run);
@@ -363,7 +363,7 @@ impl Inference {
         let Some(fire) = left.or(self.accounted(item)).or(fire) else { return };
         let same = |run: &JavaRun| run.taken_over && run.ended.is_none() && run.owner == *taker;
         if !self.runs.get(&item).is_some_and(same) {
-            let (owner, fires, marked_at) = (taker.clone(), self.fires, shown.marked_at);
+            let (owner, fires, marked_at) = (taker.clone(), self.fires, shown.marks.marked_at());
             let (taken_over, lasting, ended) = (true, view.may_have_lasting_marks(), None);
             let run = JavaRun { owner, taken_over, fire, lasting, marked_at, fires, ended };
             self.runs.insert(item, run);

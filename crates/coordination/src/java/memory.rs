@@ -7,14 +7,18 @@ use reg_center::Revision;
 use sharding::{InstanceId, ShardingItem};
 
 use super::inference::{Inference, near_fire};
-use super::latch::{LATCH_PATIENCE, Latch};
-use super::resharding::ANNOUNCEMENT_PATIENCE;
-use crate::local::{Due, Wait};
+use crate::local::fires::Due;
+use crate::local::wait::Wait;
 use crate::runs::Runs;
 use crate::view::JobView;
 use crate::wire::NodeKind;
-use crate::{Command, FireTime, JobEvent, Now};
 
+use crate::{Command, FireTime, JobEvent, Latch, Now};
+
+/// Time that an instance waits for its turn. Then it acts without the latch, or joins again.
+pub(crate) const LATCH_PATIENCE: Duration = Duration::from_secs(5);
+/// Maximum time that the leader waits for runs of Java instances. Then it assigns the idle items.
+pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
 const COUNTED: &str = "a distribute-once listener of Java instances waits for all items, but does not see items of Rust \
                        instances; remove the listener, or give it a timeout";
 const SILENT: &str = "once-per-cluster callbacks of Rust instances are not called while a Java instance has items, because \
@@ -81,6 +85,12 @@ fn waits_at(view: &JobView, me: &InstanceId, latch: Latch) -> bool {
 }
 
 impl JavaMemory {
+    /// Returns true if Java instances may have run fires: they write no records, so that records
+    /// alone prove no gap.
+    pub(crate) fn may_have_run_fires(&self, view: &JobView) -> bool {
+        view.is_mixed() || self.inference.is_known()
+    }
+
     /// Returns true if nothing is remembered that a decision depends on.
     pub(crate) fn is_empty(&self) -> bool {
         self.inference.is_empty()
@@ -147,7 +157,7 @@ impl JavaMemory {
     /// live all the same, an operator has to remove them.
     fn report_leftover_marks(&mut self, view: &JobView, out: &mut Vec<Command>) {
         let reported = &mut self.reported.leftover_marks;
-        reported.retain(|(item, at)| view.item(*item).marked_at == *at);
+        reported.retain(|(item, at)| view.item(*item).marks.marked_at() == *at);
         for leftover in self.inference.leftovers(view) {
             if reported.insert((leftover.item, leftover.marked_at)) {
                 let node = NodeKind::Running(leftover.item).to_string();
@@ -181,14 +191,14 @@ impl JavaMemory {
     fn report_second_runs(&mut self, around: &Surroundings<'_>, out: &mut Vec<Command>) {
         let view = around.view;
         let reported = &mut self.reported.second_runs;
-        reported.retain(|(item, at)| view.item(*item).marked_at == *at);
+        reported.retain(|(item, at)| view.item(*item).marks.marked_at() == *at);
         if !view.is_mixed() {
             return;
         }
         for item in around.runs.items() {
             let shown = view.item(item);
             let Some(java) = view.marked_by_java(shown) else { continue };
-            if reported.insert((item, shown.marked_at)) {
+            if reported.insert((item, shown.marks.marked_at())) {
                 let reason =
                     format!("{java} has started item {item}, which already runs in this process");
                 report(view, &NodeKind::Running(item).to_string(), reason, out);

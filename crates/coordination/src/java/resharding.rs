@@ -1,21 +1,17 @@
 //! Resharding beside Java instances: the leader announces it before any item moves from them, and
 //! waits for their runs.
 
-use std::time::Duration;
-
 use sharding::{InstanceId, ShardingItem};
 
+use super::sweep::interrupted;
+use crate::duty::Context;
 use crate::duty::resharding::{
-    MoveRules, Moves, PENDING, Target, assign, config_to_assign_by, is_unfinished, target,
+    MoveRules, Moves, PENDING, Target, assign, config_to_assign_by, target,
 };
-use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
 use crate::protocol::assignment::AssignmentRecord;
 use crate::wire::NodeKind;
-use crate::{FireTime, JobConfig};
-
-/// Maximum time that the leader waits for runs of Java instances. Then it assigns the idle items.
-pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
+use crate::{Duty, FireTime};
 
 /// Announces a resharding, waits for the runs of Java instances, moves the items, and ends the
 /// announcement.
@@ -50,28 +46,10 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     assign(cx, target, moves, |record| {
         record.announced = announced;
         // It is unknown whether a Java instance has run the due fire.
-        if super::runs_fires(cx) {
+        if cx.local.java.may_have_run_fires(cx.view) {
             record.due = None;
         }
     })
-}
-
-/// Returns true if a Java instance has requested resharding: the node exists, and is not the
-/// leader's own announcement.
-pub(crate) fn is_requested(
-    cx: &Context<'_>,
-    current: &AssignmentRecord,
-    config: &JobConfig,
-) -> bool {
-    cx.view.is_necessary() && !is_announced(cx, current, config)
-}
-
-/// Returns true if the node is the leader's own announcement of writes that are unfinished. A
-/// request of a Java instance meanwhile changes nothing: the leader sees its reason in the view.
-fn is_announced(cx: &Context<'_>, current: &AssignmentRecord, config: &JobConfig) -> bool {
-    let term = cx.view.term().map(|term| term.version.0);
-    let own = current.announced.is_some() && current.announced == term;
-    own && is_unfinished(cx.view, config)
 }
 
 /// Returns true if Java instances must see an announcement before anything is written: always when
@@ -137,7 +115,7 @@ impl MoveRules for Mixed<'_> {
     /// Leaves two fires to the next owner: the one that Java instances postpone because of the
     /// announcement, and the last one of an item that a lost Java instance left unfinished.
     fn born_after(&self, item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
-        if super::interrupted(self.0, item).is_some() {
+        if interrupted(self.0, item).is_some() {
             return None;
         }
         let (shown, memory) = (self.0.view.item(item), &self.0.local.java.inference);
@@ -156,7 +134,7 @@ impl MoveRules for Mixed<'_> {
         let mut steps = steps?;
         let shown = self.0.view.item(item);
         let leaves_java = is_of_java(self.0, item) && !shown.is_of(owner) && !shown.unreadable;
-        if leaves_java && shown.running {
+        if leaves_java && shown.marks.shows_run() {
             return None;
         }
         if has_run_postponed_fire(self.0, item, owner) {
@@ -189,10 +167,11 @@ fn has_run_postponed_fire(cx: &Context<'_>, item: ShardingItem, owner: &Instance
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duty::MAX_ITEMS_PER_PLAN;
     use crate::duty::scene::{Scene, id, item};
-    use crate::local::Wait;
+    use crate::duty::settings::MAX_ITEMS_PER_PLAN;
+    use crate::local::wait::Wait;
     use crate::protocol::pending::Pending;
+    use std::time::Duration;
 
     #[test]
     fn leader_announces_resharding_and_waits_for_runs_of_java_instances() {

@@ -7,8 +7,8 @@
 use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
-use super::latch::Latch;
 use crate::Dialect;
+use crate::Latch;
 use crate::plan::{Data, Step};
 use crate::wire::NodeKind;
 

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use sharding::{InstanceId, ShardingItem};
 
 use super::inference::InterruptedRun;
+use crate::duty::Context;
 use crate::duty::sweep::{self, LostRun, REASON, fails_over, guarded};
 use crate::duty::takeover::AtOnce;
-use crate::duty::{Context, Duty};
 use crate::plan::{Plan, Step};
-use crate::view::items::{Attention, ItemView};
+use crate::view::item::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{JobConfig, Ledger};
+use crate::{Duty, JobConfig, Ledger};
 
 /// Finds runs whose holder is gone, as the plain sweep does, and runs and marks of lost Java
 /// instances.
@@ -29,7 +29,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let is_wanted = |item, view: &ItemView, ledger: &Ledger| {
         // An item that a Java leader has given to a Java instance is run by that instance.
         let owned_by_java = cx.view.java_owner(view).is_some();
-        fails_over(config, item) && !owned_by_java && super::can_be_queued(cx, ledger)
+        fails_over(config, item) && !owned_by_java && cx.view.can_be_queued(ledger)
     };
     let lost = sweep::lost_runs(cx, is_wanted).map(LeftBehind::Run);
     let ended = orphans_ended_by_java(cx, is_wanted).map(LeftBehind::Run);
@@ -114,7 +114,7 @@ fn orphans_ended_by_java<'a>(
 fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bool {
     let memory = &cx.local.java.inference;
     let decided = !memory.is_undecided(item) && memory.lost_taker(cx.view, item).is_none();
-    let out_of_queue = !view.queued && view.failover.is_none() && cx.view.is_unmarked(view);
+    let out_of_queue = !view.queued && view.marks.failover.is_none() && cx.view.is_unmarked(view);
     let by_java = cx.view.is_mixed();
     by_java && out_of_queue && decided
 }
@@ -163,13 +163,13 @@ fn prove_gone(
 fn is_proved_by_marks(cx: &Context<'_>, run: &LostRun<'_>) -> bool {
     let last = cx.view.config().is_some_and(|config| cx.view.has_lasting_marks(config));
     let in_force = run.ledger.value.config == cx.view.config_version();
-    let known = run.view.lasting.is_none() || (last && in_force);
+    let known = run.view.marks.lasting_holder().is_none() || (last && in_force);
     known && !cx.view.takes_turns()
 }
 
 /// Returns the ephemeral mark of the item's holder.
 fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
-    match view.lasting {
+    match view.marks.lasting_holder() {
         Some(_) => NodeKind::Alive(item),
         None => NodeKind::Running(item),
     }
@@ -177,8 +177,8 @@ fn mark_of_session(item: ShardingItem, view: &ItemView) -> NodeKind {
 
 /// Returns the steps that remove the lasting marks of the holder.
 fn lasting_marks(item: ShardingItem, view: &ItemView) -> impl Iterator<Item = Step> + use<> {
-    let running = view.lasting.is_some().then(|| Step::unmark_running(item));
-    let failovering = view.failovering.as_ref().map(|_| Step::unmark_failovering(item));
+    let running = view.marks.lasting_holder().is_some().then(|| Step::unmark_running(item));
+    let failovering = view.marks.failovering.as_ref().map(|_| Step::unmark_failovering(item));
     running.into_iter().chain(failovering)
 }
 
@@ -213,7 +213,7 @@ fn left_at<'a>(
     view: &ItemView,
 ) -> Option<LeftByJava<'a>> {
     let fails_over = fails_over(config, item);
-    if let Some(run) = super::interrupted(cx, item).filter(|_| fails_over) {
+    if let Some(run) = interrupted(cx, item).filter(|_| fails_over) {
         return Some(LeftByJava::Run(run));
     }
     let owned_by_java = cx.view.java_owner(view).is_some();
@@ -265,9 +265,9 @@ fn has_leftover_marks(
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
     // Before the first fire it is unknown which runs must be taken over. Without a schedule there
     // is no fire to wait for.
-    let unclear = fails_over && view.failover.is_none() && cx.local.last_fire_seen.is_none();
+    let unclear = fails_over && view.marks.failover.is_none() && cx.local.fires.last_seen.is_none();
     let unclear = unclear && has_schedule;
-    idle && !view.alive && !unclear && leftover_marks(cx, view).any()
+    idle && !view.marks.alive && !unclear && leftover_marks(cx, view).any()
 }
 
 /// Marks at an item whose instances are gone.
@@ -285,9 +285,9 @@ impl LeftoverMarks<'_> {
 
 fn leftover_marks<'a>(cx: &Context<'_>, view: &'a ItemView) -> LeftoverMarks<'a> {
     let is_gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
-    let running = view.lasting.as_ref().filter(is_gone);
-    let taken = view.failover.is_some() || (view.running && running.is_none());
-    let failovering = view.failovering.as_ref().filter(is_gone).filter(|_| !taken);
+    let running = view.marks.lasting_holder().filter(is_gone);
+    let taken = view.marks.failover.is_some() || (view.marks.shows_run() && running.is_none());
+    let failovering = view.marks.failovering.as_ref().filter(is_gone).filter(|_| !taken);
     LeftoverMarks { running, failovering }
 }
 
@@ -298,9 +298,14 @@ fn remove_marks(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemVie
     let holders = running.into_iter().chain(failovering);
     let plan = holders.fold(plan, |plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item)));
     plan.step(Step::ledger_as_shown(item, view))
-        .step_if(view.failover.is_none(), || Step::absent(NodeKind::Failover(item)))
+        .step_if(view.marks.failover.is_none(), || Step::absent(NodeKind::Failover(item)))
         .step_if(running.is_some(), || Step::unmark_running(item))
         .step_if(failovering.is_some(), || Step::unmark_failovering(item))
+}
+
+/// Returns the run of an item that a Java instance has left unfinished.
+pub(super) fn interrupted(cx: &Context<'_>, item: ShardingItem) -> Option<InterruptedRun> {
+    cx.local.java.inference.interrupted(cx.view, item, cx.local.fires.last_seen)
 }
 
 #[cfg(test)]
@@ -417,7 +422,11 @@ mod tests {
             || Scene::job_in(Dialect::V3, 2).member(1).java(4).led_by_java(4).due(200);
         let rows = vec![
             ("A3, A7: instance is lost", marked(cluster()), queued),
-            ("A5: server was disabled before", marked(cluster().server(3, wire::DISABLED)), queued),
+            (
+                "A5: server was disabled before",
+                marked(cluster().server(3, wire::data::DISABLED)),
+                queued,
+            ),
             (
                 "A5: server was removed before",
                 marked(cluster().server(3, wire::ENABLED).without_server(3)),

@@ -5,12 +5,11 @@ use std::ops::Range;
 
 use sharding::InstanceId;
 
-use super::latch::Latch;
 use super::turn::{Turn, leave, turn};
-use crate::RunSource;
+use crate::duty::Context;
 use crate::duty::takeover::{self, UNFINISHED, is_impatient};
-use crate::duty::{Context, Duty};
 use crate::plan::Plan;
+use crate::{Duty, Latch, RunSource};
 
 /// Takes orphaned runs over in turn. If a run is not queued, a Java instance took it and may have
 /// ended it.
@@ -55,9 +54,10 @@ mod tests {
     use super::*;
     use crate::Ledger;
     use crate::duty::scene::{Scene, id, item, running_by};
-    use crate::java::latch::name_of;
-    use crate::local::{Local, Wait};
+    use crate::local::Local;
+    use crate::local::wait::Wait;
     use crate::wire::NodeKind;
+    use crate::wire::latch::name_of;
     use std::time::Duration;
 
     fn orphan() -> Ledger {

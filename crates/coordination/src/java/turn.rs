@@ -1,8 +1,9 @@
 //! Position of an instance at a latch.
 
-use super::latch::{Latch, name_of};
-use crate::duty::{Context, Duty};
+use crate::duty::Context;
 use crate::plan::{Plan, Step};
+use crate::wire::latch::name_of;
+use crate::{Duty, Latch};
 
 /// Position of this instance at a latch.
 #[derive(Debug, PartialEq, Eq)]

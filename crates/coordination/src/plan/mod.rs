@@ -2,6 +2,7 @@
 //!
 //! The guards of a plan make it harmless if the view was stale.
 
+mod encode;
 mod step;
 
 use std::fmt;
@@ -10,11 +11,10 @@ use reg_center::{NodePath, Version};
 use sharding::{InstanceId, ShardingItem};
 
 pub use self::step::{Data, Step, StepOp};
-use crate::duty::{Context, Duty};
 use crate::protocol::assignment::AssignmentRecord;
 use crate::view::JobView;
 use crate::wire::NodeKind;
-use crate::{Ledger, server_of};
+use crate::{Duty, Ledger, server_of};
 
 /// Transaction of a duty: either all of its steps happen or none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,73 +45,10 @@ pub(crate) enum Authority {
 }
 
 impl Plan {
-    fn new(duty: Duty, authority: Authority, reason: impl Into<String>) -> Self {
+    /// Begins a plan without steps.
+    pub(crate) fn new(duty: Duty, authority: Authority, reason: impl Into<String>) -> Self {
         let (steps, confirm_gone) = (Vec::new(), Vec::new());
         Self { duty, authority, reason: reason.into(), steps, confirm_gone }
-    }
-
-    /// Begins a plan of an instance that need not be registered. Only the session fences it.
-    pub(crate) fn as_session(duty: Duty, reason: impl Into<String>) -> Self {
-        Self::new(duty, Authority::Session, reason)
-    }
-
-    /// Begins a plan of a registered instance. It conflicts once this incarnation is over.
-    pub(crate) fn as_instance(duty: Duty, cx: &Context<'_>, reason: impl Into<String>) -> Self {
-        let plan = Self::new(duty, Authority::Instance, reason);
-        plan.step(Step::instance_registered(cx.me.clone()))
-    }
-
-    /// Begins a plan that starts runs; see [`Self::starting`]. `None` while the server or the
-    /// configuration is unknown.
-    pub(crate) fn as_starter(
-        duty: Duty,
-        cx: &Context<'_>,
-        reason: impl Into<String>,
-    ) -> Option<Self> {
-        Self::as_instance(duty, cx, reason).starting(cx)
-    }
-
-    /// Adds the guards of a plan that starts runs. It conflicts if an operator disabled the server
-    /// or the configuration changed. `None` while either is unknown.
-    ///
-    /// A server that is removed and added again has its first version again, so its version alone
-    /// proves nothing. Each addition also raises a counter that never decreases.
-    pub(crate) fn starting(self, cx: &Context<'_>) -> Option<Self> {
-        let server = cx.view.server_version(cx.server)?;
-        let config = cx.view.config_version()?;
-        Some(
-            self.step(Step::server_unchanged(cx.server.clone(), server))
-                .step(Step::no_server_added(cx.view.servers_added()))
-                .step(Step::config_unchanged(config)),
-        )
-    }
-
-    /// Begins a plan of the leader. It conflicts once another leader was elected. `None` unless
-    /// this instance leads and sees all items.
-    pub(crate) fn as_leader(
-        duty: Duty,
-        cx: &Context<'_>,
-        reason: impl Into<String>,
-    ) -> Option<Self> {
-        // Behind a narrow watch the view lacks items that the leader must decide about.
-        if !cx.shows_all() {
-            return None;
-        }
-        let term = cx.view.term_of(cx.me)?;
-        let plan = Self::as_instance(duty, cx, reason).step(Step::term_unchanged(term));
-        Some(Self { authority: Authority::Leader, ..plan })
-    }
-
-    /// Begins a plan about items that this instance owns. It also conflicts if items were
-    /// resharded.
-    pub(crate) fn as_owner(
-        duty: Duty,
-        cx: &Context<'_>,
-        reason: impl Into<String>,
-    ) -> Option<Self> {
-        let plan = Self::as_starter(duty, cx, reason)?;
-        let assignment = cx.view.assignment_version().map(Step::assignment_unchanged);
-        Some(Self { authority: Authority::Owner, ..plan.steps(assignment) })
     }
 
     pub(crate) fn step(mut self, step: Step) -> Self {

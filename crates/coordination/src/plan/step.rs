@@ -11,7 +11,7 @@ use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::wire::NodeKind;
 use crate::{Ledger, OnceStage, ServerIp, ServerState};
 

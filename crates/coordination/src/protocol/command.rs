@@ -8,7 +8,7 @@ use std::sync::Arc;
 use reg_center::{NodePath, Scope, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::duty::Duty;
+use crate::Duty;
 use crate::{
     FencingToken, FireRange, FireTime, JobConfig, JobEvent, OnceStage, RequestParameter, RunSource,
     Ticket,
@@ -19,7 +19,8 @@ use crate::{
 pub struct StartItem {
     /// The item.
     pub item: ShardingItem,
-    /// Token that fences the effects of the run. 0 if the job is not monitored.
+    /// Token that fences the effects of the run. [`FencingToken::UNFENCED`] if the job is not
+    /// monitored: users see this token as the number 0 in the context of a run and in its records.
     pub token: FencingToken,
     /// Scheduled fire time, or the time of the request.
     pub fire: FireTime,

@@ -1,24 +1,11 @@
 //! Events: everything that can happen to a coordinator. The set is closed.
 
 use std::fmt;
-use std::time::Duration;
 
 use reg_center::{Change, Conflict, Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::{FailureReason, FencingToken, FireTime, OnceStage, Outcome, RequestParameter};
-
-/// Present time by all clocks. The driver reads them once for each event.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Now {
-    /// Wall clock of this process, in milliseconds since 1970 UTC.
-    pub wall_ms: i64,
-    /// Estimate of the registry's clock at `wall_ms`, in milliseconds since 1970 UTC. `None` if the
-    /// registry has no clock, or its time is not known yet.
-    pub registry_ms: Option<i64>,
-    /// Monotonic clock: time since an arbitrary start, for durations.
-    pub mono: Duration,
-}
 
 /// Number of a commit of a coordinator. The reply repeats it, so that the reply finds its plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -187,11 +187,15 @@ impl fmt::Display for FireTime {
 
 /// The fencing token of a run: greater than that of every earlier run of the same item.
 ///
-/// 0 means that the job is not monitored and its runs are not fenced.
+/// [`UNFENCED`](Self::UNFENCED) means that the job is not monitored and its runs are not fenced.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FencingToken(pub u64);
 
 impl FencingToken {
+    /// Stands in commands, events and logs for the missing token of a run of an unmonitored job.
+    /// A claim writes at least token 1.
+    pub const UNFENCED: Self = Self(0);
+
     /// Greatest token in a record: the greatest signed 64-bit integer, which every store can hold.
     pub const MAX: Self = Self(i64::MAX.unsigned_abs());
 

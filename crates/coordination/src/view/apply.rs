@@ -6,12 +6,13 @@ use reg_center::{Change, Node, NodePath};
 use sharding::InstanceId;
 
 use super::config::ConfigState;
-use super::followed::Followed;
-use super::members::{ServerState, ServerView};
-use super::{Anomaly, JobView, Versioned};
+use super::marks::{MarkHolder, RunningMark};
+use super::members::ServerView;
+use super::{Anomaly, JobView};
+use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
 use crate::wire::{self, NodeKind};
-use crate::{ConfigError, FireTime, JobConfig};
+use crate::{ConfigError, FireTime, JobConfig, ServerState, Versioned};
 
 impl JobView {
     /// Applies a change of the feed. A node with invalid data is skipped and reported.
@@ -162,21 +163,15 @@ impl JobView {
                 return fault;
             }
             NodeKind::Running(item) => {
-                // A persistent mark survives its session: only its data shows the holder.
-                let lasting = node.stat.owner.is_none().then(|| instance_in(node).0);
-                self.items.change(item, |view| {
-                    (view.running, view.lasting) = (true, lasting);
-                    view.marked_at = Some(node.stat.created);
-                    view.marked_by = node.stat.owner;
-                });
+                self.items.change(item, |view| view.marks.running = Some(running_mark(node)));
             }
-            NodeKind::Alive(item) => self.items.change(item, |view| view.alive = true),
+            NodeKind::Alive(item) => self.items.change(item, |view| view.marks.alive = true),
             NodeKind::Failovering(item) => {
-                self.items.change(item, |view| view.failovering = Some(instance_in(node).0));
+                self.items.change(item, |view| view.marks.failovering = Some(instance_in(node).0));
             }
             NodeKind::Misfire(item) => self.items.change(item, |view| view.misfire = true),
             NodeKind::Failover(item) => {
-                self.items.change(item, |view| view.failover = Some(instance_in(node).0));
+                self.items.change(item, |view| view.marks.failover = Some(instance_in(node).0));
             }
             NodeKind::QueuedItem(item) => self.items.change(item, |view| view.queued = true),
             NodeKind::ItemDisabled(item) => self.items.change(item, |view| view.disabled = true),
@@ -243,17 +238,16 @@ impl JobView {
                 self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
             }
             Some(NodeKind::Running(item)) => {
-                self.items.change(item, |view| {
-                    (view.running, view.lasting) = (false, None);
-                    (view.marked_at, view.marked_by) = (None, None);
-                });
+                self.items.change(item, |view| view.marks.running = None);
             }
-            Some(NodeKind::Alive(item)) => self.items.change(item, |view| view.alive = false),
+            Some(NodeKind::Alive(item)) => self.items.change(item, |view| view.marks.alive = false),
             Some(NodeKind::Failovering(item)) => {
-                self.items.change(item, |view| view.failovering = None)
+                self.items.change(item, |view| view.marks.failovering = None);
             }
             Some(NodeKind::Misfire(item)) => self.items.change(item, |view| view.misfire = false),
-            Some(NodeKind::Failover(item)) => self.items.change(item, |view| view.failover = None),
+            Some(NodeKind::Failover(item)) => {
+                self.items.change(item, |view| view.marks.failover = None);
+            }
             Some(NodeKind::QueuedItem(item)) => self.items.change(item, |view| view.queued = false),
             Some(NodeKind::ItemDisabled(item)) => {
                 self.items.change(item, |view| view.disabled = false)
@@ -286,6 +280,14 @@ fn text_of(node: &Node) -> Result<&str, String> {
 fn instance_in(node: &Node) -> (InstanceId, Result<(), String>) {
     let text = text_of(node);
     (InstanceId::new(text.as_ref().map_or("", |text| text)), text.map(drop))
+}
+
+fn running_mark(node: &Node) -> RunningMark {
+    let holder = match node.stat.owner {
+        Some(session) => MarkHolder::Session(session),
+        None => MarkHolder::Instance(instance_in(node).0),
+    };
+    RunningMark { created: node.stat.created, holder }
 }
 
 /// Separates a decoded value from the fault of an invalid one.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use reg_center::Version;
 
-use super::{JobView, Versioned};
+use super::JobView;
+use crate::Versioned;
 use crate::{FireTime, InvalidConfig, JobConfig};
 
 /// State of the stored configuration.

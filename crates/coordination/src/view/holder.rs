@@ -5,7 +5,7 @@
 use sharding::InstanceId;
 
 use super::JobView;
-use super::items::ItemView;
+use super::item::ItemView;
 
 /// State of an instance that holds a run, as far as the view shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

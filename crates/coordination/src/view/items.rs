@@ -6,161 +6,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::iter;
 use std::ops::RangeInclusive;
 
-use reg_center::{Revision, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::view::Versioned;
-use crate::{FireTime, Ledger, LedgerState};
-
-/// The view of one sharding item. Marks are nodes that show runs to Java instances and operators.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct ItemView {
-    /// Owner.
-    pub owner: Option<Versioned<InstanceId>>,
-    /// Ledger record.
-    pub ledger: Option<Versioned<Ledger>>,
-    /// The record is unreadable. No instance changes the item until the record is repaired.
-    pub unreadable: bool,
-    /// The mark `running` exists.
-    pub running: bool,
-    /// Holder by a persistent mark `running`, which does not end with a session.
-    pub lasting: Option<InstanceId>,
-    /// The ephemeral mark beside a persistent mark `running` exists: the holder's session lives.
-    pub alive: bool,
-    /// Revision at which the mark `running` was created.
-    pub marked_at: Option<Revision>,
-    /// Session of an ephemeral mark `running`.
-    pub marked_by: Option<SessionId>,
-    /// Instance that took the item over, by the persistent mark `failovering` of 3.x.
-    pub failovering: Option<InstanceId>,
-    /// The mark `misfire` exists.
-    pub misfire: bool,
-    /// Instance that took the item over, by the ephemeral mark `failover`.
-    pub failover: Option<InstanceId>,
-    /// The item is in the failover queue.
-    pub queued: bool,
-    /// An operator has disabled the item.
-    pub disabled: bool,
-}
-
-impl ItemView {
-    pub(crate) const NOTHING: &'static Self = &Self {
-        owner: None,
-        ledger: None,
-        unreadable: false,
-        running: false,
-        lasting: None,
-        alive: false,
-        marked_at: None,
-        marked_by: None,
-        failovering: None,
-        misfire: false,
-        failover: None,
-        queued: false,
-        disabled: false,
-    };
-
-    /// Returns true if an operator has disabled the item, even if the record does not show it yet.
-    #[must_use]
-    pub fn is_disabled(&self) -> bool {
-        self.disabled || self.ledger.as_ref().is_some_and(|ledger| ledger.value.disabled)
-    }
-
-    /// Returns true if the item has an owner or a record that is not retired. A job without this
-    /// item needs neither.
-    #[must_use]
-    pub fn is_surplus(&self) -> bool {
-        let retired = |ledger: &Ledger| ledger.state == LedgerState::Retired;
-        self.owner.is_some() || self.ledger.as_ref().is_some_and(|ledger| !retired(&ledger.value))
-    }
-
-    pub(crate) fn is_of(&self, instance: &InstanceId) -> bool {
-        self.owner.as_ref().is_some_and(|owner| owner.value == *instance)
-    }
-
-    /// Returns true if no duty has an action for the item before the next fire or its next owner:
-    /// it has an owner and an idle record, and no marks, misfires or requests, and is not disabled.
-    fn is_at_rest(&self) -> bool {
-        let Self { owner, ledger, unreadable, running, lasting, alive, marked_at, .. } = self;
-        let Self { marked_by, failovering, misfire, failover, queued, disabled, .. } = self;
-        let shown = *running || *alive || *misfire || *queued || *disabled;
-        let named = lasting.is_some() || failovering.is_some() || failover.is_some();
-        let marked = marked_at.is_some() || marked_by.is_some();
-        let at_rest = ledger.as_ref().is_some_and(|ledger| ledger.value.is_at_rest());
-        owner.is_some() && at_rest && !(*unreadable || shown || named || marked)
-    }
-
-    /// Returns true if a run holds the item or waits for a takeover, if an unknown run has a mark,
-    /// or if the record is unreadable.
-    #[must_use]
-    pub fn is_busy(&self) -> bool {
-        match &self.ledger {
-            // An unreadable record may show a run.
-            _ if self.unreadable => true,
-            Some(ledger) => ledger.value.is_busy() || (self.running && ledger.value.is_idle()),
-            None => self.running,
-        }
-    }
-
-    fn settled_until(&self) -> Option<FireTime> {
-        self.ledger.as_ref()?.value.settled_until()
-    }
-
-    /// Returns true if the item needs this attention. Such an item is not at rest.
-    fn has(&self, reason: Attention) -> bool {
-        let ledger = self.ledger.as_ref().map(|ledger| &ledger.value);
-        match reason {
-            Attention::Unowned => self.owner.is_none(),
-            Attention::Unrecorded => ledger.is_none() && !self.unreadable,
-            Attention::Orphaned => {
-                ledger.is_some_and(|l| matches!(l.state, LedgerState::Orphan(_)))
-            }
-            Attention::Requested => ledger.is_some_and(|ledger| ledger.request.is_some()),
-            Attention::Misfired => {
-                self.misfire || ledger.is_some_and(|ledger| ledger.misfire.is_some())
-            }
-            Attention::Queued => self.queued,
-            Attention::DisablingChanged => {
-                ledger.is_some_and(|ledger| ledger.disabled != self.disabled)
-            }
-            Attention::LastingMark => self.lasting.is_some() || self.failovering.is_some(),
-        }
-    }
-}
-
-/// Reason why an item needs attention.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Attention {
-    /// It has no owner.
-    Unowned,
-    /// It has no record, not even an unreadable one.
-    Unrecorded,
-    /// Its run is orphaned.
-    Orphaned,
-    /// A manual request waits for it.
-    Requested,
-    /// Its record or a mark shows a misfire.
-    Misfired,
-    /// It is in the failover queue.
-    Queued,
-    /// Its record and its `disabled` node differ.
-    DisablingChanged,
-    /// A persistent mark names its holder, or the instance that took it over.
-    LastingMark,
-}
-
-impl Attention {
-    const ALL: [Self; 8] = [
-        Self::Unowned,
-        Self::Unrecorded,
-        Self::Orphaned,
-        Self::Requested,
-        Self::Misfired,
-        Self::Queued,
-        Self::DisablingChanged,
-        Self::LastingMark,
-    ];
-}
+use super::item::{Attention, ItemView};
+use crate::FireTime;
 
 /// Partition of the items that an item belongs to.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -255,19 +104,20 @@ impl Partition {
     /// Returns the items that have not settled a fire, in ascending order.
     fn unsettled(&self, fire: FireTime) -> impl Iterator<Item = (ShardingItem, &ItemView)> {
         let earlier = || self.by_fire.range(..(Some(fire), ShardingItem::new(0)));
-        let items = || earlier().map(|(_, item)| *item);
+        let indexed = || earlier().map(|(_, item)| *item);
         let (first, last) = (earlier().next(), earlier().next_back());
         // In most cases all items have the same last settled fire, so that no sort is needed.
         let in_order = first.map(|(fire, _)| fire) == last.map(|(fire, _)| fire);
-        let sorted = || {
-            let mut items: Vec<_> = items().collect();
-            items.sort_unstable();
-            items
-        };
-        let sorted = (!in_order).then(sorted).into_iter().flatten();
-        let items = in_order.then(items).into_iter().flatten().chain(sorted);
+        let sorted = if in_order { Vec::new() } else { in_item_order(indexed()) };
+        let items = in_order.then(indexed).into_iter().flatten().chain(sorted);
         items.filter_map(|item| Some((item, self.get(item)?)))
     }
+}
+
+fn in_item_order(items: impl Iterator<Item = ShardingItem>) -> Vec<ShardingItem> {
+    let mut sorted: Vec<_> = items.collect();
+    sorted.sort_unstable();
+    sorted
 }
 
 /// The known items of a job.
@@ -306,8 +156,8 @@ impl Items {
     pub(crate) fn last_fires(&self) -> Option<(FireTime, FireTime)> {
         // An item at rest has no misfire, so that its last settled fire is its last fire.
         let ever = (Some(FireTime(i64::MIN)), ShardingItem::new(0));
-        let mut resting = self.resting.by_fire.range(ever..).filter_map(|(fire, _)| *fire);
-        let resting = resting.next().into_iter().chain(resting.next_back());
+        let mut settled = self.resting.by_fire.range(ever..).filter_map(|(fire, _)| *fire);
+        let resting = settled.next().into_iter().chain(settled.next_back());
         let restless =
             self.restless().filter_map(|(_, view)| view.ledger.as_ref()?.value.last_fire);
         let fires = resting.chain(restless).map(|fire| (fire, fire));
@@ -451,10 +301,11 @@ pub(crate) fn merged<T>(
 mod tests {
     use proptest::collection::vec;
     use proptest::prelude::*;
-    use reg_center::Version;
+    use reg_center::{Revision, SessionId, Version};
 
     use super::*;
-    use crate::{Claimant, ManualRequest};
+    use crate::view::marks::{MarkHolder, RunningMark};
+    use crate::{Claimant, Ledger, ManualRequest, Versioned};
 
     /// Change of an item.
     #[derive(Clone, Copy, Debug)]
@@ -510,7 +361,7 @@ mod tests {
     }
 
     fn apply(view: &mut ItemView, change: TestChange) {
-        let version = Version(0);
+        let (version, created) = (Version(0), Revision(0));
         match change {
             TestChange::Own(n) => {
                 view.owner = Some(Versioned { value: instance(n), version });
@@ -533,11 +384,17 @@ mod tests {
                 write(view, |ledger| ledger.with_request(request));
             }
             TestChange::Disable(disabled) => view.disabled = disabled,
-            TestChange::Mark(running) => view.running = running,
+            TestChange::Mark(marked) => {
+                let holder = MarkHolder::Session(SessionId(0));
+                view.marks.running = marked.then_some(RunningMark { created, holder });
+            }
             TestChange::Queue(queued) => view.queued = queued,
             TestChange::Misfire(misfire) => view.misfire = misfire,
-            TestChange::Name(named) => view.lasting = named.then(|| instance(0)),
-            TestChange::FailOver(named) => view.failovering = named.then(|| instance(1)),
+            TestChange::Name(named) => {
+                let holder = MarkHolder::Instance(instance(0));
+                view.marks.running = named.then_some(RunningMark { created, holder });
+            }
+            TestChange::FailOver(named) => view.marks.failovering = named.then(|| instance(1)),
         }
     }
 

@@ -1,13 +1,11 @@
 //! Instances, servers and the leader.
 
-use std::fmt;
-
 use reg_center::{Node, Revision, SessionId, Version};
 use sharding::InstanceId;
 
-use super::{JobView, Versioned};
-use crate::wire::{self, Layout};
-use crate::{Dialect, ServerIp, server_of, shortened};
+use super::JobView;
+use crate::wire::Layout;
+use crate::{ServerIp, ServerState, Versioned, server_of};
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct InstanceView {
@@ -25,51 +23,6 @@ impl InstanceView {
         let session = node.stat.owner.ok_or("the node is not ephemeral: no session owns it")?;
         let (version, created) = (node.stat.version, node.stat.created);
         Ok(Self { version, created, session, foreign: layout.is_of_java(&node.data) })
-    }
-}
-
-/// State of a server, as set by operators.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum ServerState {
-    /// Its instances get items and run them.
-    #[default]
-    Enabled,
-    /// Its instances keep their items and start no runs.
-    Paused,
-    /// Its instances get no items.
-    Disabled,
-}
-
-impl fmt::Display for ServerState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Enabled => "enabled",
-            Self::Paused => "paused",
-            Self::Disabled => "disabled",
-        })
-    }
-}
-
-impl ServerState {
-    /// Reads the data of a server node.
-    ///
-    /// An unknown text means the same as to Java instances: enabled in 2.1.5. In 3.x it means
-    /// disabled, because they run nothing on such a server.
-    pub(crate) fn read(dialect: Dialect, data: &[u8]) -> Result<Self, (Self, String)> {
-        let lenient = dialect == Dialect::V2;
-        match data {
-            data if data == wire::DISABLED.as_bytes() => Ok(Self::Disabled),
-            data if data == wire::PAUSED.as_bytes() => Ok(Self::Paused),
-            data if lenient || data == wire::ENABLED.as_bytes() => Ok(Self::Enabled),
-            data => {
-                let found = shortened(&String::from_utf8_lossy(data));
-                let reason = format!(
-                    "the node of the server has {found:?}, neither ENABLED, DISABLED nor PAUSED: \
-                     the server counts as disabled, as for Java instances"
-                );
-                Err((Self::Disabled, reason))
-            }
-        }
     }
 }
 

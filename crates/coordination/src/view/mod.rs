@@ -4,9 +4,10 @@
 
 mod apply;
 pub(crate) mod config;
-pub(crate) mod followed;
 pub(crate) mod holder;
+pub(crate) mod item;
 pub(crate) mod items;
+pub(crate) mod marks;
 pub(crate) mod members;
 mod queries;
 
@@ -16,36 +17,18 @@ use reg_center::{NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use self::config::Check;
-use self::followed::Followed;
 use self::items::Items;
 use self::members::{InstanceView, ServerView};
-use crate::java::facts::JavaNodes;
+use crate::java::nodes::JavaNodes;
 use crate::protocol::assignment::AssignmentRecord;
+use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::wire::Layout;
-use crate::{Dialect, FireTime, ServerIp};
+use crate::{Dialect, FireTime, ServerIp, Versioned};
 
 pub use self::config::{ConfigCheck, ConfigState};
-pub use self::members::ServerState;
-
-/// A value with the version of its node.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Versioned<T> {
-    /// Value of the node.
-    pub value: T,
-    /// Version of the node, for the guards of writes that rely on the value.
-    pub version: Version,
-}
-
-/// Request that an instance runs now, by ElasticJob's own API.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Triggered {
-    /// Version of the node of the request.
-    pub version: Version,
-    /// Number of the request, unique for the instance.
-    pub number: u64,
-}
+use crate::protocol::run_request::Triggered;
 
 /// A node with invalid data. It is ignored and reported once.
 #[derive(Clone, Debug, PartialEq, Eq)]

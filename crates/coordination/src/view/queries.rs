@@ -3,14 +3,13 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use sharding::{Assignment, InstanceId, ShardingItem, StrategyRegistry};
+use sharding::{Assignment, InstanceId, ShardingItem};
 
 use super::JobView;
 use reg_center::Version;
 
 use super::config::ConfigState;
-use super::items::{Attention, ItemView};
-use crate::duty::resharding;
+use super::item::{Attention, ItemView};
 use crate::wire::NodeKind;
 use crate::{FireTime, JobConfig};
 
@@ -129,25 +128,38 @@ impl JobView {
         self.items.of(me)
     }
 
-    /// Computes the assignment to these available instances under `config`, by the code of a Rust
-    /// leader.
-    ///
-    /// `now_ms` is the wall time in milliseconds since 1970 UTC, which one strategy uses. The
-    /// result does not show which busy items would be pending.
-    ///
-    /// # Errors
-    /// The text describes the fault of the strategy or of its result.
-    pub fn assignment_for(
-        &self,
-        members: &[InstanceId],
-        config: &JobConfig,
-        strategies: &StrategyRegistry,
-        now_ms: i64,
-    ) -> Result<Assignment, String> {
-        // Strategies expect the instances in the order in which a leader passes them.
-        let mut members = members.to_vec();
-        sharding::sort_descending(&mut members);
-        resharding::preview(self, strategies, config, &members, now_ms)
+    /// Returns true if an item still has to be moved, recorded or retired.
+    pub(crate) fn is_resharding_unfinished(&self, config: &JobConfig) -> bool {
+        let total = config.sharding_total_count;
+        let pending = self.assignment().is_some_and(|a| !a.value.pending.is_empty());
+        pending
+            || (config.monitor_execution && self.has_unrecorded_item(total))
+            || (self.may_retire() && self.has_surplus_item(total))
+    }
+
+    fn has_unrecorded_item(&self, total_count: u32) -> bool {
+        let first = self.items_with(Attention::Unrecorded).next();
+        self.n_unknown(total_count) > 0 || first.is_some_and(|(item, _)| item.index() < total_count)
+    }
+
+    fn has_surplus_item(&self, total_count: u32) -> bool {
+        self.items_from(ShardingItem::new(total_count)).any(|(_, view)| view.is_surplus())
+    }
+
+    /// Returns true if items may be retired: the stored configuration is usable. If it is not, the
+    /// configuration in force is older, and an operator may have meant more items. Retiring can
+    /// wait.
+    pub(crate) fn may_retire(&self) -> bool {
+        self.has_usable_config()
+    }
+
+    /// Returns the owners after all pending items have moved.
+    pub(crate) fn planned_owners(&self, total_count: u32) -> Assignment {
+        let owner = |item| self.item(item).owner.as_ref().map(|owner| &owner.value);
+        let items = (0..total_count).map(ShardingItem::new);
+        Assignment::from_owners(
+            items.map(|item| self.next_owner(item).or_else(|| owner(item)).cloned()),
+        )
     }
 
     /// Returns the next owner of a pending item.

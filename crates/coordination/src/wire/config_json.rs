@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::config::{ConfigError, OFF, off, total_of};
+use super::config::{OFF, off, total_of};
+use super::config_error::ConfigError;
 use super::json::Fields;
 use crate::{
     CatchUp, JavaFields, JavaFields2, JavaJobType, JavaSettings, JobConfig, JobName, MaxTimeDiff,

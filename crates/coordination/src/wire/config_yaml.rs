@@ -3,7 +3,8 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use super::config::{ConfigError, OFF, off, total_of};
+use super::config::{OFF, off, total_of};
+use super::config_error::ConfigError;
 use super::yaml::{Document, Value, Writer};
 use crate::{
     CatchUp, Dialect, JavaExecutor, JavaFields, JavaFields3, JavaSettings, JobConfig, JobName,

@@ -2,7 +2,9 @@
 
 use reg_center::NodePath;
 
-use super::{ENABLED, Layout, NodeKind, RUST_MARK, TRIGGER};
+use super::data::{ENABLED, RUST_MARK, TRIGGER};
+use super::layout::Layout;
+use super::node::NodeKind;
 use crate::Dialect;
 
 /// A node that shows the dialect of its job.
@@ -33,7 +35,8 @@ impl Layout {
         reason = "the names are fixed, and are valid names of nodes"
     )]
     pub fn parents_of_signs(&self) -> [NodePath; 2] {
-        ["instances", "servers"].map(|name| self.root.join(name).expect("it is a valid node name"))
+        ["instances", "servers"]
+            .map(|name| self.root().join(name).expect("it is a valid node name"))
     }
 
     /// Returns the strongest sign of the dialect among a job's root, its instances and its servers.
@@ -67,7 +70,7 @@ impl Layout {
     }
 
     fn sign_of_node(&self, path: &NodePath, data: &[u8]) -> Option<(Weight, Dialect)> {
-        if *path == self.root {
+        if *path == self.root() {
             return (!data.trim_ascii().is_empty()).then_some((Weight::Written, Dialect::V3));
         }
         let is_one_of = |known: &[&str]| known.iter().any(|known| data == known.as_bytes());

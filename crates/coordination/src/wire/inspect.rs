@@ -5,8 +5,12 @@ use std::fmt;
 use bytes::Bytes;
 use reg_center::{Expect, Node, NodePath, Op};
 
-use super::{ENABLED, NodeKind, config};
-use crate::{AuditLog, Dialect, Layout, ServerIp, ServerState, Versioned, server_of};
+use super::config;
+use super::data::ENABLED;
+use super::layout::Layout;
+use super::node::{NodeKind, item_of};
+use super::records::decode_audit;
+use crate::{AuditLog, Dialect, ServerIp, ServerState, Versioned, server_of};
 
 /// A node that is no valid part of a job and does harm at its place, or belongs to ElasticJob 1.x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -65,9 +69,9 @@ impl Layout {
     pub fn stray(&self, path: &NodePath) -> Option<StrayNode> {
         let parts: Vec<&str> = path.below(&self.root())?.split('/').collect();
         match parts.as_slice() {
-            ["sharding", name] => super::item_of(name).is_none().then_some(StrayNode::Item),
+            ["sharding", name] => item_of(name).is_none().then_some(StrayNode::Item),
             ["leader", "failover", "items", name] => {
-                super::item_of(name).is_none().then_some(StrayNode::QueuedItem)
+                item_of(name).is_none().then_some(StrayNode::QueuedItem)
             }
             ["servers", name] => ServerIp::new(name).is_err().then_some(StrayNode::Server),
             ["instances", name] => server_of(&sharding::InstanceId::new(*name))
@@ -131,7 +135,7 @@ impl Layout {
     /// # Errors
     /// Describes the damage if the node cannot be read.
     pub fn read_audit(&self, node: &Node) -> Result<Versioned<AuditLog>, String> {
-        let value = super::decode_audit(&node.data)?;
+        let value = decode_audit(&node.data)?;
         Ok(Versioned { value, version: node.stat.version })
     }
 

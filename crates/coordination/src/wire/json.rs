@@ -6,7 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::config::ConfigError;
+use super::config_error::ConfigError;
 
 /// The fields of an object that no reader has taken yet, in their order in the document. If a field
 /// occurs twice, its last value counts, as in Java.

@@ -9,7 +9,10 @@
 use bytes::Bytes;
 use reg_center::{Expect, Lifetime, NodePath, Op, Txn, Version};
 
-use super::{Layout, NodeKind, encode_config, encode_template};
+use super::config::encode_config;
+use super::layout::Layout;
+use super::node::NodeKind;
+use super::records::encode_template;
 use crate::{Dialect, JobConfig, JobName, TemplateRecord};
 
 /// Name of the node beside the jobs that lists the jobs created from templates.
@@ -47,7 +50,7 @@ impl Layout {
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "a job name was checked to be a node name")]
     pub fn index_path(&self) -> NodePath {
-        Self::runtime_index().join(self.root.name()).expect("a job name is a valid node name")
+        Self::runtime_index().join(self.root().name()).expect("a job name is a valid node name")
     }
 
     /// Returns the node that names the job's template, which

@@ -5,9 +5,9 @@ use std::time::Duration;
 use jiff::SignedDuration;
 use lite::{InvalidConfig, JobBuilder, JobConfig, RetryPolicy};
 
+use super::declared::{DeclaredJob, Lines, Work};
 use super::handlers::handlers;
 use super::model::{AllowDoc, HttpDoc, JobDoc, RetryDoc, ScriptDoc, TextDoc};
-use super::{DeclaredJob, Lines, Work};
 use crate::{
     Allow, Http, HttpJob, Invalid, Script, ScriptContext, SecretError, SecretText, StoredJob,
 };

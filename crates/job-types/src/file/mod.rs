@@ -1,6 +1,8 @@
 //! Files that declare jobs.
 
 mod check;
+mod declared;
+mod error;
 mod handlers;
 mod keys;
 #[cfg(feature = "alerts")]
@@ -8,21 +10,19 @@ mod messages;
 mod model;
 mod tree;
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::collections::BTreeSet;
+use std::path::Path;
 
-use async_trait::async_trait;
-use lite::{Job, JobConfig, JobError, Registration, RetryPolicy, Scheduler, ShardingContext};
-
-use crate::{Allow, HttpJob, Invalid, Script, ScriptLauncher, StoredJob};
-use handlers::SharedHandler;
+use crate::{Allow, Invalid, ScriptLauncher};
+use declared::Work;
+use error::{describe, steps};
 use model::FileDoc;
 use serde::Deserialize as _;
-use tree::{Mistake, Node, Reason, Step};
+use tree::{Node, Step};
 
-/// A TOML or YAML file that declares jobs, so that a worker needs no code. Both forms have the same
+pub use declared::DeclaredJob;
+pub use error::JobFileError;
+
 /// keys.
 ///
 /// Times have a unit: `500ms`, `5s`, `1m 30s`. Unknown keys are rejected.
@@ -36,16 +36,18 @@ use tree::{Mistake, Node, Reason, Step};
 /// - `max_time_diff`: a time as in [`JobBuilder`](lite::JobBuilder), or `off`, which disables the
 ///   comparison of clocks.
 /// - `timeout`, `shutdown_grace`, `max_concurrency`, `error_handler_timeout`: as in
-///   [`Registration`].
+///   [`Registration`](lite::Registration).
 /// - `retry`: a table with `max_attempts`, and `first_delay`, `max_delay`, `after_panics` as in
-///   [`RetryPolicy`].
-/// - `script`: a table with one of `command` (split as by [`Script::parse`]), `argv` (a list) and
-///   `shell`; and `env`, `inherit_environment`, `directory`, `grace`, `max_logged_lines`,
-///   `outlives_worker` as in [`Script`]. `context` is `environment` (default), `argument` or
+///   [`RetryPolicy`](lite::RetryPolicy).
+/// - `script`: a table with one of `command` (split as by
+///   [`Script::parse`](crate::Script::parse)), `argv` (a list) and `shell`; and `env`,
+///   `inherit_environment`, `directory`, `grace`, `max_logged_lines`, `outlives_worker` as in
+///   [`Script`](crate::Script). `context` is `environment` (default), `argument` or
 ///   `none`, as in [`ScriptContext`](crate::ScriptContext).
 /// - `http`: a table with `url` and `method`, and `body`, `content_type`, `headers`,
 ///   `connect_timeout`, `read_timeout`, `max_redirects` as in [`Http`](crate::Http).
-/// - `stored`: `true` runs the definition of the registry, if `allow` permits it: [`StoredJob`].
+/// - `stored`: `true` runs the definition of the registry, if `allow` permits it:
+///   [`StoredJob`](crate::StoredJob).
 /// - `error_handlers`: a list, see below. Without it the job has the handler of its stored
 ///   configuration, or else the log.
 ///
@@ -128,89 +130,6 @@ pub struct JobFile {
     jobs: Vec<DeclaredJob>,
 }
 
-/// Error of reading a file of jobs. No job was registered.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum JobFileError {
-    /// The file cannot be read.
-    #[error("{} cannot be read", .path.display())]
-    Read {
-        /// Path of the file.
-        path: PathBuf,
-        /// Error of the operating system.
-        #[source]
-        source: std::io::Error,
-    },
-    /// The extension of the file is unknown.
-    #[error(
-        "{} is of no known form; valid is a name that ends in .toml, .yaml or .yml",
-        .path.display()
-    )]
-    Form {
-        /// Path of the file.
-        path: PathBuf,
-    },
-    /// The file is not valid TOML or YAML.
-    #[error("the file is no {form} that declares jobs: {reason}")]
-    Syntax {
-        /// TOML or YAML.
-        form: &'static str,
-        /// Position and reason, without the text of the file.
-        reason: String,
-    },
-    /// A table has an unknown key.
-    #[error("line {line}: {}{key} is an unknown key; {}", OfJob(.job), Suggestion(.closest, .known))]
-    UnknownKey {
-        /// Line of the key, counted from 1.
-        line: usize,
-        /// Name of the job, if the key is within one.
-        job: Option<String>,
-        /// Path of the key within the job or the file.
-        key: String,
-        /// Most similar valid key, if there is one.
-        closest: Option<&'static str>,
-        /// Valid keys of the table.
-        known: &'static [&'static str],
-    },
-    /// A value of `allow`, or of the file as a whole, is invalid.
-    #[error("line {line}: {invalid}")]
-    File {
-        /// Line of the value, counted from 1.
-        line: usize,
-        /// The field, its value, and the valid values.
-        invalid: Invalid,
-    },
-    /// A value of a job is invalid.
-    #[error("line {line}: job {job:?}: {invalid}")]
-    Job {
-        /// Line of the value, counted from 1; the line of the job if the value is missing.
-        line: usize,
-        /// Name of the job; `jobs[N]`, counted from 0, if it has none.
-        job: String,
-        /// The field, its value, and the valid values.
-        invalid: Invalid,
-    },
-}
-
-struct OfJob<'a>(&'a Option<String>);
-
-impl fmt::Display for OfJob<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.as_ref().map_or(Ok(()), |job| write!(f, "job {job:?}: "))
-    }
-}
-
-struct Suggestion<'a>(&'a Option<&'static str>, &'a [&'static str]);
-
-impl fmt::Display for Suggestion<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0 {
-            Some(closest) => write!(f, "did you mean {closest}?"),
-            None => write!(f, "valid is one of {}", self.1.join(", ")),
-        }
-    }
-}
-
 impl JobFile {
     /// Reads a file whose name ends in `.toml`, `.yaml` or `.yml`.
     ///
@@ -276,7 +195,8 @@ impl JobFile {
         Ok(Self { allow, jobs: declared })
     }
 
-    /// Checks the programs of all scripts, as [`Script::check_program`] does.
+    /// Checks the programs of all scripts, as
+    /// [`Script::check_program`](crate::Script::check_program) does.
     ///
     /// # Errors
     /// [`JobFileError::Job`] names the first job whose program cannot be started.
@@ -315,162 +235,5 @@ impl JobFile {
     #[must_use]
     pub fn into_jobs(self) -> Vec<DeclaredJob> {
         self.jobs
-    }
-}
-
-/// Parses the path of the field of an error: `retry.first_delay`, `error_handlers[1].url`.
-fn steps(invalid: &Invalid) -> Vec<Step> {
-    let keys = invalid.field.split('.').flat_map(|part| {
-        let (key, index) = part.split_once('[').unwrap_or((part, ""));
-        let index = index.trim_end_matches(']').parse().ok().map(Step::Index);
-        std::iter::once(Step::Key(key.to_owned())).chain(index)
-    });
-    keys.collect()
-}
-
-/// Formats the path of a value: `retry.first_delay`, `error_handlers[1].url`.
-fn path_text(path: &[Step]) -> String {
-    path.iter().fold(String::new(), |text, step| match step {
-        Step::Key(key) if text.is_empty() => key.clone(),
-        Step::Key(key) => format!("{text}.{key}"),
-        Step::Index(index) => format!("{text}[{index}]"),
-    })
-}
-
-/// Converts a mistake to an error with the line, the job, the field, its value and the valid
-/// values.
-fn describe(tree: &Node, mistake: &Mistake) -> JobFileError {
-    let mut path = mistake.path();
-    match &mistake.reason {
-        Reason::Missing(key) => path.push(Step::Key((*key).to_owned())),
-        Reason::Unknown { key, .. } => path.push(Step::Key(key.clone())),
-        Reason::Unfit | Reason::Unusable { .. } => {}
-    }
-    let line = tree.line_of(&path);
-    let (job, field) = match &path[..] {
-        [Step::Key(jobs), Step::Index(n), field @ ..] if jobs == "jobs" && !field.is_empty() => {
-            let job = tree.get("jobs").and_then(|jobs| jobs.elements().get(*n));
-            let name = job.and_then(|job| job.get("name")).and_then(Node::text);
-            (Some(name.map_or_else(|| format!("jobs[{n}]"), str::to_owned)), field)
-        }
-        _ => (None, &path[..]),
-    };
-    let field = match path_text(field) {
-        top if top.is_empty() => "the file".to_owned(),
-        field => field,
-    };
-    let invalid = match &mistake.reason {
-        Reason::Unknown { key, known } => {
-            let closest = keys::closest(key, known);
-            return JobFileError::UnknownKey { line, job, key: field, closest, known };
-        }
-        Reason::Unfit => Invalid::new(field, tree.shown_at(&path), keys::valid(&path)),
-        Reason::Unusable { found, valid } => Invalid::new(field, found, valid.clone()),
-        Reason::Missing(_) => Invalid::new(field, "missing", keys::valid(&path)),
-    };
-    match job {
-        Some(job) => JobFileError::Job { line, job, invalid },
-        None => JobFileError::File { line, invalid },
-    }
-}
-
-/// A job of a file: its configuration, its work, and the options that are local to this process.
-#[derive(Clone)]
-pub struct DeclaredJob {
-    config: JobConfig,
-    work: Work,
-    timeout: Option<Duration>,
-    grace: Option<Duration>,
-    max_concurrency: Option<usize>,
-    retry: Option<RetryPolicy>,
-    handlers: Vec<SharedHandler>,
-    handler_timeout: Option<Duration>,
-    lines: Lines,
-}
-
-/// Line numbers of a job and of its keys.
-#[derive(Clone, Debug)]
-struct Lines {
-    job: usize,
-    keys: BTreeMap<String, usize>,
-}
-
-/// Work of a declared job.
-#[derive(Clone, Debug)]
-enum Work {
-    Script(Script),
-    Http(HttpJob),
-    Stored(StoredJob),
-}
-
-impl Work {
-    fn launcher(self, launcher: &ScriptLauncher) -> Self {
-        match self {
-            Self::Script(script) => Self::Script(script.launcher(launcher.clone())),
-            Self::Stored(job) => Self::Stored(job.launcher(launcher.clone())),
-            Self::Http(job) => Self::Http(job),
-        }
-    }
-}
-
-impl DeclaredJob {
-    /// Returns the configuration that the job is registered with.
-    #[must_use]
-    pub fn config(&self) -> &JobConfig {
-        &self.config
-    }
-
-    /// Returns the line of a key of the job, counted from 1, or the line of the job if it has no
-    /// such key.
-    #[must_use]
-    pub fn line_of(&self, key: &str) -> usize {
-        self.lines.keys.get(key).copied().unwrap_or(self.lines.job)
-    }
-
-    /// Registers the job with all its options. Add further options to the returned registration if
-    /// necessary, and await it.
-    pub fn schedule(self, scheduler: &Scheduler) -> Registration {
-        let mut registration = scheduler.schedule(self.config, self.work);
-        if let Some(timeout) = self.timeout {
-            registration = registration.timeout(timeout);
-        }
-        if let Some(grace) = self.grace {
-            registration = registration.shutdown_grace(grace);
-        }
-        if let Some(max) = self.max_concurrency {
-            registration = registration.max_concurrency(max);
-        }
-        if let Some(policy) = self.retry {
-            registration = registration.retry(policy);
-        }
-        if let Some(timeout) = self.handler_timeout {
-            registration = registration.error_handler_timeout(timeout);
-        }
-        for handler in self.handlers {
-            registration = registration.error_handler(handler);
-        }
-        registration
-    }
-}
-
-#[async_trait]
-impl Job for Work {
-    async fn execute(&self, context: ShardingContext) -> Result<(), JobError> {
-        match self {
-            Self::Script(job) => job.execute(context).await,
-            Self::Http(job) => job.execute(context).await,
-            Self::Stored(job) => job.execute(context).await,
-        }
-    }
-}
-
-impl fmt::Debug for DeclaredJob {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { config, work, .. } = self;
-        let name = &config.job_name;
-        f.debug_struct("DeclaredJob")
-            .field("name", name)
-            .field("work", work)
-            .finish_non_exhaustive()
     }
 }

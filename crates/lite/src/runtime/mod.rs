@@ -14,7 +14,7 @@ mod worker;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use coordination::{JobName, Label, TemplateName};
+use coordination::{Label, TemplateName};
 use parking_lot::Mutex;
 use tokio::sync::mpsc;
 
@@ -79,14 +79,4 @@ pub(crate) fn offer(scheduler: &Arc<Inner>, template: Template) -> Result<()> {
     // If the watcher is gone, the registry centre was closed and there are no jobs to find.
     let _ = watcher.send(watcher::Message::Offered);
     Ok(())
-}
-
-impl Inner {
-    /// Removes the handle of a removed job, once the job has ended in this process.
-    fn forget(&self, name: &JobName) {
-        let mut jobs = self.jobs.lock();
-        if matches!(jobs.by_name.get(name), Some(Some(handle)) if handle.has_ended()) {
-            jobs.by_name.remove(name);
-        }
-    }
 }

@@ -1,4 +1,4 @@
-//! Operator actions, one file each.
+//! Operator actions, one module each.
 //!
 //! Each is a pure function from a snapshot to the wanted steps, and the call that writes them.
 

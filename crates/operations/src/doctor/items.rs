@@ -56,7 +56,7 @@ fn unassigned(case: &Case<'_>) -> Option<Finding> {
     let finding = Finding::of(job, FindingCode::Unassigned, severity, text).with_java_fault(fault);
     // A Java leader waits for every lasting mark, so a request would block all its fires.
     let blocked = job.view().items().any(|(_, shown)| {
-        shown.lasting.as_ref().is_some_and(|holder| !job.view().is_registered(holder))
+        shown.marks.lasting_holder().is_some_and(|holder| !job.view().is_registered(holder))
     });
     let asked_for = job.node(&NodeKind::Necessary).is_some();
     match is_static || blocked || asked_for {

@@ -36,7 +36,7 @@ fn is_recorded_as_busy(shown: &ItemView) -> bool {
 fn requeue(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<OperatorStep> {
     let config = case.job.config().filter(|_| !case.has_rust())?;
     let in_range = item.index() < config.sharding_total_count;
-    let wanted = config.fails_over() && in_range && !shown.queued && shown.failover.is_none();
+    let wanted = config.fails_over() && in_range && !shown.queued && shown.marks.failover.is_none();
     wanted.then_some(OperatorStep::Mark(NodeKind::QueuedItem(item)))
 }
 
@@ -45,7 +45,7 @@ fn requeue(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Oper
 /// Java never runs the item again, and its leader waits forever at the next resharding.
 fn orphaned_run_mark(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Finding> {
     let job = case.job;
-    let holder = shown.lasting.as_ref().filter(|_| !shown.alive)?;
+    let holder = shown.marks.lasting_holder().filter(|_| !shown.marks.alive)?;
     if job.view().is_registered(holder) || is_recorded_as_busy(shown) {
         return None;
     }
@@ -58,7 +58,7 @@ fn orphaned_run_mark(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> O
         }
     };
     let text = format!("the mark says that {who} runs the item, but that instance is gone; {rest}");
-    let fault = if shown.failover.is_some() { "A6" } else { "A3" };
+    let fault = if shown.marks.failover.is_some() { "A6" } else { "A3" };
     let finding = Finding::of(job, FindingCode::OrphanedRunMark, Severity::Error, text);
     let finding = finding.at(job, &node).with_java_fault(fault);
     if case.has_rust() || !is_node_name(holder) {
@@ -89,9 +89,9 @@ fn record_stays(item: ShardingItem, shown: &ItemView) -> OperatorStep {
 /// There is no fix: a run that continues across a reconnection of its instance looks the same.
 fn earlier_incarnation(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Finding> {
     let job = case.job;
-    let holder = shown.lasting.as_ref()?;
-    let older =
-        shown.marked_at < job.view().registered_at(holder) && job.is_java(holder) == Some(true);
+    let holder = shown.marks.lasting_holder()?;
+    let older = shown.marks.marked_at() < job.view().registered_at(holder)
+        && job.is_java(holder) == Some(true);
     if !older || is_recorded_as_busy(shown) {
         return None;
     }
@@ -100,7 +100,9 @@ fn earlier_incarnation(case: &Case<'_>, item: ShardingItem, shown: &ItemView) ->
          node if nothing runs there"
     );
     let node = NodeKind::Running(item);
-    let was = |earlier: &JobSnapshot| earlier.view().item(item).marked_at == shown.marked_at;
+    let was = |earlier: &JobSnapshot| {
+        earlier.view().item(item).marks.marked_at() == shown.marks.marked_at()
+    };
     let severity = case.severity_of(was);
     let finding = Finding::of(job, FindingCode::RunOfEarlierIncarnation, severity, text);
     Some(finding.at(job, &node).with_java_fault("A4"))
@@ -112,11 +114,11 @@ fn earlier_incarnation(case: &Case<'_>, item: ShardingItem, shown: &ItemView) ->
 /// snapshot, a mark that both snapshots show is stale.
 fn run_kept(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Finding> {
     let (job, earlier) = (case.job, case.earlier?);
-    let marked_at = shown.marked_at.filter(|_| !is_recorded_as_busy(shown))?;
+    let marked_at = shown.marks.marked_at().filter(|_| !is_recorded_as_busy(shown))?;
     let holder = job.runner(item).filter(|holder| job.is_java(holder) == Some(true))?;
-    let held_earlier = earlier.view().item(item).marked_at == Some(marked_at);
+    let held_earlier = earlier.view().item(item).marks.marked_at() == Some(marked_at);
     let began_since = job.view().items().any(|(other, view)| {
-        let since = view.marked_at > Some(earlier.view().revision());
+        let since = view.marks.marked_at() > Some(earlier.view().revision());
         since && job.runner(other) == Some(holder)
     });
     if !(held_earlier && began_since) {
@@ -140,7 +142,8 @@ fn run_not_recorded(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Op
     let holder = job.marked_only(item)?;
     let held_earlier = |earlier: &JobSnapshot| {
         let before = earlier.view().item(item);
-        earlier.marked_only(item) == Some(holder) && before.marked_at == shown.marked_at
+        earlier.marked_only(item) == Some(holder)
+            && before.marks.marked_at() == shown.marks.marked_at()
     };
     let text = format!(
         "{holder} marks the item as running, but its record shows no run: no instance starts it while the mark \
@@ -157,8 +160,8 @@ fn orphaned_takeover_mark(
     shown: &ItemView,
 ) -> Option<Finding> {
     let job = case.job;
-    let taker = shown.failovering.as_ref()?;
-    if job.view().is_registered(taker) || shown.running || is_recorded_as_busy(shown) {
+    let taker = shown.marks.failovering.as_ref()?;
+    if job.view().is_registered(taker) || shown.marks.shows_run() || is_recorded_as_busy(shown) {
         return None;
     }
     let node = NodeKind::Failovering(item);

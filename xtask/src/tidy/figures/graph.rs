@@ -7,8 +7,33 @@ use syn::{Item, UseTree};
 
 use crate::tidy::rust::Module;
 
-/// Folders and files of `coordination` from the bottom to the top. Other files have no layer.
-const LAYERS: [&str; 7] = ["protocol", "wire", "view", "plan", "duty", "java", "coordinator"];
+/// Folders and files of `coordination` from the bottom to the top. The longest path counts. Other
+/// files have no layer.
+///
+/// `java` is on top of the duties, which it replaces. Its lower parts are values, nodes of the view
+/// and memory: the duties' input has them as well. The memory needs the lower parts of `local`.
+const LAYERS: [&str; 20] = [
+    "java/settings",
+    "protocol",
+    "wire",
+    "java/nodes",
+    "view",
+    "java/facts",
+    "plan",
+    "run_marks",
+    "runs",
+    "local/wait",
+    "local/fires",
+    "java/inference",
+    "java/memory",
+    "java/records",
+    "local",
+    "start_gate",
+    "duty",
+    "java",
+    "invariant",
+    "coordinator",
+];
 
 /// Arrows between the files of a crate. An arrow leads from a file to another file that it names in
 /// a path that begins with `crate` or `super`, directly or through a re-export.
@@ -54,10 +79,7 @@ impl<'a> Graph<'a> {
 
     /// Returns the arrows from a file of a layer to a file of a higher one.
     pub(super) fn upward(&self) -> Vec<(&'a str, &'a str)> {
-        let layer = |n: usize| {
-            let first = self.modules[n].path.first()?;
-            LAYERS.iter().position(|layer| layer == first)
-        };
+        let layer = |n: usize| layer_of(&self.modules[n].path);
         let is_upward = |(from, to): &&(usize, usize)| match (layer(*from), layer(*to)) {
             (Some(from), Some(to)) => from < to,
             (None, _) | (_, None) => false,
@@ -66,6 +88,16 @@ impl<'a> Graph<'a> {
         let upward = self.arrows.iter().filter(is_upward);
         upward.map(|(from, to)| (file(*from), file(*to))).collect()
     }
+}
+
+/// Returns the position of a module's layer.
+fn layer_of(module: &[String]) -> Option<usize> {
+    let has = |layer: &str| {
+        let mut names = module.iter();
+        layer.split('/').all(|name| names.next().is_some_and(|own| own == name))
+    };
+    let longest = LAYERS.iter().filter(|layer| has(layer)).max_by_key(|layer| layer.len())?;
+    LAYERS.iter().position(|layer| layer == longest)
 }
 
 /// Longest chain of re-exports that is followed.
@@ -164,6 +196,9 @@ impl<'ast> Visit<'ast> for Paths<'_> {
         used(&item.tree).iter().for_each(|(path, _)| self.add(path));
     }
 
+    /// The module in `pub(super)` is no dependency.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let names: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
@@ -187,7 +222,7 @@ mod tests {
     #[test]
     fn arrows_lead_to_the_files_that_define_what_is_named() {
         let root = ("", "mod a; mod b; pub use a::Item; use b::c::{self, Other as Renamed};");
-        let rows: [(&str, &[&str]); 9] = [
+        let rows: [(&str, &[&str]); 10] = [
             ("use crate::a::Item;", &["b → a"]),
             ("use crate::{Item, Renamed};", &["b → a", "b → b::c"]),
             ("fn f() { crate::c::g() }", &["b → b::c"]),
@@ -195,6 +230,7 @@ mod tests {
             ("use crate::Unknown;", &["b → "]),
             ("use crate::a::*;", &["b → a"]),
             ("use crate::b::c::{self};", &["b → b::c"]),
+            ("pub(super) fn f() {}", &[]),
             ("use other::a; fn f() { self::g(); a::h() }", &[]),
             ("#[cfg(test)] mod tests { use crate::a::Item; }", &[]),
         ];
@@ -225,14 +261,20 @@ mod tests {
         let texts = [
             ("", ""),
             ("protocol", "use crate::wire;"),
-            ("wire", "use crate::protocol; use crate::local;"),
+            ("wire", "use crate::protocol; use crate::gap;"),
             ("view::items", "use crate::duty::claim;"),
             ("duty::claim", "use crate::view::items;"),
-            ("local", "use crate::coordinator;"),
+            ("gap", "use crate::coordinator;"),
+            ("java::nodes", "use crate::java::sweep;"),
+            ("java::sweep", "use crate::duty::claim; use crate::java::nodes;"),
             ("coordinator", ""),
         ];
         let modules = modules_of(&texts);
-        let expected = [("protocol.rs", "wire.rs"), ("view/items.rs", "duty/claim.rs")];
+        let expected = [
+            ("protocol.rs", "wire.rs"),
+            ("view/items.rs", "duty/claim.rs"),
+            ("java/nodes.rs", "java/sweep.rs"),
+        ];
         assert_eq!(Graph::of(&modules).upward(), expected);
     }
 }

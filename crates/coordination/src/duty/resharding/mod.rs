@@ -5,23 +5,27 @@
 //! | `target` | owners that the items get, and the reason |
 //! | `moves` | writes that lead to the target, and items that stay pending |
 //! | `retire` | items beyond the number of items |
+//! | `static_sharding` | items that stay with their owners |
 
 mod moves;
 mod retire;
+mod static_sharding;
 mod target;
 
 use std::collections::BTreeMap;
 
-use sharding::{Assignment, InstanceId};
+use sharding::InstanceId;
 
-use super::{Context, Duty};
+use super::Context;
+use crate::Duty;
 use crate::JobConfig;
 use crate::plan::{Plan, Step};
 use crate::protocol::assignment::AssignmentRecord;
 
 pub(crate) use self::moves::{MoveRules, Moves};
-use self::target::{Owners, planned_owners};
-pub(crate) use self::target::{PENDING, Target, is_unfinished, preview, strategy_failure, target};
+use self::static_sharding::count_items;
+use self::target::Owners;
+pub(crate) use self::target::{PENDING, Target, strategy_failure, target};
 
 /// Assigns items anew when the inputs of the assignment have changed, and moves pending items as
 /// soon as they are idle.
@@ -43,7 +47,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// registry's clock, so that resharding waits until that time is known.
 pub(crate) fn config_to_assign_by<'a>(cx: &Context<'a>) -> Option<&'a JobConfig> {
     let config = cx.view.config_to_lead_by()?;
-    (!cx.local.awaits_time).then_some(&**config)
+    (!cx.local.session.awaits_time).then_some(&**config)
 }
 
 /// Writes the moves and the assignment record, which `adjust` may change.
@@ -56,7 +60,7 @@ pub(crate) fn assign(
     let mut record = target.record;
     record.counts = counts(cx, &record, &target.owners);
     record.pending = moves.pending;
-    record.due = cx.local.due.as_ref().map(|due| due.at).or(record.due);
+    record.due = cx.local.fires.due.as_ref().map(|due| due.at).or(record.due);
     adjust(&mut record);
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
@@ -81,23 +85,9 @@ fn counts(
     let members = &record.members;
     match owners {
         Owners::Kept if record.counts.len() == members.len() => record.counts.clone(),
-        Owners::Kept => count_items(members, &planned_owners(cx.view, record.total_count)),
+        Owners::Kept => count_items(members, &cx.view.planned_owners(record.total_count)),
         Owners::Chosen(owners) => count_items(members, owners),
     }
-}
-
-/// Returns the number of items that each member has in an assignment.
-pub(super) fn count_items(
-    members: &[InstanceId],
-    owners: &Assignment,
-) -> BTreeMap<InstanceId, u32> {
-    let mut counts: BTreeMap<_, u32> = members.iter().map(|member| (member.clone(), 0)).collect();
-    for owner in owners.iter().filter_map(|(_, owner)| owner) {
-        if let Some(count) = counts.get_mut(owner) {
-            *count += 1;
-        }
-    }
-    counts
 }
 
 /// Rules without Java instances.
@@ -108,8 +98,8 @@ impl MoveRules for Plain {}
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duty::MAX_ITEMS_PER_PLAN;
     use crate::duty::scene::{Scene, check, id, idle, item, running_by};
+    use crate::duty::settings::MAX_ITEMS_PER_PLAN;
 
     use crate::FireTime;
     use crate::wire::NodeKind;

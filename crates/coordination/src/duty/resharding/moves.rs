@@ -3,13 +3,15 @@
 use reg_center::Version;
 use sharding::{Assignment, InstanceId, ShardingItem};
 
-use super::retire::{may_retire, retire};
+use super::retire::retire;
 use super::target::{Owners, Target};
-use crate::duty::{Context, GapJudge};
+use crate::duty::Context;
+use crate::duty::gap_judge::GapJudge;
 use crate::plan::Step;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
-use crate::view::items::{ItemView, merged};
+use crate::view::item::ItemView;
+use crate::view::items::merged;
 use crate::{FireTime, JobConfig, Ledger};
 
 /// Writes of a resharding.
@@ -98,7 +100,7 @@ impl Moves {
             }
         }
         let total = config.sharding_total_count;
-        let beyond = view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
+        let beyond = view.items_from(ShardingItem::new(total)).filter(|_| view.may_retire());
         let surplus = beyond.filter(|(_, view)| view.is_surplus());
         let mut judge = GapJudge::of(cx);
         let mut retired = surplus.map(|(item, view)| retire(cx, judge.as_mut(), view, item));
@@ -118,7 +120,7 @@ impl Moves {
 /// in the future comes from a wrong clock and is replaced by the present.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
     let present = cx.max_time_diff().present_ms(cx.now);
-    let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.last_fire_seen)?;
+    let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.fires.last_seen)?;
     let in_future = last.0 > cx.max_time_diff().horizon_ms(present);
     // Scheduled fires come on whole seconds.
     Some(if in_future { FireTime(present - present.rem_euclid(1_000)) } else { last })

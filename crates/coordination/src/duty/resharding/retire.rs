@@ -2,17 +2,11 @@
 
 use sharding::ShardingItem;
 
-use crate::duty::{Context, GapJudge};
+use crate::duty::Context;
+use crate::duty::gap_judge::GapJudge;
 use crate::plan::Step;
-use crate::view::JobView;
-use crate::view::items::ItemView;
+use crate::view::item::ItemView;
 use crate::wire::NodeKind;
-
-/// Returns true if items may be retired: the stored configuration is usable. If it is not, the
-/// configuration in force is older, and an operator may have meant more items. Retiring can wait.
-pub(super) fn may_retire(view: &JobView) -> bool {
-    view.has_usable_config()
-}
 
 /// Returns the steps that retire an item; none while it is busy.
 pub(super) fn retire(

@@ -4,13 +4,13 @@ use std::collections::BTreeSet;
 
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegistry};
 
-use super::retire::may_retire;
-use crate::duty::{Context, static_sharding};
+use super::static_sharding;
+use crate::JobConfig;
+use crate::duty::Context;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
-use crate::view::items::Attention;
-use crate::{JobConfig, java};
+use crate::view::item::Attention;
 
 /// Reason of a resharding that only moves pending items.
 pub(crate) const PENDING: &str = "pending items can move";
@@ -75,7 +75,7 @@ fn wanted(
         return Ok(None);
     }
     let current = cx.view.assignment().map(|assignment| &assignment.value);
-    let owners = || planned_owners(cx.view, current.map_or(0, |record| record.total_count));
+    let owners = || cx.view.planned_owners(current.map_or(0, |record| record.total_count));
     if let Some(reason) = reason(cx, current, members, config) {
         let chosen = assign(cx.strategies, cx.now.wall_ms, config, members, &owners())?;
         return Ok(Some((reason, Owners::Chosen(chosen))));
@@ -83,7 +83,7 @@ fn wanted(
     if let Some(owners) = static_sharding::replace_lost(cx.view, config, members, owners) {
         return Ok(Some(("items of lost instances get new owners", Owners::Chosen(owners))));
     }
-    Ok(is_unfinished(cx.view, config).then_some((PENDING, Owners::Kept)))
+    Ok(cx.view.is_resharding_unfinished(config).then_some((PENDING, Owners::Kept)))
 }
 
 /// Returns why the current assignment does not fit; `None` if it fits.
@@ -102,7 +102,7 @@ fn reason(
     let other_members = joins_count && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
-    let asked_for = !handled || (cx.java && java::is_requested(cx, current, config));
+    let asked_for = !handled || view.is_resharding_requested_by_java(current, config);
     let total = config.sharding_total_count;
     let strays = || joins_count && has_strays(view, members, &current.pending, total);
     let rows = [
@@ -151,51 +151,36 @@ fn has_strays(view: &JobView, members: &[InstanceId], pending: &Pending, total_c
         || unowned_unknown()
 }
 
-/// Returns true if an item still has to be moved, recorded or retired.
-pub(crate) fn is_unfinished(view: &JobView, config: &JobConfig) -> bool {
-    let total = config.sharding_total_count;
-    let pending = view.assignment().is_some_and(|a| !a.value.pending.is_empty());
-    let unrecorded = || {
-        let first = view.items_with(Attention::Unrecorded).next();
-        view.n_unknown(total) > 0 || first.is_some_and(|(item, _)| item.index() < total)
-    };
-    let unrecorded = || config.monitor_execution && unrecorded();
-    let beyond = || view.items_from(ShardingItem::new(total)).filter(|_| may_retire(view));
-    let surplus = || beyond().any(|(_, view)| view.is_surplus());
-    pending || unrecorded() || surplus()
-}
-
-/// Returns the owners after all pending items have moved.
-pub(super) fn planned_owners(view: &JobView, total_count: u32) -> Assignment {
-    let owner = |item| view.item(item).owner.as_ref().map(|owner| &owner.value);
-    let items = (0..total_count).map(ShardingItem::new);
-    Assignment::from_owners(
-        items.map(|item| view.next_owner(item).or_else(|| owner(item)).cloned()),
-    )
-}
-
-/// Returns the owners that a Rust leader would choose if these instances, in the order of
-/// strategies, were available.
-///
-/// # Errors
-/// Fails if the owners that the strategy chose cannot be used.
-pub(crate) fn preview(
-    view: &JobView,
-    strategies: &StrategyRegistry,
-    config: &JobConfig,
-    members: &[InstanceId],
-    now_ms: i64,
-) -> Result<Assignment, String> {
-    let current = view.assignment().map(|assignment| &assignment.value);
-    let owners = planned_owners(view, current.map_or(0, |record| record.total_count));
-    let same_inputs = |record: &AssignmentRecord| {
-        record.total_count == config.sharding_total_count && record.strategy == config.strategy
-    };
-    if config.static_sharding && current.is_some_and(same_inputs) {
-        let replaced = static_sharding::replace_lost(view, config, members, || owners.clone());
-        return Ok(replaced.unwrap_or(owners));
+impl JobView {
+    /// Computes the assignment to these available instances under `config`, by the code of a Rust
+    /// leader.
+    ///
+    /// `now_ms` is the wall time in milliseconds since 1970 UTC, which one strategy uses. The
+    /// result does not show which busy items would be pending.
+    ///
+    /// # Errors
+    /// The text describes the fault of the strategy or of its result.
+    pub fn assignment_for(
+        &self,
+        members: &[InstanceId],
+        config: &JobConfig,
+        strategies: &StrategyRegistry,
+        now_ms: i64,
+    ) -> Result<Assignment, String> {
+        // Strategies expect the instances in the order in which a leader passes them.
+        let mut members = members.to_vec();
+        sharding::sort_descending(&mut members);
+        let current = self.assignment().map(|assignment| &assignment.value);
+        let owners = self.planned_owners(current.map_or(0, |record| record.total_count));
+        let same_inputs = |record: &AssignmentRecord| {
+            record.total_count == config.sharding_total_count && record.strategy == config.strategy
+        };
+        if config.static_sharding && current.is_some_and(same_inputs) {
+            let replaced = static_sharding::replace_lost(self, config, &members, || owners.clone());
+            return Ok(replaced.unwrap_or(owners));
+        }
+        assign(strategies, now_ms, config, &members, &owners)
     }
-    assign(strategies, now_ms, config, members, &owners)
 }
 
 fn assign(

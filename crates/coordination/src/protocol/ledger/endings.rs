@@ -62,7 +62,7 @@ impl Ledger {
         };
         let is_later = run.is_scheduled() && self.last_fire < Some(run.fire);
         let settled = if is_later { ended.with_last_fire(run.fire, None) } else { ended };
-        settled.with_token_at_least(Some(run.token))
+        settled.with_token_at_least(run.token)
     }
 
     /// Raises the fencing token to `token` if it is lower.

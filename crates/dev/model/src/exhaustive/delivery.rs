@@ -71,7 +71,7 @@ impl World {
         let mut process = Process::clone(process);
         process.memory.flights.insert(duty, Arc::clone(flight));
         let me = self.id(process.index, process.incarnation);
-        process.memory.local.is_claiming |= flight.plan.runs_of(me).next().is_some();
+        process.memory.local.claims.in_flight |= flight.plan.runs_of(me).next().is_some();
         let replied = |coordinator: &mut SharedCoordinator| coordinator.replied(duty, reply);
         let (memory, commands) = self.with_coordinator(&process, registry, replied);
         Handled { process: Arc::new(Process { memory, ..process }.sealed()), commands }

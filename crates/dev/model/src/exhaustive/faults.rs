@@ -45,7 +45,7 @@ impl World {
                 let mut zombie =
                     Process { status: then, in_doubt: Vec::new(), ..Process::clone(process) };
                 zombie.memory.flights.clear();
-                zombie.memory.local.is_claiming = false;
+                zombie.memory.local.claims.in_flight = false;
                 zombie.sealed()
             }
             Status::Up | Status::Crashed | Status::Dead | Status::Left => dead(process, then),

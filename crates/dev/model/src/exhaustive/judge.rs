@@ -106,7 +106,8 @@ impl Transition<'_> {
             return None;
         }
         let here = self.actor.memory.local.runs.get(item);
-        let mine = here.is_some_and(|here| here.token == old.token && here.holder == run.holder);
+        let mine =
+            here.is_some_and(|here| here.token == Some(old.token) && here.holder == run.holder);
         match &new.state {
             _ if mine => None,
             _ if !self.holds_term() => Some(Breach::Completion),

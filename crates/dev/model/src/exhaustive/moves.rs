@@ -122,7 +122,7 @@ impl World {
             let outcomes =
                 [Outcome::Succeeded].into_iter().chain(cancelled.then_some(Outcome::Interrupted));
             for outcome in outcomes {
-                let token = run.token;
+                let token = run.public_token();
                 let mut next = self.deliver_event(
                     state,
                     p,

@@ -110,8 +110,8 @@ fn needs_cleanup(world: &World, state: &State, view: &JobView) -> bool {
         let noted = ledger.is_some_and(|ledger| ledger.misfire.is_some());
         let surplus = item.index() >= total
             && (entry.owner.is_some() || ledger.is_some_and(|l| l.state != LedgerState::Retired));
-        entry.running
-            || entry.failover.is_some()
+        entry.marks.shows_run()
+            || entry.marks.failover.is_some()
             || entry.queued
             || entry.misfire != noted
             || surplus
@@ -135,10 +135,10 @@ fn needs_cleanup(world: &World, state: &State, view: &JobView) -> bool {
 fn is_idle(process: &Process) -> bool {
     let local = &process.memory.local;
     local.runs.is_empty()
-        && local.unmonitored_request.is_none()
-        && local.wanted_triggers.is_empty()
+        && local.requests.unmonitored.is_none()
+        && local.requests.wanted.is_empty()
         && local.calls.is_empty()
-        && !local.is_claiming
+        && !local.claims.in_flight
 }
 
 /// Returns true if an instance that has left still owns a node or holds a run.

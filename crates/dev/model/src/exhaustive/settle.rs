@@ -66,7 +66,7 @@ impl World {
             let mut process = Process::clone(&next.processes[*p]);
             process.memory.flights.insert(flight.plan.duty, Arc::clone(flight));
             let me = self.id(*p, process.incarnation);
-            process.memory.local.is_claiming |= flight.plan.runs_of(me).next().is_some();
+            process.memory.local.claims.in_flight |= flight.plan.runs_of(me).next().is_some();
             next.processes[*p] = Arc::new(process.sealed());
         }
         for process in &mut next.processes {
@@ -131,8 +131,8 @@ impl World {
         let Memory { local, flights, .. } = &process.memory;
         let holds_versions = !flights.is_empty()
             || !process.in_doubt.is_empty()
-            || !local.maybe_claimed.is_empty()
-            || local.trigger_seen.is_some();
+            || !local.claims.unknown.is_empty()
+            || local.requests.trigger_seen.is_some();
         if !matches!(process.status, Status::Up | Status::Left) || !holds_versions {
             return;
         }
@@ -148,7 +148,7 @@ impl World {
             .in_doubt
             .retain(|flight| !self.cannot_commit(flight, session, &next.registry, written));
         let local = &mut updated.memory.local;
-        for (item, unknown_claim) in &mut local.maybe_claimed {
+        for (item, unknown_claim) in &mut local.claims.unknown {
             if written.ledgers.contains(item) {
                 unknown_claim.before = STALE;
             }
@@ -159,7 +159,7 @@ impl World {
         }
         if written.instances.contains(self.id(p, updated.incarnation)) {
             let stale = Triggered { version: STALE, number: u64::from(STALE.0) };
-            local.trigger_seen = local.trigger_seen.map(|_| stale);
+            local.requests.trigger_seen = local.requests.trigger_seen.map(|_| stale);
         }
         let failed: Vec<_> = updated
             .memory
@@ -226,7 +226,7 @@ fn mark_in_doubt_if_left(process: &mut Arc<Process>) {
     if process.status == Status::Left && !process.memory.flights.is_empty() {
         let mut left = Process::clone(process);
         left.in_doubt.extend(std::mem::take(&mut left.memory.flights).into_values());
-        left.memory.local.is_claiming = false;
+        left.memory.local.claims.in_flight = false;
         *process = Arc::new(left.sealed());
     }
 }

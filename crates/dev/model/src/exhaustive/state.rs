@@ -56,7 +56,7 @@ impl Process {
     pub(super) fn new(index: usize) -> Self {
         let status = Status::Up;
         let mut memory = Memory::default();
-        memory.local.lease = true;
+        memory.local.session.lease = true;
         Self {
             index,
             incarnation: 1,
@@ -190,7 +190,7 @@ impl fmt::Debug for State {
                 f,
                 "  process {index} incarnation {incarnation} {status:?} fires {fires} runs {:?} due {:?} phase {:?} in flight {flights:?} in doubt {}",
                 memory.local.runs,
-                memory.local.due,
+                memory.local.fires.due,
                 memory.local.phase,
                 in_doubt.len()
             )?;

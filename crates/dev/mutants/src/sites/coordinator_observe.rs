@@ -24,9 +24,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
+        from: r#"        let newcomer = self.local.fires.last_seen.is_none() && self.local.is_active();
 "#,
-        to: r#"        let newcomer = self.local.last_fire_seen.is_none() && self.local.is_active();
+        to: r#"        let newcomer = self.local.fires.last_seen.is_none() && self.local.is_active();
         let newcomer = newcomer && !mutant::is(Mutant::NewcomerWaits);
 "#,
     },
@@ -56,9 +56,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let java_leads = cx.java && cx.view.has_java_leader();
+        from: r#"            let java_leads = cx.view.has_java_leader();
 "#,
-        to: r#"            let java_leads = cx.java && cx.view.has_java_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
+        to: r#"            let java_leads = cx.view.has_java_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
 "#,
     },
     Site {

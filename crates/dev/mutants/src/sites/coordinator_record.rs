@@ -17,18 +17,18 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        self.local.lease = false;
+        from: r#"        self.local.session.lease = false;
 "#,
-        to: r#"        self.local.lease = false;
+        to: r#"        self.local.session.lease = false;
         if mutant::is(Mutant::RunsGoOn) {
             return;
         }
 "#,
     },
     Site {
-        from: r#"        let last = self.local.last_request;
+        from: r#"        let last = self.local.requests.last_at;
 "#,
-        to: r#"        let last = self.local.last_request.filter(|_| !mutant::is(Mutant::RequestsAlike));
+        to: r#"        let last = self.local.requests.last_at.filter(|_| !mutant::is(Mutant::RequestsAlike));
 "#,
     },
     Site {
@@ -44,16 +44,16 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if self.local.last_fire_seen >= Some(at) {
+        from: r#"        if self.local.fires.last_seen >= Some(at) {
 "#,
-        to: r#"        if self.local.last_fire_seen >= Some(at) && !mutant::is(Mutant::FiredTwice) {
+        to: r#"        if self.local.fires.last_seen >= Some(at) && !mutant::is(Mutant::FiredTwice) {
 "#,
     },
     Site {
-        from: r#"        let run = self.local.runs.get(item).filter(|run| run.token == token);
+        from: r#"        let run = self.local.runs.get(item).filter(|run| run.public_token() == token);
 "#,
         to: r#"        let any = mutant::is(Mutant::FormerEndTaken);
-        let run = self.local.runs.get(item).filter(|run| run.token == token || any);
+        let run = self.local.runs.get(item).filter(|run| run.public_token() == token || any);
 "#,
     },
 ];

@@ -18,9 +18,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        held_here && !self.has_started(item, shown.token)
+        from: r#"        held_here && !self.local.claims.has_started(item, shown.token)
 "#,
-        to: r#"        held_here && (!self.has_started(item, shown.token) || mutant::is(Mutant::StartedAgain))
+        to: r#"        let again = mutant::is(Mutant::StartedAgain);
+        held_here && (again || !self.local.claims.has_started(item, shown.token))
 "#,
     },
     Site {
@@ -39,16 +40,16 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+        from: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, token));
 "#,
-        to: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, run.token));
+        to: r#"            let held = ledger.is_some_and(|ledger| ledger.is_held(&run.holder, token));
             let held = held && !mutant::is(Mutant::RunForgottenEarly);
 "#,
     },
     Site {
-        from: r#"        if !self.connected || !self.local.lease || self.is_leaving() {
+        from: r#"        if !self.connected || !self.local.session.lease || self.is_leaving() {
 "#,
-        to: r#"        let lease = self.local.lease || mutant::is(Mutant::StartedWithoutLease);
+        to: r#"        let lease = self.local.session.lease || mutant::is(Mutant::StartedWithoutLease);
         let leaving = self.is_leaving() && !mutant::is(Mutant::StartedLeaving);
         let connected = self.connected || mutant::is(Mutant::StartedDisconnected);
         if !connected || !lease || leaving {

@@ -4,11 +4,11 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        Phase::Active if !registered && !cx.local.was_registered => register(cx),
+        from: r#"        Phase::Active if !registered && !cx.local.session.was_registered => register(cx),
         Phase::Active if registered && !server_known => Some(add_server(cx)),
 "#,
         to: r#"        Phase::Active
-            if !registered && (!cx.local.was_registered || mutant::is(Mutant::RegisteredAgain)) =>
+            if !registered && (!cx.local.session.was_registered || mutant::is(Mutant::RegisteredAgain)) =>
         {
             register(cx)
         }

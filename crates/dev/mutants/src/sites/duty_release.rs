@@ -10,24 +10,27 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, run.token))?;
+        from: r#"    let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, token))?;
 "#,
         to: r#"    let ledger = view.ledger.as_ref().filter(|l| {
-        mutant::is(Mutant::ForeignRelease) || l.value.is_held(&run.holder, run.token)
+        mutant::is(Mutant::ForeignRelease) || l.value.is_held(&run.holder, token)
     })?;
 "#,
     },
     Site {
-        from: r#"    steps.extend(run.shows_running.then(|| Step::unmark_running(item)));
+        from: r#"    steps.extend(run.marks.left().removal(item));
 "#,
-        to: r#"    let shown = run.shows_running && !mutant::is(Mutant::MarksStay);
-    steps.extend(shown.then(|| Step::unmark_running(item)));
+        to: r#"    let kept = |step: &Step| {
+        mutant::is(Mutant::MarksStay) && *step == Step::unmark_running(item)
+    };
+    steps.extend(run.marks.left().removal(item).filter(|step| !kept(step)));
 "#,
     },
     Site {
-        from: r#"    let record = match put_back {
+        from: r#"    if !put_back && marks.is_empty() {
 "#,
-        to: r#"    let record = match put_back && !mutant::is(Mutant::TokensGoBack) {
+        to: r#"    let put_back = put_back && !mutant::is(Mutant::TokensGoBack);
+    if !put_back && marks.is_empty() {
 "#,
     },
 ];

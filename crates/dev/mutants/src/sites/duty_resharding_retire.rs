@@ -2,17 +2,9 @@
 
 use super::Site;
 
-pub(super) const SITES: &[Site] = &[
-    Site {
-        from: r#"    view.has_usable_config()
+pub(super) const SITES: &[Site] = &[Site {
+    from: r#"    if view.is_busy() {
 "#,
-        to: r#"    view.has_usable_config() || mutant::is(Mutant::RetiredByOlderConfig)
+    to: r#"    if view.is_busy() && !mutant::is(Mutant::BusyRetired) {
 "#,
-    },
-    Site {
-        from: r#"    if view.is_busy() {
-"#,
-        to: r#"    if view.is_busy() && !mutant::is(Mutant::BusyRetired) {
-"#,
-    },
-];
+}];

@@ -47,12 +47,6 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    pending || unrecorded() || surplus()
-"#,
-        to: r#"    !mutant::is(Mutant::NeverFollow) && (pending || unrecorded() || surplus())
-"#,
-    },
-    Site {
         from: r#"    let owners = strategy.assign(&input);
 "#,
         to: r#"    let owners = strategy.assign(&input);

@@ -4,15 +4,17 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let unmarked = |view: &ItemView| !view.running && view.failover.is_none() && !view.alive;
-    let in_force = move |item: ShardingItem| item.index() < total;
+        from: r#"    let in_force = move |item: ShardingItem| item.index() < total;
 "#,
-        to: r#"    let unmarked = |view: &ItemView| {
-        mutant::is(Mutant::MarksIgnoredAtTakeover)
-            || (!view.running && view.failover.is_none() && !view.alive)
-    };
-    let in_force =
+        to: r#"    let in_force =
         move |item: ShardingItem| item.index() < total || mutant::is(Mutant::RetiredTakenOver);
+"#,
+    },
+    Site {
+        from: r#"        in_force(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
+"#,
+        to: r#"        let marked = view.marks.block_takeover() && !mutant::is(Mutant::MarksIgnoredAtTakeover);
+        in_force(*item) && !marked && !runs_here(cx, *item)
 "#,
     },
     Site {
@@ -22,10 +24,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let unmarked = |view: &ItemView| !view.queued && view.failover.is_none();
+        from: r#"        let unmarked = |view: &ItemView| !view.queued && view.marks.failover.is_none();
 "#,
         to: r#"        let unmarked = |view: &ItemView| {
-            !view.queued && view.failover.is_none() || mutant::is(Mutant::TakenAtOnceBesideMarks)
+            !view.queued && view.marks.failover.is_none() || mutant::is(Mutant::TakenAtOnceBesideMarks)
         };
 "#,
     },

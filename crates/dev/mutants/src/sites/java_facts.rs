@@ -18,16 +18,18 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+        from: r#"        let left_behind =
+            view.marks.lasting_holder().is_some_and(|holder| !self.is_registered(holder));
 "#,
-        to: r#"        let left_behind = view.lasting.as_ref().is_some_and(|holder| !self.is_registered(holder));
+        to: r#"        let left_behind =
+            view.marks.lasting_holder().is_some_and(|holder| !self.is_registered(holder));
         let left_behind = left_behind && !mutant::is(Mutant::LastingMarksTrusted);
 "#,
     },
     Site {
-        from: r#"        let begun = view.running || view.queued;
+        from: r#"        let begun = view.marks.shows_run() || view.queued;
 "#,
-        to: r#"        let begun = (view.running || view.queued) && !mutant::is(Mutant::TakersSeenEverywhere);
+        to: r#"        let begun = (view.marks.shows_run() || view.queued) && !mutant::is(Mutant::TakersSeenEverywhere);
 "#,
     },
     Site {
@@ -40,6 +42,20 @@ pub(super) const SITES: &[Site] = &[
         from: r#"        let greatest = numbers.max();
 "#,
         to: r#"        let greatest = numbers.max().filter(|_| !mutant::is(Mutant::PlacesUncounted));
+"#,
+    },
+    Site {
+        from: r#"        let is_announced = own && self.is_resharding_unfinished(config);
+"#,
+        to: r#"        let is_announced = own
+            && self.is_resharding_unfinished(config)
+            && !mutant::is(Mutant::AnnouncementTakenForRequest);
+"#,
+    },
+    Site {
+        from: r#"        !has_parameter || !self.is_mixed()
+"#,
+        to: r#"        !has_parameter || !self.is_mixed() || mutant::is(Mutant::UntoldQueued)
 "#,
     },
 ];

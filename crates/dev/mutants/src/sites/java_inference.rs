@@ -11,10 +11,10 @@ pub(super) const SITES: &[Site] = &[
     },
     Site {
         from: r#"        let open = is_open(view, item, run.fire);
-        let taken = shown.failover.is_some();
+        let taken = shown.marks.failover.is_some();
 "#,
         to: r#"        let open = is_open(view, item, run.fire) || mutant::is(Mutant::SettledRunsInterrupted);
-        let taken = shown.failover.is_some() && !mutant::is(Mutant::JavaTakeoversIgnored);
+        let taken = shown.marks.failover.is_some() && !mutant::is(Mutant::JavaTakeoversIgnored);
 "#,
     },
     Site {
@@ -75,9 +75,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            if shown.failover.is_some() {
+        from: r#"            if shown.marks.failover.is_some() {
 "#,
-        to: r#"            if shown.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
+        to: r#"            if shown.marks.failover.is_some() && !mutant::is(Mutant::TakersForgotten) {
 "#,
     },
     Site {

@@ -4,23 +4,23 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let java_leads = cx.view.has_java_leader();
+        from: r#"        Self { memory, java_leads: view.has_java_leader() }
 "#,
-        to: r#"    let java_leads = cx.view.has_java_leader() && !mutant::is(Mutant::RecordsLeftToJava);
-"#,
-    },
-    Site {
-        from: r#"    if let Some(handed_back) = accounted.and_then(|fire| ledger.handed_back(fire)) {
-"#,
-        to: r#"    let done = accounted.filter(|_| !mutant::is(Mutant::JavaFiresRunAgain));
-    if let Some(handed_back) = done.and_then(|fire| ledger.handed_back(fire)) {
+        to: r#"        let java_leads = view.has_java_leader() && !mutant::is(Mutant::RecordsLeftToJava);
+        Self { memory, java_leads }
 "#,
     },
     Site {
-        from: r#"    let noted = accounted.filter(|_| view.misfire).and_then(|fire| ledger.noted_by_mark(fire));
+        from: r#"        if let Some(handed_back) = ledger.handed_back(accounted) {
 "#,
-        to: r#"    let marked = view.misfire && !mutant::is(Mutant::JavaMisfiresForgotten);
-    let noted = accounted.filter(|_| marked).and_then(|fire| ledger.noted_by_mark(fire));
+        to: r#"        let done = Some(accounted).filter(|_| !mutant::is(Mutant::JavaFiresRunAgain));
+        if let Some(handed_back) = done.and_then(|fire| ledger.handed_back(fire)) {
+"#,
+    },
+    Site {
+        from: r#"        if view.misfire {
+"#,
+        to: r#"        if view.misfire && !mutant::is(Mutant::JavaMisfiresForgotten) {
 "#,
     },
 ];

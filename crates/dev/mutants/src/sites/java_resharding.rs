@@ -23,15 +23,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if super::runs_fires(cx) {
+        from: r#"        if cx.local.java.may_have_run_fires(cx.view) {
 "#,
-        to: r#"        if super::runs_fires(cx) && !mutant::is(Mutant::DueBesideJava) {
-"#,
-    },
-    Site {
-        from: r#"    own && is_unfinished(cx.view, config)
-"#,
-        to: r#"    own && is_unfinished(cx.view, config) && !mutant::is(Mutant::AnnouncementTakenForRequest)
+        to: r#"        if cx.local.java.may_have_run_fires(cx.view) && !mutant::is(Mutant::DueBesideJava) {
 "#,
     },
     Site {
@@ -64,9 +58,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if super::interrupted(self.0, item).is_some() {
+        from: r#"        if interrupted(self.0, item).is_some() {
 "#,
-        to: r#"        if super::interrupted(self.0, item).is_some() && !mutant::is(Mutant::BornBesideInterrupted) {
+        to: r#"        if interrupted(self.0, item).is_some() && !mutant::is(Mutant::BornBesideInterrupted) {
 "#,
     },
     Site {
@@ -76,9 +70,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if leaves_java && shown.running {
+        from: r#"        if leaves_java && shown.marks.shows_run() {
 "#,
-        to: r#"        if leaves_java && shown.running && !mutant::is(Mutant::JavaRunMoved) {
+        to: r#"        if leaves_java && shown.marks.shows_run() && !mutant::is(Mutant::JavaRunMoved) {
 "#,
     },
     Site {

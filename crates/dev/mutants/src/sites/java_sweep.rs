@@ -10,10 +10,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        fails_over(config, item) && !owned_by_java && super::can_be_queued(cx, ledger)
+        from: r#"        fails_over(config, item) && !owned_by_java && cx.view.can_be_queued(ledger)
 "#,
         to: r#"        let owned_by_java = owned_by_java && !mutant::is(Mutant::JavaItemsTakenOver);
-        fails_over(config, item) && !owned_by_java && super::can_be_queued(cx, ledger)
+        fails_over(config, item) && !owned_by_java && cx.view.can_be_queued(ledger)
 "#,
     },
     Site {
@@ -37,9 +37,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let known = run.view.lasting.is_none() || (last && in_force);
+        from: r#"    let known = run.view.marks.lasting_holder().is_none() || (last && in_force);
 "#,
-        to: r#"    let known = run.view.lasting.is_none() || (last && in_force) || mutant::is(Mutant::FormerMarksTrusted);
+        to: r#"    let known = run.view.marks.lasting_holder().is_none() || (last && in_force) || mutant::is(Mutant::FormerMarksTrusted);
 "#,
     },
     Site {
@@ -64,21 +64,21 @@ pub(super) const SITES: &[Site] = &[
     },
     Site {
         from: r#"    let unclear = unclear && has_schedule;
-    idle && !view.alive && !unclear && leftover_marks(cx, view).any()
+    idle && !view.marks.alive && !unclear && leftover_marks(cx, view).any()
 "#,
         to: r#"    let unclear = unclear && (has_schedule || mutant::is(Mutant::MarksAwaitNoFire));
     let unclear = unclear && !mutant::is(Mutant::MarksRemovedEarly);
     !mutant::is(Mutant::JavaMarksStay)
         && idle
-        && !view.alive
+        && !view.marks.alive
         && !unclear
         && leftover_marks(cx, view).any()
 "#,
     },
     Site {
-        from: r#"    let taken = view.failover.is_some() || (view.running && running.is_none());
+        from: r#"    let taken = view.marks.failover.is_some() || (view.marks.shows_run() && running.is_none());
 "#,
-        to: r#"    let taken = view.failover.is_some() || (view.running && running.is_none());
+        to: r#"    let taken = view.marks.failover.is_some() || (view.marks.shows_run() && running.is_none());
     let taken = taken && !mutant::is(Mutant::TakeoversRemoved);
 "#,
     },

@@ -7,7 +7,7 @@ pub(super) const SITES: &[Site] = &[
         from: r#"        true => takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans)),
 "#,
         to: r#"        true => {
-            let queued = |view: &crate::view::items::ItemView| {
+            let queued = |view: &crate::view::item::ItemView| {
                 view.queued || mutant::is(Mutant::TakenOutOfQueue)
             };
             takeover::take(cx, queued, |orphans| one(cx, orphans))

@@ -18,9 +18,9 @@ pub use mutant::{Activation, MUTANTS, Mutant, Row, SELECTED_BY, Story, Watcher};
 "#,
     },
     Site {
-        from: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
+        from: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
 "#,
-        to: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView, ServerState, Versioned};
+        to: r#"pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
 
 // The tests of the story files use this name, and one of them is also compiled as a test here.
 #[cfg(test)]

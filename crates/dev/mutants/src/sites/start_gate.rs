@@ -18,9 +18,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        } else if !local.lease {
+        from: r#"        } else if !local.session.lease {
 "#,
-        to: r#"        } else if !local.lease && !mutant::is(Mutant::ClaimedWithoutLease) {
+        to: r#"        } else if !local.session.lease && !mutant::is(Mutant::ClaimedWithoutLease) {
 "#,
     },
     Site {
@@ -30,9 +30,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        } else if local.awaits_time {
+        from: r#"        } else if local.session.awaits_time {
 "#,
-        to: r#"        } else if local.awaits_time && !mutant::is(Mutant::TimeUnawaited) {
+        to: r#"        } else if local.session.awaits_time && !mutant::is(Mutant::TimeUnawaited) {
 "#,
     },
 ];

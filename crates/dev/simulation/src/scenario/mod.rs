@@ -1,4 +1,4 @@
-//! Fault scenarios, written against the trait [`Cluster`](testkit::harness::Cluster).
+//! Fault scenarios, written against the trait [`Cluster`].
 //!
 //! Each of [`ALL`] has a script of faults, expectations of the finished history, and conditions
 //! that the run must have reached to prove anything. [`run`] plays a scenario and judges it,

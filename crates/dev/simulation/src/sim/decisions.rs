@@ -73,7 +73,7 @@ impl World {
     /// As [`check_commit`](Self::check_commit), for the start of a run. A run that was claimed
     /// before a pause may start during it.
     pub(crate) fn check_begin(&mut self, index: usize, start: &StartItem) {
-        let unclaimed = start.token == FencingToken(0);
+        let unclaimed = start.token == FencingToken::UNFENCED;
         let received = &mut self.nodes[index].received;
         // The time of a request is not a unique id here, because virtual time can stand still.
         let scheduled = unclaimed && start.source != RunSource::Manual;

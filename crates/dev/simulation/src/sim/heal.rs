@@ -289,8 +289,10 @@ impl World {
     fn check_leftovers(&mut self) {
         let (total, monitored) = (self.settings.items, self.settings.monitor);
         let leftover = self.observer.view().items().find_map(|(item, of)| {
-            let marked =
-                of.running || of.queued || of.failover.is_some() || (of.misfire && monitored);
+            let marked = of.marks.shows_run()
+                || of.queued
+                || of.marks.failover.is_some()
+                || (of.misfire && monitored);
             let surplus = item.index() >= total && of.owner.is_some();
             (marked || surplus).then(|| format!("item {item}: {of:?}"))
         });

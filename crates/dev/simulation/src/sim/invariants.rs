@@ -376,7 +376,7 @@ impl World {
     /// already.
     pub(crate) fn check_start(&mut self, index: usize, start: &StartItem) {
         let (item, token) = (start.item, start.token);
-        if token == FencingToken(0) {
+        if token == FencingToken::UNFENCED {
             *self.tracked.unclaimed.entry((item, start.fire)).or_default() += 1;
         } else if !self.tracked.started.insert((item, token)) {
             self.fail("S1", format!("item {item} under token {token} was started twice"));

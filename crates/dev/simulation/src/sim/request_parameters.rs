@@ -43,7 +43,7 @@ impl World {
         let record = view.ledger.as_ref().map(|ledger| &ledger.value);
         let record = record.filter(|ledger| ledger.token == start.token);
         let expected = record.and_then(Ledger::run).map(|run| run.parameter.clone());
-        let unclaimed = start.token == FencingToken(0);
+        let unclaimed = start.token == FencingToken::UNFENCED;
         let expected = if unclaimed { Some(None) } else { expected };
         if expected.is_some_and(|expected| expected != parameter) {
             let text = format!(

@@ -3,7 +3,7 @@
 use reg_center::{Expect, Op};
 
 use super::{Mutant, is};
-use crate::duty::Duty;
+use crate::Duty;
 use crate::plan::{Data, Step, StepOp};
 use crate::wire::NodeKind;
 

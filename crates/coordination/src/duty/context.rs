@@ -1,0 +1,107 @@
+//! Input of all duties.
+
+use crate::duty::settings::{BYTES_PER_ITEM, Settings};
+use crate::gap::Judgement;
+use crate::local::Local;
+use crate::local::fires::Due;
+use crate::plan::Step;
+use crate::start_gate::StartGate;
+use crate::view::JobView;
+use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp};
+use reg_center::SessionId;
+use sharding::{InstanceId, StrategyRegistry};
+
+/// Input of a duty.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Context<'a> {
+    pub(crate) now: Now,
+    pub(crate) me: &'a InstanceId,
+    /// The session that owns the ephemeral marks of this instance.
+    pub(crate) session: Option<SessionId>,
+    pub(crate) server: &'a ServerIp,
+    pub(crate) view: &'a JobView,
+    pub(crate) local: &'a Local,
+    pub(crate) strategies: &'a StrategyRegistry,
+    pub(crate) settings: &'a Settings,
+}
+
+impl<'a> Context<'a> {
+    /// Returns whether runs may start in this process now.
+    pub(crate) fn start_gate(&self) -> StartGate {
+        StartGate::of(self.view, self.local, self.me, self.server)
+    }
+
+    /// Returns the configuration if runs may start in this process now.
+    pub(crate) fn startable(&self) -> Option<&'a JobConfig> {
+        let config = self.view.config()?;
+        (self.start_gate() == StartGate::Open).then_some(&**config)
+    }
+
+    /// Returns true if the view shows all items. A leader decides only then.
+    pub(crate) fn shows_all(&self) -> bool {
+        self.view.followed().is_all()
+    }
+
+    /// Returns the inputs for finding gaps; `None` while no configuration is known.
+    pub(crate) fn judgement(&self) -> Option<Judgement<'a>> {
+        Some(Judgement {
+            lookup: &self.settings.lookup,
+            config: self.view.config()?,
+            version: self.view.config_version()?,
+            schedules: &self.local.fires.schedules,
+            present: FireTime(self.present_ms()),
+            mixed: self.local.java.may_have_run_fires(self.view),
+        })
+    }
+
+    /// Returns the bound on the difference between an instance's clock and the registry's.
+    pub(crate) fn max_time_diff(&self) -> MaxTimeDiff {
+        self.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
+    }
+
+    /// Returns the present time in milliseconds since 1970 UTC, by the registry's clock if that is
+    /// known and the job compares clocks.
+    pub(crate) fn present_ms(&self) -> i64 {
+        self.max_time_diff().present_ms(self.now)
+    }
+
+    /// Returns the fire that the schedule has after the due one.
+    pub(crate) fn next_of(&self, due: &Due) -> Option<FireTime> {
+        self.judgement().and_then(|judgement| judgement.next_after(due.at, due.next).0)
+    }
+
+    /// Returns the identity for a claim of this instance; `None` while no configuration is known.
+    pub(crate) fn claimant(&self) -> Option<Claimant> {
+        let (holder, config) = (self.me.clone(), self.view.config_version()?);
+        Some(Claimant { holder, config, now_ms: self.now.wall_ms })
+    }
+
+    /// Returns the first changes that fit one transaction; each change is of one item. Parameters
+    /// of requests, whose bytes `bytes_of` returns, take the room of further items.
+    pub(crate) fn within_one_plan<C>(
+        &self,
+        changes: impl Iterator<Item = C>,
+        bytes_of: impl Fn(&C) -> usize,
+    ) -> impl Iterator<Item = C> {
+        let most = self.settings.items_per_plan;
+        let mut taken = 0;
+        changes.take_while(move |change| {
+            let is_first = taken == 0;
+            taken += 1 + bytes_of(change).div_ceil(BYTES_PER_ITEM);
+            // The first change always fits, however long its parameter is.
+            is_first || taken <= most
+        })
+    }
+
+    /// Returns the last fire that gaps of a record report as missed. It stays missed if a retired
+    /// item comes back. A fire in the future comes from a wrong clock and is ignored.
+    pub(crate) fn last_missed(&self, ledger: &Ledger) -> Option<FireTime> {
+        let horizon = self.max_time_diff().horizon_ms(self.present_ms());
+        ledger.last_in_gap().filter(|fire| fire.0 <= horizon)
+    }
+}
+
+/// Returns the size of the request parameters in the records of these steps, in bytes.
+pub(crate) fn parameter_bytes(steps: &[Step]) -> usize {
+    steps.iter().filter_map(Step::ledger).map(|(_, ledger)| ledger.parameter_bytes()).sum()
+}

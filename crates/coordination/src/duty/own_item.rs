@@ -1,0 +1,122 @@
+//! Items that this instance owns, and changes of their records.
+
+use crate::duty::Context;
+use crate::duty::context::parameter_bytes;
+use crate::duty::gap_judge::GapJudge;
+use crate::java::records::Records;
+use crate::local::Local;
+use crate::plan::{Plan, Step};
+use crate::view::item::{Attention, ItemView};
+use crate::{Duty, FireTime, Ledger};
+use reg_center::Version;
+use sharding::ShardingItem;
+use std::borrow::Cow;
+
+/// An item that this instance owns, with the versions that a claim checks.
+pub(crate) struct OwnItem<'a> {
+    pub(crate) item: ShardingItem,
+    pub(crate) view: &'a ItemView,
+    /// The record of the item, with the fires that Java instances account for. A Java leader
+    /// creates no records.
+    pub(crate) ledger: Cow<'a, Ledger>,
+    ledger_version: Option<Version>,
+    owner_version: Version,
+}
+
+impl<'a> Context<'a> {
+    /// Returns the items that this instance may claim, if their records are known and have not
+    /// settled this fire.
+    pub(crate) fn claimable_for(&self, fire: FireTime) -> impl Iterator<Item = OwnItem<'a>> {
+        self.claimable(self.view.unsettled_items(fire))
+    }
+
+    /// Returns the items that this instance may claim, if their records are known.
+    pub(crate) fn claimable_items(&self) -> impl Iterator<Item = OwnItem<'a>> {
+        self.claimable(self.view.items())
+    }
+
+    /// Returns the items that this instance may claim and that need attention for this reason, if
+    /// their records are known.
+    pub(crate) fn claimable_with(&self, attention: Attention) -> impl Iterator<Item = OwnItem<'a>> {
+        self.claimable(self.view.items_with(attention))
+    }
+
+    fn claimable(
+        &self,
+        items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
+    ) -> impl Iterator<Item = OwnItem<'a>> {
+        let mine = self.view.claimable_by(self.me, items);
+        let records = Records::of(self.view, &self.local.java);
+        mine.filter_map(move |(item, view)| self.own_item(records, item, view))
+    }
+
+    /// Returns the items whose fires this instance accounts for. Their records are known and have
+    /// not settled this fire, and the items are not at rest.
+    pub(crate) fn restless_accounted_items(
+        &self,
+        fire: FireTime,
+    ) -> impl Iterator<Item = OwnItem<'a>> {
+        let unsettled = self.view.restless_unsettled_items(fire);
+        let mine = self.view.accounted_by(self.me, unsettled);
+        let records = Records::of(self.view, &self.local.java);
+        mine.filter_map(move |(item, view)| self.own_item(records, item, view))
+    }
+
+    /// Returns an item of this instance with its versions, if its record is known.
+    fn own_item(
+        &self,
+        records: Records<'_>,
+        item: ShardingItem,
+        view: &'a ItemView,
+    ) -> Option<OwnItem<'a>> {
+        let ledger = records.record_of(item, view, |ledger| self.last_missed(ledger))?;
+        let ledger_version = view.ledger.as_ref().map(|ledger| ledger.version);
+        let owner_version = view.owner.as_ref()?.version;
+        Some(OwnItem { item, view, ledger, ledger_version, owner_version })
+    }
+}
+
+/// Plans to change the records of items as their owner. `next` returns the new record, or `None` if
+/// the item stays as it is.
+pub(super) fn change_items<'a>(
+    duty: Duty,
+    cx: &Context<'a>,
+    reason: &str,
+    items: impl Iterator<Item = OwnItem<'a>>,
+    next: impl Fn(&OwnItem<'_>) -> Option<Ledger>,
+) -> Option<Plan> {
+    let mut judge = GapJudge::of(cx)?;
+    let changes = items.filter_map(|own| {
+        let next = judge.accounted(cx, own.item, &own.ledger, next(&own)?);
+        Some(own.change_to(next))
+    });
+    let steps = cx.within_one_plan(changes, |steps| parameter_bytes(steps)).flatten();
+    Plan::as_owner(duty, cx, reason)?.steps(steps).if_any()
+}
+
+impl OwnItem<'_> {
+    /// Returns true if neither the record, nor a mark, nor this process shows a run of the item.
+    /// The mark of an instance that is gone blocks the item until its session ends.
+    pub(crate) fn is_free(&self, local: &Local) -> bool {
+        let runs_here = local.runs.has(self.item);
+        self.ledger.is_idle() && !self.view.marks.shows_run() && !runs_here
+    }
+
+    /// Returns the steps that change the item's record to `next`, as its owner.
+    pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
+        let item = self.item;
+        let was_running = self.ledger.running().is_some();
+        let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
+        let clears_misfire = self.view.misfire && next.misfire.is_none();
+        let shows_misfire = !self.view.misfire && next.misfire.is_some();
+        // The owner check makes the write conflict if the item has moved since.
+        let mut steps = vec![
+            Step::owner_unchanged(item, self.owner_version),
+            Step::set_ledger(item, self.ledger_version, next),
+        ];
+        steps.extend(starts.map(|holder| Step::mark_running(item, holder)));
+        steps.extend(clears_misfire.then(|| Step::unmark_misfire(item)));
+        steps.extend(shows_misfire.then(|| Step::mark_misfire(item)));
+        steps
+    }
+}

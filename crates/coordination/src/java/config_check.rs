@@ -1,0 +1,68 @@
+//! Checks that Java instances can read a configuration.
+
+use crate::{Dialect, InvalidConfig, JobConfig};
+
+impl JobConfig {
+    /// Checks that Java instances can read the configuration, if it has the class of a Java job.
+    ///
+    /// Java instances of 2.1.5 fail without a cron expression, those of 3.x at a time zone that
+    /// does not begin with `GMT`. They fail at each reading until the configuration is repaired.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the field, its value and the valid values.
+    ///
+    /// # Examples
+    /// ```
+    /// use coordination::{JobConfig, JobName};
+    ///
+    /// let mut config = JobConfig::new(JobName::new("report")?, 3);
+    /// assert!(config.check_for_java().is_ok(), "no Java instance reads it");
+    /// config.java.job_class = "com.acme.Report".to_owned();
+    /// assert_eq!(config.check_for_java().unwrap_err().field, "cron");
+    /// # Ok::<(), coordination::InvalidName>(())
+    /// ```
+    pub fn check_for_java(&self) -> Result<(), InvalidConfig> {
+        let Some(class) = self.java.given_class() else { return Ok(()) };
+        match (self.java.dialect(), &self.cron, &self.time_zone) {
+            (Dialect::V2, None, _) => {
+                let valid = format!(
+                    "an expression: Java instances of 2.1.5 ({class}) cannot read a job without one"
+                );
+                Err(InvalidConfig::new("cron", "missing", valid))
+            }
+            (Dialect::V3, _, Some(zone)) if !is_zone_of_java_3(zone) => {
+                let valid = format!(
+                    "GMT, or an offset such as GMT+08:00: Java instances of 3.x ({class}) can read \
+                     nothing else"
+                );
+                Err(InvalidConfig::new("time_zone", format!("{zone:?}"), valid))
+            }
+            (Dialect::V2 | Dialect::V3, _, _) => Ok(()),
+        }
+    }
+
+    /// Returns a warning for the author if Java instances handle the configuration in another way.
+    #[must_use]
+    pub fn java_caveat(&self) -> Option<&'static str> {
+        let zone = self.time_zone.as_deref()?;
+        match self.java.dialect() {
+            Dialect::V2 if self.java.given_class().is_some() => Some(
+                "Java instances of 2.1.5 do not read time_zone and fire in the zone of their \
+                 virtual machine",
+            ),
+            Dialect::V3 if !is_zone_of_java_3(zone) => Some(
+                "Java instances of 3.x fail at a time_zone that does not begin with GMT; without \
+                 java_class none is expected",
+            ),
+            Dialect::V2 | Dialect::V3 => None,
+        }
+    }
+}
+
+/// Returns true if Java 3.x accepts the time zone.
+///
+/// Java takes an unknown name with this prefix for GMT. It knows all of those that the `trigger`
+/// crate accepts.
+fn is_zone_of_java_3(zone: &str) -> bool {
+    zone.starts_with("GMT")
+}

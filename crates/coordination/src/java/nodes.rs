@@ -1,0 +1,82 @@
+//! Nodes that only coexistence with Java instances needs, as a part of the view.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use reg_center::{Node, Revision, Version};
+use sharding::{InstanceId, ShardingItem};
+
+use crate::wire::NodeKind;
+use crate::{Latch, OnceStage};
+
+/// Nodes that only coexistence with Java instances needs.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct JavaNodes {
+    /// Instance nodes of 2.1.5 that no session owns: an operator triggered the instance after it
+    /// was gone.
+    pub(super) leftover_instances: BTreeMap<InstanceId, Version>,
+    /// Contenders at the latches, with the revisions at which they joined.
+    pub(super) contenders: BTreeMap<(Latch, String), Revision>,
+    pub(super) necessary: bool,
+    pub(super) processing: bool,
+    pub(super) failover_root: bool,
+    /// Items that Java instances count for their own once-per-cluster callbacks.
+    pub(super) counted: BTreeSet<(OnceStage, ShardingItem)>,
+    /// Items that have a node in ElasticJob's tree, with or without children.
+    pub(super) item_nodes: BTreeSet<ShardingItem>,
+    /// Nodes below items that this version does not know.
+    pub(super) unknown_nodes: BTreeSet<(ShardingItem, String)>,
+}
+
+impl JavaNodes {
+    /// Returns true if a node shows that a Java instance takes part, or has taken part.
+    pub(super) fn exist(&self) -> bool {
+        let announced = self.necessary || self.processing;
+        announced || !self.contenders.is_empty() || !self.leftover_instances.is_empty()
+    }
+
+    /// Notes a node that exists now. Nodes of other kinds mean nothing here.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other nodes belong to the view")]
+    pub(crate) fn put(&mut self, kind: NodeKind, node: &Node) {
+        match kind {
+            NodeKind::Latch(latch, name) => {
+                self.contenders.insert((latch, name), node.stat.created);
+            }
+            NodeKind::Necessary => self.necessary = true,
+            NodeKind::Processing => self.processing = true,
+            NodeKind::FailoverRoot => self.failover_root = true,
+            NodeKind::Counted(stage, item) => {
+                self.counted.insert((stage, item));
+            }
+            NodeKind::Item(item) => {
+                self.item_nodes.insert(item);
+            }
+            NodeKind::OfItem(item, name) => {
+                self.unknown_nodes.insert((item, name));
+            }
+            _ => {}
+        }
+    }
+
+    /// Forgets a node that is gone.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "all other nodes belong to the view")]
+    pub(crate) fn remove(&mut self, kind: NodeKind) {
+        match kind {
+            NodeKind::Latch(latch, name) => {
+                self.contenders.remove(&(latch, name));
+            }
+            NodeKind::Necessary => self.necessary = false,
+            NodeKind::Processing => self.processing = false,
+            NodeKind::FailoverRoot => self.failover_root = false,
+            NodeKind::Counted(stage, item) => {
+                self.counted.remove(&(stage, item));
+            }
+            NodeKind::Item(item) => {
+                self.item_nodes.remove(&item);
+            }
+            NodeKind::OfItem(item, name) => {
+                self.unknown_nodes.remove(&(item, name));
+            }
+            _ => {}
+        }
+    }
+}

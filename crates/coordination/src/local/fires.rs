@@ -1,0 +1,49 @@
+//! Fires that this process has seen.
+
+use std::collections::BTreeMap;
+
+use sharding::ShardingItem;
+
+use crate::gap::Schedules;
+use crate::{FireTime, Gap};
+
+/// Fires of the schedule. They outlast sessions.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Fires {
+    /// The present due fire. The next fire replaces it. Written by fire events, and by observations
+    /// of the assignment record and of the clock; read by claims, misfires, resharding and `java`.
+    pub due: Option<Due>,
+    /// The last scheduled fire that this instance has seen, due or not. Written as `due` is; read
+    /// by resharding, the search for gaps and `java`.
+    pub(crate) last_seen: Option<FireTime>,
+    /// The schedules that this process has seen in force. Written by observations of the view; read
+    /// by the search for gaps.
+    pub(crate) schedules: Schedules,
+    /// The last gaps of each item that this process reported, in the order of the reports. Written
+    /// by replies; read by the search for gaps.
+    pub(crate) gaps_reported: BTreeMap<ShardingItem, Vec<Gap>>,
+    /// A fire of an unmonitored job that waits until the owners or the registry's time are known.
+    /// Written and read by the start of unmonitored runs.
+    pub(crate) unmonitored: Option<FireTime>,
+}
+
+/// A due fire with its neighbors in the schedule.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Due {
+    pub(crate) at: FireTime,
+    /// The next scheduled fire.
+    pub(crate) next: Option<FireTime>,
+    /// Earlier fires that a job with catch-up still runs, in ascending order. `None` if unknown,
+    /// because the fire came from the assignment record or the view does not show all items.
+    pub(crate) missed: Option<Vec<FireTime>>,
+}
+
+impl Due {
+    /// Returns the first fire that an item with this last fire has to catch up, and the fire after
+    /// it.
+    pub(crate) fn missed_after(&self, last: FireTime) -> Option<(FireTime, FireTime)> {
+        let mut later = self.missed.iter().flatten().copied().filter(|fire| *fire > last);
+        let fire = later.next()?;
+        Some((fire, later.next().unwrap_or(self.at)))
+    }
+}

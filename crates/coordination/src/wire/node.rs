@@ -1,0 +1,231 @@
+//! The nodes of a job by their purpose, and their names.
+
+use std::fmt;
+
+use sharding::{InstanceId, ShardingItem};
+
+use crate::{Latch, OnceStage, ServerIp};
+
+/// A node of a job by its purpose. [`Layout::path`](crate::Layout::path) and
+/// [`Layout::parse`](crate::Layout::parse) convert to and from paths.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NodeKind {
+    /// The configuration.
+    Config,
+    /// A registered instance.
+    Instance(InstanceId),
+    /// 3.x: an operator's request that an instance runs now.
+    Trigger(InstanceId),
+    /// The state of a server: enabled, paused or disabled.
+    Server(ServerIp),
+    /// The leader.
+    Leader,
+    /// A place in the queue of a latch.
+    Latch(Latch, String),
+    /// Resharding is requested or announced.
+    Necessary,
+    /// A Java leader is resharding.
+    Processing,
+    /// The parent of the failover queue and its latch. It stays when they are empty.
+    FailoverRoot,
+    /// The item waits for a takeover.
+    QueuedItem(ShardingItem),
+    /// The item itself, the parent of its nodes.
+    Item(ShardingItem),
+    /// An unknown node of an item.
+    OfItem(ShardingItem, String),
+    /// The owner of the item.
+    Owner(ShardingItem),
+    /// The mark of a run.
+    Running(ShardingItem),
+    /// The mark that the session of the item's holder lives.
+    Alive(ShardingItem),
+    /// The mark of a misfire.
+    Misfire(ShardingItem),
+    /// 3.x: the persistent mark of a takeover, with the instance that took over.
+    Failovering(ShardingItem),
+    /// The mark of a takeover, with the instance that took over.
+    Failover(ShardingItem),
+    /// The item is disabled by an operator.
+    ItemDisabled(ShardingItem),
+    /// Java instances count the item for their once-per-cluster listeners.
+    Counted(OnceStage, ShardingItem),
+    /// Written to read the registry's time.
+    SystemTime,
+    /// The ledger record of the item.
+    Ledger(ShardingItem),
+    /// The term of the leader.
+    Term,
+    /// The counter of added servers.
+    Servers,
+    /// The counter of requests to reshard.
+    Request,
+    /// The assignment record.
+    Assignment,
+    /// The instance is leaving.
+    Draining(InstanceId),
+    /// The stable name of an instance.
+    Name(InstanceId),
+    /// An operator's request to run now.
+    TriggerRequest(String),
+    /// The last calls of once-per-cluster callbacks.
+    Once,
+    /// The checkpoint of the item, in the format of the job's code.
+    Checkpoint(ShardingItem),
+    /// The last audited changes.
+    Audit,
+    /// The template that the job was created from.
+    Template,
+}
+
+/// Maximum number of names in the path of a node below the job's root.
+const MOST_PARTS: usize = 4;
+
+impl NodeKind {
+    /// Returns the path below the job's root.
+    pub(super) fn relative(&self) -> String {
+        match self {
+            Self::Config => "config".to_owned(),
+            Self::Instance(id) => format!("instances/{id}"),
+            Self::Trigger(id) => format!("trigger/{id}"),
+            Self::Server(ip) => format!("servers/{ip}"),
+            Self::Leader => "leader/election/instance".to_owned(),
+            Self::Latch(latch, name) => format!("{}/{name}", latch.node()),
+            Self::Necessary => "leader/sharding/necessary".to_owned(),
+            Self::Processing => "leader/sharding/processing".to_owned(),
+            Self::FailoverRoot => "leader/failover".to_owned(),
+            Self::QueuedItem(item) => format!("leader/failover/items/{item}"),
+            Self::Item(item) => format!("sharding/{item}"),
+            Self::OfItem(item, name) => format!("sharding/{item}/{name}"),
+            Self::Owner(item) => format!("sharding/{item}/instance"),
+            Self::Running(item) => format!("sharding/{item}/running"),
+            Self::Alive(item) => format!("coordination/runs/{item}"),
+            Self::Failovering(item) => format!("sharding/{item}/failovering"),
+            Self::Misfire(item) => format!("sharding/{item}/misfire"),
+            Self::Failover(item) => format!("sharding/{item}/failover"),
+            Self::ItemDisabled(item) => format!("sharding/{item}/disabled"),
+            Self::Counted(stage, item) => format!("guarantee/{stage}/{item}"),
+            Self::SystemTime => "systemTime/current".to_owned(),
+            Self::Ledger(item) => format!("ledger/{item}"),
+            Self::Term => "coordination/term".to_owned(),
+            Self::Servers => "coordination/servers".to_owned(),
+            Self::Request => "coordination/request".to_owned(),
+            Self::Assignment => "coordination/assignment".to_owned(),
+            Self::Draining(id) => format!("coordination/draining/{id}"),
+            Self::Name(id) => format!("coordination/names/{id}"),
+            Self::TriggerRequest(id) => format!("coordination/triggers/{id}"),
+            Self::Once => "coordination/once".to_owned(),
+            Self::Checkpoint(item) => format!("coordination/checkpoints/{item}"),
+            Self::Audit => "coordination/audit".to_owned(),
+            Self::Template => "coordination/template".to_owned(),
+        }
+    }
+
+    /// Parses a path below the job's root. Returns `None` for parents and unknown nodes.
+    pub(super) fn parse(relative: &str) -> Option<Self> {
+        let (mut parts, mut depth) = ([""; MOST_PARTS], 0);
+        for part in relative.split('/') {
+            *parts.get_mut(depth)? = part;
+            depth += 1;
+        }
+        let item = |text: &str| item_of(text);
+        Some(match &parts[..depth] {
+            ["config"] => Self::Config,
+            ["instances", id] => Self::Instance(InstanceId::new(*id)),
+            ["trigger", id] => Self::Trigger(InstanceId::new(*id)),
+            ["servers", ip] => Self::Server(ServerIp::new(ip).ok()?),
+            ["leader", "election", "instance"] => Self::Leader,
+            ["leader", "election", "latch", name] => Self::latch(Latch::Election, name),
+            ["leader", "failover", "latch", name] => Self::latch(Latch::Failover, name),
+            ["leader", "sharding", "necessary"] => Self::Necessary,
+            ["leader", "sharding", "processing"] => Self::Processing,
+            ["leader", "failover"] => Self::FailoverRoot,
+            ["leader", "failover", "items", i] => Self::QueuedItem(item(i)?),
+            ["sharding", i, "instance"] => Self::Owner(item(i)?),
+            ["sharding", i, "running"] => Self::Running(item(i)?),
+            ["coordination", "runs", i] => Self::Alive(item(i)?),
+            ["sharding", i, "failovering"] => Self::Failovering(item(i)?),
+            ["sharding", i, "misfire"] => Self::Misfire(item(i)?),
+            ["sharding", i, "failover"] => Self::Failover(item(i)?),
+            ["sharding", i, "disabled"] => Self::ItemDisabled(item(i)?),
+            ["guarantee", "started", i] => Self::Counted(OnceStage::Started, item(i)?),
+            ["guarantee", "completed", i] => Self::Counted(OnceStage::Completed, item(i)?),
+            ["sharding", i] => Self::Item(item(i)?),
+            ["sharding", i, name] => Self::OfItem(item(i)?, (*name).to_owned()),
+            ["systemTime", "current"] => Self::SystemTime,
+            ["ledger", i] => Self::Ledger(item(i)?),
+            ["coordination", "term"] => Self::Term,
+            ["coordination", "servers"] => Self::Servers,
+            ["coordination", "request"] => Self::Request,
+            ["coordination", "assignment"] => Self::Assignment,
+            ["coordination", "draining", id] => Self::Draining(InstanceId::new(*id)),
+            ["coordination", "names", id] => Self::Name(InstanceId::new(*id)),
+            ["coordination", "triggers", id] => Self::TriggerRequest((*id).to_owned()),
+            ["coordination", "once"] => Self::Once,
+            ["coordination", "checkpoints", i] => Self::Checkpoint(item(i)?),
+            ["coordination", "audit"] => Self::Audit,
+            ["coordination", "template"] => Self::Template,
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for NodeKind {
+    /// Shows the path below the job's root.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.relative())
+    }
+}
+
+impl NodeKind {
+    fn latch(latch: Latch, name: &str) -> Self {
+        Self::Latch(latch, name.to_owned())
+    }
+
+    /// Returns the item of a node that a narrow watch shows only if the instance follows the item.
+    /// The failover queue is in every watch, so that every instance notices orphaned runs.
+    pub(crate) fn followed_item(&self) -> Option<ShardingItem> {
+        match self {
+            Self::Item(item)
+            | Self::OfItem(item, _)
+            | Self::Owner(item)
+            | Self::Running(item)
+            | Self::Alive(item)
+            | Self::Misfire(item)
+            | Self::Failovering(item)
+            | Self::Failover(item)
+            | Self::ItemDisabled(item)
+            | Self::Counted(_, item)
+            | Self::Ledger(item)
+            | Self::Checkpoint(item) => Some(*item),
+            Self::Config
+            | Self::Instance(_)
+            | Self::Trigger(_)
+            | Self::Server(_)
+            | Self::Leader
+            | Self::Latch(..)
+            | Self::Necessary
+            | Self::Processing
+            | Self::FailoverRoot
+            | Self::QueuedItem(_)
+            | Self::SystemTime
+            | Self::Term
+            | Self::Servers
+            | Self::Request
+            | Self::Assignment
+            | Self::Draining(_)
+            | Self::Name(_)
+            | Self::TriggerRequest(_)
+            | Self::Once
+            | Self::Audit
+            | Self::Template => None,
+        }
+    }
+}
+
+/// Parses an item's number in its only form: decimal, without a sign or leading zeros.
+pub(super) fn item_of(text: &str) -> Option<ShardingItem> {
+    let plain = text == "0" || !text.starts_with(['0', '+']);
+    if plain { text.parse().ok().map(ShardingItem::new) } else { None }
+}

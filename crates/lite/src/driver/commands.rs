@@ -1,0 +1,74 @@
+//! Execution of the coordinator's commands, one match arm per command.
+
+use std::sync::Arc;
+
+use coordination::{Command, Duty, FencingToken, FireTime, InterruptReason, OnceStage, StartItem};
+use tracing::Instrument;
+
+use super::Driver;
+use crate::commit::Commit;
+use crate::once_listener::Call;
+use crate::shutdown::Shutdown;
+
+impl Driver {
+    pub(super) fn run_command(&mut self, command: Command) {
+        match command {
+            Command::Commit { ticket, duty, reason, txn, confirm_absent } => {
+                let txn = txn.labelled(duty.as_str());
+                self.commit(duty, &reason, Commit { ticket, txn, confirm_absent });
+            }
+            Command::Start(items) => self.start(items),
+            Command::CallOnce { stage, fire, token } => self.call_once(stage, fire, token),
+            Command::Interrupt(reason) => self.interrupt(reason),
+            Command::Schedule(config) => self.schedule(config),
+            Command::Emit(event) => self.record(event),
+            Command::Follow(scope) => self.state.follow = Some(scope),
+            Command::LeaveRequested => self.begin_shutdown(self.limits.leave_deadline, None),
+            Command::Left => self.state.over = true,
+        }
+    }
+
+    fn commit(&self, duty: Duty, reason: &str, commit: Commit) {
+        let span = tracing::debug_span!("duty", %duty);
+        let n_ops = commit.txn.ops().len();
+        span.in_scope(|| tracing::debug!(reason, n_ops, "committing"));
+        let (registry, answers) = (Arc::clone(&self.seams.registry), self.answers.clone());
+        let task = async move { commit.run(&*registry, answers).await };
+        self.seams.spawn.spawn(Box::pin(task.instrument(span)));
+    }
+
+    fn start(&mut self, items: Vec<StartItem>) {
+        let now = self.seams.clock.wall();
+        for item in items {
+            let (number, run) = self.executor.start(item, now, &self.state.span);
+            if let Some(shutdown) = &mut self.state.shutdown {
+                shutdown.expect(number, run);
+            }
+        }
+        self.update_runs();
+        // An item that was claimed before the shutdown and starts after its deadline gets no extra
+        // time.
+        if let Some(step) = self.state.shutdown.as_ref().and_then(Shutdown::last_step) {
+            self.take_step(step);
+        }
+        // A process that was paused beyond the end of its lease must not start items that it
+        // claimed before.
+        let lease = self.state.session.and_then(|s| self.seams.registry.lease_remaining(s));
+        if lease.is_none() {
+            self.interrupt(InterruptReason::LeaseExpired);
+        }
+    }
+
+    fn interrupt(&self, reason: InterruptReason) {
+        tracing::warn!(%reason, "interrupting all runs");
+        self.executor.abandon_all();
+    }
+
+    fn call_once(&self, stage: OnceStage, fire: FireTime, token: FencingToken) {
+        let Some(listener) = self.once_listener.clone() else { return };
+        let guard = self.guard.clone().zip(self.coordinator.instance().cloned());
+        let call = Call { listener, job: self.job.clone(), stage, fire, token, guard };
+        let task = call.run(self.answers.clone());
+        self.seams.spawn.spawn(Box::pin(task.instrument(self.state.span.clone())));
+    }
+}

@@ -1,0 +1,109 @@
+//! Conversion of a [`JobBuilder`] into a checked configuration.
+
+use std::time::Duration;
+
+use coordination::{
+    CatchUp, InvalidConfig, JavaSettings, JobConfig, JobName, MAX_JITTER_MS, MaxTimeDiff,
+};
+
+use super::JobBuilder;
+use crate::config_check;
+
+impl JobBuilder {
+    /// Checks everything that can be checked without a registry, and returns the configuration.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the first invalid field, its value and the valid values.
+    pub fn build(self) -> Result<JobConfig, InvalidConfig> {
+        let rest = self.rest;
+        let config = JobConfig {
+            cron: rest.cron,
+            time_zone: rest.time_zone,
+            excluded_days: rest.excluded_days,
+            jitter_ms: self.jitter.map(whole_milliseconds).transpose()?,
+            sharding_item_parameters: rest.sharding_item_parameters,
+            job_parameter: rest.job_parameter,
+            failover: rest.failover,
+            misfire: rest.misfire,
+            monitor_execution: rest.monitor_execution,
+            static_sharding: rest.static_sharding,
+            catch_up: self.catch_up.map(policy).transpose()?,
+            max_time_diff: max_time_diff(self.max_time_diff, self.compares_clocks)?,
+            reconcile_interval_minutes: whole_minutes(self.reconcile_interval)?,
+            strategy: rest.strategy,
+            description: rest.description,
+            disabled: rest.disabled,
+            overwrite: rest.overwrite,
+            java: java(self.java_settings, self.java_class)?,
+            ..JobConfig::new(job_name(&self.name)?, self.sharding_total_count)
+        };
+        config.check()?;
+        config_check::check_timing(&config)?;
+        Ok(config)
+    }
+}
+
+fn job_name(name: &str) -> Result<JobName, InvalidConfig> {
+    JobName::new(name).map_err(|error| {
+        let valid = format!("a name of 1 to 128 bytes that is valid as a node name ({error})");
+        InvalidConfig::new("job_name", format!("{name:?}"), valid)
+    })
+}
+
+fn java(
+    settings: Option<JavaSettings>,
+    class: Option<String>,
+) -> Result<JavaSettings, InvalidConfig> {
+    let mut settings = settings.unwrap_or_default();
+    settings.job_class = class.unwrap_or(settings.job_class);
+    if settings.job_class.trim().is_empty() {
+        let found = format!("{:?}", settings.job_class);
+        return Err(InvalidConfig::new("java_class", found, "the name of a class"));
+    }
+    Ok(settings)
+}
+
+fn policy((window, max): (Duration, u32)) -> Result<CatchUp, InvalidConfig> {
+    Ok(CatchUp { window_seconds: whole_seconds("catch_up", window)?, max })
+}
+
+fn max_time_diff(bound: Option<Duration>, compares: bool) -> Result<MaxTimeDiff, InvalidConfig> {
+    match bound {
+        _ if !compares => Ok(MaxTimeDiff::Off),
+        None => Ok(MaxTimeDiff::Default),
+        Some(bound) => Ok(MaxTimeDiff::Seconds(whole_seconds("max_time_diff", bound)?)),
+    }
+}
+
+fn whole_seconds(field: &'static str, duration: Duration) -> Result<u32, InvalidConfig> {
+    let is_whole = duration.subsec_nanos() == 0;
+    match u32::try_from(duration.as_secs()) {
+        Ok(seconds) if is_whole && seconds > 0 => Ok(seconds),
+        Ok(_) | Err(_) => {
+            let valid = "whole seconds, at least 1";
+            Err(InvalidConfig::new(field, format!("{duration:?}"), valid))
+        }
+    }
+}
+
+fn whole_milliseconds(bound: Duration) -> Result<u32, InvalidConfig> {
+    let is_whole = bound.subsec_nanos().is_multiple_of(1_000_000);
+    match u32::try_from(bound.as_millis()) {
+        Ok(bound_ms) if is_whole => Ok(bound_ms),
+        Ok(_) | Err(_) => {
+            let valid = format!("whole milliseconds, from 1 to {MAX_JITTER_MS}");
+            Err(InvalidConfig::new("jitter", format!("{bound:?}"), valid))
+        }
+    }
+}
+
+fn whole_minutes(interval: Duration) -> Result<u32, InvalidConfig> {
+    let is_whole = interval.as_secs().is_multiple_of(60) && interval.subsec_nanos() == 0;
+    match u32::try_from(interval.as_secs() / 60) {
+        Ok(minutes) if is_whole => Ok(minutes),
+        Ok(_) | Err(_) => {
+            let valid = "whole minutes, or zero for never";
+            Err(InvalidConfig::new("reconcile_interval", format!("{interval:?}"), valid))
+        }
+    }
+}

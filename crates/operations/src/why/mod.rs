@@ -1,0 +1,194 @@
+//! Explains why a job or an item does not run: the most important reason first. Pure functions.
+
+mod reason;
+
+use coordination::{ConfigState, FireTime, LedgerState, server_of};
+use jiff::Timestamp;
+use sharding::{InstanceId, ShardingItem};
+
+use crate::doctor::future_fires;
+use crate::held::{self, LiveServers, last_change};
+use crate::statistics::{failing_items, item_brief};
+use crate::{JobSnapshot, next_fires};
+
+pub use reason::WhyNot;
+
+/// Returns why a job does not run, the most important reason first, then its next fire.
+///
+/// The result is never empty.
+///
+/// # Examples
+/// ```
+/// use coordination::JobName;
+/// use operations::{JobSnapshot, WhyNot, why_not_running};
+///
+/// let nothing = JobSnapshot::of_nodes(&JobName::new("report")?, Vec::new());
+/// let now = "2024-02-29T12:00:00Z".parse()?;
+/// assert_eq!(why_not_running(&nothing, now), [WhyNot::NoConfig]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
+    let mut reasons = of_config(job);
+    if reasons == [WhyNot::NoConfig] {
+        return reasons;
+    }
+    reasons.extend(of_members(job));
+    reasons.extend(of_paused(job));
+    let future = future_fires(job, now).take(MAX_ITEMS);
+    reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
+    reasons.extend(failing(job, failing_items(job), job.items().len()));
+    with_schedule(reasons, job, now)
+}
+
+/// Returns why an item does not run: reasons of the job and of the item. Never empty.
+#[must_use]
+pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestamp) -> Vec<WhyNot> {
+    let mut reasons = of_config(job);
+    if reasons == [WhyNot::NoConfig] {
+        return reasons;
+    }
+    if job.config().is_some_and(|config| item.index() >= config.sharding_total_count) {
+        return vec![WhyNot::NoSuchItem];
+    }
+    reasons.extend(of_members(job));
+    reasons.extend(of_item(job, item));
+    let future = future_fires(job, now).find(|(other, _)| *other == item);
+    reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
+    let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
+    reasons.extend(failing(job, failed, 1));
+    let after = future.and_then(|(_, fire)| Timestamp::from_millisecond(fire.0).ok());
+    with_schedule(reasons, job, after.unwrap_or(now))
+}
+
+/// Maximum number of items named for the same kind of reason.
+const MAX_ITEMS: usize = 8;
+
+fn future_fire(job: &JobSnapshot, item: ShardingItem, fire: FireTime) -> WhyNot {
+    WhyNot::FutureFire { job: job.job().to_string(), item: item.index(), fire_ms: fire.0 }
+}
+
+/// Returns the failing items with the latest reason; `None` if no item is failing.
+fn failing(job: &JobSnapshot, items: Vec<ShardingItem>, of: usize) -> Option<WhyNot> {
+    let last =
+        items.iter().map(|item| item_brief(job, *item)).max_by_key(|brief| brief.ended_ms)?;
+    let items = items.iter().map(|item| item.index()).collect();
+    Some(WhyNot::Failing { items, of, failure: last.failure })
+}
+
+fn of_config(job: &JobSnapshot) -> Vec<WhyNot> {
+    match job.view().config_state() {
+        ConfigState::Absent => vec![WhyNot::NoConfig],
+        ConfigState::Invalid { reason, .. } => vec![WhyNot::BadConfig { fault: reason.clone() }],
+        ConfigState::Valid(_) => Vec::new(),
+    }
+}
+
+fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
+    let view = job.view();
+    if view.instances().next().is_none() {
+        return vec![without_instances(job)];
+    }
+    let mut reasons = Vec::new();
+    if job.available().is_empty() {
+        let held_back = |id: &InstanceId| match held_back(job, id) {
+            Some(why) => why,
+            None => format!("{id} is leaving"),
+        };
+        let servers = view.instances().map(held_back).collect();
+        reasons.push(WhyNot::NoAvailableInstance { servers });
+    }
+    if view.leader().is_none_or(|leader| !view.is_registered(leader)) {
+        reasons.push(WhyNot::NoLeader);
+    }
+    if view.is_resharding_announced() && job.may_have_java() {
+        reasons.push(WhyNot::Resharding);
+    }
+    reasons
+}
+
+/// Returns the reason for a job without instances.
+fn without_instances(job: &JobSnapshot) -> WhyNot {
+    match job.template() {
+        None => WhyNot::NoLiveInstance,
+        Some(Err(fault)) => {
+            WhyNot::NoProcessWithTemplate { template: format!("unreadable: {fault}"), label: None }
+        }
+        Some(Ok(record)) => WhyNot::NoProcessWithTemplate {
+            template: record.template.to_string(),
+            label: record.label.map(|label| label.to_string()),
+        },
+    }
+}
+
+/// Returns why the server of an instance starts nothing, with its last recorded change.
+fn held_back(job: &JobSnapshot, id: &InstanceId) -> Option<String> {
+    let Some(ip) = server_of(id) else { return Some(format!("{id} is not a valid instance id")) };
+    held::held_back(job, &ip)
+}
+
+fn of_paused(job: &JobSnapshot) -> Option<WhyNot> {
+    let live = LiveServers::of(job);
+    let servers: Vec<_> = live.paused.iter().filter_map(|ip| held::held_back(job, ip)).collect();
+    (!servers.is_empty()).then(|| WhyNot::Paused { servers, all: live.is_paused() })
+}
+
+fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
+    let shown = job.view().item(item);
+    let mut reasons = Vec::new();
+    if shown.is_disabled() {
+        reasons.push(WhyNot::ItemDisabled { said: last_change(job, &format!("item {item}")) });
+    }
+    if shown.unreadable {
+        reasons.push(WhyNot::BadRecord);
+    }
+    match job.owner(item) {
+        None => reasons.push(WhyNot::NoOwner),
+        Some(owner) if !job.view().is_registered(owner) => {
+            reasons.push(WhyNot::OwnerGone { owner: owner.to_string() });
+        }
+        Some(owner) => {
+            let held_back = held_back(job, owner);
+            let owner = owner.to_string();
+            reasons.extend(held_back.map(|server| WhyNot::OwnerHeldBack { owner, server }));
+        }
+    }
+    let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
+    match record.map(|record| &record.state) {
+        Some(LedgerState::Orphan(run)) => {
+            reasons.push(WhyNot::Orphaned { holder: Some(run.holder.to_string()) });
+        }
+        _ if let Some(holder) = job.marked_only(item) => {
+            reasons.push(WhyNot::MarkedOnly { holder: holder.to_string() });
+        }
+        _ if job.is_running(item) => {
+            let holder = job.runner(item).map(ToString::to_string);
+            let since_ms = record.filter(|r| r.running().is_some()).and_then(|r| r.began_ms);
+            reasons.push(WhyNot::Runs { holder, since_ms });
+        }
+        _ if shown.queued => reasons.push(WhyNot::Orphaned { holder: None }),
+        Some(_) | None => {}
+    }
+    if let Some(to) = job.view().next_owner(item) {
+        reasons.push(WhyNot::PendingMove { to: to.to_string() });
+    }
+    reasons
+}
+
+/// Adds the next fire. `WaitsForFire` requires that there is no other reason.
+fn with_schedule(mut reasons: Vec<WhyNot>, job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
+    let Some(config) = job.config() else { return reasons };
+    if config.cron.is_none() {
+        reasons.push(WhyNot::OnRequestOnly);
+        return reasons;
+    }
+    if let Ok(next) = next_fires(config, now, 1) {
+        let at_ms = next.first().map(|next| next.as_millisecond());
+        reasons.push(match at_ms {
+            None => WhyNot::NeverAgain,
+            Some(at_ms) if reasons.is_empty() => WhyNot::WaitsForFire { at_ms },
+            Some(at_ms) => WhyNot::NextFire { at_ms },
+        });
+    }
+    reasons
+}

@@ -1,0 +1,247 @@
+//! Reasons why a job or an item does not run, each with its sentence.
+
+use std::fmt;
+
+use serde::Serialize;
+
+use crate::held::moment;
+
+/// Reason why a job or an item of it does not run. The first of several should be checked first.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "reason", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum WhyNot {
+    /// The job has no configuration.
+    NoConfig,
+    /// The configuration cannot be read. Instances keep the last readable one.
+    BadConfig {
+        /// Why it cannot be read.
+        fault: String,
+    },
+    /// The job has no schedule.
+    OnRequestOnly,
+    /// The schedule has no further fire.
+    NeverAgain,
+    /// No instance is alive.
+    #[serde(rename = "nobody_lives")]
+    NoLiveInstance,
+    /// The job was created from a template, and no live process offers it and accepts the label.
+    #[serde(rename = "nobody_takes_it")]
+    NoProcessWithTemplate {
+        /// The template, or why its record cannot be read.
+        template: String,
+        /// The label, if the job has one.
+        label: Option<String>,
+    },
+    /// Instances are alive, but none is available.
+    #[serde(rename = "nobody_available")]
+    NoAvailableInstance {
+        /// The servers of the instances: state, and last recorded change.
+        servers: Vec<String>,
+    },
+    /// Servers are paused: their instances keep their items but start nothing.
+    Paused {
+        /// Paused servers with live instances: state, and last recorded change.
+        servers: Vec<String>,
+        /// True if no other server has live instances, so that no item of the job starts.
+        all: bool,
+    },
+    /// No instance leads, so items are not assigned.
+    #[serde(rename = "nobody_leads")]
+    NoLeader,
+    /// Resharding is requested; Java instances start nothing until it is done.
+    Resharding,
+    /// The job has no such item.
+    NoSuchItem,
+    /// An operator has disabled the item.
+    ItemDisabled {
+        /// Last recorded change of the item.
+        said: Option<String>,
+    },
+    /// The item has no owner.
+    NoOwner,
+    /// The owner of the item is gone.
+    OwnerGone {
+        /// Instance id of the owner.
+        owner: String,
+    },
+    /// The server of the owner is disabled or paused.
+    OwnerHeldBack {
+        /// Instance id of the owner.
+        owner: String,
+        /// The server: state, and last recorded change.
+        server: String,
+    },
+    /// The item already runs, and runs once at a time.
+    Runs {
+        /// Instance that runs the item, if known.
+        holder: Option<String>,
+        /// Start of the run by its holder's clock, in milliseconds since 1970 UTC.
+        since_ms: Option<i64>,
+    },
+    /// An instance marks the item as running, but its record shows no run. No instance starts it.
+    MarkedOnly {
+        /// Instance that wrote the mark.
+        holder: String,
+    },
+    /// The holder of the last run is gone, and the run waits for a takeover.
+    Orphaned {
+        /// Instance id of the lost holder, if known.
+        holder: Option<String>,
+    },
+    /// The item's record cannot be read; no instance runs the item until it is repaired.
+    BadRecord,
+    /// An instance with a wrong clock has settled a future fire: no earlier fire starts.
+    FutureFire {
+        /// Job name.
+        job: String,
+        /// Item number.
+        item: u32,
+        /// The settled fire, in milliseconds since 1970 UTC.
+        fire_ms: i64,
+    },
+    /// The item is pending: it gets its next owner when the run has ended.
+    #[serde(rename = "moves")]
+    PendingMove {
+        /// Instance id of the next owner.
+        to: String,
+    },
+    /// Items whose last run failed.
+    Failing {
+        /// Item numbers.
+        items: Vec<u32>,
+        /// Number of examined items: all of the job, or one.
+        of: usize,
+        /// Reason of the latest failure, if a record has one.
+        failure: Option<String>,
+    },
+    /// No reason prevents runs; the job waits for its next fire. Never listed with a reason.
+    WaitsForFire {
+        /// Scheduled fire time, in milliseconds since 1970 UTC.
+        at_ms: i64,
+    },
+    /// Next scheduled fire time, whether or not the reasons before this one prevent the run.
+    NextFire {
+        /// Scheduled fire time, in milliseconds since 1970 UTC.
+        at_ms: i64,
+    },
+}
+
+impl fmt::Display for WhyNot {
+    /// Writes one sentence.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoConfig => {
+                f.write_str("the registry has nodes of the job, but no configuration")
+            }
+            Self::BadConfig { fault } => write!(f, "the configuration cannot be used: {fault}"),
+            Self::OnRequestOnly => f.write_str("the job has no schedule and runs on request only"),
+            Self::NeverAgain => f.write_str("the schedule has no further fire"),
+            Self::NoLiveInstance => f.write_str("no instance is alive"),
+            Self::NoProcessWithTemplate { template, label } => {
+                no_process_with_template(f, template, label.as_deref())
+            }
+            Self::NoAvailableInstance { servers } => {
+                write!(f, "no instance is available: {}", servers.join("; "))
+            }
+            Self::Paused { servers, all } => paused(f, servers, *all),
+            Self::NoLeader => f.write_str("no instance leads, so items are not assigned"),
+            Self::Resharding => f.write_str(
+                "resharding is requested, and Java instances start nothing until it is done",
+            ),
+            Self::NoSuchItem => f.write_str("the job has no such item"),
+            Self::ItemDisabled { said: None } => f.write_str("the item is disabled"),
+            Self::ItemDisabled { said: Some(said) } => write!(f, "the item is disabled ({said})"),
+            Self::NoOwner => f.write_str("the item has no owner"),
+            Self::OwnerGone { owner } => write!(f, "the owner of the item, {owner}, is gone"),
+            Self::OwnerHeldBack { owner, server } => {
+                write!(f, "the owner of the item is {owner}, and {server}")
+            }
+            Self::Runs { holder, since_ms } => runs(f, name_of(holder.as_deref()), *since_ms),
+            Self::MarkedOnly { holder } => marked_only(f, holder),
+            Self::Orphaned { holder } => {
+                let holder = name_of(holder.as_deref());
+                write!(f, "{holder} is gone, and its run waits for a takeover")
+            }
+            Self::BadRecord => {
+                f.write_str("the item's record cannot be read, so no instance runs it")
+            }
+            Self::FutureFire { job, item, fire_ms } => future_fire(f, job, *item, *fire_ms),
+            Self::PendingMove { to } => write!(f, "the item moves to {to} as soon as it can"),
+            Self::Failing { items, of, failure } => failing(f, items, *of, failure.as_deref()),
+            Self::WaitsForFire { at_ms } => {
+                write!(f, "no problem found; the next fire is at {}", moment(*at_ms))
+            }
+            Self::NextFire { at_ms } => write!(f, "the next fire is at {}", moment(*at_ms)),
+        }
+    }
+}
+
+/// Returns the name of a run's holder for a sentence.
+fn name_of(holder: Option<&str>) -> &str {
+    holder.unwrap_or("an instance")
+}
+
+fn no_process_with_template(
+    f: &mut fmt::Formatter<'_>,
+    template: &str,
+    label: Option<&str>,
+) -> fmt::Result {
+    write!(f, "no live process offers the job's template, {template}")?;
+    match label {
+        None => Ok(()),
+        Some(label) => write!(f, ", and accepts its label, {label}"),
+    }
+}
+
+fn paused(f: &mut fmt::Formatter<'_>, servers: &[String], all: bool) -> fmt::Result {
+    f.write_str(if all {
+        "all servers are paused, and no item starts until one is resumed"
+    } else {
+        "some servers are paused, and their items do not start until they are resumed"
+    })?;
+    write!(f, ": {}", servers.join("; "))
+}
+
+fn runs(f: &mut fmt::Formatter<'_>, holder: &str, since_ms: Option<i64>) -> fmt::Result {
+    match since_ms {
+        None => write!(f, "{holder} runs the item"),
+        Some(since) => write!(f, "{holder} has been running the item since {}", moment(since)),
+    }
+}
+
+fn marked_only(f: &mut fmt::Formatter<'_>, holder: &str) -> fmt::Result {
+    write!(
+        f,
+        "{holder} marks the item as running, but its record shows no run: no instance starts it \
+         while the mark exists; if the mark stays, run `ejob doctor`"
+    )
+}
+
+fn future_fire(f: &mut fmt::Formatter<'_>, job: &str, item: u32, fire_ms: i64) -> fmt::Result {
+    write!(
+        f,
+        "the record of item {item} has settled the fire of {}, which lies in the future: no \
+         earlier fire starts; repair it with `ejob doctor {job} --fix --apply --why TEXT`",
+        moment(fire_ms)
+    )
+}
+
+fn failing(
+    f: &mut fmt::Formatter<'_>,
+    items: &[u32],
+    of: usize,
+    failure: Option<&str>,
+) -> fmt::Result {
+    let is_of_one_item = of == 1;
+    if is_of_one_item {
+        f.write_str("the last run failed")?;
+    } else {
+        write!(f, "{} of {of} items failed in their last run", items.len())?;
+    }
+    match failure {
+        None => Ok(()),
+        Some(reason) if is_of_one_item => write!(f, ": {reason}"),
+        Some(reason) => write!(f, "; the last reason: {reason}"),
+    }
+}
