@@ -32,7 +32,7 @@ pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
         return None;
     }
     let (by, parameter) = (cx.me.to_string(), wanted.parameter.clone());
-    let record = TriggerRecord { by, at: wanted.at, items: None, parameter };
+    let record = TriggerRecord { parameter, ..TriggerRecord::new(by, wanted.at, None) };
     let step = Step::set_request(id.clone(), None, record);
     Some(Plan::as_instance(Duty::Trigger, cx, "this process requested a run").step(step))
 }
@@ -49,7 +49,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     let (id, at) = identity_of(cx, &triggered);
     let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
     let (by, items) = (cx.me.to_string(), Some(mine.collect()));
-    let record = TriggerRecord { by, at, items, parameter: None };
+    let record = TriggerRecord::new(by, at, items);
     // The items are those of the present assignment, so the plan conflicts if they move.
     let plan = plan.step(Step::assignment_unchanged(cx.view.assignment_version()?));
     Some(plan.step(Step::set_request(id, None, record)))
@@ -211,7 +211,7 @@ mod tests {
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
-        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items, parameter: None }
+        TriggerRecord::new(id(by).to_string(), FireTime(555), items)
     }
 
     fn waits(at: i64) -> ManualRequest {

@@ -1,6 +1,6 @@
 //! Transitions that start a run: claims of a fire or a request, and takeovers.
 
-use super::{Claimant, FireRange, Ledger, LedgerState, Run, RunSource};
+use super::{Claimant, FireRange, Ledger, LedgerState, Run, RunKind, RunSource};
 use crate::FireTime;
 
 impl Ledger {
@@ -14,8 +14,7 @@ impl Ledger {
         }
         // The run stands for the noted misfires, too: they need no run of their own.
         let merged = self.misfire.map(|range| FireRange::extended_by(Some(range), fire));
-        let (holder, source) = (by.holder.clone(), RunSource::Normal);
-        let run = Run { holder, fire, source, merged, parameter: None };
+        let run = Run { merged, ..Run::scheduled(by.holder.clone(), RunSource::Normal, fire) };
         Some(Self { misfire: None, ..self.with_run(by, run).with_last_fire(fire, next) })
     }
 
@@ -40,8 +39,8 @@ impl Ledger {
         if !self.is_claimable() {
             return None;
         }
-        let (holder, source) = (by.holder.clone(), RunSource::Misfire);
-        let run = Run { holder, fire: range.last, source, merged: Some(range), parameter: None };
+        let first = Run::scheduled(by.holder.clone(), RunSource::Misfire, range.last);
+        let run = Run { merged: Some(range), ..first };
         let claimed = Self { misfire: None, ..self.with_run(by, run) };
         if self.last_fire >= Some(range.last) {
             return Some(claimed);
@@ -66,6 +65,7 @@ impl Ledger {
             holder: by.holder.clone(),
             fire: request.at,
             source: RunSource::Manual,
+            kind: RunKind::Manual,
             merged: None,
             parameter: request.parameter.clone(),
         };

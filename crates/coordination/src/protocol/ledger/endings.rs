@@ -34,8 +34,7 @@ impl Ledger {
         if !self.is_idle() || self.last_fire >= Some(fire) {
             return None;
         }
-        let (holder, source) = (holder.clone(), RunSource::Normal);
-        let run = Run { holder, fire, source, merged: None, parameter: None };
+        let run = Run::scheduled(holder.clone(), RunSource::Normal, fire);
         // The fire is settled as well, so that it is taken over but never claimed again.
         Some(Self { state: LedgerState::Orphan(run), ..self.clone().with_last_fire(fire, None) })
     }

@@ -17,5 +17,4 @@ mod tests;
 
 pub use record::{Ledger, LedgerState};
 pub use requests::ManualRequest;
-pub(crate) use run::is_scheduled;
-pub use run::{Claimant, FireRange, Outcome, Run, RunSource};
+pub use run::{Claimant, FireRange, Outcome, Run, RunKind, RunSource};

@@ -4,7 +4,7 @@ use reg_center::Version;
 use sharding::InstanceId;
 
 use super::{FireRange, ManualRequest, Outcome, Run};
-use crate::{FailureReason, FencingToken, FireTime, Gap, RequestParameter};
+use crate::{FailureReason, FencingToken, FireTime, Gap, RequestParameter, UnknownFields};
 
 /// State of an item.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +77,8 @@ pub struct Ledger {
     /// End of the last run by the clock of the instance that recorded it, in milliseconds since
     /// 1970 UTC.
     pub ended_ms: Option<i64>,
+    /// Fields that a later version added.
+    pub unknown: UnknownFields,
 }
 
 impl Ledger {
@@ -99,6 +101,7 @@ impl Ledger {
             failure: None,
             began_ms: None,
             ended_ms: None,
+            unknown: UnknownFields::default(),
         }
     }
 
@@ -143,14 +146,14 @@ impl Ledger {
         self.token == token && self.running().is_some_and(|run| run.holder == *holder)
     }
 
-    /// Returns the maximum size of parameters and failure reasons in the record's document, in
-    /// bytes.
+    /// Returns the maximum size of parameters, failure reasons and unknown fields in the record's
+    /// document, in bytes.
     pub(crate) fn parameter_bytes(&self) -> usize {
         let of_run = self.run().and_then(|run| run.parameter.as_ref());
         let of_request = self.request.as_ref().and_then(|request| request.parameter.as_ref());
         let failure = self.failure.as_ref().map_or(0, FailureReason::json_bytes);
         let parameters = of_run.into_iter().chain(of_request).map(RequestParameter::json_bytes);
-        parameters.sum::<usize>() + failure
+        parameters.sum::<usize>() + failure + self.unknown.json_bytes()
     }
 
     /// Returns the record without the times at which its run began and ended.

@@ -39,6 +39,22 @@ impl fmt::Display for RunSource {
     }
 }
 
+/// Kind of a run: what its fire time stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunKind {
+    /// The run is for a scheduled fire.
+    Scheduled,
+    /// The run is for a manual request.
+    Manual,
+}
+
+impl RunKind {
+    /// Returns the kind of a run that is not a takeover.
+    pub(crate) fn of_first_run(source: RunSource) -> Self {
+        if source == RunSource::Manual { Self::Manual } else { Self::Scheduled }
+    }
+}
+
 /// Outcome of a fire of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Outcome {
@@ -128,6 +144,8 @@ pub struct Run {
     pub fire: FireTime,
     /// Source of the run.
     pub source: RunSource,
+    /// Kind of the run. A takeover keeps it.
+    pub kind: RunKind,
     /// Fires that the run stands for, if more than its own.
     pub merged: Option<FireRange>,
     /// Parameter of the manual request. A takeover keeps it.
@@ -135,14 +153,14 @@ pub struct Run {
 }
 
 impl Run {
+    /// Returns a run for one scheduled fire.
+    pub(super) fn scheduled(holder: InstanceId, source: RunSource, fire: FireTime) -> Self {
+        Self { holder, fire, source, kind: RunKind::Scheduled, merged: None, parameter: None }
+    }
+
     /// Returns true if the run, or the run that it took over, is for a scheduled fire.
     #[must_use]
     pub fn is_scheduled(&self) -> bool {
-        is_scheduled(self.source, self.fire)
+        self.kind == RunKind::Scheduled
     }
-}
-
-pub(crate) fn is_scheduled(source: RunSource, fire: FireTime) -> bool {
-    // A takeover has the source `Failover`. Then the odd time shows that the run is a manual one.
-    source != RunSource::Manual && fire.0 % 2 == 0
 }

@@ -5,14 +5,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sharding::InstanceId;
 
+use super::format::{FormatVersion, RecordError, from_json, to_json};
 use super::item_ranges::{RangesDoc, check_ranges};
-use super::to_json;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::pending::Pending;
-use crate::{FireTime, MAX_SHARDING_TOTAL_COUNT};
+use crate::{FireTime, MAX_SHARDING_TOTAL_COUNT, UnknownFields};
 
 #[derive(Serialize, Deserialize)]
 struct AssignmentDoc {
+    #[serde(rename = "v", default)]
+    version: FormatVersion,
     members: Vec<String>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     names: BTreeMap<String, String>,
@@ -27,6 +29,8 @@ struct AssignmentDoc {
     announced: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     counts: Vec<u32>,
+    #[serde(flatten)]
+    unknown: UnknownFields,
 }
 
 /// Encodes an assignment record, with the pending items of each instance as inclusive ranges.
@@ -37,6 +41,7 @@ pub fn encode_assignment(record: &AssignmentRecord) -> String {
     }
     let names = record.names.iter().map(|(id, name)| (id.to_string(), name.clone()));
     to_json(&AssignmentDoc {
+        version: FormatVersion::WRITTEN,
         members: record.members.iter().map(ToString::to_string).collect(),
         names: names.collect(),
         total: record.total_count,
@@ -51,17 +56,18 @@ pub fn encode_assignment(record: &AssignmentRecord) -> String {
             .filter_map(|member| record.counts.get(member))
             .copied()
             .collect(),
+        unknown: record.unknown.clone(),
     })
 }
 
 /// Decodes an assignment record.
 ///
 /// # Errors
-/// The document cannot be read, or contradicts itself.
-pub fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
-    let doc: AssignmentDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+/// The bytes are no valid record, or a record of a later version.
+pub fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, RecordError> {
+    let doc: AssignmentDoc = from_json(bytes)?;
     if doc.total > MAX_SHARDING_TOTAL_COUNT {
-        return Err(format!("total {} is above {MAX_SHARDING_TOTAL_COUNT}", doc.total));
+        return Err(format!("total {} is above {MAX_SHARDING_TOTAL_COUNT}", doc.total).into());
     }
     let mut pending = Pending::default();
     for (id, ranges) in doc.pending {
@@ -85,6 +91,7 @@ pub fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, String> {
         pending,
         announced: doc.announced,
         counts,
+        unknown: doc.unknown,
     })
 }
 
@@ -107,6 +114,7 @@ mod tests {
             pending: (0..200).map(|i| (ShardingItem::new(i), owner(i))).collect(),
             announced: Some(3),
             counts: [(owner(0), 100), (owner(100), 100)].into(),
+            unknown: UnknownFields::default(),
         };
         let text = encode_assignment(&record);
         assert!(text.len() < 300, "{text}");

@@ -20,6 +20,14 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("testdata/records")
 }
 
+/// The folders, one for each version that is read.
+const VERSIONS: [&str; 2] = ["v0", "v1"];
+
+fn golden(version: &str, file: &str) -> String {
+    let path = folder().join(version).join(file);
+    std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
 fn id(n: u32) -> InstanceId {
     InstanceId::new(format!("10.0.0.{n}@-@7-a"))
 }
@@ -106,8 +114,7 @@ fn assignments() -> Vec<(&'static str, AssignmentRecord)> {
 }
 
 fn requests() -> Vec<(&'static str, TriggerRecord)> {
-    let all =
-        TriggerRecord { by: "anna".to_owned(), at: FireTime(61_501), items: None, parameter: None };
+    let all = TriggerRecord::new("anna".to_owned(), FireTime(61_501), None);
     let items = [0, 1, 2, 7].map(ShardingItem::new).into();
     let some = TriggerRecord { items: Some(items), parameter: parameter(), ..all.clone() };
     let handled = TriggerRecord { items: Some(BTreeSet::new()), ..all.clone() };
@@ -122,7 +129,8 @@ fn calls() -> Vec<(&'static str, OnceRecord)> {
         done,
     };
     let started = OnceRecord { started: Some(call(4, false)), ..OnceRecord::default() };
-    let both = OnceRecord { started: Some(call(4, true)), completed: Some(call(5, false)) };
+    let completed = Some(call(5, false));
+    let both = OnceRecord { started: Some(call(4, true)), completed, ..OnceRecord::default() };
     vec![("once-started", started), ("once-both", both)]
 }
 
@@ -152,14 +160,16 @@ fn templates() -> Vec<(&'static str, TemplateRecord)> {
 fn check<T: Debug + PartialEq>(
     values: Vec<(&'static str, T)>,
     encode: fn(&T) -> String,
-    decode: fn(&[u8]) -> Result<T, String>,
+    decode: fn(&[u8]) -> Result<T, RecordError>,
 ) -> Vec<String> {
     let mut files = Vec::new();
     for (name, value) in values {
         let file = format!("{name}.json");
-        let golden = std::fs::read_to_string(folder().join("v0").join(&file)).unwrap();
-        assert_eq!(decode(golden.as_bytes()).as_ref(), Ok(&value), "v0/{file}");
-        assert_eq!(encode(&value), golden, "v0/{file}");
+        for version in VERSIONS {
+            let text = golden(version, &file);
+            assert_eq!(decode(text.as_bytes()).as_ref(), Ok(&value), "{version}/{file}");
+        }
+        assert_eq!(encode(&value), golden("v1", &file), "v1/{file}");
         files.push(file);
     }
     files
@@ -175,9 +185,11 @@ fn golden_bytes_are_read_and_written() {
     files.extend(check(audits(), encode_audit, decode_audit));
     files.extend(check(templates(), encode_template, decode_template));
     files.sort();
-    let entries = std::fs::read_dir(folder().join("v0")).unwrap();
-    let mut found: Vec<String> =
-        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-    found.sort();
-    assert_eq!(found, files, "each file has its value");
+    for version in VERSIONS {
+        let entries = std::fs::read_dir(folder().join(version)).unwrap();
+        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+        let mut found: Vec<String> = names.collect();
+        found.sort();
+        assert_eq!(found, files, "each file of {version} has its value");
+    }
 }

@@ -4,12 +4,18 @@ use reg_center::Version;
 use serde::{Deserialize, Serialize};
 use sharding::InstanceId;
 
-use super::words::{GapDoc, OutcomeDoc, RangeDoc, SourceDoc, StateDoc};
-use super::{decode_parameter, decode_token, encode_parameter, to_json};
-use crate::{FailureReason, FireTime, Ledger, LedgerState, ManualRequest, Run};
+use super::format::{FormatVersion, RecordError, from_json, to_json};
+use super::words::{GapDoc, KindDoc, OutcomeDoc, RangeDoc, SourceDoc, StateDoc};
+use super::{decode_parameter, decode_token, encode_parameter};
+use crate::{
+    FailureReason, FireTime, Ledger, LedgerState, ManualRequest, Run, RunKind, RunSource,
+    UnknownFields,
+};
 
 #[derive(Serialize, Deserialize)]
 struct LedgerDoc {
+    #[serde(rename = "v", default)]
+    version: FormatVersion,
     state: StateDoc,
     #[serde(skip_serializing_if = "Option::is_none")]
     holder: Option<String>,
@@ -17,6 +23,9 @@ struct LedgerDoc {
     fire: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<SourceDoc>,
+    /// Absent for a scheduled fire, and in version 0.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kind: Option<KindDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     merged: Option<RangeDoc>,
     /// The parameter of the request that the run answers.
@@ -51,6 +60,8 @@ struct LedgerDoc {
     began: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     ended: Option<i64>,
+    #[serde(flatten)]
+    unknown: UnknownFields,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -59,6 +70,41 @@ struct RequestDoc {
     at: i64,
     #[serde(skip_serializing_if = "Option::is_none")]
     parameter: Option<String>,
+}
+
+impl LedgerDoc {
+    /// Returns the run of a running or orphaned item.
+    fn run(&self) -> Result<Run, String> {
+        let (Some(holder), Some(fire), Some(source)) = (&self.holder, self.fire, self.source)
+        else {
+            return Err("a run needs holder, fire and source".to_owned());
+        };
+        let run = Run {
+            holder: InstanceId::new(holder.as_str()),
+            fire: FireTime(fire),
+            source: source.into(),
+            kind: self.kind(source.into(), FireTime(fire)),
+            merged: self.merged.map(Into::into),
+            parameter: decode_parameter(self.parameter.as_deref())?,
+        };
+        if run.source == RunSource::Manual && run.is_scheduled() {
+            return Err("a run with source MANUAL needs kind manual".to_owned());
+        }
+        Ok(run)
+    }
+
+    /// Returns the kind of the run.
+    ///
+    /// Version 0 has no field for it. A takeover has the source `FAILOVER` for both kinds, and only
+    /// its time differs: requests have odd milliseconds, scheduled fires whole seconds. As long as
+    /// version 0 is read, [`FireTime::of_request`] has to return odd milliseconds.
+    fn kind(&self, source: RunSource, fire: FireTime) -> RunKind {
+        if self.version > FormatVersion::ZERO {
+            return self.kind.map_or(RunKind::Scheduled, Into::into);
+        }
+        let is_manual = source == RunSource::Manual || fire.0 % 2 != 0;
+        if is_manual { RunKind::Manual } else { RunKind::Scheduled }
+    }
 }
 
 /// Encodes a ledger record.
@@ -71,10 +117,12 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         LedgerState::Retired => StateDoc::Retired,
     };
     to_json(&LedgerDoc {
+        version: FormatVersion::WRITTEN,
         state,
         holder: run.map(|run| run.holder.to_string()),
         fire: run.map(|run| run.fire.0),
         source: run.map(|run| run.source.into()),
+        kind: run.and_then(|run| KindDoc::written(run.kind)),
         merged: run.and_then(|run| run.merged).map(Into::into),
         parameter: encode_parameter(run.and_then(|run| run.parameter.as_ref())),
         token: ledger.token.0,
@@ -91,29 +139,20 @@ pub fn encode_ledger(ledger: &Ledger) -> String {
         misfire: ledger.misfire.map(Into::into),
         outcome: ledger.outcome.map(Into::into),
         failure: ledger.failure.as_ref().map(ToString::to_string),
+        unknown: ledger.unknown.clone(),
     })
 }
 
 /// Decodes a ledger record.
 ///
 /// # Errors
-/// Describes the damage if the bytes are no valid record.
-pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
-    let doc: LedgerDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let run = || match (&doc.holder, doc.fire, doc.source) {
-        (Some(holder), Some(fire), Some(source)) => Ok(Run {
-            holder: InstanceId::new(holder.as_str()),
-            fire: FireTime(fire),
-            source: source.into(),
-            merged: doc.merged.map(Into::into),
-            parameter: decode_parameter(doc.parameter.as_deref())?,
-        }),
-        _ => Err("a run needs holder, fire and source".to_owned()),
-    };
+/// The bytes are no valid record, or a record of a later version.
+pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, RecordError> {
+    let doc: LedgerDoc = from_json(bytes)?;
     let state = match doc.state {
         StateDoc::Idle => LedgerState::Idle,
-        StateDoc::Running => LedgerState::Running(run()?),
-        StateDoc::Orphan => LedgerState::Orphan(run()?),
+        StateDoc::Running => LedgerState::Running(doc.run()?),
+        StateDoc::Orphan => LedgerState::Orphan(doc.run()?),
         StateDoc::Retired => LedgerState::Retired,
     };
     let token = decode_token(doc.token)?;
@@ -134,6 +173,7 @@ pub fn decode_ledger(bytes: &[u8]) -> Result<Ledger, String> {
         misfire: doc.misfire.map(Into::into),
         outcome: doc.outcome.map(Into::into),
         failure: doc.failure.as_deref().and_then(FailureReason::new),
+        unknown: doc.unknown,
     })
 }
 
@@ -197,7 +237,7 @@ mod tests {
     #[test]
     fn bytes_of_ledger_record_are_fixed() {
         let text = encode_ledger(&ledgers()[2]);
-        let expected = r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1000,"source":"NORMAL","token":1,"last":1000,"next":3000,"config":3,"misfire":{"first":2000,"last":2000,"count":1},"began":1002}"#;
+        let expected = r#"{"v":1,"state":"running","holder":"10.0.0.1@-@7-a","fire":1000,"source":"NORMAL","token":1,"last":1000,"next":3000,"config":3,"misfire":{"first":2000,"last":2000,"count":1},"began":1002}"#;
         assert_eq!(text, expected);
     }
 
@@ -207,7 +247,7 @@ mod tests {
         let ended = running.complete(Outcome::Failed, 1_500).unwrap();
         let failed = ended.because(FailureReason::new("no \"space\"\nleft"));
         let text = encode_ledger(&failed);
-        let expected = r#"{"state":"idle","token":1,"last":1000,"next":2000,"config":3,"outcome":"failed","failure":"no \"space\" left","began":1002,"ended":1500}"#;
+        let expected = r#"{"v":1,"state":"idle","token":1,"last":1000,"next":2000,"config":3,"outcome":"failed","failure":"no \"space\" left","began":1002,"ended":1500}"#;
         assert_eq!(text, expected);
         assert_eq!(decode_ledger(text.as_bytes()).unwrap(), failed);
         let older = text.replace(r#""failure":"no \"space\" left","#, "");
@@ -238,10 +278,10 @@ mod tests {
             .with_gaps([gap(Some(2), None)], &[])
             .with_gaps([gap(None, Some(Version(4)))], &[]);
         let text = encode_ledger(&ledger);
-        let expected = r#"{"state":"idle","token":0,"last":500,"next":1000,"next_config":4,"gaps":[{"first":1000,"until":3000,"count":2,"config":3},{"first":1000,"until":3000,"config":3,"changed":4}]}"#;
+        let expected = r#"{"v":1,"state":"idle","token":0,"last":500,"next":1000,"next_config":4,"gaps":[{"first":1000,"until":3000,"count":2,"config":3},{"first":1000,"until":3000,"config":3,"changed":4}]}"#;
         assert_eq!(text, expected);
         assert_eq!(decode_ledger(text.as_bytes()).unwrap(), ledger);
-        let text_without = br#"{"state":"idle","token":1,"last":500,"next":1000,"config":3}"#;
+        let text_without = br#"{"v":1,"state":"idle","token":1,"last":500,"next":1000,"config":3}"#;
         let old = decode_ledger(text_without).unwrap();
         assert_eq!(old.next_owed(), (Some(FireTime(1_000)), Some(Version(3))));
         assert_eq!(old.gaps, []);
@@ -258,16 +298,56 @@ mod tests {
         let rows = [
             (
                 &asked,
-                r#"{"state":"idle","token":0,"request":{"id":"r","at":1501,"parameter":"a\"b\n作"}}"#,
+                r#"{"v":1,"state":"idle","token":0,"request":{"id":"r","at":1501,"parameter":"a\"b\n作"}}"#,
             ),
             (
                 &running,
-                r#"{"state":"running","holder":"10.0.0.1@-@7-a","fire":1501,"source":"MANUAL","parameter":"a\"b\n作","token":1,"config":3,"began":1502}"#,
+                r#"{"v":1,"state":"running","holder":"10.0.0.1@-@7-a","fire":1501,"source":"MANUAL","kind":"manual","parameter":"a\"b\n作","token":1,"config":3,"began":1502}"#,
             ),
         ];
         for (ledger, text) in rows {
             assert_eq!(encode_ledger(ledger), text);
             assert_eq!(decode_ledger(text.as_bytes()).unwrap(), *ledger, "{text}");
         }
+    }
+
+    fn kind_of(text: &str) -> RunKind {
+        decode_ledger(text.as_bytes()).unwrap().run().unwrap().kind
+    }
+
+    #[test]
+    fn kind_of_takeover_is_a_field_since_version_1() {
+        let rows = [
+            (r#""v":1,"fire":2000"#, RunKind::Scheduled),
+            (r#""v":1,"fire":2001"#, RunKind::Scheduled),
+            (r#""v":1,"fire":2000,"kind":"manual""#, RunKind::Manual),
+            (r#""v":1,"fire":2001,"kind":"scheduled""#, RunKind::Scheduled),
+            (r#""fire":2000"#, RunKind::Scheduled),
+            (r#""fire":2001"#, RunKind::Manual),
+        ];
+        for (fields, expected) in rows {
+            let text = format!(
+                r#"{{{fields},"state":"running","holder":"a","source":"FAILOVER","token":2}}"#
+            );
+            assert_eq!(kind_of(&text), expected, "{text}");
+        }
+        let contradiction =
+            br#"{"v":1,"state":"running","holder":"a","fire":2001,"source":"MANUAL","token":2}"#;
+        assert!(decode_ledger(contradiction).is_err());
+    }
+
+    #[test]
+    fn unknown_fields_are_kept_and_count_against_the_size() {
+        let text = r#"{"v":1,"state":"idle","token":0,"later":{"a":[1,-2.5,"x",null]},"zone":7}"#;
+        let ledger = decode_ledger(text.as_bytes()).unwrap();
+        assert_eq!(encode_ledger(&ledger), text);
+        assert_eq!(ledger.parameter_bytes(), r#"{"later":{"a":[1,-2.5,"x",null]},"zone":7}"#.len());
+        let nested = r#"{"v":1,"state":"idle","token":0,"request":{"id":"r","at":1,"later":2}}"#;
+        let request = decode_ledger(nested.as_bytes()).unwrap();
+        assert_eq!(
+            encode_ledger(&request),
+            nested.replace(r#","later":2"#, ""),
+            "not below the top"
+        );
     }
 }

@@ -3,16 +3,22 @@
 use serde::{Deserialize, Serialize};
 use sharding::InstanceId;
 
-use super::{decode_token, to_json};
+use super::decode_token;
+use super::format::{FormatVersion, RecordError, from_json, to_json};
 use crate::FireTime;
 use crate::protocol::once::{OnceCall, OnceRecord};
+use crate::protocol::unknown_fields::UnknownFields;
 
 #[derive(Serialize, Deserialize)]
 struct OnceDoc {
+    #[serde(rename = "v", default)]
+    version: FormatVersion,
     #[serde(skip_serializing_if = "Option::is_none")]
     started: Option<CallDoc>,
     #[serde(skip_serializing_if = "Option::is_none")]
     completed: Option<CallDoc>,
+    #[serde(flatten)]
+    unknown: UnknownFields,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -32,14 +38,16 @@ pub(crate) fn encode_once(record: &OnceRecord) -> String {
         done: call.done,
     };
     to_json(&OnceDoc {
+        version: FormatVersion::WRITTEN,
         started: record.started.as_ref().map(call),
         completed: record.completed.as_ref().map(call),
+        unknown: record.unknown.clone(),
     })
 }
 
 /// Decodes the last once-per-cluster calls.
-pub(crate) fn decode_once(bytes: &[u8]) -> Result<OnceRecord, String> {
-    let doc: OnceDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+pub(crate) fn decode_once(bytes: &[u8]) -> Result<OnceRecord, RecordError> {
+    let doc: OnceDoc = from_json(bytes)?;
     let call = |call: CallDoc| -> Result<OnceCall, String> {
         Ok(OnceCall {
             fire: FireTime(call.fire),
@@ -51,6 +59,7 @@ pub(crate) fn decode_once(bytes: &[u8]) -> Result<OnceRecord, String> {
     Ok(OnceRecord {
         started: doc.started.map(call).transpose()?,
         completed: doc.completed.map(call).transpose()?,
+        unknown: doc.unknown,
     })
 }
 
@@ -67,7 +76,7 @@ mod tests {
             holder: InstanceId::new("10.0.0.1@-@7-a"),
             done: true,
         };
-        let record = OnceRecord { started: Some(call), completed: None };
+        let record = OnceRecord { started: Some(call), ..OnceRecord::default() };
         assert_eq!(decode_once(encode_once(&record).as_bytes()).unwrap(), record);
     }
 }

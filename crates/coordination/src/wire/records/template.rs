@@ -2,11 +2,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::to_json;
+use super::format::{FormatVersion, RecordError, from_json, to_json};
 use crate::{Label, TemplateName, TemplateRecord};
 
 #[derive(Serialize, Deserialize)]
 struct TemplateDoc {
+    #[serde(rename = "v", default)]
+    version: FormatVersion,
     template: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     label: Option<String>,
@@ -15,6 +17,7 @@ struct TemplateDoc {
 /// Encodes the record of a runtime job.
 pub(crate) fn encode_template(record: &TemplateRecord) -> String {
     let doc = TemplateDoc {
+        version: FormatVersion::WRITTEN,
         template: record.template.to_string(),
         label: record.label.as_ref().map(ToString::to_string),
     };
@@ -24,16 +27,16 @@ pub(crate) fn encode_template(record: &TemplateRecord) -> String {
 /// Decodes the record of a runtime job.
 ///
 /// # Errors
-/// The text says why the node cannot be decoded.
+/// The bytes are no valid record, or a record of a later version.
 ///
 /// # Examples
 /// ```
 /// let record = coordination::decode_template(br#"{"template":"report","label":"eu"}"#)?;
 /// assert_eq!(record.template.as_str(), "report");
-/// # Ok::<(), String>(())
+/// # Ok::<(), coordination::RecordError>(())
 /// ```
-pub fn decode_template(bytes: &[u8]) -> Result<TemplateRecord, String> {
-    let doc: TemplateDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
+pub fn decode_template(bytes: &[u8]) -> Result<TemplateRecord, RecordError> {
+    let doc: TemplateDoc = from_json(bytes)?;
     let template = TemplateName::new(&doc.template).map_err(|error| error.to_string())?;
     let label = doc.label.map(|label| Label::new(&label)).transpose();
     Ok(TemplateRecord { template, label: label.map_err(|error| error.to_string())? })
@@ -54,7 +57,7 @@ mod tests {
             let text = encode_template(&record(label));
             assert_eq!(decode_template(text.as_bytes()), Ok(record(label)), "{text}");
         }
-        assert_eq!(encode_template(&record(None)), r#"{"template":"report"}"#);
+        assert_eq!(encode_template(&record(None)), r#"{"v":1,"template":"report"}"#);
         let rows = [
             ("empty", "", "EOF"),
             ("no object", "report", "expected"),
@@ -63,7 +66,7 @@ mod tests {
             ("two labels", r#"{"template":"a","label":"b,c"}"#, "comma"),
         ];
         for (case, text, expected) in rows {
-            let error = decode_template(text.as_bytes()).unwrap_err();
+            let error = decode_template(text.as_bytes()).unwrap_err().to_string();
             assert!(error.contains(expected), "{case}: {error}");
         }
     }

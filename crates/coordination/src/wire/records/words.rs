@@ -3,7 +3,7 @@
 use reg_center::Version;
 use serde::{Deserialize, Serialize};
 
-use crate::{FireRange, FireTime, Gap, Outcome, RunSource};
+use crate::{FireRange, FireTime, Gap, Outcome, RunKind, RunSource};
 
 #[derive(Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -21,6 +21,33 @@ pub(super) enum SourceDoc {
     Misfire,
     Failover,
     Manual,
+}
+
+/// The kind of a run. Only `manual` is written, so that records of scheduled runs stay small.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum KindDoc {
+    Scheduled,
+    Manual,
+}
+
+impl KindDoc {
+    /// Returns the word to write for a kind.
+    pub(super) fn written(kind: RunKind) -> Option<Self> {
+        match kind {
+            RunKind::Scheduled => None,
+            RunKind::Manual => Some(Self::Manual),
+        }
+    }
+}
+
+impl From<KindDoc> for RunKind {
+    fn from(doc: KindDoc) -> Self {
+        match doc {
+            KindDoc::Scheduled => Self::Scheduled,
+            KindDoc::Manual => Self::Manual,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Serialize, Deserialize)]
