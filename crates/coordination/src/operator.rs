@@ -180,11 +180,10 @@ impl Layout {
                 self.encode_step(&Step::ask_to_run(self.dialect(), instance.clone(), *version))
             }
             OperatorStep::RequestRun { id, by, at_ms, items, parameter } => {
+                let at = FireTime::of_request(*at_ms);
                 let record = TriggerRecord {
-                    by: by.clone(),
-                    at: FireTime::of_request(*at_ms),
-                    items: items.clone(),
                     parameter: parameter.clone(),
+                    ..TriggerRecord::new(by.clone(), at, items.clone())
                 };
                 let path = self.path(&NodeKind::TriggerRequest(id.clone()));
                 set(path, None, wire::encode_trigger(&record))
@@ -252,12 +251,8 @@ impl Layout {
         at_ms: i64,
         items: Option<impl IntoIterator<Item = ShardingItem>>,
     ) -> Txn {
-        let record = TriggerRecord {
-            by: by.to_owned(),
-            at: FireTime::of_request(at_ms),
-            items: items.map(|items| items.into_iter().collect()),
-            parameter: None,
-        };
+        let some = items.map(|items| items.into_iter().collect());
+        let record = TriggerRecord::new(by.to_owned(), FireTime::of_request(at_ms), some);
         let path = self.path(&NodeKind::TriggerRequest(id.to_owned()));
         Txn::new().create(path, wire::encode_trigger(&record), Lifetime::Persistent)
     }

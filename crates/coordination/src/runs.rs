@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{SessionId, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::protocol::ledger::is_scheduled;
 use crate::run_marks::{MarkSet, RunMarks};
 use crate::view::item::ItemView;
-use crate::{FailureReason, FencingToken, FireTime, Ledger, Outcome, Run, RunSource};
+use crate::{FailureReason, FencingToken, FireTime, Ledger, Outcome, Run, RunKind, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +19,7 @@ pub struct LocalRun {
     pub token: Option<FencingToken>,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
+    pub(crate) kind: RunKind,
     /// The outcome; `None` while the job's code runs.
     pub outcome: Option<Outcome>,
     /// The reason why it did not succeed.
@@ -33,7 +33,7 @@ pub struct LocalRun {
 impl LocalRun {
     /// Returns true if it is for a scheduled fire, including after a takeover.
     pub(crate) fn is_scheduled(&self) -> bool {
-        is_scheduled(self.source, self.fire)
+        self.kind == RunKind::Scheduled
     }
 
     /// Returns an active run by its record. `lasting` is true if its mark `running` outlasts the
@@ -41,7 +41,7 @@ impl LocalRun {
     pub(crate) fn claimed(run: &Run, token: FencingToken, lasting: bool) -> Self {
         let marks = RunMarks::of_claim(run.source, lasting);
         let unmonitored = Self::unmonitored(run.holder.clone(), run.fire, run.source);
-        Self { token: Some(token), marks, ..unmonitored }
+        Self { token: Some(token), kind: run.kind, marks, ..unmonitored }
     }
 
     /// Returns an active run of an unmonitored job.
@@ -51,6 +51,7 @@ impl LocalRun {
             token: None,
             fire,
             source,
+            kind: RunKind::of_first_run(source),
             outcome: None,
             failure: None,
             unseen_after: None,

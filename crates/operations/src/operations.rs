@@ -217,7 +217,7 @@ impl Operations {
                 target: planned.target(),
             };
             if self.stores_audit {
-                planned.steps.push(audited(&snapshot, &record));
+                planned.steps.push(audited(&snapshot, &record)?);
             }
             let txn = snapshot.view().layout().change(&planned.steps).labelled("operator");
             match self.commit(txn).await {
@@ -305,10 +305,10 @@ pub(crate) fn unique_id(now: Timestamp) -> String {
     format!("op-{}-{:016x}", now.as_millisecond(), u64::from_be_bytes(chance))
 }
 
-fn audited(snapshot: &JobSnapshot, record: &AuditRecord) -> OperatorStep {
-    let (mut log, expect) = snapshot.audit_log();
+fn audited(snapshot: &JobSnapshot, record: &AuditRecord) -> Result<OperatorStep> {
+    let (mut log, expect) = snapshot.audit_log()?;
     log.push(record.clone());
-    OperatorStep::SetAudit { log, expect }
+    Ok(OperatorStep::SetAudit { log, expect })
 }
 
 /// Traces a committed change, and returns its report.

@@ -32,7 +32,7 @@ pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
         return None;
     }
     let (by, parameter) = (cx.me.to_string(), wanted.parameter.clone());
-    let record = TriggerRecord { by, at: wanted.at, items: None, parameter };
+    let record = TriggerRecord { parameter, ..TriggerRecord::new(by, wanted.at, None) };
     let step = Step::set_request(id.clone(), None, record);
     Some(Plan::as_instance(Duty::Trigger, cx, "this process requested a run").step(step))
 }
@@ -51,7 +51,7 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     let (id, at) = identity_of(cx, &triggered);
     let all = cx.view.items().map(|(item, _)| item);
     let mine = all.filter(|item| cx.view.is_meant_for(*item, cx.me)).collect();
-    let record = TriggerRecord { by: cx.me.to_string(), at, items: Some(mine), parameter: None };
+    let record = TriggerRecord::new(cx.me.to_string(), at, Some(mine));
     // The items are those of the present assignment, so the plan conflicts if they move.
     let same_assignment = Step::assignment_unchanged(cx.view.assignment_version()?);
     Some(accepted.step(same_assignment).step(Step::set_request(id, None, record)))
@@ -224,7 +224,7 @@ mod tests {
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
-        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items, parameter: None }
+        TriggerRecord::new(id(by).to_string(), FireTime(555), items)
     }
 
     fn waits(at: i64) -> ManualRequest {

@@ -10,7 +10,7 @@ use crate::wire::NodeKind;
 use crate::{Duty, Latch};
 
 /// Elects this instance in its turn if no leader exists. Abdicates if this instance leads and is
-/// not available.
+/// not eligible.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let eligible = is_eligible(cx);
     let wanted = match cx.view.leader() {

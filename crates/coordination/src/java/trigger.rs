@@ -90,7 +90,7 @@ mod tests {
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
-        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items, parameter: None }
+        TriggerRecord::new(id(by).to_string(), FireTime(555), items)
     }
 
     #[test]

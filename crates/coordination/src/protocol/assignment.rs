@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use sharding::InstanceId;
 
-use crate::FireTime;
 use crate::protocol::pending::Pending;
+use crate::{FireTime, UnknownFields};
 
 /// The inputs of the current assignment, stored beside it.
 ///
@@ -39,4 +39,6 @@ pub struct AssignmentRecord {
     /// Number of items that each member has or will have; empty for jobs of few items. An instance
     /// with a narrow watch knows by it that it sees all of its items.
     pub(crate) counts: BTreeMap<InstanceId, u32>,
+    /// Fields that a later version added.
+    pub(crate) unknown: UnknownFields,
 }

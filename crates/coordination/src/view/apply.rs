@@ -11,7 +11,7 @@ use super::members::ServerView;
 use super::{Anomaly, JobView};
 use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
-use crate::wire::{self, NodeKind};
+use crate::wire::{self, NodeKind, RecordError};
 use crate::{ConfigError, FireTime, JobConfig, ServerIp, ServerState, Versioned};
 
 impl JobView {
@@ -88,7 +88,8 @@ impl JobView {
     }
 
     /// Applies the data of a node. Invalid data replaces the former value, too: by nothing, or by a
-    /// value that makes the responsible instance write the node again.
+    /// value that makes the responsible instance write the node again. A record of a later version
+    /// is noted as such, and no duty overwrites it.
     fn put(&mut self, node: &Node) -> Result<(), String> {
         let Some(kind) = self.parse(&node.path) else { return Ok(()) };
         let version = node.stat.version;
@@ -184,13 +185,15 @@ impl JobView {
 
     fn put_trigger_request(&mut self, id: String, node: &Node) -> Result<(), String> {
         self.triggers.remove(&id);
-        let value = wire::decode_trigger(&node.data)?;
+        let value = wire::decode_trigger(&node.data).map_err(|error| error.to_string())?;
         self.triggers.insert(id, Versioned { value, version: node.stat.version });
         Ok(())
     }
 
     fn put_once(&mut self, node: &Node) -> Result<(), String> {
-        let (read, fault) = readable(wire::decode_once(&node.data));
+        let decoded = wire::decode_once(&node.data);
+        self.newer.once = is_newer(&decoded);
+        let (read, fault) = readable(decoded);
         // Without the former calls, a callback could be called again under a used token.
         let known = || self.once.take().map_or_else(OnceRecord::default, |once| once.value);
         let value = read.unwrap_or_else(known);
@@ -205,7 +208,9 @@ impl JobView {
     }
 
     fn put_term(&mut self, node: &Node) -> Result<(), String> {
-        let (read, fault) = readable(wire::decode_term(&node.data));
+        let decoded = wire::decode_term(&node.data);
+        self.newer.term = is_newer(&decoded);
+        let (read, fault) = readable(decoded);
         // No instance has this id, so that no leader can write by the term.
         let value = read.unwrap_or_else(|| InstanceId::new(""));
         self.term = Some(Versioned { value, version: node.stat.version });
@@ -213,7 +218,9 @@ impl JobView {
     }
 
     fn put_assignment(&mut self, node: &Node) -> Result<(), String> {
-        let (read, fault) = readable(wire::decode_assignment(&node.data));
+        let decoded = wire::decode_assignment(&node.data);
+        self.newer.assignment = is_newer(&decoded);
+        let (read, fault) = readable(decoded);
         let value = read.unwrap_or_default();
         self.assignment = Some(Versioned { value, version: node.stat.version });
         fault
@@ -253,15 +260,17 @@ impl JobView {
             NodeKind::TriggerRequest(id) => {
                 self.triggers.remove(&id);
             }
-            NodeKind::Once => self.once = None,
+            NodeKind::Once => (self.once, self.newer.once) = (None, false),
             NodeKind::Server(ip) => {
                 self.servers.remove(&ip);
             }
             NodeKind::Leader => self.leader = None,
-            NodeKind::Term => self.term = None,
+            NodeKind::Term => (self.term, self.newer.term) = (None, false),
             NodeKind::Servers => self.servers_added = None,
             NodeKind::Request => self.request = None,
-            NodeKind::Assignment => self.assignment = None,
+            NodeKind::Assignment => {
+                (self.assignment, self.newer.assignment) = (None, false);
+            }
             NodeKind::Owner(item) => self.items.change(item, |view| view.owner = None),
             NodeKind::Ledger(item) => {
                 self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
@@ -308,10 +317,14 @@ fn running_mark(node: &Node) -> RunningMark {
     RunningMark { created: node.stat.created, holder }
 }
 
+fn is_newer<T>(decoded: &Result<T, RecordError>) -> bool {
+    decoded.as_ref().is_err_and(RecordError::is_newer)
+}
+
 /// Separates a decoded value from the fault of an invalid one.
-fn readable<T>(decoded: Result<T, String>) -> (Option<T>, Result<(), String>) {
+fn readable<T>(decoded: Result<T, RecordError>) -> (Option<T>, Result<(), String>) {
     match decoded {
         Ok(value) => (Some(value), Ok(())),
-        Err(reason) => (None, Err(reason)),
+        Err(error) => (None, Err(error.to_string())),
     }
 }

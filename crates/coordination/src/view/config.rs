@@ -106,8 +106,12 @@ impl JobView {
     ///
     /// While the stored one is invalid, each instance falls back to the last valid one that it has
     /// seen, which may be outdated. It is current if items were assigned by it, because then all
-    /// instances have seen it.
+    /// instances have seen it. A record of a later version leaves the decisions to an instance of
+    /// that version.
     pub(crate) fn config_to_lead_by(&self) -> Option<&Arc<JobConfig>> {
+        if self.is_newer() {
+            return None;
+        }
         let config = self.config()?;
         let sure = self.has_usable_config() || self.is_assigned_by(config);
         sure.then_some(config)

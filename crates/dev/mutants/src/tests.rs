@@ -100,7 +100,7 @@ fn second_copy_keeps_unchanged_files_and_removes_stale_ones() {
     let folder = env::temp_dir().join(format!("mutants-{}", process::id()));
     let workspace = workspace();
     write_copy(&workspace, &folder).expect("the copy can be written");
-    let switched = folder.join("crates/coordination/src/protocol/ledger.rs");
+    let switched = folder.join("crates/coordination/src/protocol/ledger/claims.rs");
     let text = fs::read_to_string(&switched).expect("the file exists");
     assert!(text.contains("mutant::is("), "{} has no replaced site", switched.display());
     let written = |path: &Path| {

@@ -215,7 +215,7 @@ async fn a_lost_index_entry_is_restored_while_the_job_exists() {
     })
     .await;
     let node = operator.read(&entry).await.unwrap().unwrap();
-    assert_eq!(node.data, r#"{"template":"report","label":"eu"}"#);
+    assert_eq!(node.data, r#"{"v":1,"template":"report","label":"eu"}"#);
     assert_eq!(states.of("r-1"), [Starting, Running]);
 }
 

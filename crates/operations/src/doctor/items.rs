@@ -13,16 +13,6 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
     let mut findings: Vec<_> = unassigned(case).into_iter().collect();
     findings.extend(surplus(case));
     findings.extend(failing(case.job));
-    let job = case.job;
-    let unreadable = job.view().items().filter(|(_, shown)| shown.unreadable);
-    findings.extend(unreadable.map(|(item, _)| {
-        let node = NodeKind::Ledger(item);
-        let path = job.view().layout().path(&node);
-        let reason = job.anomalies().iter().find(|anomaly| anomaly.path == path);
-        let reason = reason.map_or("", |anomaly| &anomaly.reason);
-        let text = format!("no instance runs the item until its record is repaired: {reason}");
-        Finding::of(job, FindingCode::BadRecord, Severity::Error, text).at(job, &node)
-    }));
     findings
 }
 

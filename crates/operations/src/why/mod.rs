@@ -2,7 +2,7 @@
 
 mod reason;
 
-use coordination::{ConfigState, FireTime, LedgerState, server_of};
+use coordination::{ConfigState, FireTime, LedgerState, NodeKind, server_of};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
@@ -89,7 +89,8 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
     if view.instances().next().is_none() {
         return vec![without_instances(job)];
     }
-    let mut reasons = Vec::new();
+    let of_all = [NodeKind::Term, NodeKind::Assignment];
+    let mut reasons: Vec<_> = of_all.iter().filter_map(|kind| newer_record(job, kind)).collect();
     if job.available().is_empty() {
         let held_back = |id: &InstanceId| match held_back(job, id) {
             Some(why) => why,
@@ -105,6 +106,13 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
         reasons.push(WhyNot::Resharding);
     }
     reasons
+}
+
+/// Returns the reason if a later version wrote the record in this node.
+fn newer_record(job: &JobSnapshot, kind: &NodeKind) -> Option<WhyNot> {
+    let error = job.view().layout().check_record(job.node(kind)?).err()?;
+    let (node, fault) = (kind.to_string(), error.to_string());
+    error.is_newer().then_some(WhyNot::NewerRecord { node, fault })
 }
 
 /// Returns the reason for a job without instances.
@@ -140,7 +148,7 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
         reasons.push(WhyNot::ItemDisabled { said: last_change(job, &format!("item {item}")) });
     }
     if shown.unreadable {
-        reasons.push(WhyNot::BadRecord);
+        reasons.push(newer_record(job, &NodeKind::Ledger(item)).unwrap_or(WhyNot::BadRecord));
     }
     match job.owner(item) {
         None => reasons.push(WhyNot::NoOwner),

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegistry};
 
 use super::static_sharding;
-use crate::JobConfig;
 use crate::duty::Context;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
 use crate::view::item::Attention;
+use crate::{JobConfig, UnknownFields};
 
 /// Reason of a resharding that only moves pending items.
 pub(crate) const PENDING: &str = "pending items can move";
@@ -53,6 +53,7 @@ pub(crate) fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Targ
             strategy: config.strategy.clone(),
             handled: request.0,
             members,
+            unknown: current.map_or_else(UnknownFields::default, |it| it.value.unknown.clone()),
             ..AssignmentRecord::default()
         }),
     };

@@ -4,24 +4,23 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        | StartGate::NewerRecord => return None,
+"#,
+        to: r#"        | StartGate::NewerRecord
+            if !mutant::is(Mutant::UnclaimedUnavailable) =>
+        {
+            return None;
+        }
+        _ => {}
+"#,
+    },
+    Site {
         from: r#"        StartGate::Open if cx.view.is_java_assigning() => return Some(FireDecision::Wait),
 "#,
         to: r#"        StartGate::Open
             if cx.view.is_java_assigning() && !mutant::is(Mutant::UnclaimedBesideFlags) =>
         {
             return Some(FireDecision::Wait);
-        }
-"#,
-    },
-    Site {
-        from: r#"        StartGate::Leaving | StartGate::Paused | StartGate::NoLease | StartGate::Unavailable => {
-            return None;
-        }
-"#,
-        to: r#"        StartGate::Leaving | StartGate::Paused | StartGate::NoLease | StartGate::Unavailable => {
-            if !mutant::is(Mutant::UnclaimedUnavailable) {
-                return None;
-            }
         }
 "#,
     },

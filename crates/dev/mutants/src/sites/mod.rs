@@ -54,7 +54,12 @@ mod model_exhaustive_world;
 mod plan;
 mod plan_encode;
 mod protocol_id;
-mod protocol_ledger;
+mod protocol_ledger_claims;
+mod protocol_ledger_endings;
+mod protocol_ledger_fires;
+mod protocol_ledger_lifetime;
+mod protocol_ledger_record;
+mod protocol_ledger_requests;
 mod protocol_request_parameter;
 mod root;
 mod run_marks;
@@ -131,7 +136,12 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/plan/encode.rs", plan_encode::SITES),
     ("crates/coordination/src/plan/mod.rs", plan::SITES),
     ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
-    ("crates/coordination/src/protocol/ledger.rs", protocol_ledger::SITES),
+    ("crates/coordination/src/protocol/ledger/claims.rs", protocol_ledger_claims::SITES),
+    ("crates/coordination/src/protocol/ledger/endings.rs", protocol_ledger_endings::SITES),
+    ("crates/coordination/src/protocol/ledger/fires.rs", protocol_ledger_fires::SITES),
+    ("crates/coordination/src/protocol/ledger/lifetime.rs", protocol_ledger_lifetime::SITES),
+    ("crates/coordination/src/protocol/ledger/record.rs", protocol_ledger_record::SITES),
+    ("crates/coordination/src/protocol/ledger/requests.rs", protocol_ledger_requests::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
     ("crates/coordination/src/run_marks.rs", run_marks::SITES),
     ("crates/coordination/src/runs.rs", runs::SITES),
