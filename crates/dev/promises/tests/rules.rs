@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use coordination::internals::{RUST_MARK, encode_ledger};
 use coordination::{
     Claimant, FireTime, JobConfig, JobName, JobView, Layout, Ledger, LedgerState, ManualRequest,
-    NodeKind, Outcome, Run, RunSource, ServerIp, encode_config,
+    NodeKind, Outcome, Run, RunKind, RunSource, ServerIp, encode_config,
 };
 use promises::{Breach, Finding, ItemChange, Leadership, Write, breach_of_election};
 use reg_center::{Change, Node, NodePath, Revision, SessionId, Stat, Version};
@@ -258,7 +258,9 @@ fn fire_is_claimed_once() {
     let breach = |old: &Ledger, new: &Ledger| job.judge_record(old, new, MEMBER);
     let again = with_run(&running(), |run| run.fire = FIRST);
     let again = Ledger { last_fire: Some(FIRST), ..again };
-    let unasked = with_run(&running(), |run| run.source = RunSource::Manual);
+    let unasked = with_run(&running(), |run| {
+        (run.source, run.kind) = (RunSource::Manual, RunKind::Manual);
+    });
     let not_noted = with_run(&running(), |run| run.source = RunSource::Misfire);
     let past_noted = Ledger { misfire: noted().misfire, ..claim(&noted(), FireTime(4_000)) };
     let lowered = Ledger { last_fire: None, ..idle() };
