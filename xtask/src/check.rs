@@ -14,11 +14,12 @@ pub(crate) fn judge(arguments: &[String]) -> Result<(), Error> {
     let here = env::current_dir().map_err(Error::file("find the path of", Path::new(".")))?;
     let mut command = cargo("run --quiet -p checker --bin ejob-check --");
     for argument in arguments {
-        match argument.starts_with('-') {
-            true => command.arg(argument),
+        if argument.starts_with('-') {
+            command.arg(argument);
+        } else {
             // The program runs in the root of the workspace.
-            false => command.arg(here.join(argument)),
-        };
+            command.arg(here.join(argument));
+        }
     }
     run(&mut command)
 }

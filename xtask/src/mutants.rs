@@ -52,10 +52,10 @@ pub(crate) fn hunt(arguments: &[String]) -> Result<(), Error> {
     stories_passed.and(model_passed)
 }
 
-const STORIES: &str = "test --release --quiet -p coordination --no-fail-fast --lib --tests \
+const STORIES: &str = "test --profile sim --quiet -p coordination --no-fail-fast --lib --tests \
                        stories_fail_without_their_guards";
-const MODEL: &str = "test --release --quiet -p model --lib mutants_are_noticed -- --ignored";
-const SIMULATION: &str = "run --release --quiet -p simulation --bin ejob-mutants --";
+const MODEL: &str = "test --profile sim --quiet -p model --lib mutants_are_noticed -- --ignored";
+const SIMULATION: &str = "run --profile sim --quiet -p simulation --bin ejob-mutants --";
 
 impl Request {
     fn parse(arguments: &[String]) -> Result<Self, Error> {

@@ -67,10 +67,10 @@ impl Programs {
         for Artifact { executable, target, profile } in artifacts {
             let Some(executable) = executable else { continue };
             let is_library = target.kind.iter().any(|kind| kind == "lib");
-            match (profile.test, is_library) {
-                (true, true) => drop(built.library_tests.insert(target.name, executable)),
-                (true, false) => {}
-                (false, _) => drop(built.programs.insert(target.name, executable)),
+            if !profile.test {
+                built.programs.insert(target.name, executable);
+            } else if is_library {
+                built.library_tests.insert(target.name, executable);
             }
         }
         built

@@ -75,7 +75,7 @@ impl Request {
             (true, Some(seed)) => format!("--replay {seed}"),
         };
         let program = if system { "--example chaos" } else { "--bin ejob-sim" };
-        Ok(format!("run --release --quiet -p simulation {program} -- {words}"))
+        Ok(format!("run --profile sim --quiet -p simulation {program} -- {words}"))
     }
 }
 
@@ -102,7 +102,7 @@ mod tests {
             ("--system --replay 1019", "--example chaos -- --replay 1019"),
         ];
         for (arguments, expected) in rows {
-            let expected = format!("run --release --quiet -p simulation {expected}");
+            let expected = format!("run --profile sim --quiet -p simulation {expected}");
             assert_eq!(line(arguments).unwrap(), expected, "{arguments}");
         }
     }

@@ -49,7 +49,7 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::default();
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    let model = || Programs::build("test --release -p model --lib --no-run");
+    let model = || Programs::build("test --profile sim -p model --lib --no-run");
     let mut model = steps.step("build of the model", model)?.library_tests("model")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Background::start("exhaustive model", niced(model.current_dir(workspace())))?;
@@ -137,10 +137,8 @@ mod tests {
 
     fn rust_files(folder: &Path) -> Vec<PathBuf> {
         let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-        let files = paths.flat_map(|path| match path.is_dir() {
-            true => rust_files(&path),
-            false => vec![path],
-        });
+        let files =
+            paths.flat_map(|path| if path.is_dir() { rust_files(&path) } else { vec![path] });
         files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")).collect()
     }
 }

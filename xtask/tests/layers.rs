@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 27] = [
+const LAYERS: [Row; 28] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -72,10 +72,23 @@ const LAYERS: [Row; 27] = [
     Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },
     Row { name: "testkit", normal: &["checker", "coordination", "lite", "reg-center"], dev: &[] },
-    Row { name: "model", normal: &[], dev: &["coordination", "reg-center", "sharding"] },
+    Row { name: "promises", normal: &["coordination", "reg-center", "sharding"], dev: &[] },
+    Row {
+        name: "model",
+        normal: &[],
+        dev: &["coordination", "promises", "reg-center", "sharding"],
+    },
     Row {
         name: "simulation",
-        normal: &["checker", "coordination", "lite", "reg-center", "sharding", "testkit"],
+        normal: &[
+            "checker",
+            "coordination",
+            "lite",
+            "promises",
+            "reg-center",
+            "sharding",
+            "testkit",
+        ],
         dev: &[],
     },
     Row {

@@ -43,10 +43,12 @@ pub fn check(history: &History, options: &Options) -> Report {
     }
     let mut tally = replay.tally.clone();
     tally.add(&found.tally);
-    let verdict = match (violations.is_empty(), problems.is_empty()) {
-        (false, _) => Verdict::Invalid,
-        (true, false) => Verdict::Unknown,
-        (true, true) => Verdict::Valid,
+    let verdict = if !violations.is_empty() {
+        Verdict::Invalid
+    } else if !problems.is_empty() {
+        Verdict::Unknown
+    } else {
+        Verdict::Valid
     };
     Report {
         verdict,

@@ -61,7 +61,7 @@ pub(crate) fn parse<'a>(path: &'a str, names: &mut Names) -> Option<(&'a str, Ki
 /// Parses an item number in decimal, without sign and leading zeros. Any other text gives `Other`.
 fn of_item(text: &str, kind: fn(u32) -> Kind) -> Kind {
     let plain = text.bytes().all(|b| b.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
-    text.parse().ok().filter(|_| plain).map_or(Kind::Other, kind)
+    if plain { text.parse().map_or(Kind::Other, kind) } else { Kind::Other }
 }
 
 #[cfg(test)]

@@ -131,6 +131,7 @@ impl From<operations::Error> for Fault {
             Error::Unknown { .. } => Exit::Unknown,
             Error::TooMuch { .. }
             | Error::Unreadable { .. }
+            | Error::NewerRecord { .. }
             | Error::NotConfirmed { .. }
             | Error::InstancesAlive { .. }
             | Error::Remains { .. }

@@ -230,15 +230,13 @@ fn refuse(
     let is_one_of = |kinds: &[ErrorKind]| kinds.contains(&error.kind());
     let no_command =
         [ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand, ErrorKind::MissingSubcommand];
-    let fault = match () {
-        () if is_one_of(&no_command) => {
-            Fault::usage(format!("a command is missing; `{help}` lists them"))
-        }
+    let fault = if is_one_of(&no_command) {
+        Fault::usage(format!("a command is missing; `{help}` lists them"))
+    } else if is_one_of(&[ErrorKind::InvalidValue, ErrorKind::ValueValidation]) {
         // These errors name the valid values, so the hint to the help is omitted.
-        () if is_one_of(&[ErrorKind::InvalidValue, ErrorKind::ValueValidation]) => {
-            Fault::usage(what)
-        }
-        () => Fault::usage(format!("{what}; see `{help}`")),
+        Fault::usage(what)
+    } else {
+        Fault::usage(format!("{what}; see `{help}`"))
     };
     if is_for_programs(arguments) {
         let _ = writeln!(out, "{:#}", fault.json());

@@ -54,11 +54,10 @@ pub(crate) fn one_line(text: &str) -> String {
 pub(crate) fn clean(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        match c.is_control() || is_invisible(c) {
-            true => {
-                write!(shown, "{}", c.escape_default()).expect("writing to a string cannot fail")
-            }
-            false => shown.push(c),
+        if c.is_control() || is_invisible(c) {
+            write!(shown, "{}", c.escape_default()).expect("writing to a string cannot fail");
+        } else {
+            shown.push(c);
         }
     }
     shown

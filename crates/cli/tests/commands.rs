@@ -274,7 +274,7 @@ async fn job_from_a_template_is_created_exported_and_imported() {
         "the configuration is not in the dialect 3.x"
     );
     let record = world.stored("/report-eu/coordination/template").unwrap();
-    assert_eq!(record, r#"{"template":"report","label":"eu"}"#);
+    assert_eq!(record, r#"{"v":1,"template":"report","label":"eu"}"#);
     let audit = world.ejob(&["audit", "report-eu", "--json"]).await.json();
     assert_eq!(audit["records"][0]["record"]["who"], "anna", "{audit}");
 

@@ -37,7 +37,8 @@ impl Change<'_> {
 
     /// Returns the run in progress that ends with this change.
     fn ended(&self) -> Option<&Run> {
-        self.before.running().filter(|_| self.after.running() != self.before.running())
+        let running = self.before.running();
+        if running == self.after.running() { None } else { running }
     }
 }
 

@@ -40,7 +40,7 @@ pub use protocol::job_config::{
 };
 pub use protocol::job_event::{ClockDifference, DropReason, JobEvent, MissReason, Outage};
 pub use protocol::ledger::{
-    Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunSource,
+    Claimant, FireRange, Ledger, LedgerState, ManualRequest, Outcome, Run, RunKind, RunSource,
 };
 pub use protocol::now::Now;
 pub use protocol::once::{OnceCall, OnceStage};
@@ -49,15 +49,15 @@ pub use protocol::request_parameter::{
 };
 pub use protocol::server_state::ServerState;
 pub use protocol::shortened::{MAX_SHOWN_BYTES, shortened};
-pub use protocol::template::{
-    Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord, decode_template,
-};
+pub use protocol::template::{Label, MAX_TEMPLATE_NAME_BYTES, TemplateName, TemplateRecord};
+pub use protocol::unknown_fields::UnknownFields;
 pub use protocol::versioned::Versioned;
 pub use view::item::ItemView;
 pub use view::marks::{MarkHolder, MarksView, RunningMark};
 pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
 pub use wire::latch::Latch;
 pub use wire::{
-    ConfigError, DialectSign, Layout, NodeKind, RUNTIME_INDEX, Removal, StrayNode, decode_config,
-    decode_ledger, dialect_of_config, encode_config, push_java_json,
+    ConfigError, DialectSign, FORMAT_VERSION, Layout, NodeKind, RUNTIME_INDEX, RecordError,
+    Removal, StrayNode, decode_config, decode_ledger, decode_template, dialect_of_config,
+    encode_config, push_java_json,
 };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use bytes::Bytes;
-use reg_center::{Expect, Lifetime, Op, Txn, Version};
+use reg_center::{Expect, Lifetime, NodePath, Op, Txn, Version};
 use sharding::{InstanceId, ShardingItem};
 
 use crate::plan::Step;
@@ -127,6 +127,15 @@ impl fmt::Display for OperatorStep {
     }
 }
 
+/// Replaces a node at this version, or creates it if no version is expected.
+fn set(path: NodePath, expect: Option<Version>, data: impl Into<Bytes>) -> Op {
+    let data = data.into();
+    match expect {
+        Some(version) => Op::Put { path, data, expect: Expect::Version(version) },
+        None => Op::Create { path, data, lifetime: Lifetime::Persistent },
+    }
+}
+
 impl Layout {
     /// Encodes the steps of an operator action as one transaction, in order.
     ///
@@ -148,74 +157,51 @@ impl Layout {
     }
 
     fn encode_operator_step(&self, step: &OperatorStep) -> Op {
-        let persistent = Lifetime::Persistent;
         match step {
             OperatorStep::Is(node, version) => {
                 Op::Check { path: self.path(node), expect: Expect::Version(*version) }
             }
             OperatorStep::IsAbsent(node) => Op::CheckAbsent { path: self.path(node) },
-            OperatorStep::Mark(node) => {
-                Op::Create { path: self.path(node), data: Bytes::new(), lifetime: persistent }
-            }
+            OperatorStep::Mark(node) => set(self.path(node), None, Bytes::new()),
             OperatorStep::Remove(node, version) => {
                 Op::Delete { path: self.path(node), expect: Expect::Version(*version) }
             }
             // A new registration of this id has version 0, a sealed node version 1. The removal at
             // version 1 cannot hit the new node.
-            OperatorStep::Seal(instance) => Op::Put {
-                path: self.path(&NodeKind::Instance(instance.clone())),
-                data: Bytes::new(),
-                expect: Expect::Version(Version(0)),
-            },
-            OperatorStep::SetServer { ip, state, version } => Op::Put {
-                path: self.path(&NodeKind::Server(ip.clone())),
-                data: self.server_data(*state).into(),
-                expect: Expect::Version(*version),
-            },
+            OperatorStep::Seal(instance) => {
+                let path = self.path(&NodeKind::Instance(instance.clone()));
+                set(path, Some(Version(0)), Bytes::new())
+            }
+            OperatorStep::SetServer { ip, state, version } => {
+                let path = self.path(&NodeKind::Server(ip.clone()));
+                set(path, Some(*version), self.server_data(*state))
+            }
             OperatorStep::Trigger { instance, version } => {
                 self.encode_step(&Step::ask_to_run(self.dialect(), instance.clone(), *version))
             }
             OperatorStep::RequestRun { id, by, at_ms, items, parameter } => {
+                let at = FireTime::of_request(*at_ms);
                 let record = TriggerRecord {
-                    by: by.clone(),
-                    at: FireTime::of_request(*at_ms),
-                    items: items.clone(),
                     parameter: parameter.clone(),
+                    ..TriggerRecord::new(by.clone(), at, items.clone())
                 };
-                let data = wire::encode_trigger(&record).into();
                 let path = self.path(&NodeKind::TriggerRequest(id.clone()));
-                Op::Create { path, data, lifetime: persistent }
+                set(path, None, wire::encode_trigger(&record))
             }
-            OperatorStep::SetConfig { config, version } => Op::Put {
-                path: self.config_path(),
-                data: wire::encode_config(config).into(),
-                expect: Expect::Version(*version),
-            },
-            OperatorStep::AddConfig(config) => Op::Create {
-                path: self.config_path(),
-                data: wire::encode_config(config).into(),
-                lifetime: persistent,
-            },
-            OperatorStep::SetClass { class, version } => {
-                let (path, data) = (self.root(), Bytes::from(class.clone()));
-                match version {
-                    None => Op::Create { path, data, lifetime: persistent },
-                    Some(version) => Op::Put { path, data, expect: Expect::Version(*version) },
-                }
+            OperatorStep::SetConfig { config, version } => {
+                set(self.config_path(), Some(*version), wire::encode_config(config))
             }
-            OperatorStep::SettleBack { item, ledger, version } => Op::Put {
-                path: self.path(&NodeKind::Ledger(*item)),
-                data: wire::encode_ledger(ledger).into(),
-                expect: Expect::Version(*version),
-            },
+            OperatorStep::AddConfig(config) => {
+                set(self.config_path(), None, wire::encode_config(config))
+            }
+            OperatorStep::SetClass { class, version } => set(self.root(), *version, class.clone()),
+            OperatorStep::SettleBack { item, ledger, version } => {
+                let path = self.path(&NodeKind::Ledger(*item));
+                set(path, Some(*version), wire::encode_ledger(ledger))
+            }
+            // The guard keeps concurrent actions from overwriting each other's entries.
             OperatorStep::SetAudit { log, expect } => {
-                let path = self.path(&NodeKind::Audit);
-                let data = wire::encode_audit(log).into();
-                // The guard keeps concurrent actions from overwriting each other's entries.
-                match expect {
-                    None => Op::Create { path, data, lifetime: persistent },
-                    Some(version) => Op::Put { path, data, expect: Expect::Version(*version) },
-                }
+                set(self.path(&NodeKind::Audit), *expect, wire::encode_audit(log))
             }
         }
     }
@@ -265,12 +251,8 @@ impl Layout {
         at_ms: i64,
         items: Option<impl IntoIterator<Item = ShardingItem>>,
     ) -> Txn {
-        let record = TriggerRecord {
-            by: by.to_owned(),
-            at: FireTime::of_request(at_ms),
-            items: items.map(|items| items.into_iter().collect()),
-            parameter: None,
-        };
+        let some = items.map(|items| items.into_iter().collect());
+        let record = TriggerRecord::new(by.to_owned(), FireTime::of_request(at_ms), some);
         let path = self.path(&NodeKind::TriggerRequest(id.to_owned()));
         Txn::new().create(path, wire::encode_trigger(&record), Lifetime::Persistent)
     }

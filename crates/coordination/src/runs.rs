@@ -5,10 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{SessionId, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::protocol::ledger::is_scheduled;
 use crate::run_marks::{MarkSet, RunMarks};
 use crate::view::item::ItemView;
-use crate::{FailureReason, FencingToken, FireTime, Outcome, Run, RunSource};
+use crate::{FailureReason, FencingToken, FireTime, Ledger, Outcome, Run, RunKind, RunSource};
 
 /// A run on this instance, from its claim until the view shows that its end is recorded.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -20,6 +19,7 @@ pub struct LocalRun {
     pub token: Option<FencingToken>,
     pub(crate) fire: FireTime,
     pub(crate) source: RunSource,
+    pub(crate) kind: RunKind,
     /// The outcome; `None` while the job's code runs.
     pub outcome: Option<Outcome>,
     /// The reason why it did not succeed.
@@ -33,7 +33,7 @@ pub struct LocalRun {
 impl LocalRun {
     /// Returns true if it is for a scheduled fire, including after a takeover.
     pub(crate) fn is_scheduled(&self) -> bool {
-        is_scheduled(self.source, self.fire)
+        self.kind == RunKind::Scheduled
     }
 
     /// Returns an active run by its record. `lasting` is true if its mark `running` outlasts the
@@ -41,7 +41,7 @@ impl LocalRun {
     pub(crate) fn claimed(run: &Run, token: FencingToken, lasting: bool) -> Self {
         let marks = RunMarks::of_claim(run.source, lasting);
         let unmonitored = Self::unmonitored(run.holder.clone(), run.fire, run.source);
-        Self { token: Some(token), marks, ..unmonitored }
+        Self { token: Some(token), kind: run.kind, marks, ..unmonitored }
     }
 
     /// Returns an active run of an unmonitored job.
@@ -51,6 +51,7 @@ impl LocalRun {
             token: None,
             fire,
             source,
+            kind: RunKind::of_first_run(source),
             outcome: None,
             failure: None,
             unseen_after: None,
@@ -62,6 +63,23 @@ impl LocalRun {
     #[must_use]
     pub fn public_token(&self) -> FencingToken {
         self.token.unwrap_or(FencingToken::UNFENCED)
+    }
+
+    /// Adds this ended run to a record that lacks it, because a backup was put back.
+    ///
+    /// Its token and its fire are not used again. Other runs in the record stay.
+    #[must_use]
+    pub(crate) fn added_to(&self, record: &Ledger, outcome: Outcome, now_ms: i64) -> Ledger {
+        // A run of this holder in the record is over as well: its holder runs the item no more.
+        let is_same_holder = record.run().is_some_and(|shown| shown.holder == self.holder);
+        let ended = if record.is_idle() || is_same_holder {
+            record.with_ended_run(outcome, now_ms).because(self.failure.clone())
+        } else {
+            record.clone()
+        };
+        let is_later = self.is_scheduled() && record.last_fire < Some(self.fire);
+        let settled = if is_later { ended.with_last_fire(self.fire, None) } else { ended };
+        settled.with_token_at_least(self.token)
     }
 
     /// Returns those of its marks that the view shows at its item.

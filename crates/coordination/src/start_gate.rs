@@ -19,6 +19,8 @@ pub(crate) enum StartGate {
     NoLease,
     /// The instance is not registered, or its server is disabled.
     Unavailable,
+    /// A later version wrote the term or the assignment: this version cannot read who may run what.
+    NewerRecord,
     /// The registry's time is unknown, so that this process cannot check its clock.
     UnknownTime,
 }
@@ -33,6 +35,8 @@ impl StartGate {
             Self::NoLease
         } else if !view.is_available(me) {
             Self::Unavailable
+        } else if view.is_newer() {
+            Self::NewerRecord
         } else if local.session.awaits_time {
             Self::UnknownTime
         } else {

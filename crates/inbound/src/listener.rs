@@ -91,8 +91,9 @@ impl Listener {
                     self.log_end(peer, ended, &mut missed_deadlines);
                 }
                 (stream, peer) = next, if room_at.is_some() => {
-                    let silent = oldest_silent(&open).filter(|_| open.len() >= max);
-                    if let Some(oldest) = silent {
+                    if open.len() >= max
+                        && let Some(oldest) = oldest_silent(&open)
+                    {
                         drop(open.remove(oldest));
                         if let Some(suppressed) = evictions.pass() {
                             let name = self.name;

@@ -82,9 +82,10 @@ impl<'a> Properties<'a> {
     fn valid_secret(&self) -> String {
         let permitted: Vec<&str> = self.permissions.secrets().collect();
         let kind = "${env:NAME} or ${file:/absolute/path} that this worker's own list permits";
-        match permitted.is_empty() {
-            true => format!("{kind}; the list permits none"),
-            false => format!("{kind}: {}", permitted.join(", ")),
+        if permitted.is_empty() {
+            format!("{kind}; the list permits none")
+        } else {
+            format!("{kind}: {}", permitted.join(", "))
         }
     }
 
@@ -137,10 +138,10 @@ impl<'a> Properties<'a> {
         reference: &str,
         origin: &str,
     ) -> Result<(), InvalidConfig> {
-        match self.permissions.permits_secret_at(reference, origin) {
-            true => Ok(()),
-            false => Err(not_permitted_for_host(name, reference, origin)),
+        if !self.permissions.permits_secret_at(reference, origin) {
+            return Err(not_permitted_for_host(name, reference, origin));
         }
+        Ok(())
     }
 }
 

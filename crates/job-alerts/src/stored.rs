@@ -152,10 +152,8 @@ impl ErrorHandlerType for EmailType {
         let host = properties.required("email.host")?;
         properties.required("email.port")?;
         let port = properties.number::<u16>("email.port", "1 to 65535")?.unwrap_or_default();
-        let address = match host.contains(':') {
-            true => format!("[{host}]"),
-            false => host.to_ascii_lowercase(),
-        };
+        let address =
+            if host.contains(':') { format!("[{host}]") } else { host.to_ascii_lowercase() };
         let origin = format!("smtp://{address}:{port}");
         properties.permit("email.host", &origin)?;
         let (from, to) = (properties.required("email.from")?, properties.required("email.to")?);
@@ -206,10 +204,9 @@ fn tls(properties: Properties<'_>) -> Result<MailTls, InvalidConfig> {
             return Err(InvalidConfig::new("email.tls", format!("{other:?}"), valid));
         }
     };
-    let by_flag = properties.flag("email.useSsl")?.map(|uses| match uses {
-        true => MailTls::Wrapper,
-        false => MailTls::StartTls,
-    });
+    let by_flag = properties
+        .flag("email.useSsl")?
+        .map(|uses| if uses { MailTls::Wrapper } else { MailTls::StartTls });
     match (by_name, by_flag) {
         (Some(_), Some(_)) => {
             let valid = "one of them alone";

@@ -193,9 +193,10 @@ impl FireFacts {
 
 impl OrphanFacts {
     fn outcome(&self) -> (FireOutcome, Option<String>) {
-        let next = match self.failover {
-            true => "another instance takes the run over",
-            false => "the run is not taken over",
+        let next = if self.failover {
+            "another instance takes the run over"
+        } else {
+            "the run is not taken over"
         };
         (FireOutcome::orphaned(), Some(format!("the holder {} is gone; {next}", self.holder)))
     }

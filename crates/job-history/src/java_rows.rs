@@ -105,9 +105,10 @@ impl RunId<'_> {
     /// Returns the state of a run that has ended.
     pub(crate) fn ended_state(&self, report: &RunReport) -> TraceRow {
         let at_ms = report.ended.as_millisecond();
-        match report.outcome == Outcome::Succeeded {
-            true => self.state("TASK_FINISHED", String::new(), at_ms),
-            false => self.state("TASK_ERROR", failure_cause(report), at_ms),
+        if report.outcome == Outcome::Succeeded {
+            self.state("TASK_FINISHED", String::new(), at_ms)
+        } else {
+            self.state("TASK_ERROR", failure_cause(report), at_ms)
         }
     }
 

@@ -192,11 +192,13 @@ impl Access {
         let node = node.map_err(|source| self.failed(source))?;
         let fenced = CheckpointError::Fenced { item: self.item, token: self.token.0 };
         let Some(node) = node else { return Err(fenced) };
-        let ledger = decode_ledger(&node.data)
-            .map_err(|reason| CheckpointError::Record { item: self.item, reason })?;
-        match ledger.is_held(&self.holder, self.token) {
-            true => Ok(node.stat.version),
-            false => Err(fenced),
+        let ledger = decode_ledger(&node.data).map_err(|error| CheckpointError::Record {
+            item: self.item,
+            reason: error.to_string(),
+        })?;
+        if !ledger.is_held(&self.holder, self.token) {
+            return Err(fenced);
         }
+        Ok(node.stat.version)
     }
 }

@@ -13,10 +13,7 @@ pub(crate) fn with_causes(error: &(dyn Error + 'static)) -> String {
 fn joined(error: &(dyn Error + 'static)) -> String {
     let causes = std::iter::successors(error.source(), |cause| (*cause).source());
     causes.map(ToString::to_string).fold(error.to_string(), |text, cause| {
-        match text.contains(&cause) {
-            true => text,
-            false => format!("{text}: {cause}"),
-        }
+        if text.contains(&cause) { text } else { format!("{text}: {cause}") }
     })
 }
 

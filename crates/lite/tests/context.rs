@@ -108,9 +108,10 @@ type Cause = for<'a> fn(&'a Cluster, &'a Held) -> BoxFuture<'a, Option<Scheduler
 
 async fn put(cluster: &Cluster, path: NodePath, data: &str) {
     let operator = cluster.registry.connect();
-    let txn = match cluster.registry.snapshot().read(&path).is_some() {
-        true => Txn::new().put(path, data.to_owned()),
-        false => Txn::new().create(path, data.to_owned(), Lifetime::Persistent),
+    let txn = if cluster.registry.snapshot().read(&path).is_some() {
+        Txn::new().put(path, data.to_owned())
+    } else {
+        Txn::new().create(path, data.to_owned(), Lifetime::Persistent)
     };
     assert!(operator.commit(txn).await.unwrap().is_committed());
 }

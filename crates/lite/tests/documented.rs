@@ -39,10 +39,10 @@ fn rows(page: &str) -> Vec<Vec<String>> {
         };
         let cells: Vec<String> = inner.split('|').map(|cell| cell.trim().to_owned()).collect();
         let is_rule = cells.iter().all(|cell| cell.starts_with("---"));
-        match in_table {
-            false => in_table = cells.last().is_some_and(|last| last == "test"),
-            true if !is_rule => rows.push(cells),
-            true => {}
+        if !in_table {
+            in_table = cells.last().is_some_and(|last| last == "test");
+        } else if !is_rule {
+            rows.push(cells);
         }
     }
     assert!(!rows.is_empty(), "{page} has no table with tests");
@@ -62,9 +62,7 @@ fn tests_in(file: &Path) -> BTreeSet<String> {
     for line in text.lines().map(str::trim) {
         follows_test |= line.starts_with("#[test]") || line.starts_with("#[tokio::test");
         let function = line.strip_prefix("async ").unwrap_or(line).strip_prefix("fn ");
-        if let Some(name) =
-            function.filter(|_| follows_test).and_then(|rest| rest.split('(').next())
-        {
+        if follows_test && let Some(name) = function.and_then(|rest| rest.split('(').next()) {
             names.insert(name.to_owned());
             follows_test = false;
         }

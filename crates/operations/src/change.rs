@@ -49,11 +49,14 @@ impl By {
 
 fn validated(field: &'static str, text: String) -> Result<String> {
     let max = AuditRecord::MAX_TEXT_BYTES;
-    let found = match () {
-        () if text.trim().is_empty() => "blank".to_owned(),
-        () if text.len() > max => format!("{} bytes long", text.len()),
-        () if text.chars().any(char::is_control) => format!("{text:?}"),
-        () => return Ok(text),
+    let found = if text.trim().is_empty() {
+        "blank".to_owned()
+    } else if text.len() > max {
+        format!("{} bytes long", text.len())
+    } else if text.chars().any(char::is_control) {
+        format!("{text:?}")
+    } else {
+        return Ok(text);
     };
     Err(Error::InvalidAuthorOrReason { field, found, max })
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coordination::{InvalidConfig, InvalidName, JobName};
+use coordination::{InvalidConfig, InvalidName, JobName, NodeKind, RecordError};
 use reg_center::Revision;
 
 /// Error of an operator action. Unless [`is_unknown`](Self::is_unknown), or the job is already
@@ -85,6 +85,16 @@ pub enum Error {
         /// Job name.
         job: JobName,
         /// Why it cannot be read.
+        reason: String,
+    },
+    /// A later version of this project wrote a record that this one needs to read or to change.
+    #[error("{node} of job {job} cannot be used: {reason}")]
+    NewerRecord {
+        /// Job name.
+        job: JobName,
+        /// Node of the record.
+        node: String,
+        /// Format version of the record, and what to do.
         reason: String,
     },
     /// A configuration exists where a new one was to be stored.
@@ -186,6 +196,11 @@ impl Error {
         move |source| Self::Registry { act, source }
     }
 
+    pub(crate) fn newer_record(job: &JobName, kind: &NodeKind, error: &RecordError) -> Self {
+        let (node, reason) = (kind.to_string(), error.to_string());
+        Self::NewerRecord { job: job.clone(), node, reason }
+    }
+
     /// Returns true if the change may have happened.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
@@ -204,9 +219,10 @@ impl Error {
 
     /// Turns an error after an unanswered commit into [`Error::Unknown`].
     pub(crate) fn or_unknown(self, is_in_doubt: bool, act: &'static str, job: &JobName) -> Self {
-        match is_in_doubt {
-            true => Self::Unknown { act, job: job.clone(), cause: self.to_string() },
-            false => self,
+        if is_in_doubt {
+            Self::Unknown { act, job: job.clone(), cause: self.to_string() }
+        } else {
+            self
         }
     }
 }

@@ -128,8 +128,10 @@ impl Operations {
     /// is written for a job without a configuration. Call it before a repair that depends on the
     /// time; [`present`](Self::present) is enough for a diagnosis.
     pub async fn registry_now(&self, job: Option<&JobSnapshot>) -> Timestamp {
-        let job = job.filter(|job| job.has_config());
-        if let Some(job) = job.filter(|_| self.registry().clock_reading().is_none()) {
+        if let Some(job) = job
+            && job.has_config()
+            && self.registry().clock_reading().is_none()
+        {
             let probe = job.view().layout().system_time();
             match self.registry().registry_time(&probe).await {
                 Ok(None) => {}
@@ -215,7 +217,7 @@ impl Operations {
                 target: planned.target(),
             };
             if self.stores_audit {
-                planned.steps.push(audited(&snapshot, &record));
+                planned.steps.push(audited(&snapshot, &record)?);
             }
             let txn = snapshot.view().layout().change(&planned.steps).labelled("operator");
             match self.commit(txn).await {
@@ -303,10 +305,10 @@ pub(crate) fn unique_id(now: Timestamp) -> String {
     format!("op-{}-{:016x}", now.as_millisecond(), u64::from_be_bytes(chance))
 }
 
-fn audited(snapshot: &JobSnapshot, record: &AuditRecord) -> OperatorStep {
-    let (mut log, expect) = snapshot.audit_log();
+fn audited(snapshot: &JobSnapshot, record: &AuditRecord) -> Result<OperatorStep> {
+    let (mut log, expect) = snapshot.audit_log()?;
     log.push(record.clone());
-    OperatorStep::SetAudit { log, expect }
+    Ok(OperatorStep::SetAudit { log, expect })
 }
 
 /// Traces a committed change, and returns its report.

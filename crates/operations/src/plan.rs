@@ -77,9 +77,10 @@ pub fn plan_moves(
     sharding::sort_descending(&mut members);
     let before = Assignment::from_owners(job.items().into_iter().map(|i| job.owner(i).cloned()));
     let has_no_members = members.is_empty();
-    let after = match has_no_members {
-        true => before.clone(),
-        false => job.view().assignment_for(&members, &config, strategies, now_ms)?,
+    let after = if has_no_members {
+        before.clone()
+    } else {
+        job.view().assignment_for(&members, &config, strategies, now_ms)?
     };
     let name = |id: Option<InstanceId>| id.map(|id| id.to_string());
     let moves = after.moves_from(&before).into_iter().map(|planned| PlannedMove {

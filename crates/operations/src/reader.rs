@@ -79,13 +79,11 @@ impl Reader {
         let mut names = self.retrying("listing the jobs", read).await?.unwrap_or_default();
         // This node is the list of jobs from templates, and no job.
         names.retain(|name| name != RUNTIME_INDEX);
-        match names.len() > self.bounds.max_jobs {
-            true => {
-                let max = format!("{} jobs", self.bounds.max_jobs);
-                Err(Error::TooMuch { what: "the namespace".to_owned(), max })
-            }
-            false => Ok(names),
+        if names.len() > self.bounds.max_jobs {
+            let max = format!("{} jobs", self.bounds.max_jobs);
+            return Err(Error::TooMuch { what: "the namespace".to_owned(), max });
         }
+        Ok(names)
     }
 
     pub(crate) async fn namespace(&self) -> Result<Namespace> {
@@ -126,10 +124,10 @@ impl Reader {
             return Err(Error::NoSuchJob { job: job.clone() });
         }
         let nodes = self.within(&act, self.nodes(job, &root)).await??;
-        match nodes.is_empty() {
-            true => Err(Error::NoSuchJob { job: job.clone() }),
-            false => Ok(JobSnapshot::of_nodes(job, nodes)),
+        if nodes.is_empty() {
+            return Err(Error::NoSuchJob { job: job.clone() });
         }
+        Ok(JobSnapshot::of_nodes(job, nodes))
     }
 
     async fn nodes(&self, job: &JobName, root: &NodePath) -> Result<Vec<Node>> {

@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use coordination::{
     Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, ItemView, JobConfig, JobName, JobView,
-    Layout, NodeKind, ServerIp, TemplateRecord, Versioned, decode_template, server_of,
+    Layout, NodeKind, RecordError, ServerIp, TemplateRecord, Versioned, decode_template, server_of,
 };
 use reg_center::{Change, Node, NodePath, Revision};
 use sharding::{InstanceId, ShardingItem};
 
-use crate::validate;
+use crate::{Error, Result, validate};
 
 /// One job as of one moment of the registry. A node that the snapshot lacks did not exist then.
 ///
@@ -28,7 +28,7 @@ pub struct JobSnapshot {
     nodes: BTreeMap<NodePath, Node>,
     view: JobView,
     anomalies: Vec<Anomaly>,
-    audit: Result<Option<Versioned<AuditLog>>, String>,
+    audit: Result<Option<Versioned<AuditLog>>, RecordError>,
 }
 
 impl JobSnapshot {
@@ -105,7 +105,7 @@ impl JobSnapshot {
     ///
     /// Returns `None` for a job that the code of its instances has registered.
     #[must_use]
-    pub fn template(&self) -> Option<Result<TemplateRecord, String>> {
+    pub fn template(&self) -> Option<Result<TemplateRecord, RecordError>> {
         self.node(&NodeKind::Template).map(|node| decode_template(&node.data))
     }
 
@@ -113,6 +113,11 @@ impl JobSnapshot {
     #[must_use]
     pub fn node(&self, kind: &NodeKind) -> Option<&Node> {
         self.nodes.get(&self.view.layout().path(kind))
+    }
+
+    /// Returns the node at this path.
+    pub(crate) fn node_at(&self, path: &NodePath) -> Option<&Node> {
+        self.nodes.get(path)
     }
 
     /// Returns all nodes in the order of their paths.
@@ -132,11 +137,34 @@ impl JobSnapshot {
         log.into_iter().flat_map(|log| log.value.records())
     }
 
-    /// Returns the audit log with its version; an unreadable log is replaced by an empty one.
-    pub(crate) fn audit_log(&self) -> (AuditLog, Option<reg_center::Version>) {
+    /// Returns the audit log with its version; a damaged log is replaced by an empty one.
+    ///
+    /// # Errors
+    /// [`Error::NewerRecord`]: a later version wrote the log, which must not be overwritten.
+    pub(crate) fn audit_log(&self) -> Result<(AuditLog, Option<reg_center::Version>)> {
         let version = self.node(&NodeKind::Audit).map(|node| node.stat.version);
-        let log = self.audit.as_ref().ok().and_then(Option::as_ref);
-        (log.map(|log| log.value.clone()).unwrap_or_default(), version)
+        match &self.audit {
+            Ok(log) => Ok((log.as_ref().map(|log| log.value.clone()).unwrap_or_default(), version)),
+            Err(error) if error.is_newer() => {
+                Err(Error::newer_record(&self.job, &NodeKind::Audit, error))
+            }
+            Err(_) => Ok((AuditLog::default(), version)),
+        }
+    }
+
+    /// Returns the records that cannot be read, with the kinds of their nodes.
+    pub(crate) fn record_errors(&self) -> impl Iterator<Item = (NodeKind, RecordError)> {
+        // The view does not read these two.
+        let unread = [NodeKind::Audit, NodeKind::Template].map(|kind| self.layout().path(&kind));
+        let paths = self.anomalies.iter().map(|anomaly| anomaly.path.clone()).chain(unread);
+        paths.filter_map(|path| {
+            let error = self.layout().check_record(self.nodes.get(&path)?).err()?;
+            Some((self.layout().parse(&path)?, error))
+        })
+    }
+
+    fn layout(&self) -> &Layout {
+        self.view.layout()
     }
 
     /// Returns the registered instances in ascending order.
@@ -214,7 +242,10 @@ impl JobSnapshot {
     pub fn marked_only(&self, item: ShardingItem) -> Option<&InstanceId> {
         let shown = self.view.item(item);
         let idle = shown.ledger.as_ref().is_some_and(|record| !record.value.is_busy());
-        let marker = self.marker(shown).filter(|_| shown.marks.shows_run() && idle)?;
+        if !idle || !shown.marks.shows_run() {
+            return None;
+        }
+        let marker = self.marker(shown)?;
         let is_known = self.view.is_registered(marker) && self.is_java(marker) == Some(false);
         is_known.then_some(marker)
     }

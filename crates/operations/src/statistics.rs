@@ -184,14 +184,16 @@ pub fn job_state(job: &JobSnapshot) -> JobState {
         let unfinished = items.iter().any(|item| is_unfinished(job, *item));
         return if unfinished { JobState::Crashed } else { JobState::NoInstance };
     }
-    match () {
-        () if live.is_paused() => JobState::Paused,
-        () if live.enabled.is_empty() => JobState::Disabled,
-        () if items.is_empty() || !items.iter().all(|item| is_owned(job, *item)) => {
-            JobState::Resharding
-        }
-        () if !failing_items(job).is_empty() => JobState::Failing,
-        () => JobState::Ok,
+    if live.is_paused() {
+        JobState::Paused
+    } else if live.enabled.is_empty() {
+        JobState::Disabled
+    } else if items.is_empty() || !items.iter().all(|item| is_owned(job, *item)) {
+        JobState::Resharding
+    } else if !failing_items(job).is_empty() {
+        JobState::Failing
+    } else {
+        JobState::Ok
     }
 }
 
@@ -324,13 +326,19 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
     let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
     let running = job.is_running(item);
     let owner = job.owner(item);
-    let status = match () {
-        () if shown.is_disabled() => ItemState::Disabled,
-        () if running => ItemState::Running,
-        () if !is_owned(job, item) => ItemState::Unowned,
-        () => ItemState::Pending,
+    let status = if shown.is_disabled() {
+        ItemState::Disabled
+    } else if running {
+        ItemState::Running
+    } else if !is_owned(job, item) {
+        ItemState::Unowned
+    } else {
+        ItemState::Pending
     };
     let run = record.and_then(|record| record.run());
+    let present_run = if running { run } else { None };
+    let runs_on = if running { job.runner(item) } else { None };
+    let ended_ms = if running { None } else { record.and_then(|record| record.ended_ms) };
     let orphaned = record.is_some_and(|record| record.is_busy() && record.running().is_none());
     ItemBrief {
         item: item.index(),
@@ -338,17 +346,17 @@ pub fn item_brief(job: &JobSnapshot, item: ShardingItem) -> ItemBrief {
         instance_id: owner.map(ToString::to_string),
         status,
         failover: shown.marks.failover.is_some()
-            || run.is_some_and(|run| running && run.source == RunSource::Failover),
+            || present_run.is_some_and(|run| run.source == RunSource::Failover),
         running,
-        runs_on: job.runner(item).filter(|_| running).map(ToString::to_string),
-        source: run.filter(|_| running).map(|run| run.source.as_str()),
+        runs_on: runs_on.map(ToString::to_string),
+        source: present_run.map(|run| run.source.as_str()),
         requested: record.is_some_and(|record| record.request.is_some()),
         orphaned: orphaned || shown.queued,
         moves_to: job.view().next_owner(item).map(ToString::to_string),
         token: record.map(|record| record.token.0),
         fire_ms: run.map(|run| run.fire.0).or(record.and_then(|r| r.last_fire).map(|fire| fire.0)),
         began_ms: record.and_then(|record| record.began_ms),
-        ended_ms: record.and_then(|record| record.ended_ms).filter(|_| !running),
+        ended_ms,
         outcome: record.and_then(|record| record.outcome).map(|outcome| outcome.as_str()),
         failure: record.and_then(|record| record.failure.as_ref()).map(ToString::to_string),
     }

@@ -152,7 +152,11 @@ async fn requests_with_different_parameters_are_not_merged() {
     assert_eq!(targets_and_texts(&first.report.done), [("all items", what)]);
     world.until_seen("the first runs", |seen| seen.len() == 4).await;
     let record = || world.stored("/job/ledger/0").unwrap();
-    assert!(record().contains(r#""source":"MANUAL","parameter":"february""#), "{}", record());
+    assert!(
+        record().contains(r#""source":"MANUAL","kind":"manual","parameter":"february""#),
+        "{}",
+        record()
+    );
     let second =
         operations.trigger_with(&job(), Some(&some), &parameter("march"), &by()).await.unwrap();
     let waits = |_: &operations::JobSnapshot| record().contains(r#""parameter":"march"}"#);
@@ -190,6 +194,22 @@ async fn request_for_an_item_is_dropped_when_it_is_disabled() {
     let second = operations.outcome(&second.request.unwrap(), support::DEADLINE).await.unwrap();
     assert_eq!(second, [(0, ItemRun::Dropped)].into());
     assert_eq!(world.seen().len(), 1);
+}
+
+/// A record that this version cannot read is no proof that the request was dropped.
+#[tokio::test(start_paused = true)]
+async fn outcome_is_an_error_if_a_later_version_wrote_the_record() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    world.hold(&[0]);
+    let report = operations.trigger(&job(), Some(&items(&[0])), &by()).await.unwrap();
+    world.until_seen("a run", |seen| seen.len() == 1).await;
+    world.replace("/job/ledger/0", r#"{"v":2}"#).await;
+    let request = report.request.unwrap();
+    let error = operations.outcome(&request, support::DEADLINE).await.unwrap_err();
+    assert!(matches!(error, Error::NewerRecord { .. }), "{error}");
+    assert!(error.to_string().starts_with("ledger/0 of job job cannot be used"), "{error}");
 }
 
 #[tokio::test(start_paused = true)]
@@ -326,6 +346,24 @@ async fn lost_reply_never_repeats_a_change() {
         let error = unstored.disable(&Scope::of_job(job()), &by()).await.unwrap_err();
         assert!(error.is_unknown(), "{fault:?}: {error}");
     }
+}
+
+/// No change overwrites the audit log of a later version: it fails as a whole.
+#[tokio::test(start_paused = true)]
+async fn change_fails_if_a_later_version_wrote_the_audit_log() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let log = r#"[{"v":2,"changes":[]}]"#;
+    world.write(&[("/job/coordination/audit", log)], &[]).await;
+    let operations = world.operations();
+    let error = operations.pause(&Scope::of_job(job()), &by()).await.unwrap_err();
+    assert!(matches!(error, Error::NewerRecord { .. }), "{error}");
+    assert!(error.to_string().contains("format version 2"), "{error}");
+    assert_eq!(world.now().view().server_state(&ip(1)), Some(ServerState::Enabled));
+    assert_eq!(world.stored("/job/coordination/audit").unwrap(), log);
+    world.replace("/job/coordination/audit", "{").await;
+    operations.pause(&Scope::of_job(job()), &by()).await.unwrap();
+    assert_eq!(world.now().audit().count(), 1, "a damaged log is replaced");
 }
 
 #[tokio::test(start_paused = true)]

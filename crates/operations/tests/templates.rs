@@ -163,7 +163,7 @@ async fn stale_index_entry_is_replaced() {
     let (scheduler, _) = offering(&world, 1).await;
     operations.create_job(&report(None), &config(), &by()).await.unwrap();
     world.until("the process to join the job", |job| support::shared_by(job, &[1])).await;
-    assert_eq!(world.stored(entry.as_str()).unwrap(), r#"{"template":"report"}"#);
+    assert_eq!(world.stored(entry.as_str()).unwrap(), r#"{"v":1,"template":"report"}"#);
     within("leaving", scheduler.shutdown(Duration::from_secs(60))).await;
 }
 

@@ -196,3 +196,24 @@ fn next_fires_are_bounded() {
     config.cron = Some("every day".into());
     assert_eq!(next_fires(&config, noon(), 1).unwrap_err().field, "cron");
 }
+
+#[tokio::test(start_paused = true)]
+async fn record_of_a_later_version_is_a_reason() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    world.until("the first to own all items", |job| shared_by(job, &[1])).await;
+    world.replace("/job/ledger/1", r#"{"v":2}"#).await;
+    world.replace("/job/coordination/assignment", r#"{"v":2}"#).await;
+    let is_of = |node: &str, reasons: &[WhyNot]| {
+        reasons.iter().any(|reason| {
+            let WhyNot::NewerRecord { node: found, fault } = reason else { return false };
+            found == node && fault.contains("format version 2")
+        })
+    };
+    let job = world.now();
+    let of_item = |item| why_item_not_running(&job, ShardingItem::new(item), noon());
+    assert!(is_of("ledger/1", &of_item(1)), "{:?}", of_item(1));
+    assert!(!is_of("ledger/1", &of_item(0)), "{:?}", of_item(0));
+    let of_job = why_not_running(&job, noon());
+    assert!(is_of("coordination/assignment", &of_job), "{of_job:?}");
+}

@@ -166,10 +166,10 @@ fn file(path: &str) -> Result<String, SecretError> {
     let read = || {
         let mut text = String::new();
         let n_bytes = File::open(path)?.take(MAX_FILE_BYTES + 1).read_to_string(&mut text)?;
-        match n_bytes as u64 > MAX_FILE_BYTES {
-            true => Err(std::io::Error::other(format!("it is larger than {MAX_FILE_BYTES} bytes"))),
-            false => Ok(text),
+        if n_bytes as u64 > MAX_FILE_BYTES {
+            return Err(std::io::Error::other(format!("it is larger than {MAX_FILE_BYTES} bytes")));
         }
+        Ok(text)
     };
     let text = read().map_err(|source| SecretError::File { path: path.to_owned(), source })?;
     let text = text.strip_suffix('\n').unwrap_or(&text);

@@ -261,9 +261,10 @@ async fn nodes_are_accessible_only_to_the_user_and_certificate_that_created_them
     ];
     for (case, options, may_read) in rows {
         let read = connect(options).await.read(&path("/a")).await;
-        match may_read {
-            true => assert_eq!(read.unwrap().unwrap().data, "data", "{case}"),
-            false => assert_eq!(read, Err(Error::NotAuthorized { path: path("/a") }), "{case}"),
+        if may_read {
+            assert_eq!(read.unwrap().unwrap().data, "data", "{case}");
+        } else {
+            assert_eq!(read, Err(Error::NotAuthorized { path: path("/a") }), "{case}");
         }
     }
 }

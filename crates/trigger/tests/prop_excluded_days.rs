@@ -55,9 +55,8 @@ impl EntryModel {
     }
 
     fn holds(&self, date: Date) -> bool {
-        let between = |first, last, day| match first <= last {
-            true => first <= day && day <= last,
-            false => day >= first || day <= last,
+        let between = |first, last, day| {
+            if first <= last { first <= day && day <= last } else { day >= first || day <= last }
         };
         match self {
             Self::Weekdays(first, last) => {
@@ -66,9 +65,10 @@ impl EntryModel {
             Self::DaysOfYear(first, last) => {
                 let (first, last) = (*first, *last);
                 let day = (date.month(), date.day());
-                match first <= last {
-                    true => first <= day && day <= last,
-                    false => day >= first || day <= last,
+                if first <= last {
+                    first <= day && day <= last
+                } else {
+                    day >= first || day <= last
                 }
             }
             Self::Dates(first, last) => *first <= date && date <= *last,

@@ -33,9 +33,10 @@ proptest! {
         let schedule = FixedInterval::new(start, interval).unwrap();
         // Few enough steps to be counted one by one.
         let steps = distance.unsigned_abs() / 1_000 + 1;
-        let after = match distance < 0 {
-            true => start.checked_sub(Duration::from_millis(distance.unsigned_abs())).unwrap(),
-            false => start.checked_add(interval * u32::try_from(steps).unwrap() / 3).unwrap(),
+        let after = if distance < 0 {
+            start.checked_sub(Duration::from_millis(distance.unsigned_abs())).unwrap()
+        } else {
+            start.checked_add(interval * u32::try_from(steps).unwrap() / 3).unwrap()
         };
         prop_assert_eq!(schedule.next_after(after), Some(by_steps(start, interval, after)));
     }

@@ -83,10 +83,10 @@ fn read_item(path: &Path, item: u64) -> Result<ItemResult, Error> {
     };
     let result: ItemResult =
         serde_json::from_str(&content).map_err(|error| refuse(error.to_string()))?;
-    match result.item == item {
-        true => Ok(result),
-        false => Err(refuse(format!("the file is named after item {item}")).into()),
+    if result.item != item {
+        return Err(refuse(format!("the file is named after item {item}")).into());
     }
+    Ok(result)
 }
 
 fn read_accepted(path: &Path) -> Result<Vec<Acceptance>, Error> {

@@ -93,15 +93,11 @@ impl Worker {
             }
             thread::sleep(POLL_INTERVAL);
         };
-        match status.success() {
-            true => Ok(()),
-            false => Err(DemoError::WorkerFailed {
-                worker: self.name.clone(),
-                status,
-                log_tail: self.log_tail(),
-            }
-            .into()),
+        if !status.success() {
+            let (worker, log_tail) = (self.name.clone(), self.log_tail());
+            return Err(DemoError::WorkerFailed { worker, status, log_tail }.into());
         }
+        Ok(())
     }
 
     /// Returns the error for a process that ended by itself.

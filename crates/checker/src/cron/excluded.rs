@@ -104,12 +104,15 @@ fn weekday(text: &str) -> Option<i8> {
 
 /// Parses a day such as `12-25`. 29 February is valid.
 fn day_of_year(text: &str) -> Option<(i8, i8)> {
-    let date = date(&format!("2024-{text}")).filter(|_| text.len() == "12-25".len())?;
+    let date = date(&format!("2024-{text}"))?;
     Some((date.month(), date.day()))
 }
 
 fn date(text: &str) -> Option<Date> {
-    let date: Date = text.parse().ok().filter(|_| text.len() == "2026-12-25".len())?;
+    if text.len() != "2026-12-25".len() {
+        return None;
+    }
+    let date: Date = text.parse().ok()?;
     YEARS.contains(&date.year()).then_some(date)
 }
 

@@ -108,8 +108,8 @@ pub(super) fn value(text: &str, field: &Field) -> Option<i64> {
 
 /// Parses a number without a sign; leading zeros are valid.
 pub(super) fn number(text: &str) -> Option<i64> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|_| digits)
+    let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    if is_number { text.parse().ok() } else { None }
 }
 
 /// Parses the year field; `None` means all years.

@@ -61,15 +61,14 @@ impl Account<'_> {
         let mut last = Spot::default();
         for change in &self.trace.changes {
             let Change { spot, session, before, after } = change;
-            let in_force =
-                |ledger: &Option<Ledger>| ledger.is_some_and(|l| l.state != State::Retired);
-            let begins = in_force(after) && !in_force(before);
-            let created = self.facts.wall_of(spot.mt.saturating_add(self.facts.bounds.epsilon));
-            let Some(ledger) = after.filter(|_| in_force(after)) else {
+            let in_force = |ledger: &Ledger| ledger.state != State::Retired;
+            let Some(ledger) = after.filter(in_force) else {
                 owed_from = None;
                 continue;
             };
+            let begins = before.filter(in_force).is_none();
             if begins {
+                let created = self.facts.wall_of(spot.mt.saturating_add(self.facts.bounds.epsilon));
                 owed_from = Some(ledger.last.unwrap_or(i64::MIN).max(created));
             } else if let (Some(from), Some(to)) = (owed_from, ledger.last)
                 && Some(to) > before.and_then(|before| before.last)

@@ -11,7 +11,10 @@ impl Account<'_> {
     /// Judges that a catch-up run is for a fire within the window and among the last `max`.
     pub(super) fn within_window(&self, claim: &Claim, findings: &mut Findings) {
         let alone = claim.source == Source::Misfire && claim.span.0 == claim.span.1;
-        let Some(policy) = self.policy(claim.spot.mt).filter(|_| alone) else { return };
+        if !alone {
+            return;
+        }
+        let Some(policy) = self.policy(claim.spot.mt) else { return };
         let (Some(process), epsilon) =
             (self.facts.replay.sessions.process_of(claim.session), self.facts.bounds.epsilon)
         else {

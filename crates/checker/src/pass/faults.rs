@@ -21,10 +21,12 @@ impl Fault<'_> {
     /// An instance that has seen a fire by that clock considers it due until the true time has
     /// caught up.
     pub(crate) fn lead(&self) -> u64 {
+        if !self.kind.contains("skew") {
+            return 0;
+        }
         let words = self.why.split_ascii_whitespace();
         let ms = words.filter_map(|word| word.strip_prefix("ms=")).find_map(|ms| ms.parse().ok());
-        let ahead =
-            ms.filter(|_| self.kind.contains("skew")).and_then(|ms: i64| u64::try_from(ms).ok());
+        let ahead = ms.and_then(|ms: i64| u64::try_from(ms).ok());
         ahead.unwrap_or(0).saturating_mul(1_000_000)
     }
 

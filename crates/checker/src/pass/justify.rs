@@ -60,7 +60,10 @@ impl Facts<'_> {
         let (before, after) = (due.saturating_sub(epsilon), due.saturating_add(epsilon));
         let server = self.replay.names.server_of(owner);
         let sees = server.is_some_and(|server| job.was_enabled(server, before, after));
-        let process = self.process_of(job, owner, before).filter(|_| sees);
+        if !sees {
+            return false;
+        }
+        let process = self.process_of(job, owner, before);
         process.is_some_and(|(process, _)| self.health.is_calm(process, before, until))
     }
 

@@ -21,7 +21,10 @@ fn sessions(facts: &Facts<'_>, healed: u64, findings: &mut Findings) {
     let faults = facts.faults.iter().filter(|fault| fault.is_real());
     let calm = faults.map(|fault| fault.until).fold(healed, u64::max);
     for (sid, session) in facts.replay.sessions.iter() {
-        let Some(opened) = session.opened.filter(|_| session.closed.is_none()) else { continue };
+        if session.closed.is_some() {
+            continue;
+        }
+        let Some(opened) = session.opened else { continue };
         let Some(process) = facts.replay.sessions.process_of(sid) else { continue };
         let over = over(facts, process, (sid, session), opened);
         let by = over.map(|over| over.mt.max(calm).saturating_add(facts.bounds.recovery()));

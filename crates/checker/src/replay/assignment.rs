@@ -43,11 +43,11 @@ impl Judge<'_> {
             )
         });
         let Some(config) = self.job.config().cloned() else { return };
-        let fits = config.total == new.total && config.strategy == new.strategy;
-        let before = self.job.assignment.as_ref().filter(|_| !self.job.is_readable());
-        let fits = fits
-            || before.is_some_and(|old| old.total == new.total && old.strategy == new.strategy);
-        self.expect(fits, S9, None, |_| {
+        let fits_config = config.total == new.total && config.strategy == new.strategy;
+        let keeps_old = self.job.assignment.as_ref().is_some_and(|old| {
+            !self.job.is_readable() && old.total == new.total && old.strategy == new.strategy
+        });
+        self.expect(fits_config || keeps_old, S9, None, |_| {
             format!(
                 "the assignment is of {} items by {:?}; the configuration has {} items by {:?}",
                 new.total, new.strategy, config.total, config.strategy

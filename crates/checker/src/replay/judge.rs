@@ -1,4 +1,8 @@
 //! Context of the rules: one transaction, and the state of the job before it.
+//!
+//! The crate `promises` states the same promises for the exhaustive model and the simulation. These
+//! rules are separate on purpose: they share no code with the product, so that a mistake in its
+//! views hides nothing from the checker.
 
 use crate::Property;
 use crate::docs::{Assignment, Ledger};

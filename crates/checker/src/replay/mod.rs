@@ -175,7 +175,8 @@ impl Replay {
             let reverted = ops.next_if(|next| reverts(op, next));
             for op in std::iter::once(op).chain(reverted) {
                 match self.nodes.apply(op, sid, &mut self.names) {
-                    Ok(step) => steps.extend(step.filter(|_| reverted.is_none())),
+                    Ok(step) if reverted.is_none() => steps.extend(step),
+                    Ok(_) => {}
                     Err(problem) => self.problem(problem),
                 }
             }

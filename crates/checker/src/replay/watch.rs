@@ -131,7 +131,10 @@ fn bound(property: Property, bounds: Bounds) -> u64 {
 /// Returns the conditions that must not last.
 fn conditions(job: &Job, names: &Names, is_closed: impl Fn(i64) -> bool) -> Vec<Condition> {
     let available = job.available(names);
-    let Some(config) = job.config().filter(|_| !available.is_empty()) else { return Vec::new() };
+    if available.is_empty() {
+        return Vec::new();
+    }
+    let Some(config) = job.config() else { return Vec::new() };
     let mut conditions = Vec::new();
     if job.leader.is_none_or(|leader| !available.contains(&leader)) {
         conditions.push((L3, None, "no available instance leads"));

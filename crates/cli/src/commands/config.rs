@@ -110,22 +110,23 @@ impl Wanted {
 /// Reads a document as ElasticJob stores it, for this job.
 pub(super) fn read_document(path: &Path, job: &JobName) -> Result<JobConfig, Fault> {
     let mut bytes = Vec::new();
-    let read = match path.as_os_str() == "-" {
-        true => std::io::stdin().read_to_end(&mut bytes).map(drop),
-        false => std::fs::read(path).map(|read| bytes = read),
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin().read_to_end(&mut bytes).map(drop)
+    } else {
+        std::fs::read(path).map(|read| bytes = read)
     };
     let shown = path.display();
     read.map_err(|error| Fault::usage(format!("--document {shown} cannot be read: {error}")))?;
     let config = decode_config(&bytes).map_err(|error| {
         Fault::usage(format!("--document {shown} is not a configuration: {error}"))
     })?;
-    match config.job_name == *job {
-        true => Ok(config),
-        false => Err(Fault::usage(format!(
+    if config.job_name != *job {
+        return Err(Fault::usage(format!(
             "--document {shown} is for job {}; valid is a document for job {job}",
             config.job_name
-        ))),
+        )));
     }
+    Ok(config)
 }
 
 /// Reads the configuration from a file of jobs; fields that only Java reads stay as stored.
@@ -191,9 +192,10 @@ impl DiffArguments {
         };
         let changes = differences(config, &wanted);
         let line = |change: &FieldChange| one_line(&change.to_string()) + "\n";
-        let (text, exit) = match changes.is_empty() {
-            true => ("no difference\n".to_owned(), Exit::Done),
-            false => (changes.iter().map(line).collect(), Exit::Partly),
+        let (text, exit) = if changes.is_empty() {
+            ("no difference\n".to_owned(), Exit::Done)
+        } else {
+            (changes.iter().map(line).collect(), Exit::Partly)
         };
         Ok(Page::new(text, &json!({ "changes": changes })).ending(exit))
     }

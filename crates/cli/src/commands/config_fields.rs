@@ -151,7 +151,7 @@ fn boolean(text: &str) -> Result<bool, &'static str> {
 fn whole(text: &str, unit_seconds: i64) -> Option<u32> {
     let time: SignedDuration = text.parse().ok()?;
     let is_whole = time.as_secs() % unit_seconds == 0 && time.subsec_nanos() == 0;
-    u32::try_from(time.as_secs() / unit_seconds).ok().filter(|_| is_whole)
+    if is_whole { u32::try_from(time.as_secs() / unit_seconds).ok() } else { None }
 }
 
 fn jitter(text: &str) -> Result<Option<u32>, &'static str> {

@@ -62,9 +62,10 @@ impl DoctorArguments {
     }
 
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let by = match self.apply {
-            true => Some(self.signed.by_with_reason("doctor --fix --apply")?),
-            false => None,
+        let by = if self.apply {
+            Some(self.signed.by_with_reason("doctor --fix --apply")?)
+        } else {
+            None
         };
         let operations = cx.operations().await?;
         let (mut findings, mut examined) = self.examine(cx, &operations).await?;
@@ -155,12 +156,16 @@ impl DoctorArguments {
         let document = json!({ "findings": findings, "mended": fixed });
         // A job that could not be read may have any fault, so the diagnosis is not clean.
         let failed = unread > 0 || fixed.is_some_and(|fixed| !fixed.failed.is_empty());
-        Page::new(text, &document).ending(match (is_over, has_errors, failed) {
-            (true, ..) => fix_exit,
-            (false, true, _) => Exit::Findings,
-            (false, false, true) => Exit::Partly,
-            (false, false, false) => Exit::Done,
-        })
+        let exit = if is_over {
+            fix_exit
+        } else if has_errors {
+            Exit::Findings
+        } else if failed {
+            Exit::Partly
+        } else {
+            Exit::Done
+        };
+        Page::new(text, &document).ending(exit)
     }
 
     /// Returns one line for a finding, and with `--fix` one for each step of its fix.
@@ -169,14 +174,13 @@ impl DoctorArguments {
         let at = finding.node.as_deref().unwrap_or(&finding.job);
         let Finding { severity, code, text, .. } = finding;
         let mut line = one_line(&format!("{severity} {code}{fault} {at}: {text}")) + "\n";
-        match (&finding.fix, self.fix) {
-            (Some(fix), true) => {
-                for step in fix.steps() {
-                    line.push_str(&format!("    fix: {}\n", one_line(&step.to_string())));
-                }
-            }
-            (Some(_), false) => line.insert_str(line.len() - 1, " [can be fixed: --fix]"),
-            (None, _) => {}
+        let Some(fix) = &finding.fix else { return line };
+        if !self.fix {
+            line.insert_str(line.len() - 1, " [can be fixed: --fix]");
+            return line;
+        }
+        for step in fix.steps() {
+            line.push_str(&format!("    fix: {}\n", one_line(&step.to_string())));
         }
         line
     }

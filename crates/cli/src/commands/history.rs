@@ -155,9 +155,10 @@ impl HistoryArguments {
     async fn page(&self, history: &History) -> Result<Page, Fault> {
         let (headings, rows, more, mut document) = self.answer(history).await?;
         let lost = history.drops(self.from, self.until).await?;
-        let mut text = match rows.is_empty() {
-            true => self.nothing(history).await?,
-            false => table_on_screen(headings, rows),
+        let mut text = if rows.is_empty() {
+            self.nothing(history).await?
+        } else {
+            table_on_screen(headings, rows)
         };
         if more {
             text.push_str("more records exist: raise --limit, or lower --until\n");

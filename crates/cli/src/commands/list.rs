@@ -43,9 +43,10 @@ fn jobs(namespace: &Namespace) -> Page {
         ]
     };
     let headings = ["JOB", "STATE", "ITEMS", "INSTANCES", "CRON", "DIALECT", "DESCRIPTION"];
-    let text = match briefs.is_empty() {
-        true => "no jobs\n".to_owned(),
-        false => table(&headings, briefs.iter().map(row)),
+    let text = if briefs.is_empty() {
+        "no jobs\n".to_owned()
+    } else {
+        table(&headings, briefs.iter().map(row))
     };
     with_unread(text, &json!({ "jobs": snake_case(&briefs) }), namespace)
 }
@@ -104,10 +105,7 @@ pub(crate) fn state_text(job: &JobBrief) -> String {
     let paused =
         is_part.then(|| format!("{} of {} servers paused", job.paused_servers, job.live_servers));
     let more: Vec<_> = failing.into_iter().chain(paused).collect();
-    match more.is_empty() {
-        true => state.to_owned(),
-        false => format!("{state} ({})", more.join(", ")),
-    }
+    if more.is_empty() { state.to_owned() } else { format!("{state} ({})", more.join(", ")) }
 }
 
 #[derive(Debug, Args)]
@@ -135,9 +133,10 @@ impl InstancesArguments {
         };
         let briefs: Vec<_> =
             namespace.configured().flat_map(instance_briefs).filter(of_server).collect();
-        let text = match briefs.is_empty() {
-            true => "no instances\n".to_owned(),
-            false => instance_table(&briefs, true),
+        let text = if briefs.is_empty() {
+            "no instances\n".to_owned()
+        } else {
+            instance_table(&briefs, true)
         };
         Ok(with_unread(text, &json!({ "instances": briefs }), &namespace))
     }
@@ -166,11 +165,14 @@ fn instance_brief(job: &JobSnapshot, id: &InstanceId) -> InstanceBrief {
     let view = job.view();
     let server = server_of(id);
     let state = server.as_ref().and_then(|ip| view.server_state(ip)).map(|s| s.to_string());
-    let state = match () {
-        () if view.is_draining(id) => "leaving".to_owned(),
-        () if state.as_deref().is_some_and(|state| state != "enabled") => state.unwrap_or_default(),
-        () if view.is_available(id) => "available".to_owned(),
-        () => "unavailable".to_owned(),
+    let state = if view.is_draining(id) {
+        "leaving".to_owned()
+    } else if let Some(state) = state.filter(|state| state != "enabled") {
+        state
+    } else if view.is_available(id) {
+        "available".to_owned()
+    } else {
+        "unavailable".to_owned()
     };
     let items = job.items().into_iter().filter(|item| job.owner(*item) == Some(id));
     InstanceBrief {
@@ -211,13 +213,13 @@ pub(crate) fn ranges(numbers: &[u32]) -> String {
             _ => spans.push((*n, *n)),
         }
     }
-    let span = |(first, last): &(u32, u32)| match first == last {
-        true => first.to_string(),
-        false => format!("{first}-{last}"),
+    let span = |(first, last): &(u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}-{last}") }
     };
-    match spans.is_empty() {
-        true => "-".to_owned(),
-        false => spans.iter().map(span).collect::<Vec<_>>().join(","),
+    if spans.is_empty() {
+        "-".to_owned()
+    } else {
+        spans.iter().map(span).collect::<Vec<_>>().join(",")
     }
 }
 
@@ -234,9 +236,10 @@ pub(crate) async fn servers(cx: &Context<'_>) -> Result<Page, Fault> {
             server.paused_jobs_num.to_string(),
         ]
     });
-    let text = match briefs.is_empty() {
-        true => "no servers\n".to_owned(),
-        false => table(&["SERVER", "INSTANCES", "JOBS", "DISABLED", "PAUSED"], rows),
+    let text = if briefs.is_empty() {
+        "no servers\n".to_owned()
+    } else {
+        table(&["SERVER", "INSTANCES", "JOBS", "DISABLED", "PAUSED"], rows)
     };
     Ok(with_unread(text, &json!({ "servers": snake_case(&briefs) }), &namespace))
 }

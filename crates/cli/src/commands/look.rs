@@ -102,17 +102,18 @@ fn item_table(items: &[ItemBrief]) -> String {
     let row = |item: &ItemBrief| {
         let moves = item.moves_to.as_ref().map(|to| format!(", moves to {to}"));
         let state = format!("{}{}", item_state(item), moves.unwrap_or_default());
-        let present = |text: Option<String>| or_dash(text.filter(|_| item.running));
-        let fire = item.fire_ms.map(moment);
+        let (began, fire) = (item.began_ms.map(moment), item.fire_ms.map(moment));
+        let (began, present_fire, last_fire) =
+            if item.running { (began, fire, None) } else { (None, None, fire) };
         vec![
             item.item.to_string(),
             state,
             or_dash(item.instance_id.as_ref()),
             or_dash(item.runs_on.as_ref()),
-            present(item.began_ms.map(moment)),
-            present(fire.clone()),
+            or_dash(began),
+            or_dash(present_fire),
             or_dash(item.outcome),
-            or_dash(fire.filter(|_| !item.running)),
+            or_dash(last_fire),
             or_dash(item.ended_ms.map(moment)),
         ]
     };
@@ -134,9 +135,10 @@ fn item_table(items: &[ItemBrief]) -> String {
 fn failure_table(items: &[ItemBrief]) -> String {
     let row = |item: &ItemBrief| Some(vec![item.item.to_string(), item.failure.clone()?]);
     let rows: Vec<_> = items.iter().filter_map(row).collect();
-    match rows.is_empty() {
-        true => String::new(),
-        false => format!("\n{}", table(&["ITEM", "LAST FAILURE"], rows)),
+    if rows.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", table(&["ITEM", "LAST FAILURE"], rows))
     }
 }
 
@@ -212,7 +214,9 @@ impl NextArguments {
         let after = self.after.unwrap_or_else(Timestamp::now);
         let fires = operations::next_fires(&config, after, usize::from(self.n))
             .map_err(|error| Fault::usage(format!("--{}", error.to_string().replace('_', "-"))))?;
-        if let (Some(cron), true) = (&self.cron, fires.is_empty()) {
+        if let Some(cron) = &self.cron
+            && fires.is_empty()
+        {
             return Err(Fault::usage(format!(
                 "--cron is {cron:?}; valid is an expression that fires after {after}; this one never fires after that"
             )));
@@ -222,12 +226,12 @@ impl NextArguments {
             Some(zone) => format!("{fire}  {}\n", fire.to_zoned(zone.clone())),
             None => format!("{fire}\n"),
         };
-        let text = match fires.is_empty() {
-            true if config.cron.is_none() => {
-                "the job has no schedule and runs on request only\n".to_owned()
-            }
-            true => "the schedule has no further fire\n".to_owned(),
-            false => fires.iter().map(row).collect(),
+        let text = if !fires.is_empty() {
+            fires.iter().map(row).collect()
+        } else if config.cron.is_none() {
+            "the job has no schedule and runs on request only\n".to_owned()
+        } else {
+            "the schedule has no further fire\n".to_owned()
         };
         Ok(Page::new(
             text,
@@ -288,9 +292,10 @@ impl AuditArguments {
             let cells = [moment(record.at_ms), job.clone()].into_iter();
             cells.chain(texts.into_iter().cloned()).collect()
         });
-        let text = match records.is_empty() {
-            true => "no changes\n".to_owned(),
-            false => table(&["WHEN", "JOB", "ACTION", "TARGET", "AUTHOR", "REASON"], rows),
+        let text = if records.is_empty() {
+            "no changes\n".to_owned()
+        } else {
+            table(&["WHEN", "JOB", "ACTION", "TARGET", "AUTHOR", "REASON"], rows)
         };
         let documents = records.iter().map(|(job, record)| json!({ "job": job, "record": record }));
         let document = json!({ "records": documents.collect::<Vec<_>>() });

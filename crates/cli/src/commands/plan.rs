@@ -75,11 +75,12 @@ impl PlanArguments {
                 if planned.waits { "when its run has ended" } else { "at once" }.to_owned(),
             ]
         };
-        let mut text = match (plan.no_available_instance, plan.moves.is_empty()) {
-            (true, _) => "no instance would be available: items keep their owners, and none runs\n"
-                .to_owned(),
-            (false, true) => "no item would move\n".to_owned(),
-            (false, false) => table(&["ITEM", "FROM", "TO", "WHEN"], plan.moves.iter().map(row)),
+        let mut text = if plan.no_available_instance {
+            "no instance would be available: items keep their owners, and none runs\n".to_owned()
+        } else if plan.moves.is_empty() {
+            "no item would move\n".to_owned()
+        } else {
+            table(&["ITEM", "FROM", "TO", "WHEN"], plan.moves.iter().map(row))
         };
         if plan.java_leads {
             text.push_str("a Java instance leads: it moves all items at once, when none runs\n");

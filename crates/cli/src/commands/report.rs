@@ -30,10 +30,13 @@ pub(crate) fn text(report: &Report) -> String {
 /// Returns the exit code of a report. A target left alone counts as done only if it is as wanted.
 pub(crate) fn exit(report: &Report) -> Exit {
     let as_wanted = report.left.iter().all(|entry| entry.as_wanted);
-    match () {
-        () if report.causes.iter().any(Error::is_unknown) => Exit::Unknown,
-        () if report.causes.iter().any(Error::is_unanswered) => Exit::Unreachable,
-        () if report.failed.is_empty() && as_wanted => Exit::Done,
-        () => Exit::Partly,
+    if report.causes.iter().any(Error::is_unknown) {
+        Exit::Unknown
+    } else if report.causes.iter().any(Error::is_unanswered) {
+        Exit::Unreachable
+    } else if report.failed.is_empty() && as_wanted {
+        Exit::Done
+    } else {
+        Exit::Partly
     }
 }

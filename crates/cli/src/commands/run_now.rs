@@ -88,12 +88,11 @@ impl Wait {
         let Some(request) = request else {
             // Nothing was requested, or the request has ElasticJob's own form, which has no
             // outcome.
-            let exit = match report.has_changed() {
-                true => {
-                    text.push_str("the outcome cannot be observed: see `ejob job`\n");
-                    Exit::Partly
-                }
-                false => exit,
+            let exit = if report.has_changed() {
+                text.push_str("the outcome cannot be observed: see `ejob job`\n");
+                Exit::Partly
+            } else {
+                exit
             };
             return Ok(Page::new(text, &json!({ "report": report, "runs": null })).ending(exit));
         };

@@ -173,8 +173,9 @@ impl ImportArguments {
         let strategies = StrategyRegistry::default();
         let now = Timestamp::now();
         let steps = plan_import(&given.jobs, &present, self.overwrite, &strategies, now);
-        let Some(operations) = operations.filter(|_| self.apply) else {
-            return Ok(self.dry_run(&steps, &given));
+        let operations = match operations {
+            Some(operations) if self.apply => operations,
+            Some(_) | None => return Ok(self.dry_run(&steps, &given)),
         };
         let bar = cx.progress(steps.len(), "importing");
         let mut report = Report::default();
@@ -247,12 +248,12 @@ impl ImportArguments {
         }
         let unread = source.unread.iter();
         given.refused.extend(unread.map(|(job, error)| (job.clone(), error.to_string())));
-        match given.jobs.is_empty() && given.refused.is_empty() {
-            true => Err(Fault::not_found(format!(
+        if given.jobs.is_empty() && given.refused.is_empty() {
+            return Err(Fault::not_found(format!(
                 "{namespace} has no job of ElasticJob 1.x; check --from-1x"
-            ))),
-            false => Ok(given),
+            )));
         }
+        Ok(given)
     }
 }
 
@@ -276,9 +277,10 @@ impl Given {
 /// Reads an export file. The YAML parser also reads JSON.
 fn read(path: &Path) -> Result<Vec<Importable>, Fault> {
     let mut text = String::new();
-    let read = match path.as_os_str() == "-" {
-        true => std::io::stdin().read_to_string(&mut text).map(drop),
-        false => std::fs::read_to_string(path).map(|read| text = read),
+    let read = if path.as_os_str() == "-" {
+        std::io::stdin().read_to_string(&mut text).map(drop)
+    } else {
+        std::fs::read_to_string(path).map(|read| text = read)
     };
     let shown = path.display();
     read.map_err(|error| Fault::usage(format!("{shown} cannot be read: {error}")))?;

@@ -3,17 +3,17 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use reg_center::{NodePath, SessionId};
+use reg_center::{NodePath, Revision, SessionId};
 use sharding::InstanceId;
 
 use super::Coordinator;
-use super::in_flight::InFlight;
-use super::in_flight::Stage;
+use super::in_flight::{InFlight, Stage};
 use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
 use crate::local::Phase;
 use crate::local::requests::RequestWay;
 use crate::plan::Plan;
+use crate::view::JobView;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
 use crate::{Duty, java};
 
@@ -28,30 +28,33 @@ impl Coordinator {
         let mixed = java::is_involved(&self.view, &self.local);
         let plan = if mixed { java::plan } else { duty::plan };
         for duty in Duty::ALL {
-            let under_way = self.in_flight.get(&duty);
-            // After a conflict the duty may plan again, but not the same plan: the view that led to
-            // it has not changed, so it would conflict again.
-            let refused = under_way.filter(|flight| matches!(flight.stage, Stage::Refused { .. }));
-            if under_way.is_some() && refused.is_none() {
+            if !self.may_plan(duty, shows_enough) {
                 continue;
             }
-            if duty == Duty::Resharding && self.is_assignment_torn() {
+            let Some(plan) = plan(duty, &self.context(now, &me)) else { continue };
+            if self.repeats_conflict(&plan) {
                 continue;
             }
-            // Such a plan would omit items that a narrow watch does not show.
-            if duty.names_all_own_items() && !shows_enough {
-                continue;
-            }
-            let plan = plan(duty, &self.context(now, &me));
-            let repeats = |flight: &InFlight, plan: &Plan| flight.plan.repeats(plan);
-            let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
-            if let Some(plan) = plan.filter(|plan| !again(plan)) {
-                // From now on a reply can start these runs without another decision.
-                self.local.claims.in_flight |= plan.runs_of(&me).next().is_some();
-                self.send(session, plan, out);
-            }
+            // From now on a reply can start these runs without another decision.
+            self.local.claims.in_flight |= plan.runs_of(&me).next().is_some();
+            self.send(session, plan, out);
         }
         self.report_strategy(now, &me, out);
+    }
+
+    /// Returns true if the duty waits for no earlier plan, and the view suffices for a new one.
+    fn may_plan(&self, duty: Duty, shows_enough: bool) -> bool {
+        let waits = self.in_flight.get(&duty).is_some_and(|flight| !is_refused(flight));
+        // Such a plan would omit items that a narrow watch does not show.
+        let sees_too_little = duty.names_all_own_items() && !shows_enough;
+        let is_torn = duty == Duty::Resharding && self.is_assignment_torn();
+        !waits && !sees_too_little && !is_torn
+    }
+
+    /// Returns true if the duty's last plan has conflicted, and the new plan is the same. The view
+    /// that led to it has not changed, so the plan would conflict again.
+    fn repeats_conflict(&self, plan: &Plan) -> bool {
+        self.in_flight.get(&plan.duty).is_some_and(|refused| refused.plan.repeats(plan))
     }
 
     /// Returns true if decisions can rely on the view.
@@ -91,6 +94,7 @@ impl Coordinator {
         let ticket = Ticket(self.next_ticket);
         self.next_ticket += 1;
         let nodes = plan.nodes_to_confirm();
+        // Each node is read once, in the order of the paths.
         let confirm_absent: BTreeSet<NodePath> =
             nodes.iter().map(|node| self.layout.path(node)).collect();
         out.push(Command::Commit {
@@ -116,28 +120,22 @@ impl Coordinator {
         self.in_flight.retain(|_, flight| match flight.stage {
             Stage::Sent => true,
             Stage::Landed { revision, until } => {
-                // A stale view can look as if the plan had taken effect, so compare revisions too.
-                let behind = revision.is_some_and(|landed| view.revision() < landed);
-                let removed =
-                    |item| view.item(item).marks.marked_at().is_none_or(|at| Some(at) >= revision);
-                let unmarked = || flight.plan.unmarked_items().all(removed);
-                let is_visible = flight.plan.is_visible_in(view) && unmarked();
-                (behind || !is_visible) && now.mono < until
+                !shows_commit(view, &flight.plan, revision) && now.mono < until
             }
             Stage::Refused { until } | Stage::Held { until } => now.mono < until,
         });
         self.settle_assignments(now);
-        self.local.claims.in_flight = self.in_flight.values().any(|flight| {
-            flight.plan.may_begin_runs() && !matches!(flight.stage, Stage::Refused { .. })
-        });
+        let may_begin_runs =
+            |flight: &InFlight| flight.plan.may_begin_runs() && !is_refused(flight);
+        self.local.claims.in_flight = self.in_flight.values().any(|flight| may_begin_runs(flight));
     }
 
     /// Forgets assignments in doubt that the view shows completely, or whose wait has ended.
     fn settle_assignments(&mut self, now: Now) {
         let view = &self.view;
-        let written = self.in_doubt.iter().filter(|assignment| assignment.is_recorded_in(view));
-        let mut whole = written.map(|assignment| assignment.plan.is_visible_in(view)).peekable();
-        let is_whole = whole.peek().is_some() && whole.all(|whole| whole);
+        let recorded = self.in_doubt.iter().filter(|assignment| assignment.is_recorded_in(view));
+        let mut shown = recorded.map(|assignment| assignment.plan.is_visible_in(view)).peekable();
+        let is_whole = shown.peek().is_some() && shown.all(|is_visible| is_visible);
         self.in_doubt.retain_mut(|assignment| {
             if !assignment.is_shown(view) {
                 return true;
@@ -156,11 +154,12 @@ impl Coordinator {
     /// Schedules the next decision that happens without any change, at the configured interval.
     fn schedule_reconcile(&mut self, now: Now) {
         let minutes = self.view.config().map_or(0, |config| config.reconcile_interval_minutes);
-        let interval = Duration::from_secs(60 * u64::from(minutes));
-        let due = self.next_reconcile.is_none_or(|at| at <= now.mono);
         if minutes == 0 {
             self.next_reconcile = None;
-        } else if due {
+            return;
+        }
+        if self.next_reconcile.is_none_or(|at| at <= now.mono) {
+            let interval = Duration::from_secs(60 * u64::from(minutes));
             self.next_reconcile = Some(now.mono + interval);
         }
     }
@@ -180,4 +179,19 @@ impl Coordinator {
         }
         self.reported.strategy_fault = fault;
     }
+}
+
+/// Returns true if the plan has conflicted, and its duty may plan again.
+fn is_refused(flight: &InFlight) -> bool {
+    matches!(flight.stage, Stage::Refused { .. })
+}
+
+/// Returns true if the view shows a committed plan. `landed` is the revision of the commit.
+fn shows_commit(view: &JobView, plan: &Plan, landed: Option<Revision>) -> bool {
+    // A stale view can look as if the plan had taken effect, so compare revisions too.
+    if landed.is_some_and(|landed| view.revision() < landed) {
+        return false;
+    }
+    let is_unmarked = |item| view.item(item).marks.marked_at().is_none_or(|at| Some(at) >= landed);
+    plan.is_visible_in(view) && plan.unmarked_items().all(is_unmarked)
 }

@@ -77,15 +77,15 @@ impl Coordinator {
     /// instance: a narrow watch would hide the end of that run.
     fn own_items(&self) -> Option<BTreeSet<ShardingItem>> {
         let me = self.me.as_ref()?;
+        if !self.in_flight.is_empty() || !self.in_doubt.is_empty() {
+            return None;
+        }
         let unknown_claims = self.local.claims.unknown.keys().copied();
-        let owned = self
-            .local
-            .runs
-            .items()
-            .chain(unknown_claims)
-            .all(|item| self.view.item(item).is_of(me));
-        let idle = owned && self.in_flight.is_empty() && self.in_doubt.is_empty();
-        idle.then(|| self.view.items_of(me).map(|(item, _)| item).collect())
+        let mut busy = self.local.runs.items().chain(unknown_claims);
+        if busy.any(|item| !self.view.item(item).is_of(me)) {
+            return None;
+        }
+        Some(self.view.items_of(me).map(|(item, _)| item).collect())
     }
 
     /// Returns true if the watch covers every item that this instance has to know of.

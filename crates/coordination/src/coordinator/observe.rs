@@ -210,10 +210,13 @@ impl Coordinator {
             |config: &Arc<JobConfig>| config.monitor_execution && config.catch_up.is_none();
         let monitored = self.view.config().is_some_and(runs_once);
         let newcomer = self.local.fires.last_seen.is_none() && self.local.is_active();
-        let (record, may) = (&assignment.value, newcomer && monitored && !self.is_paused());
+        if !newcomer || !monitored || self.is_paused() {
+            return;
+        }
+        let record = &assignment.value;
         let alone = !self.view.is_mixed();
         // Beside Java instances nothing shows whether one of them has run the fire.
-        if !may || !alone || !record.members.contains(me) {
+        if !alone || !record.members.contains(me) {
             return;
         }
         let horizon = self.horizon_ms(now);
@@ -268,28 +271,32 @@ impl Coordinator {
             removes_requests_of(&cx, by) || (java_leads && java::handles_requests_of(&cx, by))
         };
         let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
-        let mine: BTreeMap<_, _> =
+        let reasons: BTreeMap<_, _> =
             mine.map(|(id, trigger)| (id.to_owned(), self.why_dropped(&trigger.value))).collect();
-        let ids = mine.keys().cloned().collect();
+        let ids = reasons.keys().cloned().collect();
         let reported = std::mem::replace(&mut self.reported.dropped, ids);
-        for (id, reason) in mine.into_iter().filter(|(id, _)| !reported.contains(id)) {
-            out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
+        for (id, reason) in reasons {
+            if !reported.contains(&id) {
+                out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
+            }
         }
     }
 
     fn why_dropped(&self, record: &TriggerRecord) -> DropReason {
-        let carried = self.view.carries_parameters();
-        match &record.parameter {
-            Some(parameter) if carried && self.is_too_much(parameter) => DropReason::TooMuchToTell,
-            Some(_) | None => DropReason::ParameterNotCarried,
+        if self.view.carries_parameters()
+            && let Some(parameter) = &record.parameter
+            && self.is_too_much(parameter)
+        {
+            return DropReason::TooMuchToTell;
         }
+        DropReason::ParameterNotCarried
     }
 
     /// Returns true if a request for all items with this parameter would exceed the size limit.
     pub(super) fn is_too_much(&self, parameter: &RequestParameter) -> bool {
-        let items = self.view.config().map(|config| config.sharding_total_count);
-        let items = items.and_then(|items| usize::try_from(items).ok());
-        items.is_some_and(|items| !parameter.fits_items(items))
+        let Some(config) = self.view.config() else { return false };
+        let n_items = usize::try_from(config.sharding_total_count);
+        n_items.is_ok_and(|n_items| !parameter.fits_items(n_items))
     }
 
     fn observe_orphans(&mut self, now: Now) {
@@ -308,8 +315,8 @@ impl Coordinator {
         }
         let Some(me) = self.me.clone() else { return };
         for stage in OnceStage::ALL {
-            let call = self.view.once().and_then(|once| once.value.call(stage)).cloned();
-            let Some(call) = call else { continue };
+            let recorded = self.view.once().and_then(|once| once.value.call(stage));
+            let Some(call) = recorded.cloned() else { continue };
             let known = self.local.calls.get(&stage).map(|local| local.token);
             if call.holder == me && !call.done && known < Some(call.token) {
                 let local = LocalCall { token: call.token, done: false };

@@ -24,8 +24,8 @@ impl Coordinator {
         reply: Reply,
         out: &mut Vec<Command>,
     ) {
-        let flight = self.in_flight.values_mut().find(|flight| flight.ticket == ticket);
-        let Some(flight) = flight else { return };
+        let mut flights = self.in_flight.values_mut();
+        let Some(flight) = flights.find(|flight| flight.ticket == ticket) else { return };
         flight.stage = match reply {
             Reply::Committed(revision) => {
                 Stage::Landed { revision, until: now.mono + wait_for(&flight.plan) }

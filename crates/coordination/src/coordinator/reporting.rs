@@ -53,16 +53,38 @@ impl Coordinator {
         written: &Ledger,
         out: &mut Vec<Command>,
     ) {
-        let lost =
-            before.and_then(Ledger::running).filter(|run| Some(&run.holder) != self.me.as_ref());
+        self.report_orphaned(item, before, written, out);
+        let noted = before.and_then(|ledger| ledger.misfire);
+        self.report_noted_before(item, noted, out);
+        if let Some(waiting) = written.misfire
+            && Some(waiting) != noted
+        {
+            self.reported.noted.insert(item, waiting.last);
+            out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
+        }
+        self.report_gaps(item, before, written, out);
+        let Some(before) = before else { return };
+        self.report_skipped(item, before, written, out);
+        report_dropped(item, before, written, out);
+    }
+
+    /// Reports a run of a lost instance that this record has ended.
+    fn report_orphaned(
+        &self,
+        item: ShardingItem,
+        before: Option<&Ledger>,
+        written: &Ledger,
+        out: &mut Vec<Command>,
+    ) {
+        let Some(run) = before.and_then(Ledger::running) else { return };
         let next = written.running().map(|run| &run.holder);
+        if Some(&run.holder) == self.me.as_ref() || Some(&run.holder) == next {
+            return;
+        }
         // A claim of this instance always ends the run of a lost holder. Any other write does so
         // only if no run of the item is local.
         let is_begun = next.is_some() && next == self.me.as_ref();
-        if let Some(run) = lost
-            && next != Some(&run.holder)
-            && (is_begun || !self.local.runs.has(item))
-        {
+        if is_begun || !self.local.runs.has(item) {
             out.push(Command::Emit(JobEvent::Orphaned {
                 item,
                 fire: run.fire,
@@ -70,36 +92,24 @@ impl Coordinator {
                 failover: written.is_busy(),
             }));
         }
-        let noted = before.and_then(|ledger| ledger.misfire);
-        self.report_noted_before(item, noted, out);
-        if let Some(waiting) = written.misfire.filter(|waiting| Some(*waiting) != noted) {
-            self.reported.noted.insert(item, waiting.last);
-            out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
-        }
-        self.report_gaps(item, before, written, out);
-        let Some(before) = before else { return };
-        let mut missed = |fire, reason| {
-            out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
-        };
-        // The writer of the former record may have been lost before it reported its skipped fire.
+    }
+
+    /// Reports the fires that both records skipped because the item was disabled.
+    ///
+    /// The writer of the former record may have been lost before its report.
+    fn report_skipped(
+        &mut self,
+        item: ShardingItem,
+        before: &Ledger,
+        written: &Ledger,
+        out: &mut Vec<Command>,
+    ) {
         for fire in [before, written].into_iter().filter_map(skipped) {
             // Not by order: an operator may have set the record back since.
             if self.reported.skipped.get(&item) != Some(&fire) {
                 self.reported.skipped.insert(item, fire);
-                missed(fire, MissReason::ItemDisabled);
+                out.push(missed(item, fire, MissReason::ItemDisabled));
             }
-        }
-        let retired = written.state == LedgerState::Retired && before.state != written.state;
-        if retired && let Some(range) = before.misfire {
-            missed(range.last, MissReason::ItemRetired);
-        }
-        let answered = written.running().is_some_and(|run| run.source == RunSource::Manual);
-        if written.request.is_none()
-            && !answered
-            && let Some(request) = &before.request
-            && let Some(reason) = why_unanswered(before, request, retired)
-        {
-            missed(request.at, reason);
         }
     }
 
@@ -140,20 +150,25 @@ impl Coordinator {
         let unreported = |range: &FireRange| self.reported.noted.get(&item) != Some(&range.last);
         let Some(range) = noted.filter(unreported) else { return };
         self.reported.noted.insert(item, range.last);
-        let config = self.view.config().filter(|_| range.count <= MAX_NOTED_REPORTED);
-        let each = config.and_then(|config| {
-            let lookup = &self.settings.lookup;
-            lookup.exactly(config, (range.first, range.last), range.count)
-        });
-        let Some(each) = each else {
+        let Some(fires) = self.fires_to_report(range) else {
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting: range }));
             return;
         };
         let mut waiting = FireRange { count: 0, ..range };
-        for last in each {
+        for last in fires {
             waiting = FireRange { last, count: waiting.count + 1, ..waiting };
             out.push(Command::Emit(JobEvent::MisfireNoted { item, waiting }));
         }
+    }
+
+    /// Returns the fires of a range that are reported one by one. `None` if they are too many, or
+    /// if the present schedule has other fires.
+    fn fires_to_report(&self, range: FireRange) -> Option<Vec<FireTime>> {
+        if range.count > MAX_NOTED_REPORTED {
+            return None;
+        }
+        let config = self.view.config()?;
+        self.settings.lookup.exactly(config, (range.first, range.last), range.count)
     }
 
     /// Reports a fire that this instance misses because its clock is wrong.
@@ -165,8 +180,8 @@ impl Coordinator {
     /// Returns the reason for a missed fire. An outage of the registry that reaches the fire is a
     /// better explanation than `Superseded`.
     pub(super) fn with_outage(&self, reason: MissReason, fire: FireTime) -> MissReason {
-        let outage = self.outage.filter(|outage| outage.reaches(fire));
-        match (reason, outage) {
+        let reaching = self.outage.filter(|outage| outage.reaches(fire));
+        match (reason, reaching) {
             (MissReason::Superseded, Some(outage)) => MissReason::RegistryUnreachable(outage),
             _ => reason,
         }
@@ -175,26 +190,24 @@ impl Coordinator {
     /// Ends the due fire and reports the items for which no instance has claimed it.
     pub(super) fn report_unclaimed(&mut self, reason: MissReason, out: &mut Vec<Command>) {
         let (Some(due), Some(me)) = (self.local.fires.due.take(), &self.me) else { return };
+        let Some(config) = self.view.config() else { return };
         // A job that catches up still runs this fire later.
-        if self.view.config().is_some_and(|config| config.catch_up.is_some()) {
+        if !config.monitor_execution || config.catch_up.is_some() {
+            return;
+        }
+        // A claim in flight may still take the fire, so its miss is not certain.
+        if self.in_flight.contains_key(&Duty::Claim) {
             return;
         }
         let fire = due.at;
-        let claiming = self.in_flight.contains_key(&Duty::Claim);
-        let monitored = self.view.config().is_some_and(|config| config.monitor_execution);
-        // A claim in flight may still take the fire, so its miss is not certain.
-        if !monitored || claiming {
-            return;
-        }
-        let has_misfire = self.view.config().is_some_and(|config| config.misfire);
-        let reason = self.with_outage(reason, fire);
+        let unclaimed = self.with_outage(reason, fire);
         let unsettled = self.view.accounted_by(me, self.view.unsettled_items(fire));
         for (item, view) in unsettled.filter(|(_, view)| view.ledger.is_some()) {
             // The end of a run here may not have reached the registry.
             let has_ended = self.local.runs.get(item).is_some_and(|run| run.outcome.is_some());
-            let still_runs = view.is_busy() && !has_misfire && !has_ended;
-            let reason = if still_runs { MissReason::StillRunning } else { reason };
-            out.push(Command::Emit(JobEvent::Missed { item: Some(item), fire, reason }));
+            let still_runs = view.is_busy() && !config.misfire && !has_ended;
+            let reason = if still_runs { MissReason::StillRunning } else { unclaimed };
+            out.push(missed(item, fire, reason));
         }
     }
 
@@ -213,13 +226,36 @@ fn skipped(ledger: &Ledger) -> Option<FireTime> {
     if is_skipped { ledger.last_fire } else { None }
 }
 
+fn missed(item: ShardingItem, fire: FireTime, reason: MissReason) -> Command {
+    Command::Emit(JobEvent::Missed { item: Some(item), fire, reason })
+}
+
+/// Reports the noted fires of an item that was retired, and a request that left the record without
+/// a run.
+fn report_dropped(item: ShardingItem, before: &Ledger, written: &Ledger, out: &mut Vec<Command>) {
+    let retired = written.state == LedgerState::Retired && before.state != written.state;
+    if retired && let Some(range) = before.misfire {
+        out.push(missed(item, range.last, MissReason::ItemRetired));
+    }
+    let answered = written.running().is_some_and(|run| run.source == RunSource::Manual);
+    if answered || written.request.is_some() {
+        return;
+    }
+    if let Some(request) = &before.request
+        && let Some(reason) = why_unanswered(before, request, retired)
+    {
+        out.push(missed(item, request.at, reason));
+    }
+}
+
 /// Returns the reason why a request left this record without a run. `None` if a Java instance got
 /// the request and runs it.
 fn why_unanswered(before: &Ledger, request: &ManualRequest, retired: bool) -> Option<MissReason> {
-    match request.parameter {
-        _ if retired => Some(MissReason::ItemRetired),
-        _ if before.disabled => Some(MissReason::ItemDisabled),
-        Some(_) => Some(MissReason::ParameterNotCarried),
-        None => None,
+    if retired {
+        return Some(MissReason::ItemRetired);
     }
+    if before.disabled {
+        return Some(MissReason::ItemDisabled);
+    }
+    request.parameter.as_ref().map(|_| MissReason::ParameterNotCarried)
 }

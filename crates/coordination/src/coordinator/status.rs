@@ -115,6 +115,7 @@ impl Coordinator {
                 waits_for_turn(&self.view, self.me.as_ref()),
                 Some("a Java instance to leave a latch"),
             ),
+            (self.view.is_newer(), Some("an update: a later version wrote records of the job")),
             (self.view.leader().is_none(), Some("a leader")),
             (self.view.assignment().is_none(), Some("the first assignment")),
             (self.is_assignment_torn(), Some("the rest of an assignment that it may have written")),

@@ -6,7 +6,7 @@ use crate::duty::own_item::change_items;
 use crate::local::fires::Due;
 use crate::plan::Plan;
 use crate::view::item::Attention;
-use crate::{Duty, JobConfig, Ledger};
+use crate::{Duty, FireTime, JobConfig, Ledger};
 
 /// Claims due and free items: for the scheduled fire first, then for manual requests.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
@@ -23,24 +23,20 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let follows = cx.next_of(due);
     let next = |own: &OwnItem<'_>| {
         let ledger = &*own.ledger;
-        if ledger.has_settled(due.at) {
-            return None;
-        }
-        if waits_for_next(config, due, ledger) {
+        if ledger.has_settled(due.at) || waits_for_next(config, due, ledger) {
             return None;
         }
         // The record notes the skipped fire, so that it does not become a gap.
         if own.view.is_disabled() {
             return ledger.skip_disabled(due.at, follows);
         }
-        let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
-        // If misfires are noted, the claim of the due fire stands for them too.
-        match before {
-            Some((fire, next)) if ledger.misfire.is_none() => {
-                ledger.catch_up(&by, fire, Some(next))
-            }
-            Some(_) | None => ledger.claim(&by, due.at, follows),
+        // If misfires are noted, the claim of the due fire stands for them, too.
+        if ledger.misfire.is_none()
+            && let Some((fire, next)) = first_missed(config, due, ledger)
+        {
+            return ledger.catch_up(&by, fire, Some(next));
         }
+        ledger.claim(&by, due.at, follows)
     };
     claim(cx, &format!("fire {} is due", due.at.0), cx.claimable_for(due.at), next)
 }
@@ -53,15 +49,25 @@ pub(super) fn waits_for_next(config: &JobConfig, due: &Due, ledger: &Ledger) -> 
     catches_up && due.missed.is_none()
 }
 
+/// Returns the first fire that an item has to catch up, and the fire after it.
+fn first_missed(config: &JobConfig, due: &Due, ledger: &Ledger) -> Option<(FireTime, FireTime)> {
+    config.catch_up?;
+    due.missed_after(ledger.last_fire?)
+}
+
 /// Claims items for manual requests. A request for a disabled item is dropped, because no operator
 /// expects a run when the item is enabled again. The record must be disabled, too: the operator may
 /// have removed the node since.
 fn requested(cx: &Context<'_>) -> Option<Plan> {
     let by = cx.claimant()?;
-    let next = |own: &OwnItem<'_>| match own.view.is_disabled() {
-        true if own.ledger.disabled => own.ledger.drop_request(),
-        true => None,
-        false => own.ledger.answer(&by),
+    let next = |own: &OwnItem<'_>| {
+        if !own.view.is_disabled() {
+            return own.ledger.answer(&by);
+        }
+        if !own.ledger.disabled {
+            return None;
+        }
+        own.ledger.drop_request()
     };
     claim(cx, "a manual request waits", cx.claimable_with(Attention::Requested), next)
 }
@@ -81,7 +87,7 @@ mod tests {
     use super::super::scene::{Scene, check, id, idle, item, running_by};
     use super::*;
     use crate::wire::NodeKind;
-    use crate::{CatchUp, FireTime, ManualRequest, Outcome};
+    use crate::{CatchUp, ManualRequest, Outcome};
 
     const BOTH: &str = "claim: fire 200 is due\n  set ledger/0: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/0/running: 10.0.0.1@-@1\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1";
     const SECOND: &str = "claim: fire 200 is due\n  set ledger/2: running NORMAL for 200 by 10.0.0.1@-@1, token 1\n  create sharding/2/running: 10.0.0.1@-@1";

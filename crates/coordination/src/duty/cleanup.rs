@@ -5,7 +5,7 @@ use sharding::ShardingItem;
 use super::Context;
 use crate::plan::{Plan, Step};
 use crate::view::item::{Attention, ItemView};
-use crate::{Duty, Ledger, LedgerState};
+use crate::{Duty, LedgerState};
 
 /// Removes queue entries of items without an orphaned run, and misfire marks of items without noted
 /// fires.
@@ -20,29 +20,31 @@ pub(crate) fn stale_entries(
     may_unmark: impl Fn(ShardingItem, &ItemView) -> bool,
 ) -> Option<Plan> {
     let most = cx.settings.items_per_plan;
-    let is_orphan = |ledger: &Ledger| matches!(ledger.state, LedgerState::Orphan(_));
-    let queued = cx.view.items_with(Attention::Queued).filter(|(item, view)| {
-        may_dequeue(*item) && !view.ledger.as_ref().is_some_and(|ledger| is_orphan(&ledger.value))
-    });
-    let queued = queued.map(|(item, _)| Step::dequeue(item)).take(most);
-    let marked = cx.view.items_with(Attention::Misfired).filter_map(|(item, view)| {
+    let queued = cx.view.items_with(Attention::Queued);
+    let stale = queued.filter(|(item, view)| may_dequeue(*item) && !is_orphan(view));
+    let dequeued = stale.map(|(item, _)| Step::dequeue(item)).take(most);
+    let unmarked = cx.view.items_with(Attention::Misfired).filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;
         let stale = view.misfire && ledger.value.misfire.is_none() && may_unmark(item, view);
         // The record check keeps a mark whose misfire was noted after this view.
         stale.then(|| [Step::ledger_unchanged(item, ledger.version), Step::unmark_misfire(item)])
     });
-    let marked = marked.take(most).flatten();
     Plan::as_leader(Duty::Cleanup, cx, "stale queue entries or misfire marks")?
-        .steps(queued)
-        .steps(marked)
+        .steps(dequeued)
+        .steps(unmarked.take(most).flatten())
         .if_any()
+}
+
+fn is_orphan(view: &ItemView) -> bool {
+    let state = view.ledger.as_ref().map(|ledger| &ledger.value.state);
+    matches!(state, Some(LedgerState::Orphan(_)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::scene::{Scene, check, item, running_by};
     use super::*;
-
+    use crate::Ledger;
     use crate::wire::NodeKind;
 
     fn orphan() -> Ledger {

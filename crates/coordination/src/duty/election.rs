@@ -4,7 +4,7 @@ use super::Context;
 use crate::Duty;
 use crate::plan::{Plan, Step};
 
-/// Elects this instance if no leader exists. Abdicates if this instance leads and is not available.
+/// Elects this instance if no leader exists. Abdicates if this instance leads and is not eligible.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     match cx.view.leader() {
         None if is_eligible(cx) => Some(stand(cx)),
@@ -13,9 +13,10 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
 }
 
-/// Returns true if this instance may lead.
+/// Returns true if this instance may lead. An instance that cannot read the term or the assignment
+/// must not overwrite it.
 pub(crate) fn is_eligible(cx: &Context<'_>) -> bool {
-    cx.view.is_available(cx.me) && cx.local.is_active()
+    cx.view.is_available(cx.me) && cx.local.is_active() && !cx.view.is_newer()
 }
 
 /// Creates the leader's ephemeral node and begins a term. The node of the term is never deleted, so

@@ -70,9 +70,8 @@ impl<'a> GapJudge<'a> {
         // A fire in the future comes from a wrong clock.
         let horizon = cx.max_time_diff().horizon_ms(present);
         let seen = cx.local.fires.last_seen.filter(|seen| seen.0 <= horizon);
-        let until = seen.map_or(present, |FireTime(seen)| seen.max(present));
-        let until = FireTime(until.saturating_add(1));
-        let open = self.gaps(before, until);
+        let last = seen.map_or(present, |FireTime(seen)| seen.max(present));
+        let open = self.gaps(before, FireTime(last.saturating_add(1)));
         after.with_gaps(dropped.into_iter().chain(open), reported)
     }
 
@@ -83,10 +82,10 @@ impl<'a> GapJudge<'a> {
             return gaps.clone();
         }
         let (settled, owed, until) = input;
-        let gaps = self.judgement.gaps(settled, owed, until);
-        let gaps: Vec<_> = gaps.into_iter().map(|gap| self.judgement.counted(gap)).collect();
-        self.last_gaps = Some((input, gaps.clone()));
-        gaps
+        let found = self.judgement.gaps(settled, owed, until);
+        let counted: Vec<_> = found.into_iter().map(|gap| self.judgement.counted(gap)).collect();
+        self.last_gaps = Some((input, counted.clone()));
+        counted
     }
 
     fn next_after(

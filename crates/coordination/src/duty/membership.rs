@@ -23,17 +23,17 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// Without a configuration in force the instance could run no item, so it does not register.
 fn register(cx: &Context<'_>) -> Option<Plan> {
     cx.view.config()?;
+    let mut plan = Plan::as_session(Duty::Membership, "not registered");
     let server_known = cx.view.server_version(cx.server).is_some();
+    if !server_known {
+        plan = plan.steps(server(cx));
+    }
     // If an operator removed the instance, its name may still exist.
     let needs_name = !cx.view.is_named(cx.me);
-    let name = if needs_name { cx.settings.stable_name.clone() } else { None };
-    let set_name = name.map(|name| Step::set_name(cx.me.clone(), name));
-    let plan = Plan::as_session(Duty::Membership, "not registered")
-        .steps((!server_known).then(|| server(cx)).into_iter().flatten())
-        .steps(set_name)
-        .step(Step::register(cx.me.clone()))
-        .step(request(cx));
-    Some(plan)
+    if needs_name && let Some(name) = &cx.settings.stable_name {
+        plan = plan.step(Step::set_name(cx.me.clone(), name.clone()));
+    }
+    Some(plan.step(Step::register(cx.me.clone())).step(request(cx)))
 }
 
 fn add_server(cx: &Context<'_>) -> Plan {

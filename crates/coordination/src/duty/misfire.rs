@@ -35,23 +35,18 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let due = cx.local.fires.due.as_ref();
     let next = |own: &OwnItem<'_>| {
         let noted = own.ledger.misfire?;
-        let is_claimed = |due: &&Due| {
+        let is_claimed = |due: &Due| {
             !own.ledger.has_settled(due.at) && !waits_for_next(config, due, &own.ledger)
         };
-        let claimed_anyway = due.filter(is_claimed).is_some();
+        let claimed_anyway = due.is_some_and(is_claimed);
         if own.view.is_disabled() || claimed_anyway || !own.is_free(cx.local) {
             return None;
         }
         let follows = due.filter(|due| due.at == noted.last).and_then(|due| cx.next_of(due));
         own.ledger.replay(&by, follows)
     };
-    change_items(
-        Duty::Misfire,
-        cx,
-        "noted misfires can run",
-        cx.claimable_with(Attention::Misfired),
-        next,
-    )
+    let items = cx.claimable_with(Attention::Misfired);
+    change_items(Duty::Misfire, cx, "noted misfires can run", items, next)
 }
 
 #[cfg(test)]

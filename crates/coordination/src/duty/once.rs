@@ -15,6 +15,9 @@ use crate::{Duty, FireTime, JobConfig, Ledger};
 
 /// Records callbacks that have returned, and calls a due callback.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
+    if cx.view.has_newer_calls() {
+        return None;
+    }
     returned(cx).or_else(|| call(cx))
 }
 

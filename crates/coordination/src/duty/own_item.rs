@@ -106,17 +106,22 @@ impl OwnItem<'_> {
     pub(crate) fn change_to(&self, next: Ledger) -> Vec<Step> {
         let item = self.item;
         let was_running = self.ledger.running().is_some();
-        let starts = next.running().filter(|_| !was_running).map(|run| run.holder.clone());
-        let clears_misfire = self.view.misfire && next.misfire.is_none();
-        let shows_misfire = !self.view.misfire && next.misfire.is_some();
+        let holder = next.running().map(|run| run.holder.clone());
+        let has_misfire = next.misfire.is_some();
         // The owner check makes the write conflict if the item has moved since.
         let mut steps = vec![
             Step::owner_unchanged(item, self.owner_version),
             Step::set_ledger(item, self.ledger_version, next),
         ];
-        steps.extend(starts.map(|holder| Step::mark_running(item, holder)));
-        steps.extend(clears_misfire.then(|| Step::unmark_misfire(item)));
-        steps.extend(shows_misfire.then(|| Step::mark_misfire(item)));
+        if !was_running && let Some(holder) = holder {
+            steps.push(Step::mark_running(item, holder));
+        }
+        if self.view.misfire && !has_misfire {
+            steps.push(Step::unmark_misfire(item));
+        }
+        if !self.view.misfire && has_misfire {
+            steps.push(Step::mark_misfire(item));
+        }
         steps
     }
 }

@@ -84,7 +84,7 @@ fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<
         return None;
     }
     let record = if put_back {
-        let next = shown.with_lost_run(run, outcome, cx.now.wall_ms);
+        let next = run.added_to(shown, outcome, cx.now.wall_ms);
         Step::set_ledger(item, Some(version), next)
     } else {
         Step::ledger_unchanged(item, version)

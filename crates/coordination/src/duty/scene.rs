@@ -17,7 +17,6 @@ use crate::local::session::SessionState;
 use crate::plan::Plan;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::once::OnceRecord;
-use crate::protocol::pending::Pending;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::runs::LocalRun;
 use crate::view::JobView;
@@ -276,13 +275,7 @@ impl Scene {
         self.assigned(AssignmentRecord {
             members: (1..=n).rev().map(id).collect(),
             total_count: total,
-            strategy: String::new(),
-            handled: 0,
-            due: None,
-            names: std::collections::BTreeMap::new(),
-            pending: Pending::default(),
-            announced: None,
-            counts: std::collections::BTreeMap::new(),
+            ..AssignmentRecord::default()
         })
     }
 

@@ -25,18 +25,12 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let plan = Plan::as_leader(Duty::Sweep, cx, REASON)?;
     let is_wanted = |item, _: &ItemView, _: &Ledger| fails_over(config, item);
-    let lost = cx.within_one_plan(lost_runs(cx, is_wanted), LostRun::record_bytes);
-    let lost: Vec<_> = lost.collect();
-    let at_once = AtOnce::of(cx, lost.iter().filter(|lost| lost.is_found_now()));
-    let plan = guarded(plan, cx, at_once.as_ref())?;
-    let plan = lost.into_iter().fold(plan, |plan, lost| {
-        let taken = at_once.as_ref().and_then(|share| share.take(cx, &lost));
-        // A takeover creates the mark anew, which conflicts while the former one exists.
-        let unmarked = (lost.holder.is_some() && taken.is_none())
-            .then(|| Step::absent(NodeKind::Running(lost.item)));
-        plan.steps(unmarked).steps(taken.unwrap_or_else(|| lost.give_up(cx.now.wall_ms)))
-    });
-    plan.if_any()
+    let found = lost_runs(cx, is_wanted);
+    let lost: Vec<_> = cx.within_one_plan(found, LostRun::record_bytes).collect();
+    let share = AtOnce::of(cx, lost.iter().filter(|run| run.is_found_now()));
+    guarded(plan, cx, share.as_ref())?
+        .steps(lost.iter().flat_map(|run| run.take_or_give_up(cx, share.as_ref())))
+        .if_any()
 }
 
 /// Returns true if another instance takes the item's run over.
@@ -74,15 +68,25 @@ impl LostRun<'_> {
         self.ledger.value.parameter_bytes()
     }
 
+    /// Returns the steps that take the run over if it is in the share, and give it up otherwise.
+    fn take_or_give_up(&self, cx: &Context<'_>, share: Option<&AtOnce>) -> Vec<Step> {
+        // A takeover creates the mark anew, which conflicts while the former one exists.
+        if let Some(taken) = share.and_then(|share| share.take(cx, self)) {
+            return taken;
+        }
+        let mut steps = Vec::new();
+        if self.holder.is_some() {
+            steps.push(Step::absent(NodeKind::Running(self.item)));
+        }
+        steps.extend(self.give_up(cx.now.wall_ms));
+        steps
+    }
+
     /// Returns the steps that queue the run, or record that it was interrupted if no instance takes
     /// it over.
     pub(crate) fn give_up(&self, now_ms: i64) -> Vec<Step> {
         let Self { item, view, is_wanted, .. } = *self;
-        let ledger = &self.ledger.value;
-        let next = if is_wanted { ledger.orphan() } else { ledger.abandon(now_ms) };
-        let Some(next) = next else { return Vec::new() };
-        let reason = self.holder.map(|holder| format!("its instance {holder} was lost"));
-        let next = next.because(reason.and_then(|text| FailureReason::new(&text)));
+        let Some(next) = self.given_up(now_ms) else { return Vec::new() };
         let mut steps = Vec::new();
         if self.holder.is_none() && !view.queued {
             // The record and the queue entry were written together, and the view may show one of
@@ -97,6 +101,14 @@ impl LostRun<'_> {
             steps.push(Step::dequeue(item));
         }
         steps
+    }
+
+    /// Returns the record of the run once it waits for a takeover, or was interrupted.
+    fn given_up(&self, now_ms: i64) -> Option<Ledger> {
+        let ledger = &self.ledger.value;
+        let given_up = if self.is_wanted { ledger.orphan() } else { ledger.abandon(now_ms) };
+        let reason = self.holder.map(|holder| format!("its instance {holder} was lost"));
+        Some(given_up?.because(reason.and_then(|text| FailureReason::new(&text))))
     }
 }
 

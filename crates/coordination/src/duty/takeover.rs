@@ -36,13 +36,13 @@ pub(crate) fn take(
 ) -> Option<Plan> {
     let config = cx.startable().filter(|config| config.fails_over())?;
     let by = cx.claimant()?;
-    let orphans = waiting(cx, config).filter(|(_, view, _)| may_be_taken(view));
-    let orphans: Vec<_> = orphans.collect();
+    let orphans: Vec<_> = waiting(cx, config).filter(|(_, view, _)| may_be_taken(view)).collect();
     if orphans.is_empty() {
         return None;
     }
-    let taken = orphans[share(orphans.len())?].iter();
-    let taken = taken.filter_map(|(item, view, ledger)| take_over(cx, &by, *item, view, ledger));
+    let mine = &orphans[share(orphans.len())?];
+    let taken =
+        mine.iter().filter_map(|(item, view, ledger)| take_over(cx, &by, *item, view, ledger));
     let steps = cx.within_one_plan(taken, |steps| parameter_bytes(steps)).flatten();
     Plan::as_starter(Duty::Takeover, cx, UNFINISHED)?.steps(steps).if_any()
 }
@@ -55,11 +55,11 @@ fn waiting<'a>(
 ) -> impl Iterator<Item = (ShardingItem, &'a ItemView, &'a Versioned<Ledger>)> {
     let total = config.sharding_total_count;
     let in_force = move |item: ShardingItem| item.index() < total;
-    let orphans = cx.view.items_with(Attention::Orphaned);
-    let orphans = orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)));
-    orphans.filter(move |(item, view, _)| {
+    let can_be_taken = move |(item, view): &(ShardingItem, &ItemView)| {
         in_force(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
-    })
+    };
+    let orphans = cx.view.items_with(Attention::Orphaned).filter(can_be_taken);
+    orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)))
 }
 
 /// Returns true if code of a former incarnation may still run the item in this process.
@@ -84,14 +84,16 @@ impl AtOnce {
         // A queue entry or a failover mark in a stale view may belong to an earlier takeover of the
         // item.
         let unmarked = |view: &ItemView| !view.queued && view.marks.failover.is_none();
-        let found = found.filter(|run| unmarked(run.view) && !runs_here(cx, run.item));
-        let found: Vec<_> = found.map(|run| run.item).collect();
+        let free = found.filter(|run| unmarked(run.view) && !runs_here(cx, run.item));
+        let items: Vec<_> = free.map(|run| run.item).collect();
         // Computing the loads of the other instances is expensive, and usually no run is lost.
-        if found.is_empty() {
+        if items.is_empty() {
             return None;
         }
-        cx.startable().filter(|config| config.fails_over())?;
-        let share = found[share(cx, found.len())?].to_vec();
+        if !cx.startable()?.fails_over() {
+            return None;
+        }
+        let share = items[share(cx, items.len())?].to_vec();
         Some(Self { by: cx.claimant()?, share })
     }
 
@@ -101,7 +103,10 @@ impl AtOnce {
     /// If the queue exists, each item is checked instead. Without its node these checks would take
     /// three round trips.
     pub(crate) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
-        (!cx.view.has_failover_root()).then_some(Step::absent(NodeKind::FailoverRoot))
+        if cx.view.has_failover_root() {
+            return None;
+        }
+        Some(Step::absent(NodeKind::FailoverRoot))
     }
 
     /// Returns the steps that take the run over, if it is in the share.
@@ -130,7 +135,9 @@ fn take_over(
         Step::mark_running(item, cx.me.clone()),
         Step::mark_failover(item, cx.me.clone()),
     ];
-    steps.extend(view.queued.then_some(Step::dequeue(item)));
+    if view.queued {
+        steps.push(Step::dequeue(item));
+    }
     Some(steps)
 }
 
@@ -175,10 +182,11 @@ fn share(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let takers: Vec<_> =
         loads.iter().filter(|(_, load)| **load <= most).map(|(id, _)| *id).collect();
     let place = takers.iter().position(|id| *id == cx.me)?;
-    let (from, to) = (place * orphans / takers.len(), (place + 1) * orphans / takers.len());
+    let from = place * orphans / takers.len();
+    let end_of_share = (place + 1) * orphans / takers.len();
     // Equal shares of few runs round down to none, and no instance would take them.
-    let greedy = impatient || Load::here(cx) == Load::Idle;
-    let to = if greedy { to.max(from + 1) } else { to };
+    let takes_any = impatient || Load::here(cx) == Load::Idle;
+    let to = if takes_any { end_of_share.max(from + 1) } else { end_of_share };
     (to <= orphans && from < to).then_some(from..to)
 }
 

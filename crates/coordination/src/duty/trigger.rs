@@ -26,13 +26,13 @@ pub(crate) fn hand_over(cx: &Context<'_>) -> Option<Plan> {
 /// Stores a request in the registry. Only a registered instance does: no other instance removes its
 /// requests, so that it can retry until its view shows the request.
 pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
-    let mut wanted = cx.local.requests.wanted.iter();
-    let (id, wanted) = wanted.find(|(_, wanted)| wanted.way != RequestWay::InDoubt)?;
+    let mut requests = cx.local.requests.wanted.iter();
+    let (id, wanted) = requests.find(|(_, wanted)| wanted.way != RequestWay::InDoubt)?;
     if !cx.view.is_registered(cx.me) {
         return None;
     }
     let (by, parameter) = (cx.me.to_string(), wanted.parameter.clone());
-    let record = TriggerRecord { by, at: wanted.at, items: None, parameter };
+    let record = TriggerRecord { parameter, ..TriggerRecord::new(by, wanted.at, None) };
     let step = Step::set_request(id.clone(), None, record);
     Some(Plan::as_instance(Duty::Trigger, cx, "this process requested a run").step(step))
 }
@@ -41,18 +41,20 @@ pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
 /// Without monitoring the instance runs them by itself.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
     let triggered = cx.view.trigger_of(cx.me)?;
-    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
-    let plan = acceptance(cx, &triggered);
-    if !config.monitor_execution {
-        return Some(plan);
+    if !cx.view.fits_config() {
+        return None;
+    }
+    let accepted = acceptance(cx, &triggered);
+    if !cx.view.config()?.monitor_execution {
+        return Some(accepted);
     }
     let (id, at) = identity_of(cx, &triggered);
-    let mine = cx.view.items().map(|(item, _)| item).filter(|i| cx.view.is_meant_for(*i, cx.me));
-    let (by, items) = (cx.me.to_string(), Some(mine.collect()));
-    let record = TriggerRecord { by, at, items, parameter: None };
+    let all = cx.view.items().map(|(item, _)| item);
+    let mine = all.filter(|item| cx.view.is_meant_for(*item, cx.me)).collect();
+    let record = TriggerRecord::new(cx.me.to_string(), at, Some(mine));
     // The items are those of the present assignment, so the plan conflicts if they move.
-    let plan = plan.step(Step::assignment_unchanged(cx.view.assignment_version()?));
-    Some(plan.step(Step::set_request(id, None, record)))
+    let same_assignment = Step::assignment_unchanged(cx.view.assignment_version()?);
+    Some(accepted.step(same_assignment).step(Step::set_request(id, None, record)))
 }
 
 /// Begins a plan that accepts a request to this instance.
@@ -77,10 +79,16 @@ pub(crate) fn waiting<'a>(cx: &Context<'a>) -> Vec<(&'a str, &'a Versioned<Trigg
 /// Passes on the oldest request that can make progress. Items that still hold an earlier request
 /// get this one later.
 fn pass_on(cx: &Context<'_>) -> Option<Plan> {
-    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
-    waiting(cx).into_iter().find_map(|(id, trigger)| match config.monitor_execution {
-        true => pass_to_items(cx, config, id, trigger),
-        false => pass_to_instances(cx, id, trigger),
+    if !cx.view.fits_config() {
+        return None;
+    }
+    let config = cx.view.config()?;
+    waiting(cx).into_iter().find_map(|(id, trigger)| {
+        if config.monitor_execution {
+            pass_to_items(cx, config, id, trigger)
+        } else {
+            pass_to_instances(cx, id, trigger)
+        }
     })
 }
 
@@ -91,11 +99,8 @@ fn pass_to_items(
     id: &str,
     trigger: &Versioned<TriggerRecord>,
 ) -> Option<Plan> {
-    let all = || (0..config.sharding_total_count).map(ShardingItem::new).collect();
-    let in_force = |item: &ShardingItem| item.index() < config.sharding_total_count;
-    let wanted: BTreeSet<_> = trigger.value.items.clone().unwrap_or_else(all);
-    let wanted: BTreeSet<_> = wanted.into_iter().filter(in_force).collect();
-    let TriggerRecord { at, parameter, .. } = trigger.value.clone();
+    let wanted = wanted_items(&trigger.value, config.sharding_total_count);
+    let (at, parameter) = (trigger.value.at, trigger.value.parameter.clone());
     // Every record would hold the parameter, and their total size is limited.
     if parameter.as_ref().is_some_and(|text| !text.fits_items(wanted.len())) {
         let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for too many items")?;
@@ -105,21 +110,29 @@ fn pass_to_items(
     let changes = wanted.iter().filter_map(|item| {
         let ledger = cx.view.item(*item).ledger.as_ref()?;
         let next = ledger.value.with_request(request.clone())?;
-        let change = Step::set_ledger(*item, Some(ledger.version), next);
-        Some((*item, vec![change]))
+        Some((*item, Step::set_ledger(*item, Some(ledger.version), next)))
     });
-    let changes: Vec<_> =
-        cx.within_one_plan(changes, |(_, steps)| parameter_bytes(steps)).collect();
+    let bytes_of = |(_, step): &(ShardingItem, Step)| parameter_bytes(std::slice::from_ref(step));
+    let (done, steps): (BTreeSet<_>, Vec<_>) = cx.within_one_plan(changes, bytes_of).unzip();
     // All items still hold an earlier request, so this one waits.
-    if changes.is_empty() && !wanted.is_empty() {
+    if done.is_empty() && !wanted.is_empty() {
         return None;
     }
-    let done: BTreeSet<_> = changes.iter().map(|(item, _)| *item).collect();
     let rest = wanted.difference(&done).copied().collect();
     let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for the items")?
         .step(Step::config_unchanged(cx.view.config_version()?))
-        .steps(changes.into_iter().flat_map(|(_, steps)| steps));
-    Some(plan.step(passed_on(id, trigger, rest)))
+        .steps(steps)
+        .step(passed_on(id, trigger, rest));
+    Some(plan)
+}
+
+/// Returns the items of the job that have yet to get a request.
+fn wanted_items(request: &TriggerRecord, total_count: u32) -> BTreeSet<ShardingItem> {
+    let Some(items) = &request.items else {
+        return (0..total_count).map(ShardingItem::new).collect();
+    };
+    // The job may have had more items when the request was made.
+    items.iter().copied().filter(|item| item.index() < total_count).collect()
 }
 
 fn pass_to_instances(
@@ -127,29 +140,29 @@ fn pass_to_instances(
     id: &str,
     trigger: &Versioned<TriggerRecord>,
 ) -> Option<Plan> {
-    let steps = cx.view.instances().flat_map(|id| ask(cx, id));
     let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for the instances")?;
     if let Some(dropped) = dropped(id, trigger) {
         return Some(plan.step(dropped));
     }
-    Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
+    let requests = cx.view.instances().flat_map(|instance| ask(cx, instance));
+    Some(plan.steps(requests).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
 /// Returns the steps that request a run of an instance's items; none if it has a request already,
 /// or is gone.
-///
-/// In the dialect of 3.x the request is a node of its own, which would stay if the instance were
-/// gone.
 pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
-    let version = cx.view.instance_version(instance);
-    let Some(version) = version.filter(|_| cx.view.trigger_of(instance).is_none()) else {
+    let Some(version) = cx.view.instance_version(instance) else { return Vec::new() };
+    if cx.view.trigger_of(instance).is_some() {
         return Vec::new();
-    };
+    }
+    let mut steps = Vec::new();
     let dialect = cx.view.dialect();
-    let registered = || Step::instance_registered(instance.clone());
-    let registered = (dialect == Dialect::V3).then(registered);
-    let request = Step::ask_to_run(dialect, instance.clone(), version);
-    registered.into_iter().chain([request]).collect()
+    if dialect == Dialect::V3 {
+        // The request is a node of its own, which would stay if the instance were gone.
+        steps.push(Step::instance_registered(instance.clone()));
+    }
+    steps.push(Step::ask_to_run(dialect, instance.clone(), version));
+    steps
 }
 
 /// Returns the step that writes which items have yet to get a request. A request without such items
@@ -159,7 +172,7 @@ pub(crate) fn passed_on(
     trigger: &Versioned<TriggerRecord>,
     rest: BTreeSet<ShardingItem>,
 ) -> Step {
-    let parameter = trigger.value.parameter.clone().filter(|_| !rest.is_empty());
+    let parameter = if rest.is_empty() { None } else { trigger.value.parameter.clone() };
     let record = TriggerRecord { items: Some(rest), parameter, ..trigger.value.clone() };
     Step::set_request(id.to_owned(), Some(trigger.version), record)
 }
@@ -186,8 +199,8 @@ fn clear(cx: &Context<'_>) -> Option<Plan> {
 pub(crate) fn clear_of(cx: &Context<'_>, is_mine: impl Fn(&str) -> bool) -> Option<Plan> {
     let handled = cx.view.triggers().filter(|(_, trigger)| trigger.value.is_handled());
     let mine = handled.filter(|(_, trigger)| is_mine(&trigger.value.by));
-    let steps = mine.map(|(id, trigger)| Step::clear_request(id.to_owned(), trigger.version));
-    let steps = steps.take(cx.settings.items_per_plan);
+    let fitting = mine.take(cx.settings.items_per_plan);
+    let steps = fitting.map(|(id, trigger)| Step::clear_request(id.to_owned(), trigger.version));
     Plan::as_session(Duty::Trigger, "handled requests").steps(steps).if_any()
 }
 
@@ -211,7 +224,7 @@ mod tests {
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
-        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items, parameter: None }
+        TriggerRecord::new(id(by).to_string(), FireTime(555), items)
     }
 
     fn waits(at: i64) -> ManualRequest {

@@ -29,9 +29,11 @@ pub(crate) fn fire(cx: &Context<'_>) -> Option<FireDecision> {
         StartGate::Open if cx.view.is_java_assigning() => return Some(FireDecision::Wait),
         StartGate::UnknownTime => return Some(FireDecision::Wait),
         StartGate::Open => {}
-        StartGate::Leaving | StartGate::Paused | StartGate::NoLease | StartGate::Unavailable => {
-            return None;
-        }
+        StartGate::Leaving
+        | StartGate::Paused
+        | StartGate::NoLease
+        | StartGate::Unavailable
+        | StartGate::NewerRecord => return None,
     }
     let (mut starts, mut missed) = (Vec::new(), Vec::new());
     for (item, view) in cx.view.claimable_by(cx.me, cx.view.items()) {

@@ -42,22 +42,23 @@ fn leftovers(cx: &Context<'_>) -> Option<Plan> {
     let to_no_instance = |item: ShardingItem| !config.fails_over() || !in_force(item);
     let mixed = cx.view.is_mixed();
     let busy = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
-    let stale = cx.view.items_with(Attention::Queued);
-    let stale = stale.filter(|(item, view)| mixed && to_no_instance(*item) && !busy(view));
+    let queued = cx.view.items_with(Attention::Queued);
+    let stale = queued.filter(|(item, view)| mixed && to_no_instance(*item) && !busy(view));
     let instances = cx.view.leftover_instances().map(|(id, version)| match version {
         Version(0) => Step::seal_leftover_instance(id.clone()),
         version => Step::remove_leftover_instance(id.clone(), version),
     });
-    let is_shown = mixed && !cx.view.has_java_leader();
-    let may_remove = is_shown && cx.view.has_usable_config();
-    let surplus = ShardingItem::new(config.sharding_total_count);
-    let emptied = cx.view.empty_items(surplus).filter(|_| may_remove);
-    as_cleaner(cx, "nodes left behind by Java instances")?
+    let mut plan = as_cleaner(cx, "nodes left behind by Java instances")?
         .step(Step::config_unchanged(cx.view.config_version()?))
         .steps(stale.map(|(item, _)| Step::dequeue(item)).take(most))
-        .steps(instances.take(most))
-        .steps(emptied.map(Step::remove_item_node).take(most))
-        .if_any()
+        .steps(instances.take(most));
+    let is_shown = mixed && !cx.view.has_java_leader();
+    let may_remove = is_shown && cx.view.has_usable_config();
+    if may_remove {
+        let beyond = cx.view.empty_items(ShardingItem::new(config.sharding_total_count));
+        plan = plan.steps(beyond.map(Step::remove_item_node).take(most));
+    }
+    plan.if_any()
 }
 
 #[cfg(test)]

@@ -47,10 +47,7 @@ fn guard_against_resharding(plan: &mut Plan) {
 /// Returns the step that leaves a resharding announced. The next leader may be a Java instance,
 /// which reshards only if it is announced.
 fn announcement(cx: &Context<'_>) -> Step {
-    match cx.view.is_necessary() {
-        true => Step::resharding_announced(),
-        false => Step::announce_resharding(),
-    }
+    if cx.view.is_necessary() { Step::resharding_announced() } else { Step::announce_resharding() }
 }
 
 /// Keeps the mark of a Java instance that runs an item beside this one, and replaced the mark by

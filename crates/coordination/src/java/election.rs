@@ -10,7 +10,7 @@ use crate::wire::NodeKind;
 use crate::{Duty, Latch};
 
 /// Elects this instance in its turn if no leader exists. Abdicates if this instance leads and is
-/// not available.
+/// not eligible.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let eligible = is_eligible(cx);
     let wanted = match cx.view.leader() {
@@ -50,7 +50,10 @@ fn stand_sealed(cx: &Context<'_>) -> Plan {
 /// Seals the leader's node if this instance was elected before Java instances took part.
 fn seal(cx: &Context<'_>) -> Option<Plan> {
     let unsealed = cx.view.leader_version() == Some(Version(0)) && cx.view.takes_turns();
-    let term = Step::term_unchanged(cx.view.term_of(cx.me).filter(|_| unsealed)?);
+    if !unsealed {
+        return None;
+    }
+    let term = Step::term_unchanged(cx.view.term_of(cx.me)?);
     let plan = Plan::as_instance(Duty::Election, cx, "Java instances take part now");
     Some(plan.step(term).step(Step::seal_leader(cx.me.clone())))
 }

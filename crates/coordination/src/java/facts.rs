@@ -62,10 +62,8 @@ impl JobView {
     /// Returns the number of items of which an owner may claim some; `None` while it may claim
     /// none: the assignment does not fit, or a Java leader is about to reshard.
     pub(crate) fn claimable_total(&self) -> Option<u32> {
-        let fits = match self.has_java_leader() {
-            true => !self.is_java_assigning(),
-            false => self.fits_config(),
-        };
+        let fits =
+            if self.has_java_leader() { !self.is_java_assigning() } else { self.fits_config() };
         if !fits {
             return None;
         }
@@ -92,7 +90,7 @@ impl JobView {
     pub fn left_unfinished_by<'a>(&self, view: &'a ItemView) -> Option<&'a InstanceId> {
         let begun = view.marks.shows_run() || view.queued;
         // A `failovering` mark shows a lost taker only before the run has begun or is queued again.
-        let taker = view.marks.failovering.as_ref().filter(|_| !begun);
+        let taker = if begun { None } else { view.marks.failovering.as_ref() };
         let holder = view.marks.lasting_holder().or(taker)?;
         let gone = !view.marks.alive && !self.is_registered(holder);
         (gone && self.may_have_lasting_marks()).then_some(holder)
@@ -130,13 +128,16 @@ impl JobView {
     /// Returns the Java instance whose mark an item has. A Java instance that starts an item
     /// replaces the mark of another instance by its own.
     pub(crate) fn marked_by_java(&self, item: &ItemView) -> Option<&InstanceId> {
+        if !item.marks.shows_run() {
+            return None;
+        }
         let marks = |id: &InstanceId, instance: &InstanceView| {
             // Marks of 2.1.5 are ephemeral, and lasting marks of 3.x name their instance.
             let by_session = item.marks.session() == Some(instance.session);
             instance.foreign && (by_session || item.marks.lasting_holder() == Some(id))
         };
         let marker = self.instances.iter().find(|(id, instance)| marks(id, instance));
-        marker.map(|(id, _)| id).filter(|_| item.marks.shows_run())
+        marker.map(|(id, _)| id)
     }
 
     /// Returns the taker of an item's run if it is registered and a Java instance.

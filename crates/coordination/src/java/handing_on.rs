@@ -71,17 +71,21 @@ fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId,
     let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
     let items = cx.view.restless_items().filter(|(item, _)| in_force(*item));
     let waiting = items.filter_map(|(item, view)| {
+        let owner = cx.view.java_owner(view)?;
         let ledger = view.ledger.as_ref()?;
-        let waits = ledger.value.is_idle() && ledger.value.request.is_some();
-        let waits = waits && !has_parameter(&ledger.value);
         let stays = cx.view.next_owner(item).is_none() && !view.is_disabled();
-        Some((item, cx.view.java_owner(view)?, ledger)).filter(|_| waits && stays)
+        (stays && can_be_handed_on(&ledger.value)).then_some((item, owner, ledger))
     });
     for (item, owner, ledger) in waiting.take(cx.settings.items_per_plan) {
         by_owner.entry(owner).or_default().push((item, ledger));
     }
     by_owner.retain(|owner, _| can_be_asked(cx, owner));
     by_owner
+}
+
+/// Returns true if a request waits that a Java instance can receive.
+fn can_be_handed_on(ledger: &Ledger) -> bool {
+    ledger.is_idle() && ledger.request.is_some() && !has_parameter(ledger)
 }
 
 /// Returns true if the waiting request has a parameter.

@@ -119,9 +119,7 @@ impl JavaMemory {
         let announced = self.announced.iter().map(|wait| (wait, ANNOUNCEMENT_PATIENCE));
         let open = latches.chain(announced).filter(|(wait, _)| !wait.over);
         let ends = open.map(|(wait, patience)| wait.since + patience);
-        let ends = ends.min();
-        let fire = self.near_fire;
-        ends.into_iter().chain(self.inference.next_decision()).chain(fire).min()
+        ends.chain(self.inference.next_decision()).chain(self.near_fire).min()
     }
 
     fn observe_latches(&mut self, around: &Surroundings<'_>, out: &mut Vec<Command>) {
@@ -147,7 +145,7 @@ impl JavaMemory {
         let wait = || Wait::on(self.announced, around.now.mono, ANNOUNCEMENT_PATIENCE);
         self.announced = announced.then(wait);
         let concerned = around.leads() && around.view.is_mixed();
-        let due = around.due.filter(|_| concerned);
+        let due = if concerned { around.due } else { None };
         let near = due.and_then(|due| near_fire(due, around.now));
         self.near_fire = near.map(|left| around.now.mono + left);
     }

@@ -23,7 +23,8 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
         return None;
     }
     let config = config_to_assign_by(cx)?;
-    let target = target(cx, config).ok()??;
+    // The coordinator reports a failure of the strategy.
+    let Ok(Some(target)) = target(cx, config) else { return None };
     let mut moves = Moves::between(cx, config, &target, &Mixed(cx));
     let ends = may_end_announcement(cx, &moves);
     if target.reason == PENDING && !moves.change(&target) && !ends {
@@ -38,8 +39,8 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     if is_near_fire(cx) {
         return None;
     }
-    let announced = cx.view.is_necessary() && !ends;
-    let announced = cx.view.term_of(cx.me).filter(|_| announced).map(|term| term.0);
+    let goes_on = cx.view.is_necessary() && !ends;
+    let announced = if goes_on { cx.view.term_of(cx.me).map(|term| term.0) } else { None };
     // The announcement ends before the record is written, so that a view with the record also shows
     // that end.
     moves.steps.extend(ends.then(Step::end_announcement));
@@ -77,8 +78,8 @@ fn is_of_java(cx: &Context<'_>, item: ShardingItem) -> bool {
 /// If only pending items move, the record distinguishes this announcement from a request of a Java
 /// instance.
 fn announce(cx: &Context<'_>, target: Target) -> Option<Plan> {
-    let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?;
-    let plan = plan.step(Step::announce_resharding());
+    let plan =
+        Plan::as_leader(Duty::Resharding, cx, target.reason)?.step(Step::announce_resharding());
     if target.reason != PENDING {
         return Some(plan);
     }

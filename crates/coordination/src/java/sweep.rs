@@ -21,41 +21,47 @@ use crate::{Duty, JobConfig, Ledger};
 /// "absent now" means "gone for good".
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
-    let plan = match cx.view.has_java_leader() {
-        // A Java leader reads no records, so each owner sweeps its own items.
-        true => Plan::as_instance(Duty::Sweep, cx, REASON),
-        false => Plan::as_leader(Duty::Sweep, cx, REASON)?,
-    };
+    let plan = as_sweeper(cx)?;
+    let found = left_behind(cx, config);
+    let found_now: Vec<_> = cx.within_one_plan(found, LeftBehind::record_bytes).collect();
+    let share = at_once(cx, &found_now);
+    let guarded_plan = guarded(plan, cx, share.as_ref())?;
+    let swept = |plan, left: &LeftBehind<'_>| left.sweep(plan, cx, share.as_ref());
+    found_now.iter().fold(guarded_plan, swept).if_any()
+}
+
+/// Begins a sweep. A Java leader reads no records, so under it each owner sweeps its own items.
+fn as_sweeper(cx: &Context<'_>) -> Option<Plan> {
+    if cx.view.has_java_leader() {
+        return Some(Plan::as_instance(Duty::Sweep, cx, REASON));
+    }
+    Plan::as_leader(Duty::Sweep, cx, REASON)
+}
+
+/// Returns the runs and marks of lost instances that this instance sweeps.
+fn left_behind<'a>(cx: &Context<'a>, config: &JobConfig) -> impl Iterator<Item = LeftBehind<'a>> {
     let is_wanted = |item, view: &ItemView, ledger: &Ledger| {
         // An item that a Java leader has given to a Java instance is run by that instance.
         let owned_by_java = cx.view.java_owner(view).is_some();
         fails_over(config, item) && !owned_by_java && cx.view.can_be_queued(ledger)
     };
-    let lost = sweep::lost_runs(cx, is_wanted).map(LeftBehind::Run);
-    let ended = orphans_ended_by_java(cx, is_wanted).map(LeftBehind::Run);
+    let mut recorded: Vec<_> = sweep::lost_runs(cx, is_wanted).collect();
+    recorded.extend(orphans_ended_by_java(cx, is_wanted));
+    recorded.sort_by_key(|run| run.item);
+    let runs = recorded.into_iter().map(LeftBehind::Run);
     let of_java =
         left_by_java(cx, config).map(|(item, view, left)| LeftBehind::Java(item, view, left));
-    let mut recorded: Vec<_> = lost.chain(ended).collect();
-    recorded.sort_by_key(LeftBehind::item);
-    let found = recorded.into_iter().chain(of_java).filter(|left| is_swept_here(cx, left.view()));
-    let found: Vec<_> = cx.within_one_plan(found, LeftBehind::record_bytes).collect();
-    // Java instances take over from the queue, one after the other: beside them every run waits
-    // there.
-    let runs = found.iter().filter_map(|left| match left {
-        LeftBehind::Run(run) => Some(run).filter(|run| run.is_found_now()),
-        LeftBehind::Java(..) => None,
-    });
-    let at_once = if cx.view.takes_turns() { None } else { AtOnce::of(cx, runs) };
-    let plan = guarded(plan, cx, at_once.as_ref())?;
-    let plan = found.into_iter().fold(plan, |plan, left| match left {
-        LeftBehind::Run(run) => give_up_or_take(plan, cx, &run, at_once.as_ref()),
-        LeftBehind::Java(item, view, LeftByJava::Run(run)) => orphan(plan, item, view, &run),
-        LeftBehind::Java(item, view, LeftByJava::Takeover(taker)) => {
-            queue_again(plan, item, view, taker)
-        }
-        LeftBehind::Java(item, view, LeftByJava::Marks) => remove_marks(plan, cx, item, view),
-    });
-    plan.if_any()
+    runs.chain(of_java).filter(|left| is_swept_here(cx, left.view()))
+}
+
+/// Returns this instance's share of the runs that it takes over at once. Java instances take over
+/// from the queue, one after the other: beside them every run waits there.
+fn at_once(cx: &Context<'_>, found: &[LeftBehind<'_>]) -> Option<AtOnce> {
+    if cx.view.takes_turns() {
+        return None;
+    }
+    let runs = found.iter().filter_map(LeftBehind::run);
+    AtOnce::of(cx, runs.filter(|run| run.is_found_now()))
 }
 
 /// Returns true if this instance sweeps the item. A Rust leader sweeps all items. Under a Java
@@ -74,11 +80,11 @@ enum LeftBehind<'a> {
     Java(ShardingItem, &'a ItemView, LeftByJava<'a>),
 }
 
-impl LeftBehind<'_> {
-    fn item(&self) -> ShardingItem {
+impl<'a> LeftBehind<'a> {
+    fn run(&self) -> Option<&LostRun<'a>> {
         match self {
-            Self::Run(run) => run.item,
-            Self::Java(item, ..) => *item,
+            Self::Run(run) => Some(run),
+            Self::Java(..) => None,
         }
     }
 
@@ -92,6 +98,18 @@ impl LeftBehind<'_> {
     /// Returns the size of the parameters in the record, in bytes. The swept record keeps them.
     fn record_bytes(&self) -> usize {
         self.view().ledger.as_ref().map_or(0, |ledger| ledger.value.parameter_bytes())
+    }
+
+    /// Adds the steps that sweep the run or the marks.
+    fn sweep(&self, plan: Plan, cx: &Context<'_>, share: Option<&AtOnce>) -> Plan {
+        match self {
+            Self::Run(run) => take_or_give_up(plan, cx, run, share),
+            Self::Java(item, view, LeftByJava::Run(run)) => orphan(plan, *item, view, run),
+            Self::Java(item, view, LeftByJava::Takeover(taker)) => {
+                queue_again(plan, *item, view, taker)
+            }
+            Self::Java(item, view, LeftByJava::Marks) => remove_marks(plan, cx, *item, view),
+        }
     }
 }
 
@@ -121,25 +139,30 @@ fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bo
 
 /// Takes the run over or gives it up, if the write or reads before it prove that its holder is
 /// gone.
-fn give_up_or_take(
+fn take_or_give_up(
     plan: Plan,
     cx: &Context<'_>,
     run: &LostRun<'_>,
-    at_once: Option<&AtOnce>,
+    share: Option<&AtOnce>,
 ) -> Plan {
-    let taken = at_once.and_then(|share| share.take(cx, run));
-    let plan = match run.holder {
+    let taken = share.and_then(|share| share.take(cx, run));
+    let proved = match run.holder {
         Some(holder) => prove_gone(plan, cx, run, holder, taken.is_some()),
         None => plan,
     };
-    match taken {
+    if let Some(taken) = taken {
         // The former marks are removed first, because the takeover creates them anew.
-        Some(taken) => plan.steps(lasting_marks(run.item, run.view)).steps(taken),
-        None => run.give_up(cx.now.wall_ms).into_iter().fold(plan, |plan, step| {
-            let marks = step.ledger().map(|_| lasting_marks(run.item, run.view));
-            plan.step(step).steps(marks.into_iter().flatten())
-        }),
+        return proved.steps(lasting_marks(run.item, run.view)).steps(taken);
     }
+    let mut steps = Vec::new();
+    for step in run.give_up(cx.now.wall_ms) {
+        let changes_record = step.ledger().is_some();
+        steps.push(step);
+        if changes_record {
+            steps.extend(lasting_marks(run.item, run.view));
+        }
+    }
+    proved.steps(steps)
 }
 
 /// Adds the proof that the holder's session has ended. A takeover creates the marks anew, which
@@ -213,16 +236,15 @@ fn left_at<'a>(
     view: &ItemView,
 ) -> Option<LeftByJava<'a>> {
     let fails_over = fails_over(config, item);
-    if let Some(run) = interrupted(cx, item).filter(|_| fails_over) {
+    if fails_over && let Some(run) = interrupted(cx, item) {
         return Some(LeftByJava::Run(run));
     }
     let owned_by_java = cx.view.java_owner(view).is_some();
-    let taker =
-        cx.local.java.inference.lost_taker(cx.view, item).filter(|_| fails_over && !owned_by_java);
     // Without Java instances an orphaned run is in the queue or taken over, and only marks can
     // block it.
     let may_block = cx.view.is_mixed() || cx.view.may_have_lasting_marks();
-    if let Some(taker) = taker.filter(|_| may_block) {
+    let is_wanted = fails_over && !owned_by_java && may_block;
+    if is_wanted && let Some(taker) = cx.local.java.inference.lost_taker(cx.view, item) {
         return Some(LeftByJava::Takeover(taker));
     }
     has_leftover_marks(cx, view, fails_over, config.cron.is_some()).then_some(LeftByJava::Marks)
@@ -231,11 +253,14 @@ fn left_at<'a>(
 /// Orphans a run that a Java instance left unfinished. It conflicts if another Java instance has
 /// taken the run over: the mark in the view may then belong to that takeover.
 fn orphan(plan: Plan, item: ShardingItem, view: &ItemView, run: &InterruptedRun) -> Plan {
+    // An unreadable record may show a run.
+    if view.unreadable {
+        return plan;
+    }
     let known = view.ledger.as_ref();
     let fresh = Ledger::new(None);
     let ledger = known.map_or(&fresh, |ledger| &ledger.value);
-    let next = ledger.orphan_of(&run.owner, run.fire).filter(|_| !view.unreadable);
-    let Some(next) = next else { return plan };
+    let Some(next) = ledger.orphan_of(&run.owner, run.fire) else { return plan };
     let expect = known.map(|ledger| ledger.version);
     plan.confirm_gone(&run.owner, mark_of_session(item, view))
         .step(Step::absent(NodeKind::Failover(item)))
@@ -265,8 +290,8 @@ fn has_leftover_marks(
     let idle = view.ledger.as_ref().is_none_or(|l| !l.value.is_busy()) && !view.unreadable;
     // Before the first fire it is unknown which runs must be taken over. Without a schedule there
     // is no fire to wait for.
-    let unclear = fails_over && view.marks.failover.is_none() && cx.local.fires.last_seen.is_none();
-    let unclear = unclear && has_schedule;
+    let awaits_fire = cx.local.fires.last_seen.is_none() && has_schedule;
+    let unclear = fails_over && view.marks.failover.is_none() && awaits_fire;
     idle && !view.marks.alive && !unclear && leftover_marks(cx, view).any()
 }
 
@@ -287,7 +312,7 @@ fn leftover_marks<'a>(cx: &Context<'_>, view: &'a ItemView) -> LeftoverMarks<'a>
     let is_gone = |holder: &&InstanceId| !cx.view.is_registered(holder);
     let running = view.marks.lasting_holder().filter(is_gone);
     let taken = view.marks.failover.is_some() || (view.marks.shows_run() && running.is_none());
-    let failovering = view.marks.failovering.as_ref().filter(is_gone).filter(|_| !taken);
+    let failovering = if taken { None } else { view.marks.failovering.as_ref().filter(is_gone) };
     LeftoverMarks { running, failovering }
 }
 
@@ -296,8 +321,10 @@ fn leftover_marks<'a>(cx: &Context<'_>, view: &'a ItemView) -> LeftoverMarks<'a>
 fn remove_marks(plan: Plan, cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> Plan {
     let LeftoverMarks { running, failovering } = leftover_marks(cx, view);
     let holders = running.into_iter().chain(failovering);
-    let plan = holders.fold(plan, |plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item)));
-    plan.step(Step::ledger_as_shown(item, view))
+    let confirm = |plan: Plan, holder| plan.confirm_gone(holder, NodeKind::Alive(item));
+    let confirmed = holders.fold(plan, confirm);
+    confirmed
+        .step(Step::ledger_as_shown(item, view))
         .step_if(view.marks.failover.is_none(), || Step::absent(NodeKind::Failover(item)))
         .step_if(running.is_some(), || Step::unmark_running(item))
         .step_if(failovering.is_some(), || Step::unmark_failovering(item))

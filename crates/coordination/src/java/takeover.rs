@@ -11,14 +11,9 @@ use crate::duty::takeover::{self, UNFINISHED, is_impatient};
 use crate::plan::Plan;
 use crate::{Duty, Latch, RunSource};
 
-/// Takes orphaned runs over in turn. If a run is not queued, a Java instance took it and may have
-/// ended it.
+/// Takes orphaned runs over in turn.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let plan = match cx.view.is_mixed() {
-        true => takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans)),
-        false => takeover::plan(cx),
-    };
-    let Some(plan) = plan else { return leave(cx, Duty::Takeover, Latch::Failover) };
+    let Some(plan) = wanted(cx) else { return leave(cx, Duty::Takeover, Latch::Failover) };
     match turn(cx, Latch::Failover) {
         Turn::Free => Some(plan),
         Turn::Mine(leave) => Some(plan.step(leave)),
@@ -32,13 +27,25 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     }
 }
 
+/// Plans the takeover for which this instance needs the turn. If a run is not queued, a Java
+/// instance took it and may have ended it.
+fn wanted(cx: &Context<'_>) -> Option<Plan> {
+    if cx.view.is_mixed() {
+        return takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans));
+    }
+    takeover::plan(cx)
+}
+
 /// Returns the place of the one orphaned run that this instance takes over. A busy instance takes
 /// one run only after the runs have waited for [`ORPHAN_PATIENCE`](takeover::ORPHAN_PATIENCE), and
 /// only without another takeover.
 fn one(cx: &Context<'_>, orphans: usize) -> Option<Range<usize>> {
     let takes_over = cx.local.runs.iter().any(|(_, run)| run.source == RunSource::Failover);
     let may = cx.local.runs.is_empty() || (is_impatient(cx) && !takes_over);
-    let place = spread(cx.me, orphans).filter(|_| may)?;
+    if !may {
+        return None;
+    }
+    let place = spread(cx.me, orphans)?;
     Some(place..place + 1)
 }
 

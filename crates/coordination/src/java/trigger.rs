@@ -18,9 +18,10 @@ use crate::{Duty, ManualRequest, Versioned};
 /// Stores, accepts, passes on and removes requests as the plain duty does, and hands on requests
 /// for items of Java instances.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
-    let handed_over = match cx.view.has_java_leader() {
-        true => leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx)),
-        false => hand_over(cx),
+    let handed_over = if cx.view.has_java_leader() {
+        leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
+    } else {
+        hand_over(cx)
     };
     handed_over.or_else(|| handing_on::plan(cx)).or_else(|| clear(cx))
 }
@@ -30,15 +31,19 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
 fn accept(cx: &Context<'_>) -> Option<Plan> {
     let triggered = cx.view.trigger_of(cx.me)?;
     let config = cx.view.config()?;
-    let plan = acceptance(cx, &triggered);
+    let accepted = acceptance(cx, &triggered);
     if !config.monitor_execution {
-        return Some(plan);
+        return Some(accepted);
     }
     let (id, at) = identity_of(cx, &triggered);
     let request = ManualRequest { id: id.into(), at, parameter: None };
-    let next = |own: &OwnItem<'_>| own.ledger.with_request(request.clone());
-    let steps = cx.claimable_items().filter_map(|own| Some(own.change_to(next(&own)?)));
-    Some(plan.steps(cx.within_one_plan(steps, |steps| parameter_bytes(steps)).flatten()))
+    let with_request = |own: OwnItem<'_>| {
+        let next = own.ledger.with_request(request.clone())?;
+        Some(own.change_to(next))
+    };
+    let changes = cx.claimable_items().filter_map(with_request);
+    let steps = cx.within_one_plan(changes, |steps| parameter_bytes(steps)).flatten();
+    Some(accepted.steps(steps))
 }
 
 /// Passes a request on under a Java leader, which passes none on. The sender, or the first Rust
@@ -85,7 +90,7 @@ mod tests {
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
         let items = items.map(|items| items.iter().map(|i| item(*i)).collect());
-        TriggerRecord { by: id(by).to_string(), at: FireTime(555), items, parameter: None }
+        TriggerRecord::new(id(by).to_string(), FireTime(555), items)
     }
 
     #[test]

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use sharding::InstanceId;
 
-use crate::FireTime;
 use crate::protocol::pending::Pending;
+use crate::{FireTime, UnknownFields};
 
 /// The inputs of the current assignment, stored beside it.
 ///
@@ -24,7 +24,7 @@ pub struct AssignmentRecord {
     /// Number of items.
     pub total_count: u32,
     /// Name of the strategy.
-    pub(crate) strategy: String,
+    pub strategy: String,
     /// Version of the counter of resharding requests that this assignment answers.
     pub handled: u32,
     /// Fire that was due at the resharding. A member that joined after that fire runs it for the
@@ -39,4 +39,6 @@ pub struct AssignmentRecord {
     /// Number of items that each member has or will have; empty for jobs of few items. An instance
     /// with a narrow watch knows by it that it sees all of its items.
     pub(crate) counts: BTreeMap<InstanceId, u32>,
+    /// Fields that a later version added.
+    pub(crate) unknown: UnknownFields,
 }

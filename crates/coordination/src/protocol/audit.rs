@@ -2,10 +2,12 @@
 
 use std::collections::VecDeque;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-/// An audited change.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+use crate::UnknownFields;
+
+/// An audited change. The programs of operators print it by its `Serialize`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct AuditRecord {
     /// Identity of the change, unique within the job.
     pub id: String,
@@ -49,8 +51,15 @@ impl AuditRecord {
 /// assert_eq!(log.records().count(), AuditLog::MAX_RECORDS);
 /// assert!(log.has("99") && !log.has("0"));
 /// ```
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct AuditLog(VecDeque<AuditRecord>);
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct AuditLog(VecDeque<AuditEntry>);
+
+/// An entry of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct AuditEntry {
+    pub(crate) record: AuditRecord,
+    pub(crate) unknown: UnknownFields,
+}
 
 impl AuditLog {
     /// Maximum number of changes. The oldest ones are dropped.
@@ -58,7 +67,7 @@ impl AuditLog {
 
     /// Adds a change and drops the oldest ones beyond [`MAX_RECORDS`](Self::MAX_RECORDS).
     pub fn push(&mut self, record: AuditRecord) {
-        self.0.push_back(record);
+        self.0.push_back(AuditEntry { record, unknown: UnknownFields::default() });
         while self.0.len() > Self::MAX_RECORDS {
             self.0.pop_front();
         }
@@ -66,12 +75,22 @@ impl AuditLog {
 
     /// Returns the changes, oldest first.
     pub fn records(&self) -> impl DoubleEndedIterator<Item = &AuditRecord> {
+        self.0.iter().map(|entry| &entry.record)
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &AuditEntry> {
         self.0.iter()
     }
 
     /// Returns true if the log has a change with this id.
     #[must_use]
     pub fn has(&self, id: &str) -> bool {
-        self.0.iter().any(|record| record.id == id)
+        self.records().any(|record| record.id == id)
+    }
+}
+
+impl FromIterator<AuditEntry> for AuditLog {
+    fn from_iter<T: IntoIterator<Item = AuditEntry>>(entries: T) -> Self {
+        Self(entries.into_iter().collect())
     }
 }

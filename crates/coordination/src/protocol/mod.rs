@@ -22,4 +22,5 @@ pub(crate) mod server_state;
 pub(crate) mod shortened;
 pub(crate) mod template;
 pub(crate) mod trigger_record;
+pub(crate) mod unknown_fields;
 pub(crate) mod versioned;

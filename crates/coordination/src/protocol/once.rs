@@ -5,7 +5,7 @@ use std::fmt;
 
 use sharding::InstanceId;
 
-use crate::{FencingToken, FireTime};
+use crate::{FencingToken, FireTime, UnknownFields};
 
 /// Stage of a fire at which a once-per-cluster callback is called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -58,6 +58,8 @@ pub struct OnceRecord {
     pub started: Option<OnceCall>,
     /// The last call for the end of a fire.
     pub completed: Option<OnceCall>,
+    /// Fields that a later version added.
+    pub unknown: UnknownFields,
 }
 
 impl OnceRecord {

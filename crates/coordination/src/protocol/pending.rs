@@ -80,28 +80,27 @@ impl Pending {
         last: u32,
         next: &InstanceId,
     ) -> Result<(), (u32, InstanceId)> {
-        let known = self.range_of(first).map(|(_, range)| (first, range));
-        let known = known.or_else(|| self.ranges.range(first..=last).next().map(|(i, r)| (*i, r)));
-        match known {
-            Some((item, range)) => Err((item, range.next.clone())),
-            None => {
-                self.insert_range(first, last, next);
-                Ok(())
-            }
+        if let Some((_, range)) = self.range_of(first) {
+            return Err((first, range.next.clone()));
         }
+        if let Some((item, range)) = self.ranges.range(first..=last).next() {
+            return Err((*item, range.next.clone()));
+        }
+        self.insert_range(first, last, next);
+        Ok(())
     }
 
     /// Removes an item, which splits its range.
     pub(crate) fn remove(&mut self, item: ShardingItem) {
-        let item = item.index();
-        let Some((first, PendingRange { last, next })) = self.range_of(item) else { return };
-        let (last, next) = (*last, next.clone());
+        let index = item.index();
+        let Some((first, range)) = self.range_of(index) else { return };
+        let split = range.clone();
         self.ranges.remove(&first);
-        if first < item {
-            self.ranges.insert(first, PendingRange { last: item - 1, next: next.clone() });
+        if first < index {
+            self.ranges.insert(first, PendingRange { last: index - 1, ..split.clone() });
         }
-        if item < last {
-            self.ranges.insert(item + 1, PendingRange { last, next });
+        if index < split.last {
+            self.ranges.insert(index + 1, split);
         }
     }
 
@@ -114,15 +113,21 @@ impl Pending {
     /// owner.
     fn insert_range(&mut self, first: u32, last: u32, next: &InstanceId) {
         // Merging keeps the form canonical: equal contents are equal maps.
-        let before = first.checked_sub(1).and_then(|item| self.range_of(item));
-        let before = before.filter(|(_, range)| range.next == *next).map(|(first, _)| first);
-        let after = last.checked_add(1).and_then(|item| self.range_of(item));
-        let after = after.filter(|(_, range)| range.next == *next);
-        let last = after.map_or(last, |(_, range)| range.last);
-        if let Some(after) = after.map(|(first, _)| first) {
-            self.ranges.remove(&after);
+        let before = first.checked_sub(1).and_then(|item| self.range_to(item, next));
+        let after = last.checked_add(1).and_then(|item| self.range_to(item, next));
+        if let Some((adjacent, _)) = after {
+            self.ranges.remove(&adjacent);
         }
-        self.ranges.insert(before.unwrap_or(first), PendingRange { last, next: next.clone() });
+        let merged_first = before.map_or(first, |(first, _)| first);
+        let merged_last = after.map_or(last, |(_, last)| last);
+        self.ranges.insert(merged_first, PendingRange { last: merged_last, next: next.clone() });
+    }
+
+    /// Returns the first and the last item of the range that contains `item`, if `next` is its next
+    /// owner.
+    fn range_to(&self, item: u32, next: &InstanceId) -> Option<(u32, u32)> {
+        let (first, range) = self.range_of(item)?;
+        (range.next == *next).then_some((first, range.last))
     }
 }
 

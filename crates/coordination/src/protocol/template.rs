@@ -4,8 +4,6 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
-
 use crate::InvalidName;
 
 /// Maximum length of a template name or a label, in bytes.
@@ -97,13 +95,16 @@ impl Label {
 }
 
 fn fault(text: &str) -> Option<&'static str> {
-    match () {
-        () if text.trim().is_empty() => Some("it is blank"),
-        () if text.len() > MAX_TEMPLATE_NAME_BYTES => Some("it is longer than 128 bytes"),
-        () if text.chars().any(char::is_control) => Some("it contains a control character"),
-        () if text.trim() != text => Some("it has blanks at its ends"),
-        () => None,
+    if text.trim().is_empty() {
+        return Some("it is blank");
     }
+    if text.len() > MAX_TEMPLATE_NAME_BYTES {
+        return Some("it is longer than 128 bytes");
+    }
+    if text.chars().any(char::is_control) {
+        return Some("it contains a control character");
+    }
+    (text.trim() != text).then_some("it has blanks at its ends")
 }
 
 /// Record that makes a stored job a runtime job.
@@ -139,40 +140,6 @@ impl TemplateRecord {
     pub fn is_for(&self, labels: Option<&BTreeSet<Label>>) -> bool {
         labels.is_none_or(|labels| self.label.as_ref().is_some_and(|label| labels.contains(label)))
     }
-}
-
-#[derive(Serialize, Deserialize)]
-struct TemplateDoc {
-    template: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    label: Option<String>,
-}
-
-/// Encodes the record of a runtime job.
-pub(crate) fn encode_template(record: &TemplateRecord) -> String {
-    let doc = TemplateDoc {
-        template: record.template.to_string(),
-        label: record.label.as_ref().map(ToString::to_string),
-    };
-    serde_json::to_string(&doc).expect("an object of texts is valid JSON")
-}
-
-/// Decodes the record of a runtime job.
-///
-/// # Errors
-/// The text says why the node cannot be decoded.
-///
-/// # Examples
-/// ```
-/// let record = coordination::decode_template(br#"{"template":"report","label":"eu"}"#)?;
-/// assert_eq!(record.template.as_str(), "report");
-/// # Ok::<(), String>(())
-/// ```
-pub fn decode_template(bytes: &[u8]) -> Result<TemplateRecord, String> {
-    let doc: TemplateDoc = serde_json::from_slice(bytes).map_err(|error| error.to_string())?;
-    let template = TemplateName::new(&doc.template).map_err(|error| error.to_string())?;
-    let label = doc.label.map(|label| Label::new(&label)).transpose();
-    Ok(TemplateRecord { template, label: label.map_err(|error| error.to_string())? })
 }
 
 #[cfg(test)]
@@ -220,26 +187,6 @@ mod tests {
         ];
         for (case, labels, label, expected) in rows {
             assert_eq!(record(label).is_for(labels.as_ref()), expected, "{case}");
-        }
-    }
-
-    #[test]
-    fn an_encoded_record_is_decoded_and_an_invalid_one_is_rejected() {
-        for label in [None, Some("eu")] {
-            let text = encode_template(&record(label));
-            assert_eq!(decode_template(text.as_bytes()), Ok(record(label)), "{text}");
-        }
-        assert_eq!(encode_template(&record(None)), r#"{"template":"report"}"#);
-        let rows = [
-            ("empty", "", "EOF"),
-            ("no object", "report", "expected"),
-            ("no template", r#"{"label":"eu"}"#, "template"),
-            ("blank template", r#"{"template":""}"#, "blank"),
-            ("two labels", r#"{"template":"a","label":"b,c"}"#, "comma"),
-        ];
-        for (case, text, expected) in rows {
-            let error = decode_template(text.as_bytes()).unwrap_err();
-            assert!(error.contains(expected), "{case}: {error}");
         }
     }
 }

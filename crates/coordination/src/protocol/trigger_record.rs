@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use sharding::ShardingItem;
 
-use crate::{FireTime, RequestParameter};
+use crate::{FireTime, RequestParameter, UnknownFields};
 
 /// A manual request, from its creation until all items have it.
 ///
@@ -21,9 +21,16 @@ pub struct TriggerRecord {
     /// Parameter of the runs. Once all items have it, it is in their records and not here. A
     /// request without items that still has a parameter was dropped, because no item could get it.
     pub parameter: Option<RequestParameter>,
+    /// Fields that a later version added.
+    pub unknown: UnknownFields,
 }
 
 impl TriggerRecord {
+    /// Returns a new request for some items, or for all.
+    pub fn new(by: String, at: FireTime, items: Option<BTreeSet<ShardingItem>>) -> Self {
+        Self { by, at, items, parameter: None, unknown: UnknownFields::default() }
+    }
+
     /// Returns true if every item has the request.
     pub(crate) fn is_handled(&self) -> bool {
         self.items.as_ref().is_some_and(BTreeSet::is_empty)

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use reg_center::{Change, Node, NodePath};
-use sharding::InstanceId;
+use sharding::{InstanceId, ShardingItem};
 
 use super::config::ConfigState;
 use super::marks::{MarkHolder, RunningMark};
@@ -11,8 +11,8 @@ use super::members::ServerView;
 use super::{Anomaly, JobView};
 use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
-use crate::wire::{self, NodeKind};
-use crate::{ConfigError, FireTime, JobConfig, ServerState, Versioned};
+use crate::wire::{self, NodeKind, RecordError};
+use crate::{ConfigError, FireTime, JobConfig, ServerIp, ServerState, Versioned};
 
 impl JobView {
     /// Applies a change of the feed. A node with invalid data is skipped and reported.
@@ -88,7 +88,8 @@ impl JobView {
     }
 
     /// Applies the data of a node. Invalid data replaces the former value, too: by nothing, or by a
-    /// value that makes the responsible instance write the node again.
+    /// value that makes the responsible instance write the node again. A record of a later version
+    /// is noted as such, and no duty overwrites it.
     fn put(&mut self, node: &Node) -> Result<(), String> {
         let Some(kind) = self.parse(&node.path) else { return Ok(()) };
         let version = node.stat.version;
@@ -102,66 +103,17 @@ impl JobView {
             NodeKind::Draining(id) => {
                 self.draining.insert(id);
             }
-            NodeKind::Server(ip) => {
-                let read = ServerState::read(self.layout.dialect(), &node.data);
-                // An unknown text still has a state: the one that Java instances read.
-                let (state, fault) = match read {
-                    Ok(state) => (state, Ok(())),
-                    Err((state, reason)) => (state, Err(reason)),
-                };
-                self.servers.insert(ip, ServerView { state, version });
-                return fault;
-            }
-            NodeKind::Name(id) => {
-                // If the text is invalid, the former name must not stay.
-                self.names.remove(&id);
-                self.names.insert(id, text_of(node)?.to_owned());
-            }
-            NodeKind::TriggerRequest(id) => {
-                self.triggers.remove(&id);
-                let value = wire::decode_trigger(&node.data)?;
-                self.triggers.insert(id, Versioned { value, version });
-            }
-            NodeKind::Once => {
-                let (value, fault) = readable(wire::decode_once(&node.data));
-                // Without the former calls, a callback could be called again under a used token.
-                let known = || self.once.take().map_or_else(OnceRecord::default, |o| o.value);
-                let value = value.unwrap_or_else(known);
-                self.once = Some(Versioned { value, version });
-                return fault;
-            }
-            NodeKind::Leader => {
-                let (value, fault) = instance_in(node);
-                self.leader = Some(Versioned { value, version });
-                return fault;
-            }
-            NodeKind::Term => {
-                let (value, fault) = readable(wire::decode_term(&node.data));
-                // No instance has this id, so that no leader can write by the term.
-                let value = value.unwrap_or_else(|| InstanceId::new(""));
-                self.term = Some(Versioned { value, version });
-                return fault;
-            }
+            NodeKind::Server(ip) => return self.put_server(ip, node),
+            NodeKind::Name(id) => return self.put_name(id, node),
+            NodeKind::TriggerRequest(id) => return self.put_trigger_request(id, node),
+            NodeKind::Once => return self.put_once(node),
+            NodeKind::Leader => return self.put_leader(node),
+            NodeKind::Term => return self.put_term(node),
             NodeKind::Servers => self.servers_added = Some(version),
             NodeKind::Request => self.request = Some(version),
-            NodeKind::Assignment => {
-                let (value, fault) = readable(wire::decode_assignment(&node.data));
-                self.assignment = Some(Versioned { value: value.unwrap_or_default(), version });
-                return fault;
-            }
-            NodeKind::Owner(item) => {
-                let (value, fault) = instance_in(node);
-                self.items.change(item, |view| view.owner = Some(Versioned { value, version }));
-                return fault;
-            }
-            NodeKind::Ledger(item) => {
-                let (value, fault) = readable(wire::decode_ledger(&node.data));
-                self.items.change(item, |view| {
-                    view.unreadable = value.is_none();
-                    view.ledger = value.map(|value| Versioned { value, version });
-                });
-                return fault;
-            }
+            NodeKind::Assignment => return self.put_assignment(node),
+            NodeKind::Owner(item) => return self.put_owner(item, node),
+            NodeKind::Ledger(item) => return self.put_ledger(item, node),
             NodeKind::Running(item) => {
                 self.items.change(item, |view| view.marks.running = Some(running_mark(node)));
             }
@@ -192,12 +144,8 @@ impl JobView {
 
     fn put_config(&mut self, node: &Node) {
         let version = node.stat.version;
-        let expected = self.layout.dialect();
-        let check = |config: JobConfig| match config.java.dialect() {
-            found if found != expected => Err(ConfigError::Dialect { found, expected }),
-            _ => Ok((self.check.0)(&config).map(|()| config)?),
-        };
-        let read = match wire::decode_config(&node.data).and_then(check) {
+        let decoded = wire::decode_config(&node.data).and_then(|config| self.checked(config));
+        let read = match decoded {
             Ok(config) => ConfigState::Valid(Versioned { value: Arc::new(config), version }),
             Err(error) => {
                 ConfigState::Invalid { reason: error.to_string(), version, last_good: None }
@@ -207,67 +155,146 @@ impl JobView {
         self.config_written_at = node.stat.modified_at.map(FireTime::of);
     }
 
+    /// Checks the dialect of a configuration and the rules of the caller.
+    fn checked(&self, config: JobConfig) -> Result<JobConfig, ConfigError> {
+        let (found, expected) = (config.java.dialect(), self.layout.dialect());
+        if found != expected {
+            return Err(ConfigError::Dialect { found, expected });
+        }
+        (self.check.0)(&config)?;
+        Ok(config)
+    }
+
+    fn put_server(&mut self, ip: ServerIp, node: &Node) -> Result<(), String> {
+        let version = node.stat.version;
+        // An unknown text still has a state: the one that Java instances read.
+        let (state, fault) = match ServerState::read(self.layout.dialect(), &node.data) {
+            Ok(state) => (state, Ok(())),
+            Err((state, reason)) => (state, Err(reason)),
+        };
+        self.servers.insert(ip, ServerView { state, version });
+        fault
+    }
+
+    fn put_name(&mut self, id: InstanceId, node: &Node) -> Result<(), String> {
+        // If the text is invalid, the former name must not stay.
+        self.names.remove(&id);
+        self.names.insert(id, text_of(node)?.to_owned());
+        Ok(())
+    }
+
+    fn put_trigger_request(&mut self, id: String, node: &Node) -> Result<(), String> {
+        self.triggers.remove(&id);
+        let value = wire::decode_trigger(&node.data).map_err(|error| error.to_string())?;
+        self.triggers.insert(id, Versioned { value, version: node.stat.version });
+        Ok(())
+    }
+
+    fn put_once(&mut self, node: &Node) -> Result<(), String> {
+        let decoded = wire::decode_once(&node.data);
+        self.newer.once = is_newer(&decoded);
+        let (read, fault) = readable(decoded);
+        // Without the former calls, a callback could be called again under a used token.
+        let known = || self.once.take().map_or_else(OnceRecord::default, |once| once.value);
+        let value = read.unwrap_or_else(known);
+        self.once = Some(Versioned { value, version: node.stat.version });
+        fault
+    }
+
+    fn put_leader(&mut self, node: &Node) -> Result<(), String> {
+        let (value, fault) = instance_in(node);
+        self.leader = Some(Versioned { value, version: node.stat.version });
+        fault
+    }
+
+    fn put_term(&mut self, node: &Node) -> Result<(), String> {
+        let decoded = wire::decode_term(&node.data);
+        self.newer.term = is_newer(&decoded);
+        let (read, fault) = readable(decoded);
+        // No instance has this id, so that no leader can write by the term.
+        let value = read.unwrap_or_else(|| InstanceId::new(""));
+        self.term = Some(Versioned { value, version: node.stat.version });
+        fault
+    }
+
+    fn put_assignment(&mut self, node: &Node) -> Result<(), String> {
+        let decoded = wire::decode_assignment(&node.data);
+        self.newer.assignment = is_newer(&decoded);
+        let (read, fault) = readable(decoded);
+        let value = read.unwrap_or_default();
+        self.assignment = Some(Versioned { value, version: node.stat.version });
+        fault
+    }
+
+    fn put_owner(&mut self, item: ShardingItem, node: &Node) -> Result<(), String> {
+        let (value, fault) = instance_in(node);
+        let owner = Versioned { value, version: node.stat.version };
+        self.items.change(item, |view| view.owner = Some(owner));
+        fault
+    }
+
+    fn put_ledger(&mut self, item: ShardingItem, node: &Node) -> Result<(), String> {
+        let (read, fault) = readable(wire::decode_ledger(&node.data));
+        self.items.change(item, |view| {
+            view.unreadable = read.is_none();
+            view.ledger = read.map(|value| Versioned { value, version: node.stat.version });
+        });
+        fault
+    }
+
     fn remove(&mut self, path: &NodePath) {
-        match self.parse(path) {
-            Some(NodeKind::Config) => self.config = ConfigState::Absent,
-            Some(NodeKind::Instance(id)) => {
+        let Some(kind) = self.parse(path) else { return };
+        match kind {
+            NodeKind::Config => self.config = ConfigState::Absent,
+            NodeKind::Instance(id) => {
                 self.instances.remove(&id);
                 self.remove_instance(&id);
             }
-            Some(NodeKind::Trigger(id)) => self.remove_run_request(&id),
-            Some(NodeKind::Draining(id)) => {
+            NodeKind::Trigger(id) => self.remove_run_request(&id),
+            NodeKind::Draining(id) => {
                 self.draining.remove(&id);
             }
-            Some(NodeKind::Name(id)) => {
+            NodeKind::Name(id) => {
                 self.names.remove(&id);
             }
-            Some(NodeKind::TriggerRequest(id)) => {
+            NodeKind::TriggerRequest(id) => {
                 self.triggers.remove(&id);
             }
-            Some(NodeKind::Once) => self.once = None,
-            Some(NodeKind::Server(ip)) => {
+            NodeKind::Once => (self.once, self.newer.once) = (None, false),
+            NodeKind::Server(ip) => {
                 self.servers.remove(&ip);
             }
-            Some(NodeKind::Leader) => self.leader = None,
-            Some(NodeKind::Term) => self.term = None,
-            Some(NodeKind::Servers) => self.servers_added = None,
-            Some(NodeKind::Request) => self.request = None,
-            Some(NodeKind::Assignment) => self.assignment = None,
-            Some(NodeKind::Owner(item)) => self.items.change(item, |view| view.owner = None),
-            Some(NodeKind::Ledger(item)) => {
+            NodeKind::Leader => self.leader = None,
+            NodeKind::Term => (self.term, self.newer.term) = (None, false),
+            NodeKind::Servers => self.servers_added = None,
+            NodeKind::Request => self.request = None,
+            NodeKind::Assignment => {
+                (self.assignment, self.newer.assignment) = (None, false);
+            }
+            NodeKind::Owner(item) => self.items.change(item, |view| view.owner = None),
+            NodeKind::Ledger(item) => {
                 self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
             }
-            Some(NodeKind::Running(item)) => {
-                self.items.change(item, |view| view.marks.running = None);
+            NodeKind::Running(item) => self.items.change(item, |view| view.marks.running = None),
+            NodeKind::Alive(item) => self.items.change(item, |view| view.marks.alive = false),
+            NodeKind::Failovering(item) => {
+                self.items.change(item, |view| view.marks.failovering = None)
             }
-            Some(NodeKind::Alive(item)) => self.items.change(item, |view| view.marks.alive = false),
-            Some(NodeKind::Failovering(item)) => {
-                self.items.change(item, |view| view.marks.failovering = None);
-            }
-            Some(NodeKind::Misfire(item)) => self.items.change(item, |view| view.misfire = false),
-            Some(NodeKind::Failover(item)) => {
-                self.items.change(item, |view| view.marks.failover = None);
-            }
-            Some(NodeKind::QueuedItem(item)) => self.items.change(item, |view| view.queued = false),
-            Some(NodeKind::ItemDisabled(item)) => {
-                self.items.change(item, |view| view.disabled = false)
-            }
-            Some(
-                kind @ (NodeKind::Latch(..)
-                | NodeKind::Necessary
-                | NodeKind::Processing
-                | NodeKind::FailoverRoot
-                | NodeKind::Counted(..)
-                | NodeKind::Item(_)
-                | NodeKind::OfItem(..)),
-            ) => self.java.remove(kind),
-            Some(
-                NodeKind::SystemTime
-                | NodeKind::Checkpoint(_)
-                | NodeKind::Audit
-                | NodeKind::Template,
-            )
-            | None => {}
+            NodeKind::Misfire(item) => self.items.change(item, |view| view.misfire = false),
+            NodeKind::Failover(item) => self.items.change(item, |view| view.marks.failover = None),
+            NodeKind::QueuedItem(item) => self.items.change(item, |view| view.queued = false),
+            NodeKind::ItemDisabled(item) => self.items.change(item, |view| view.disabled = false),
+            NodeKind::Latch(..)
+            | NodeKind::Necessary
+            | NodeKind::Processing
+            | NodeKind::FailoverRoot
+            | NodeKind::Counted(..)
+            | NodeKind::Item(_)
+            | NodeKind::OfItem(..) => self.java.remove(kind),
+            NodeKind::SystemTime
+            | NodeKind::Checkpoint(_)
+            | NodeKind::Audit
+            | NodeKind::Template => {}
         }
     }
 }
@@ -290,10 +317,14 @@ fn running_mark(node: &Node) -> RunningMark {
     RunningMark { created: node.stat.created, holder }
 }
 
+fn is_newer<T>(decoded: &Result<T, RecordError>) -> bool {
+    decoded.as_ref().is_err_and(RecordError::is_newer)
+}
+
 /// Separates a decoded value from the fault of an invalid one.
-fn readable<T>(decoded: Result<T, String>) -> (Option<T>, Result<(), String>) {
+fn readable<T>(decoded: Result<T, RecordError>) -> (Option<T>, Result<(), String>) {
     match decoded {
         Ok(value) => (Some(value), Ok(())),
-        Err(reason) => (None, Err(reason)),
+        Err(error) => (None, Err(error.to_string())),
     }
 }

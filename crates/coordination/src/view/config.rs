@@ -106,22 +106,28 @@ impl JobView {
     ///
     /// While the stored one is invalid, each instance falls back to the last valid one that it has
     /// seen, which may be outdated. It is current if items were assigned by it, because then all
-    /// instances have seen it.
+    /// instances have seen it. A record of a later version leaves the decisions to an instance of
+    /// that version.
     pub(crate) fn config_to_lead_by(&self) -> Option<&Arc<JobConfig>> {
+        if self.is_newer() {
+            return None;
+        }
         let config = self.config()?;
-        let assigned_by_it = || {
-            let current = &self.assignment.as_ref()?.value;
-            let same = current.total_count == config.sharding_total_count;
-            Some(same && current.strategy == config.strategy)
-        };
-        let sure = self.has_usable_config() || assigned_by_it() == Some(true);
-        Some(config).filter(|_| sure)
+        let sure = self.has_usable_config() || self.is_assigned_by(config);
+        sure.then_some(config)
+    }
+
+    /// Returns true if the items were assigned by this number of items and this strategy.
+    fn is_assigned_by(&self, config: &JobConfig) -> bool {
+        let Some(Versioned { value: current, .. }) = &self.assignment else { return false };
+        current.total_count == config.sharding_total_count && current.strategy == config.strategy
     }
 
     /// Returns true if the assignment has as many items as the configuration in force.
     pub(crate) fn fits_config(&self) -> bool {
-        let total = self.config().map(|config| config.sharding_total_count);
-        let assigned = self.assignment.as_ref().map(|assignment| assignment.value.total_count);
-        total.is_some() && total == assigned
+        let (Some(config), Some(assignment)) = (self.config(), &self.assignment) else {
+            return false;
+        };
+        config.sharding_total_count == assignment.value.total_count
     }
 }

@@ -12,7 +12,8 @@ pub struct ItemView {
     pub owner: Option<Versioned<InstanceId>>,
     /// Ledger record.
     pub ledger: Option<Versioned<Ledger>>,
-    /// The record is unreadable. No instance changes the item until the record is repaired.
+    /// The record is damaged, or has a format version that this program cannot read. No instance of
+    /// this version changes the item until the record is repaired.
     pub unreadable: bool,
     /// Marks of its runs.
     pub marks: MarksView,

@@ -30,6 +30,15 @@ use crate::{Dialect, FireTime, ServerIp, Versioned};
 pub use self::config::{ConfigCheck, ConfigState};
 use crate::protocol::run_request::Triggered;
 
+/// Records of the whole job that a later version of this project wrote, in a format that this
+/// version cannot read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct NewerRecords {
+    term: bool,
+    assignment: bool,
+    once: bool,
+}
+
 /// A node with invalid data. It is ignored and reported once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anomaly {
@@ -67,6 +76,7 @@ pub struct JobView {
     request: Option<Version>,
     assignment: Option<Versioned<AssignmentRecord>>,
     items: Items,
+    newer: NewerRecords,
     pub(crate) java: JavaNodes,
     revision: Revision,
     /// An incomplete snapshot. It replaces the whole view once it is complete.
@@ -112,6 +122,7 @@ impl JobView {
             request: None,
             assignment: None,
             items: Items::default(),
+            newer: NewerRecords::default(),
             java: JavaNodes::default(),
             revision: Revision::default(),
             incoming: None,
@@ -181,6 +192,18 @@ impl JobView {
 
     pub(crate) fn once(&self) -> Option<&Versioned<OnceRecord>> {
         self.once.as_ref()
+    }
+
+    /// Returns true if a later version of this project wrote the term or the assignment, in a
+    /// format that this version cannot read. This instance then neither leads nor starts runs.
+    pub(crate) fn is_newer(&self) -> bool {
+        self.newer.term || self.newer.assignment
+    }
+
+    /// Returns true if a later version of this project wrote the record of once-per-cluster calls,
+    /// in a format that this version cannot read.
+    pub(crate) fn has_newer_calls(&self) -> bool {
+        self.newer.once
     }
 
     pub(crate) fn request(&self) -> Option<Version> {

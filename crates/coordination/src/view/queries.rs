@@ -3,15 +3,14 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use reg_center::Version;
 use sharding::{Assignment, InstanceId, ShardingItem};
 
 use super::JobView;
-use reg_center::Version;
-
 use super::config::ConfigState;
 use super::item::{Attention, ItemView};
 use crate::wire::NodeKind;
-use crate::{FireTime, JobConfig};
+use crate::{FireTime, JobConfig, Versioned};
 
 impl JobView {
     /// Returns the view of an item. It is empty for an unknown item.
@@ -201,13 +200,20 @@ impl JobView {
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)> {
         let total = self.config().map_or(0, |config| config.sharding_total_count);
-        items.filter(move |(item, view)| match &view.owner {
-            _ if item.index() >= total => false,
-            Some(owner) if owner.value == *me => true,
-            // A lost owner reports no fires: the next owner accounts for them.
-            Some(owner) => !self.is_registered(&owner.value) && self.next_owner(*item) == Some(me),
-            None => false,
+        items.filter(move |(item, view)| {
+            item.index() < total && self.accounts_for(me, *item, view.owner.as_ref())
         })
+    }
+
+    fn accounts_for(
+        &self,
+        me: &InstanceId,
+        item: ShardingItem,
+        owner: Option<&Versioned<InstanceId>>,
+    ) -> bool {
+        let Some(Versioned { value: owner, .. }) = owner else { return false };
+        // A lost owner reports no fires: the next owner accounts for them.
+        owner == me || (!self.is_registered(owner) && self.next_owner(item) == Some(me))
     }
 }
 

@@ -113,7 +113,7 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
     config.catch_up = decode_catch_up(&mut fields)?;
     config.excluded_days = non_empty(fields.string("excludedDays")?);
     let jitter = "jitterMilliseconds";
-    // What is no bound becomes one that is refused.
+    // An invalid bound becomes 0, which the check of the configuration rejects.
     let bound = fields.has(jitter).then(|| fields.integer(jitter, 0)).transpose()?;
     config.jitter_ms = bound.map(|bound| u32::try_from(bound).unwrap_or(0));
     config.unknown = fields.rest();

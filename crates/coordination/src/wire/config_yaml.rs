@@ -78,14 +78,21 @@ pub(super) fn encode(config: &JobConfig, java: &JavaFields3) -> String {
 
 fn all_props<'a>(config: &'a JobConfig, java: &'a JavaFields3) -> BTreeMap<&'a str, Cow<'a, str>> {
     let given = java.props.iter().map(|(key, value)| (key.as_str(), Cow::from(value)));
-    let catch_up = config.catch_up.into_iter().flat_map(|catch_up| {
-        [(CATCH_UP_WINDOW, catch_up.window_seconds), (CATCH_UP_MAX, catch_up.max)]
-    });
-    let numbers = catch_up.chain(config.jitter_ms.map(|bound| (JITTER, bound)));
-    let days = config.excluded_days.iter().map(|days| (EXCLUDED_DAYS, Cow::from(days)));
-    let off = (config.max_time_diff == MaxTimeDiff::Off).then_some((MAX_TIME_DIFF, OFF.into()));
-    let numbers = numbers.map(|(key, value)| (key, Cow::from(value.to_string())));
-    given.chain(numbers).chain(days).chain(off).collect()
+    let mut props: BTreeMap<&str, Cow<'_, str>> = given.collect();
+    if let Some(CatchUp { window_seconds, max }) = config.catch_up {
+        props.insert(CATCH_UP_WINDOW, window_seconds.to_string().into());
+        props.insert(CATCH_UP_MAX, max.to_string().into());
+    }
+    if let Some(bound) = config.jitter_ms {
+        props.insert(JITTER, bound.to_string().into());
+    }
+    if let Some(days) = &config.excluded_days {
+        props.insert(EXCLUDED_DAYS, days.into());
+    }
+    if config.max_time_diff == MaxTimeDiff::Off {
+        props.insert(MAX_TIME_DIFF, OFF.into());
+    }
+    props
 }
 
 /// Decodes a document of ElasticJob 3.x, of its console, or of [`encode`].
@@ -132,14 +139,13 @@ pub(super) fn decode(bytes: &[u8]) -> Result<JobConfig, ConfigError> {
 }
 
 fn take_catch_up(props: &mut BTreeMap<String, String>) -> Result<Option<CatchUp>, ConfigError> {
-    let window_seconds = take_number(props, CATCH_UP_WINDOW)?;
+    let window = take_number(props, CATCH_UP_WINDOW)?;
     let max = take_number(props, CATCH_UP_MAX)?;
-    Ok(match (window_seconds, max) {
-        (None, None) => None,
-        (window, max) => {
-            Some(CatchUp { window_seconds: window.unwrap_or(0), max: max.unwrap_or(0) })
-        }
-    })
+    if window.is_none() && max.is_none() {
+        return Ok(None);
+    }
+    // The check of the configuration rejects 0.
+    Ok(Some(CatchUp { window_seconds: window.unwrap_or(0), max: max.unwrap_or(0) }))
 }
 
 fn take_number(
@@ -196,8 +202,8 @@ impl Fields {
 
     fn executor(&mut self) -> Result<Option<JavaExecutor>, ConfigError> {
         let (handler, provider) = (self.text(SERVICE_HANDLER)?, self.text(SIZE_PROVIDER)?);
-        let provider = provider.map(JavaExecutor::ThreadPoolSizeProvider);
-        Ok(handler.map(JavaExecutor::ServiceHandler).or(provider))
+        let of_provider = provider.map(JavaExecutor::ThreadPoolSizeProvider);
+        Ok(handler.map(JavaExecutor::ServiceHandler).or(of_provider))
     }
 }
 

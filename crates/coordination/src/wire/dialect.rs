@@ -76,16 +76,20 @@ impl Layout {
         let is_one_of = |known: &[&str]| known.iter().any(|known| data == known.as_bytes());
         let kind = self.parse(path)?;
         if matches!(kind, NodeKind::Instance(_)) {
-            let of_2 = is_one_of(&["", RUST_MARK, TRIGGER]).then_some(Dialect::V2);
-            let of_3 = data.starts_with(b"jobInstanceId:").then_some(Dialect::V3);
-            return Some((Weight::Present, of_2.or(of_3)?));
+            if is_one_of(&["", RUST_MARK, TRIGGER]) {
+                return Some((Weight::Present, Dialect::V2));
+            }
+            let is_yaml = data.starts_with(b"jobInstanceId:");
+            return is_yaml.then_some((Weight::Present, Dialect::V3));
         }
         if !matches!(kind, NodeKind::Server(_)) {
             return None;
         }
-        let of_3 = (Weight::Written, Dialect::V3);
-        let of_2 = (Weight::LeftOver, Dialect::V2);
-        is_one_of(&[ENABLED]).then_some(of_3).or(data.is_empty().then_some(of_2))
+        if is_one_of(&[ENABLED]) {
+            return Some((Weight::Written, Dialect::V3));
+        }
+        // Instances of 2.1.5 leave the node of a server empty.
+        data.is_empty().then_some((Weight::LeftOver, Dialect::V2))
     }
 }
 

@@ -9,7 +9,7 @@ use super::config;
 use super::data::ENABLED;
 use super::layout::Layout;
 use super::node::{NodeKind, item_of};
-use super::records::decode_audit;
+use super::records::{self, RecordError};
 use crate::{AuditLog, Dialect, ServerIp, ServerState, Versioned, server_of};
 
 /// A node that is no valid part of a job and does harm at its place, or belongs to ElasticJob 1.x.
@@ -117,11 +117,12 @@ impl Layout {
     pub fn dialect_of<'a>(&self, nodes: impl Iterator<Item = &'a Node> + Clone) -> Dialect {
         let config = self.config_path();
         let document = nodes.clone().find(|node| node.path == config).map(|node| &*node.data);
-        let of_document = document.and_then(config::dialect_of_config);
-        let is_readable = document.is_some_and(|document| config::decode_config(document).is_ok());
-        let shown = || self.sign_of_dialect(nodes.map(|node| (&node.path, &*node.data)));
-        let readable = if is_readable { of_document } else { None };
-        readable.or_else(|| Some(shown()?.dialect)).or(of_document).unwrap_or_default()
+        let of_document = document.and_then(config::dialect_of_config).unwrap_or_default();
+        if document.is_some_and(|document| config::decode_config(document).is_ok()) {
+            return of_document;
+        }
+        let sign = self.sign_of_dialect(nodes.map(|node| (&node.path, &*node.data)));
+        sign.map_or(of_document, |sign| sign.dialect)
     }
 
     /// Returns true if an instance with this data in its node is a Java instance.
@@ -133,10 +134,53 @@ impl Layout {
     /// Reads the last audited changes.
     ///
     /// # Errors
-    /// Describes the damage if the node cannot be read.
-    pub fn read_audit(&self, node: &Node) -> Result<Versioned<AuditLog>, String> {
-        let value = decode_audit(&node.data)?;
+    /// The node has no valid log, or the log of a later version.
+    pub fn read_audit(&self, node: &Node) -> Result<Versioned<AuditLog>, RecordError> {
+        let value = records::decode_audit(&node.data)?;
         Ok(Versioned { value, version: node.stat.version })
+    }
+
+    /// Checks that a record can be read. Nodes without a record pass.
+    ///
+    /// # Errors
+    /// The node has no valid record, or a record of a later version.
+    pub fn check_record(&self, node: &Node) -> Result<(), RecordError> {
+        let Some(kind) = self.parse(&node.path) else { return Ok(()) };
+        match kind {
+            NodeKind::Ledger(_) => records::decode_ledger(&node.data).map(drop),
+            NodeKind::Term => records::decode_term(&node.data).map(drop),
+            NodeKind::Assignment => records::decode_assignment(&node.data).map(drop),
+            NodeKind::TriggerRequest(_) => records::decode_trigger(&node.data).map(drop),
+            NodeKind::Once => records::decode_once(&node.data).map(drop),
+            NodeKind::Audit => records::decode_audit(&node.data).map(drop),
+            NodeKind::Template => records::decode_template(&node.data).map(drop),
+            NodeKind::Config
+            | NodeKind::Instance(_)
+            | NodeKind::Trigger(_)
+            | NodeKind::Server(_)
+            | NodeKind::Leader
+            | NodeKind::Latch(..)
+            | NodeKind::Necessary
+            | NodeKind::Processing
+            | NodeKind::FailoverRoot
+            | NodeKind::QueuedItem(_)
+            | NodeKind::Item(_)
+            | NodeKind::OfItem(..)
+            | NodeKind::Owner(_)
+            | NodeKind::Running(_)
+            | NodeKind::Alive(_)
+            | NodeKind::Misfire(_)
+            | NodeKind::Failovering(_)
+            | NodeKind::Failover(_)
+            | NodeKind::ItemDisabled(_)
+            | NodeKind::Counted(..)
+            | NodeKind::SystemTime
+            | NodeKind::Servers
+            | NodeKind::Request
+            | NodeKind::Draining(_)
+            | NodeKind::Name(_)
+            | NodeKind::Checkpoint(_) => Ok(()),
+        }
     }
 
     /// Reads the state of a server. Unknown data has the same meaning as for instances.

@@ -71,7 +71,10 @@ pub use dialect::DialectSign;
 pub use inspect::{Removal, StrayNode};
 pub use layout::Layout;
 pub use node::NodeKind;
-pub use records::{decode_assignment, decode_ledger, encode_assignment, encode_ledger};
+pub use records::{
+    FORMAT_VERSION, RecordError, decode_assignment, decode_ledger, decode_template,
+    encode_assignment, encode_ledger,
+};
 pub(crate) use records::{
     decode_once, decode_term, decode_trigger, encode_audit, encode_once, encode_term,
     encode_trigger,

@@ -7,12 +7,12 @@
 //! effect.
 
 use bytes::Bytes;
-use reg_center::{Expect, Lifetime, NodePath, Op, Txn, Version};
+use reg_center::{Expect, Lifetime, Node, NodePath, Op, Txn, Version};
 
 use super::config::encode_config;
 use super::layout::Layout;
 use super::node::NodeKind;
-use crate::protocol::template::encode_template;
+use super::records::encode_template;
 use crate::{Dialect, JobConfig, JobName, TemplateRecord};
 
 /// Name of the node beside the jobs that lists the jobs created from templates.
@@ -89,8 +89,8 @@ impl Layout {
         record: &TemplateRecord,
         listed: Option<Version>,
     ) -> Vec<Op> {
-        let in_root = config.java.dialect() == Dialect::V3;
-        let class = config.java.given_class().filter(|_| in_root).unwrap_or_default().to_owned();
+        let is_in_root = config.java.dialect() == Dialect::V3;
+        let class = if is_in_root { config.java.given_class() } else { None }.unwrap_or_default();
         let create = |path, data: String| Op::Create {
             path,
             data: Bytes::from(data),
@@ -105,7 +105,7 @@ impl Layout {
             },
         };
         vec![
-            create(self.root(), class),
+            create(self.root(), class.to_owned()),
             create(self.config_path(), encode_config(config)),
             create(self.template_path(), encode_template(record)),
             entry,
@@ -119,12 +119,12 @@ impl Layout {
     }
 
     /// Returns the transaction that restores a missing entry, if the job still exists with this
-    /// version of [`template_path`](Self::template_path).
+    /// node at [`template_path`](Self::template_path). The entry is a copy of its data.
     #[must_use]
-    pub fn list_again(&self, record: &TemplateRecord, template: Version) -> Txn {
-        Txn::new().check_version(self.template_path(), template).create(
+    pub fn list_again(&self, template: &Node) -> Txn {
+        Txn::new().check_version(self.template_path(), template.stat.version).create(
             self.index_path(),
-            encode_template(record),
+            template.data.clone(),
             Lifetime::Persistent,
         )
     }
@@ -173,7 +173,11 @@ mod tests {
             let document = stored(&model, &layout().config_path()).unwrap();
             assert_eq!(crate::decode_config(document.as_bytes()).unwrap().java.dialect(), dialect);
             for path in [layout().template_path(), layout().index_path()] {
-                assert_eq!(stored(&model, &path).unwrap(), r#"{"template":"report"}"#, "{path}");
+                assert_eq!(
+                    stored(&model, &path).unwrap(),
+                    r#"{"v":1,"template":"report"}"#,
+                    "{path}"
+                );
             }
             assert!(!model.commit(session, &ops).unwrap().0.is_committed(), "{dialect}");
         }
@@ -183,17 +187,19 @@ mod tests {
     fn entries_are_removed_only_without_job_and_restored_only_with_job() {
         let mut model = Model::new();
         let session = model.open_session();
-        let mut commit = |txn: Txn| model.commit(session, txn.ops()).unwrap().0.is_committed();
         let ops = layout().creation(&JobConfig::new(name(), 2), &record(), None);
-        let creation = || ops.iter().cloned().fold(Txn::new(), Txn::op);
-        assert!(commit(creation()));
+        let creation = ops.into_iter().fold(Txn::new(), Txn::op);
+        let mut commit = |txn: Txn| model.commit(session, txn.ops()).unwrap().0.is_committed();
+        assert!(commit(creation));
+        let template = model.read(&layout().template_path()).unwrap().clone();
+        let mut commit = |txn: Txn| model.commit(session, txn.ops()).unwrap().0.is_committed();
         assert!(!commit(layout().unlist(Version(0))), "the job is there");
-        assert!(!commit(layout().list_again(&record(), Version(0))), "it is listed");
+        assert!(!commit(layout().list_again(&template)), "it is listed");
         assert!(commit(Txn::new().delete(layout().index_path())));
-        assert!(commit(layout().list_again(&record(), Version(0))));
+        assert!(commit(layout().list_again(&template)));
         assert!(commit(Txn::new().delete(layout().template_path())));
         assert!(!commit(layout().unlist(Version(1))), "another entry");
         assert!(commit(layout().unlist(Version(0))));
-        assert!(!commit(layout().list_again(&record(), Version(0))), "the job is gone");
+        assert!(!commit(layout().list_again(&template)), "the job is gone");
     }
 }

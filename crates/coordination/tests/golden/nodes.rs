@@ -105,14 +105,16 @@ enum After {
 
 const YAML: &str = "jobInstanceId: 10.0.0.1@-@7-x\nserverIp: 10.0.0.1\n# RUST\n";
 const ID: &str = "10.0.0.1@-@7-x";
-const LEDGER: &str = r#"{"state":"idle","token":0,"last":1000}"#;
-const ASSIGNMENT: &str = r#"{"members":["10.0.0.1@-@7-x"],"total":13,"strategy":"","handled":2}"#;
-const REQUEST: &str = r#"{"by":"10.0.0.1@-@7-x","at":1001,"items":[[12,12]]}"#;
-const ONCE: &str = r#"{"started":{"fire":1000,"token":3,"holder":"10.0.0.1@-@7-x","done":true}}"#;
+const LEDGER: &str = r#"{"v":1,"state":"idle","token":0,"last":1000}"#;
+const ASSIGNMENT: &str =
+    r#"{"v":1,"members":["10.0.0.1@-@7-x"],"total":13,"strategy":"","handled":2}"#;
+const REQUEST: &str = r#"{"v":1,"by":"10.0.0.1@-@7-x","at":1001,"items":[[12,12]]}"#;
+const ONCE: &str =
+    r#"{"v":1,"started":{"fire":1000,"token":3,"holder":"10.0.0.1@-@7-x","done":true}}"#;
 
 fn once() -> OnceRecord {
     let call = OnceCall { fire: FireTime(1_000), token: FencingToken(3), holder: id(), done: true };
-    OnceRecord { started: Some(call), completed: None }
+    OnceRecord { started: Some(call), ..OnceRecord::default() }
 }
 
 fn assignment() -> AssignmentRecord {
@@ -130,12 +132,8 @@ fn writes() -> Vec<(Step, &'static str, After)> {
     let v1 = Version(1);
     let latch = |latch| (latch, LATCH.to_owned());
     let (election, failover) = (latch(Latch::Election), latch(Latch::Failover));
-    let request = TriggerRecord {
-        by: ID.to_owned(),
-        at: FireTime(1_001),
-        items: Some(BTreeSet::from([ITEM])),
-        parameter: None,
-    };
+    let items = Some(BTreeSet::from([ITEM]));
+    let request = TriggerRecord::new(ID.to_owned(), FireTime(1_001), items);
     let running = |lasting| {
         let data = Data::Holder(id());
         let lifetime = if lasting { Lifetime::Persistent } else { Lifetime::Ephemeral };
@@ -191,7 +189,10 @@ fn writes() -> Vec<(Step, &'static str, After)> {
         (
             Step::set_term(None, id()),
             "/j/coordination/term",
-            Persistent(r#"{"leader":"10.0.0.1@-@7-x"}"#, r#"{"leader":"10.0.0.1@-@7-x"}"#),
+            Persistent(
+                r#"{"v":1,"leader":"10.0.0.1@-@7-x"}"#,
+                r#"{"v":1,"leader":"10.0.0.1@-@7-x"}"#,
+            ),
         ),
         (Step::abdicate(), "/j/leader/election/instance", Nothing),
         (

@@ -691,7 +691,7 @@ pub const MUTANTS: &[Row] = &[
     },
     Row {
         mutant: M::NeverFollow,
-        properties: &["L1"],
+        properties: &["L1", "S9"],
         story: "an item has no owner",
         watcher: Simulation(100),
     },
@@ -1082,7 +1082,7 @@ pub const MUTANTS: &[Row] = &[
         properties: &["S3"],
         story: "a missed fire is caught up while noted misfires wait",
         watcher: ByStory(test_in(
-            "src/protocol/ledger.rs",
+            "src/protocol/ledger/tests.rs",
             "protocol::ledger::tests::catching_up_runs_one_fire_and_never_drops_a_noted_one",
         )),
     },

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use simulation::sim::{
-    FAULTS, Judge, Keep, OPERATORS, Script, Source, parse_corpus, points, run, run_calm,
+    FAULTS, Judge, Keep, OPERATORS, Profile, Script, Source, parse_corpus, points, run, run_calm,
     run_points, run_seeds,
 };
 
@@ -30,9 +30,26 @@ fn each_fire_runs_exactly_once_without_faults() {
 fn properties_hold_under_faults_and_after_healing() {
     let totals = run_seeds(0, 150, THREADS, Judge::Online);
     let again = totals.failures.first().map(|(seed, _)| {
-        format!("cargo run --release -p simulation --bin ejob-sim -- replay {seed}")
+        format!("cargo run --profile sim -p simulation --bin ejob-sim -- replay {seed}")
     });
     assert!(totals.failures.is_empty(), "{:?}\n{}", totals.failures, again.unwrap_or_default());
+}
+
+/// Processes of three releases share a job: one of the present format, one without format
+/// versions, and one that adds a field to each record.
+#[test]
+fn properties_hold_with_mixed_releases() {
+    let (mut failovers, mut parameters) = (0, 0);
+    for seed in 0..200 {
+        let profile = Profile { mixed_releases: true, ..Profile::draw(seed) };
+        let script = Script::with(seed, profile);
+        let judge = if seed % 4 == 0 { Judge::Full } else { Judge::Online };
+        let report = run(&script, judge, Keep { trace: false, history: false });
+        assert_eq!(report.violation, None, "seed {seed}: {}", script.to_json());
+        failovers += report.coverage.of("failover");
+        parameters += report.coverage.of("run_with_parameter");
+    }
+    assert!(failovers > 50 && parameters > 50, "{failovers} takeovers, {parameters} requests");
 }
 
 /// Plays every seed and script that once found a fault.

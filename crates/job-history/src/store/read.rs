@@ -131,11 +131,7 @@ impl Store {
         let has_more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let fires: Vec<_> = rows.into_iter().map(fire_of_row).collect();
-        let next = fires.last().filter(|_| has_more).map(|last| FireCursor {
-            fire_ms: last.fire.as_millisecond(),
-            job: last.job.clone(),
-            item: i64::from(last.item.index()),
-        });
+        let next = if has_more { fires.last().map(cursor_of) } else { None };
         Ok(FirePage { fires, next })
     }
 
@@ -187,7 +183,7 @@ impl Store {
         let has_more = rows.len() > limit as usize;
         rows.truncate(limit as usize);
         let (events, cursors): (Vec<_>, Vec<_>) = rows.into_iter().map(event_of_row).unzip();
-        let next = cursors.into_iter().next_back().filter(|_| has_more);
+        let next = if has_more { cursors.into_iter().next_back() } else { None };
         Ok(EventPage { events, next })
     }
 
@@ -237,6 +233,14 @@ fn fire_of_row(row: Vec<Value>) -> FireRecord {
         former_holder: row.text().map(InstanceId::new),
         gap_until: row.int().map(time),
         gap_count: row.int().and_then(|count| u32::try_from(count).ok()),
+    }
+}
+
+fn cursor_of(fire: &FireRecord) -> FireCursor {
+    FireCursor {
+        fire_ms: fire.fire.as_millisecond(),
+        job: fire.job.clone(),
+        item: i64::from(fire.item.index()),
     }
 }
 

@@ -180,7 +180,9 @@ impl HttpJob {
         let status = answer.status();
         tracing::debug!(target = self.target, status = status.as_u16(), "HTTP answer");
         // The client returns a redirect that it cannot follow, such as one to `file:///`.
-        if let Some(location) = answer.headers().get(LOCATION).filter(|_| status.is_redirection()) {
+        if status.is_redirection()
+            && let Some(location) = answer.headers().get(LOCATION)
+        {
             let location = String::from_utf8_lossy(location.as_bytes()).into_owned();
             let location = masked(location, &secrets).chars().take(MAX_LOCATION_CHARS).collect();
             let (target, status) = (self.target.clone(), status.as_u16());

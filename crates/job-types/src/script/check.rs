@@ -45,8 +45,10 @@ impl Script {
 
     fn path(&self) -> OsString {
         let set = self.env.get("PATH").and_then(|value| value.resolve().ok());
-        let set = set.map(|value| OsString::from(value.expose_secret()));
-        let inherited = || env::var_os("PATH").filter(|_| self.inherits);
-        set.or_else(inherited).unwrap_or_else(|| DEFAULT_PATH.into())
+        if let Some(set) = set {
+            return OsString::from(set.expose_secret());
+        }
+        let inherited = if self.inherits { env::var_os("PATH") } else { None };
+        inherited.unwrap_or_else(|| DEFAULT_PATH.into())
     }
 }

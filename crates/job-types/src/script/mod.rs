@@ -270,7 +270,7 @@ impl Script {
     /// Returns the launcher, if the runs use one.
     fn effective_launcher(&self) -> Option<&ScriptLauncher> {
         let has_launcher = cfg!(target_os = "linux") && !self.outlives_worker;
-        self.launcher.as_ref().filter(|_| has_launcher)
+        if has_launcher { self.launcher.as_ref() } else { None }
     }
 
     fn start(&self, context: &ShardingContext) -> Result<Process, ScriptError> {

@@ -123,7 +123,11 @@ fn differences(stored: &JobConfig, local: &JobConfig) -> Vec<ConfigDifference> {
     let differing = pairs
         .filter(|((field, stored), (_, local))| *field != "overwrite" && stored != local)
         .map(|((field, stored), (_, local))| ConfigDifference { field, stored, local });
-    let of_2 = stored.java.dialect() == Dialect::V2;
-    let class = local.java.given_class().filter(|_| of_2);
-    differing.chain(class.and_then(|class| other_class(&stored.java.job_class, class))).collect()
+    let mut differences: Vec<_> = differing.collect();
+    if stored.java.dialect() == Dialect::V2
+        && let Some(class) = local.java.given_class()
+    {
+        differences.extend(other_class(&stored.java.job_class, class));
+    }
+    differences
 }

@@ -74,9 +74,10 @@ impl ErrorDispatcher {
         answers: Answers,
         abort: CancellationToken,
     ) -> Self {
-        let handlers = match rules.given.is_empty() {
-            true => vec![Arc::new(LogErrors) as Arc<dyn ErrorHandler>],
-            false => rules.given.clone(),
+        let handlers = if rules.given.is_empty() {
+            vec![Arc::new(LogErrors) as Arc<dyn ErrorHandler>]
+        } else {
+            rules.given.clone()
         };
         let (seams, selection, fault, worker) = (seams.clone(), None, None, None);
         Self { rules, selection, handlers, fault, seams, answers, abort, worker }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{
-    AuditRecord, Event, JobEvent, Layout, NodeKind, OperatorStep, ServerIp, ServerState,
+    AuditRecord, Event, JobEvent, Layout, NodeKind, OperatorStep, RecordError, ServerIp,
+    ServerState,
 };
 use reg_center::{Error, Node, NodePath, Revision, TxnOutcome};
 use tokio::select;
@@ -193,25 +194,28 @@ impl StopJob {
             Ok(audit) => audit,
             Err(failed) => return failed,
         };
-        // An unreadable audit log is replaced, as operator actions do.
-        let log = audit.as_ref().and_then(|node| self.layout.read_audit(node).ok());
-        let mut log = log.map(|log| log.value).unwrap_or_default();
-        if let Some(audit) = audit.as_ref().filter(|_| log.has(&self.record.id)) {
+        let (ip, version) = (self.server.clone(), server.stat.version);
+        let pause = OperatorStep::SetServer { ip, state: ServerState::Paused, version };
+        let log = audit.as_ref().map(|node| self.layout.read_audit(node)).transpose();
+        if log.as_ref().is_err_and(RecordError::is_newer) {
+            // The pause matters more than its entry, and a later version's log is not overwritten.
+            return self.commit(&[pause]).await;
+        }
+        // A damaged audit log is replaced, as operator actions do.
+        let mut log = log.ok().flatten().map(|log| log.value).unwrap_or_default();
+        if let Some(audit) = &audit
+            && log.has(&self.record.id)
+        {
             // The reply was lost, and an operator has resumed the server since.
             return Attempt::HeldBack(audit.stat.modified);
         }
         log.push(self.record.clone());
         let expect = audit.map(|node| node.stat.version);
-        let (ip, version) = (self.server.clone(), server.stat.version);
-        self.commit([
-            OperatorStep::SetServer { ip, state: ServerState::Paused, version },
-            OperatorStep::SetAudit { log, expect },
-        ])
-        .await
+        self.commit(&[pause, OperatorStep::SetAudit { log, expect }]).await
     }
 
-    async fn commit(&self, steps: [OperatorStep; 2]) -> Attempt {
-        let txn = self.layout.change(&steps).labelled("stop");
+    async fn commit(&self, steps: &[OperatorStep]) -> Attempt {
+        let txn = self.layout.change(steps).labelled("stop");
         let registry = Arc::clone(&self.seams.registry);
         let outcome = self.seams.detach(async move { registry.commit(txn).await });
         match outcome.await {
@@ -233,9 +237,10 @@ impl StopJob {
 
 impl Attempt {
     fn failed(error: &Error) -> Self {
-        match matches!(error, Error::Closed) {
-            true => Self::Closed,
-            false => Self::Unanswered(error.to_string()),
+        if matches!(error, Error::Closed) {
+            Self::Closed
+        } else {
+            Self::Unanswered(error.to_string())
         }
     }
 }

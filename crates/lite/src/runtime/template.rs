@@ -90,10 +90,10 @@ impl Template {
                 return Err(format!("the template panicked: {}", panic_text(&*panic)));
             }
         };
-        match registration.is_of(&generation) {
-            true => Ok(registration),
-            false => Err("the template returned the registration of another job".to_owned()),
+        if !registration.is_of(&generation) {
+            return Err("the template returned the registration of another job".to_owned());
         }
+        Ok(registration)
     }
 }
 

@@ -170,7 +170,7 @@ impl RuntimeJobWorker {
             let Some(now) = self.read(&node.path).await else { return Next::End };
             let is_same = now.as_ref().is_some_and(|now| now.stat.created == node.stat.created);
             match (has_ended, is_same) {
-                (false, true) => self.restore_entry(&found.record, node).await,
+                (false, true) => self.restore_entry(node).await,
                 (true, true) => {
                     self.set_state(Some(&found.record), RuntimeJobState::Left);
                     return Next::Wait;
@@ -253,9 +253,9 @@ impl RuntimeJobWorker {
     }
 
     /// Restores the job's entry in the index, if another client has removed it.
-    async fn restore_entry(&self, record: &TemplateRecord, node: &Node) {
+    async fn restore_entry(&self, template: &Node) {
         if let Some(None) = self.read(&self.layout().index_path()).await {
-            self.commit(self.layout().list_again(record, node.stat.version)).await;
+            self.commit(self.layout().list_again(template)).await;
         }
     }
 
@@ -306,8 +306,8 @@ fn read_config(node: Option<&Node>, job: &JobName) -> Result<JobConfig, String> 
     let node = node.ok_or("it has no configuration")?;
     let config = decode_config(&node.data);
     let config = config.map_err(|fault| format!("its configuration cannot be used: {fault}"))?;
-    match config.job_name == *job {
-        true => Ok(config),
-        false => Err(format!("its configuration is that of job {}", config.job_name)),
+    if config.job_name != *job {
+        return Err(format!("its configuration is that of job {}", config.job_name));
     }
+    Ok(config)
 }

@@ -133,9 +133,10 @@ impl ErrorHandlerType for NeedsSecret {
     }
 
     fn make(&self, _: &HandlerSettings<'_>) -> Result<Arc<dyn ErrorHandler>, InvalidConfig> {
-        match self.0.load(Ordering::SeqCst) {
-            true => Ok(Arc::new(IgnoreErrors)),
-            false => Err(InvalidConfig::new("secret.file", "missing", "an existing file")),
+        if self.0.load(Ordering::SeqCst) {
+            Ok(Arc::new(IgnoreErrors))
+        } else {
+            Err(InvalidConfig::new("secret.file", "missing", "an existing file"))
         }
     }
 }

@@ -29,9 +29,10 @@ async fn changes_during_a_lost_connection_are_applied_after_the_reconnection() {
             shared_by(&cluster, job, &[1, 2]).await;
         }
         let lease = Duration::from_secs(20);
-        match loses_session {
-            true => one.center.expire_unnoticed(lease),
-            false => one.center.suspend(lease),
+        if loses_session {
+            one.center.expire_unnoticed(lease);
+        } else {
+            one.center.suspend(lease);
         }
         remove(&cluster, "removed").await;
         create(&cluster, &config("made"), &record("report", None)).await;
@@ -214,7 +215,7 @@ async fn a_lost_index_entry_is_restored_while_the_job_exists() {
     })
     .await;
     let node = operator.read(&entry).await.unwrap().unwrap();
-    assert_eq!(node.data, r#"{"template":"report","label":"eu"}"#);
+    assert_eq!(node.data, r#"{"v":1,"template":"report","label":"eu"}"#);
     assert_eq!(states.of("r-1"), [Starting, Running]);
 }
 

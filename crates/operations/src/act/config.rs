@@ -227,9 +227,10 @@ impl Operations {
             planned.keep("configuration", "it is as wanted already");
             return Ok((planned, changes));
         }
-        let what = match changes.is_empty() {
-            true => "repaired".to_owned(),
-            false => changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "),
+        let what = if changes.is_empty() {
+            "repaired".to_owned()
+        } else {
+            changes.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
         };
         let config = Box::new(wanted.clone());
         let step = OperatorStep::SetConfig { config, version: node.stat.version };

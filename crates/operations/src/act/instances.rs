@@ -23,8 +23,9 @@ impl Operations {
                 None => true,
             };
             let mut planned = shut_down(job, is_meant);
-            if let (true, true, Some(ip)) =
-                (planned.done.is_empty(), scope.is_single(), scope.server())
+            if planned.done.is_empty()
+                && scope.is_single()
+                && let Some(ip) = scope.server()
             {
                 planned.leave(format!("server {ip}"), "no instance of the job lives there");
             }

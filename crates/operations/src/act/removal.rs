@@ -117,9 +117,10 @@ impl Operations {
     }
 
     fn report_removal(&self, job: &JobName, instances: &[InstanceId], by: &By) -> Report {
-        let what = match instances.is_empty() {
-            true => "removed".to_owned(),
-            false => format!("removed; asked to leave: {}", listed(instances)),
+        let what = if instances.is_empty() {
+            "removed".to_owned()
+        } else {
+            format!("removed; asked to leave: {}", listed(instances))
         };
         let record = AuditRecord {
             id: format!("removal-{}", self.now().as_millisecond()),
@@ -234,15 +235,15 @@ fn confirmation(job: &JobSnapshot) -> String {
 fn check_version(job: &JobSnapshot) -> Result<()> {
     let config = Layout::new(job.job()).config_path();
     let is_field = |node: &Node| node.path != config && node.path.is_within(&config);
-    match job.nodes().any(is_field) {
-        false => Ok(()),
-        true => Err(Error::NotSupported {
+    if job.nodes().any(is_field) {
+        return Err(Error::NotSupported {
             what: "a removal",
             job: job.job().clone(),
             why: "it has nodes below its configuration, as ElasticJob 1.x writes them, which ejob only reads"
                 .to_owned(),
-        }),
+        });
     }
+    Ok(())
 }
 
 fn allowed(job: &JobSnapshot, given: &str, how: Removal) -> Result<()> {

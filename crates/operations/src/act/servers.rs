@@ -73,7 +73,10 @@ fn meant<'a>(
     planned: &mut Planned,
 ) -> Vec<(&'a ServerIp, ServerState)> {
     let meant: Vec<_> = job.view().servers().filter(|(ip, _)| scope.has(ip)).collect();
-    if let (true, true, Some(ip)) = (meant.is_empty(), scope.is_single(), scope.server()) {
+    if meant.is_empty()
+        && scope.is_single()
+        && let Some(ip) = scope.server()
+    {
         let known = listed(job.view().servers().map(|(ip, _)| ip));
         planned.leave(format!("server {ip}"), format!("the job does not know it; it has {known}"));
     }
@@ -121,9 +124,10 @@ fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
             ),
             (ServerState::Enabled, ..) => None,
         };
-        let what = match has_java {
-            true => "paused; Java instances there treat it as disabled and lose their items",
-            false => "paused",
+        let what = if has_java {
+            "paused; Java instances there treat it as disabled and lose their items"
+        } else {
+            "paused"
         };
         match why_not {
             Some(why) => planned.leave(target, why),
@@ -143,9 +147,10 @@ fn remove(job: &JobSnapshot, scope: &Scope) -> Planned {
         });
         let server = job.view().server_version(ip);
         let server = server.map(|v| OperatorStep::Remove(NodeKind::Server(ip.clone()), v));
-        let what = match instances.is_empty() {
-            true => "removed".to_owned(),
-            false => format!("removed; shut down: {}", listed(&instances)),
+        let what = if instances.is_empty() {
+            "removed".to_owned()
+        } else {
+            format!("removed; shut down: {}", listed(&instances))
         };
         planned.change(format!("server {ip}"), what, leave.chain(server));
     }

@@ -1,9 +1,10 @@
 //! Checks of configurations, dialects and misplaced nodes.
 
 use coordination::{Dialect, NodeKind, OperatorStep, ServerState, StrayNode};
-use reg_center::Node;
+use reg_center::{Node, NodePath};
 
 use super::{Case, Finding, FindingCode, Severity};
+use crate::JobSnapshot;
 use crate::act::listed;
 
 pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
@@ -29,7 +30,10 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
 /// Java instances of 3.x fail each run while the configuration has a field that they do not know.
 fn harms_java(case: &Case<'_>) -> Option<Finding> {
     let job = case.job;
-    let config = job.config().filter(|_| job.may_have_java())?;
+    if !job.may_have_java() {
+        return None;
+    }
+    let config = job.config()?;
     let text = match job.dialect() {
         Dialect::V3 if !config.unknown.is_empty() => {
             let names = listed(config.unknown.iter().map(|(name, _)| name));
@@ -102,12 +106,20 @@ pub(super) fn strays(case: &Case<'_>) -> Vec<Finding> {
     }
     let reported: Vec<_> = findings.iter().filter_map(|finding| finding.node.clone()).collect();
     for anomaly in job.anomalies() {
-        let is_record = matches!(layout.parse(&anomaly.path), Some(NodeKind::Ledger(_)));
-        if !is_record && !reported.contains(&anomaly.path.to_string()) {
+        if !is_reported_record(job, &anomaly.path) && !reported.contains(&anomaly.path.to_string())
+        {
             let text = format!("instances ignore the node: {}", anomaly.reason);
             let finding = Finding::of(job, FindingCode::Anomaly, Severity::Warning, text);
             findings.push(finding.at_path(&anomaly.path));
         }
     }
     findings
+}
+
+/// Returns true if the check of records reports the node.
+fn is_reported_record(job: &JobSnapshot, path: &NodePath) -> bool {
+    let layout = job.view().layout();
+    let is_item = matches!(layout.parse(path), Some(NodeKind::Ledger(_)));
+    let error = job.node_at(path).and_then(|node| layout.check_record(node).err());
+    is_item || error.is_some_and(|error| error.is_newer())
 }

@@ -102,8 +102,10 @@ codes! {
     SurplusItems => "surplus-items",
     /// Items whose last run failed.
     Failing => "failing",
-    /// A record that cannot be read.
+    /// A damaged record of an item.
     BadRecord => "bad-record",
+    /// A record of a format version that this program cannot read.
+    NewerRecord => "newer-record",
     /// A record that has settled a future fire.
     FutureFire => "future-fire",
     /// The flag that requests resharding.

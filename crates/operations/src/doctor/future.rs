@@ -12,17 +12,17 @@ use crate::held::moment;
 /// Returns the items whose last settled fire certainly lies in the future, with that fire.
 ///
 /// Returns none for a job whose maximum time difference is off.
-pub(crate) fn future_fires(
-    job: &JobSnapshot,
-    now: Timestamp,
-) -> impl Iterator<Item = (ShardingItem, FireTime)> {
+pub(crate) fn future_fires(job: &JobSnapshot, now: Timestamp) -> Vec<(ShardingItem, FireTime)> {
     let bound = job.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff);
+    if bound == MaxTimeDiff::Off {
+        return Vec::new();
+    }
     let horizon = FireTime(bound.horizon_ms(now.as_millisecond()));
-    let items = job.view().items().filter(move |_| bound != MaxTimeDiff::Off);
-    items.filter_map(move |(item, shown)| {
+    let future = job.view().items().filter_map(|(item, shown)| {
         let settled = shown.ledger.as_ref()?.value.settled_until()?;
         (settled > horizon).then_some((item, settled))
-    })
+    });
+    future.collect()
 }
 
 /// Returns the last scheduled fire until now, or the present second if the schedule has none.
@@ -56,5 +56,5 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
             }
         }
     };
-    future_fires(job, case.now).map(finding).collect()
+    future_fires(job, case.now).into_iter().map(finding).collect()
 }

@@ -13,16 +13,6 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
     let mut findings: Vec<_> = unassigned(case).into_iter().collect();
     findings.extend(surplus(case));
     findings.extend(failing(case.job));
-    let job = case.job;
-    let unreadable = job.view().items().filter(|(_, shown)| shown.unreadable);
-    findings.extend(unreadable.map(|(item, _)| {
-        let node = NodeKind::Ledger(item);
-        let path = job.view().layout().path(&node);
-        let reason = job.anomalies().iter().find(|anomaly| anomaly.path == path);
-        let reason = reason.map_or("", |anomaly| &anomaly.reason);
-        let text = format!("no instance runs the item until its record is repaired: {reason}");
-        Finding::of(job, FindingCode::BadRecord, Severity::Error, text).at(job, &node)
-    }));
     findings
 }
 
@@ -48,9 +38,10 @@ fn unassigned(case: &Case<'_>) -> Option<Finding> {
         strays.iter().any(|item| before.contains(item))
     });
     let is_static = job.config().is_some_and(|config| config.static_sharding);
-    let (fault, why) = match is_static {
-        true => ("A15", "the job uses static sharding, so they wait for their instances to return"),
-        false => ("A1", "no instance runs them until the next resharding"),
+    let (fault, why) = if is_static {
+        ("A15", "the job uses static sharding, so they wait for their instances to return")
+    } else {
+        ("A1", "no instance runs them until the next resharding")
     };
     let text = format!("items {} have no live owner: {why}", listed(&strays));
     let finding = Finding::of(job, FindingCode::Unassigned, severity, text).with_java_fault(fault);
@@ -59,12 +50,11 @@ fn unassigned(case: &Case<'_>) -> Option<Finding> {
         shown.marks.lasting_holder().is_some_and(|holder| !job.view().is_registered(holder))
     });
     let asked_for = job.node(&NodeKind::Necessary).is_some();
-    match is_static || blocked || asked_for {
-        true => Some(finding),
-        false => {
-            let step = OperatorStep::Mark(NodeKind::Necessary);
-            Some(finding.with_fix(job, &NodeKind::Necessary, vec![step]))
-        }
+    if is_static || blocked || asked_for {
+        Some(finding)
+    } else {
+        let step = OperatorStep::Mark(NodeKind::Necessary);
+        Some(finding.with_fix(job, &NodeKind::Necessary, vec![step]))
     }
 }
 
@@ -92,9 +82,10 @@ fn failing(job: &JobSnapshot) -> Option<Finding> {
     let reason = brief.failure.map_or_else(String::new, |reason| format!(": {reason}"));
     let all = failing.len() == job.items().len();
     let severity = if all { Severity::Error } else { Severity::Warning };
-    let which = match all {
-        true => "the last run of every item failed".to_owned(),
-        false => format!("the last runs of items {} failed", listed(&failing)),
+    let which = if all {
+        "the last run of every item failed".to_owned()
+    } else {
+        format!("the last runs of items {} failed", listed(&failing))
     };
     let text = format!("{which}; item {first} {outcome}{ended}{reason}");
     Some(Finding::of(job, FindingCode::Failing, severity, text))
@@ -115,11 +106,14 @@ fn necessary(case: &Case<'_>) -> Option<Finding> {
     job.node(&NodeKind::Necessary)?;
     let running = job.items().into_iter().filter(|item| job.is_running(*item));
     let running: Vec<_> = running.collect();
-    let why = match () {
-        () if job.available().is_empty() => "no instance is available to own items".to_owned(),
-        () if job.view().leader().is_none() => "no instance leads".to_owned(),
-        () if !running.is_empty() => format!("the leader waits for items {}", listed(running)),
-        () => "the leader reshards at its next fire".to_owned(),
+    let why = if job.available().is_empty() {
+        "no instance is available to own items".to_owned()
+    } else if job.view().leader().is_none() {
+        "no instance leads".to_owned()
+    } else if !running.is_empty() {
+        format!("the leader waits for items {}", listed(running))
+    } else {
+        "the leader reshards at its next fire".to_owned()
     };
     let severity =
         if is_unchanged(case, &NodeKind::Necessary) { Severity::Warning } else { Severity::Info };
@@ -139,17 +133,13 @@ fn processing(case: &Case<'_>) -> Option<Finding> {
     if is_leaders && !is_unchanged(case, &NodeKind::Processing) {
         return None;
     }
-    let text = match (session, is_leaders) {
-        (None, _) => {
-            "no session owns the flag, so it never goes away: Java instances start nothing"
-        }
-        (Some(_), true) => {
-            "the leader has been resharding since the earlier snapshot: its strategy may have failed; restart it"
-        }
-        (Some(_), false) => {
-            "another session than the leader's owns the flag: Java instances start nothing until that \
-                         session ends"
-        }
+    let text = if session.is_none() {
+        "no session owns the flag, so it never goes away: Java instances start nothing"
+    } else if is_leaders {
+        "the leader has been resharding since the earlier snapshot: its strategy may have failed; restart it"
+    } else {
+        "another session than the leader's owns the flag: Java instances start nothing until that \
+         session ends"
     };
     let finding = Finding::of(job, FindingCode::Processing, Severity::Error, text);
     let fault = if is_leaders { "A10" } else { "A11" };

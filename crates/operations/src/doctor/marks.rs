@@ -34,7 +34,10 @@ fn is_recorded_as_busy(shown: &ItemView) -> bool {
 ///
 /// Rust instances need none: they take over by the ledger record.
 fn requeue(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<OperatorStep> {
-    let config = case.job.config().filter(|_| !case.has_rust())?;
+    if case.has_rust() {
+        return None;
+    }
+    let config = case.job.config()?;
     let in_range = item.index() < config.sharding_total_count;
     let wanted = config.fails_over() && in_range && !shown.queued && shown.marks.failover.is_none();
     wanted.then_some(OperatorStep::Mark(NodeKind::QueuedItem(item)))
@@ -45,17 +48,16 @@ fn requeue(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Oper
 /// Java never runs the item again, and its leader waits forever at the next resharding.
 fn orphaned_run_mark(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Finding> {
     let job = case.job;
-    let holder = shown.marks.lasting_holder().filter(|_| !shown.marks.alive)?;
-    if job.view().is_registered(holder) || is_recorded_as_busy(shown) {
+    let holder = shown.marks.lasting_holder()?;
+    if shown.marks.alive || job.view().is_registered(holder) || is_recorded_as_busy(shown) {
         return None;
     }
     let node = NodeKind::Running(item);
     let who = if holder.as_str().is_empty() { "an unnamed instance" } else { holder.as_str() };
-    let rest = match case.has_rust() {
-        true => "a Rust instance removes the mark at the next fire at the latest",
-        false => {
-            "Java no longer runs the item, and its leader waits for it forever at the next resharding"
-        }
+    let rest = if case.has_rust() {
+        "a Rust instance removes the mark at the next fire at the latest"
+    } else {
+        "Java no longer runs the item, and its leader waits for it forever at the next resharding"
     };
     let text = format!("the mark says that {who} runs the item, but that instance is gone; {rest}");
     let fault = if shown.marks.failover.is_some() { "A6" } else { "A3" };
@@ -114,7 +116,10 @@ fn earlier_incarnation(case: &Case<'_>, item: ShardingItem, shown: &ItemView) ->
 /// snapshot, a mark that both snapshots show is stale.
 fn run_kept(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Finding> {
     let (job, earlier) = (case.job, case.earlier?);
-    let marked_at = shown.marks.marked_at().filter(|_| !is_recorded_as_busy(shown))?;
+    if is_recorded_as_busy(shown) {
+        return None;
+    }
+    let marked_at = shown.marks.marked_at()?;
     let holder = job.runner(item).filter(|holder| job.is_java(holder) == Some(true))?;
     let held_earlier = earlier.view().item(item).marks.marked_at() == Some(marked_at);
     let began_since = job.view().items().any(|(other, view)| {
@@ -191,14 +196,16 @@ fn queued(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Findi
     }
     let node = NodeKind::QueuedItem(item);
     let out_of_range = item.index() >= config.sharding_total_count;
-    let stale = match (out_of_range, config.fails_over()) {
-        (true, _) => Some("the job has no such item, but Java instances would run it"),
-        (false, false) => {
-            Some("failover is off; if it is switched on, Java instances would run the item")
-        }
-        (false, true) => None,
+    let stale = if out_of_range {
+        Some("the job has no such item, but Java instances would run it")
+    } else if !config.fails_over() {
+        Some("failover is off; if it is switched on, Java instances would run the item")
+    } else {
+        None
     };
-    if let (Some(text), true, Some(queued)) = (stale, shown.queued, job.node(&node)) {
+    if shown.queued
+        && let (Some(text), Some(queued)) = (stale, job.node(&node))
+    {
         let finding = Finding::of(job, FindingCode::StaleQueueEntry, Severity::Warning, text);
         // A change of the configuration could make the entry valid.
         let config = job.node(&NodeKind::Config)?.stat.version;
@@ -212,9 +219,10 @@ fn queued(case: &Case<'_>, item: ShardingItem, shown: &ItemView) -> Option<Findi
         let before = earlier.view().item(item);
         before.queued == shown.queued && before.ledger == shown.ledger
     };
-    let text = match job.available().is_empty() {
-        true => "the orphaned run waits for a takeover, and no instance is available",
-        false => "the orphaned run waits for a takeover",
+    let text = if job.available().is_empty() {
+        "the orphaned run waits for a takeover, and no instance is available"
+    } else {
+        "the orphaned run waits for a takeover"
     };
     let severity = if case.held_earlier(waits) { Severity::Warning } else { Severity::Info };
     Some(Finding::of(job, FindingCode::Orphan, severity, text).at(job, &node))

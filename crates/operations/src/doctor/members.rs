@@ -21,10 +21,12 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
 fn held_back(case: &Case<'_>) -> Option<Finding> {
     let job = case.job;
     let live = LiveServers::of(job);
-    let (servers, what) = match live.enabled.is_empty() {
-        true if live.paused.is_empty() => (live.disabled, "no instance gets items"),
-        true => (live.paused, "no item of the job starts"),
-        false => (live.paused, "their items do not start"),
+    let (servers, what) = if !live.enabled.is_empty() {
+        (live.paused, "their items do not start")
+    } else if live.paused.is_empty() {
+        (live.disabled, "no instance gets items")
+    } else {
+        (live.paused, "no item of the job starts")
     };
     let servers: Vec<_> = servers.iter().filter_map(|ip| held::held_back(job, ip)).collect();
     let text = format!("{what}: {}", servers.join("; "));
@@ -39,9 +41,10 @@ fn leftover_instances(case: &Case<'_>) -> Vec<Finding> {
     let job = case.job;
     let ghost = |(id, version): (&sharding::InstanceId, Version)| {
         let node = NodeKind::Instance(id.clone());
-        let text = match case.has_rust() {
-            true => "no session owns it, but Java gives it items; a Rust instance removes it",
-            false => "no session owns it, but Java gives it items, which no instance runs",
+        let text = if case.has_rust() {
+            "no session owns it, but Java gives it items; a Rust instance removes it"
+        } else {
+            "no session owns it, but Java gives it items, which no instance runs"
         };
         let finding = Finding::of(job, FindingCode::GhostInstance, Severity::Error, text);
         let finding = finding.at(job, &node).with_java_fault("A18");
@@ -123,12 +126,10 @@ fn addresses(case: &Case<'_>) -> Vec<Finding> {
 fn leader(case: &Case<'_>) -> Option<Finding> {
     let job = case.job;
     let available = job.available();
-    let leads = |job: &JobSnapshot| {
-        job.view().leader().is_some_and(|leader| job.view().is_registered(leader))
-    };
-    let Some(leader) = job.view().leader().filter(|_| leads(job)) else {
-        let severity =
-            case.severity_of(|earlier| !leads(earlier) && !earlier.available().is_empty());
+    let Some(leader) = registered_leader(job) else {
+        let severity = case.severity_of(|earlier| {
+            registered_leader(earlier).is_none() && !earlier.available().is_empty()
+        });
         return (!available.is_empty()).then(|| no_leader(job, severity));
     };
     let is_enabled = server_of(leader).is_some_and(|ip| job.view().is_enabled(&ip));
@@ -136,6 +137,10 @@ fn leader(case: &Case<'_>) -> Option<Finding> {
         format!("{leader} leads, but its server is disabled: it may have won the first election");
     let finding = Finding::of(job, FindingCode::LeaderDisabled, Severity::Warning, text);
     (!is_enabled).then(|| finding.at(job, &NodeKind::Leader).with_java_fault("C18"))
+}
+
+fn registered_leader(job: &JobSnapshot) -> Option<&sharding::InstanceId> {
+    job.view().leader().filter(|leader| job.view().is_registered(leader))
 }
 
 fn no_leader(job: &JobSnapshot, severity: Severity) -> Finding {

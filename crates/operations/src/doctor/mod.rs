@@ -10,6 +10,7 @@ mod future;
 mod items;
 mod marks;
 mod members;
+mod records;
 
 use jiff::Timestamp;
 
@@ -45,11 +46,12 @@ impl Case<'_> {
 }
 
 /// The checks in the order of their findings: causes come before their effects.
-const CHECKS: [fn(&Case<'_>) -> Vec<Finding>; 7] = [
+const CHECKS: [fn(&Case<'_>) -> Vec<Finding>; 8] = [
     config::check,
     members::check,
     marks::check,
     items::check,
+    records::check,
     future::check,
     items::check_flags,
     config::strays,

@@ -201,16 +201,19 @@ fn decide(wanted: &JobConfig, stored: Option<&JobSnapshot>, overwrite: bool) -> 
     let Some(in_force) = stored.config() else {
         let fault = stored.config_fault().unwrap_or_default();
         let reason = format!("the stored configuration cannot be used, and stays: {fault}");
-        return match overwrite {
-            true => ImportAct::Replace { changes: Vec::new() },
-            false => ImportAct::Refused { reason },
+        return if overwrite {
+            ImportAct::Replace { changes: Vec::new() }
+        } else {
+            ImportAct::Refused { reason }
         };
     };
     let changes = differences(in_force, wanted);
-    match (changes.is_empty(), overwrite) {
-        (true, _) => ImportAct::Same,
-        (false, true) => ImportAct::Replace { changes },
-        (false, false) => ImportAct::Stays { changes },
+    if changes.is_empty() {
+        ImportAct::Same
+    } else if overwrite {
+        ImportAct::Replace { changes }
+    } else {
+        ImportAct::Stays { changes }
     }
 }
 
@@ -218,13 +221,11 @@ fn decide(wanted: &JobConfig, stored: Option<&JobSnapshot>, overwrite: bool) -> 
 fn fits_nodes(config: &JobConfig, stored: &JobSnapshot) -> Result<(), InvalidConfig> {
     let has_members = stored.view().servers().next().is_some() || !stored.instances().is_empty();
     let (is, shall) = (stored.dialect(), config.java.dialect());
-    match is == shall || !(has_members || stored.has_config()) {
-        true => Ok(()),
-        false => {
-            let valid = format!("{is}, as the job's other nodes are");
-            Err(InvalidConfig::new("dialect", shall, valid))
-        }
+    if is != shall && (has_members || stored.has_config()) {
+        let valid = format!("{is}, as the job's other nodes are");
+        return Err(InvalidConfig::new("dialect", shall, valid));
     }
+    Ok(())
 }
 
 impl Operations {
@@ -242,9 +243,10 @@ impl Operations {
         let Importable { config, template } = &step.wanted;
         let unchanged = |is_left: bool| {
             let mut planned = Planned::default();
-            match is_left {
-                true => planned.leave("configuration", step.to_string()),
-                false => planned.keep("configuration", "it is as wanted already"),
+            if is_left {
+                planned.leave("configuration", step.to_string());
+            } else {
+                planned.keep("configuration", "it is as wanted already");
             }
             Ok(planned.report(&config.job_name, None))
         };
@@ -271,10 +273,8 @@ impl Operations {
             validate(config, None, &self.strategies, self.now())?;
             fits_nodes(config, job)?;
             readable_by_peers(job, config)?;
-            let class = config
-                .java
-                .given_class()
-                .filter(|_| config.java.dialect() == Dialect::V3 && class_in_root(job).is_none());
+            let lacks_class = config.java.dialect() == Dialect::V3 && class_in_root(job).is_none();
+            let class = if lacks_class { config.java.given_class() } else { None };
             let root = job.view().layout().root();
             let version = job.nodes().find(|node| node.path == root).map(|node| node.stat.version);
             let class =

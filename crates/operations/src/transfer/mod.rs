@@ -115,11 +115,10 @@ impl Export {
         let jobs = configs.into_iter().map(|config| ExportedJob {
             job: config.job_name.to_string(),
             dialect: config.java.dialect().to_string(),
-            java_class: config
-                .java
-                .given_class()
-                .filter(|_| config.java.dialect() == Dialect::V3)
-                .map(str::to_owned),
+            java_class: match config.java.dialect() {
+                Dialect::V2 => None,
+                Dialect::V3 => config.java.given_class().map(str::to_owned),
+            },
             template: None,
             document: encode_config(config),
         });
@@ -170,7 +169,9 @@ impl ExportedJob {
         if dialect.as_str() != self.dialect {
             return Err(wrong(format!("it is of ElasticJob {dialect}, not {:?}", self.dialect)));
         }
-        if let Some(class) = self.java_class.as_ref().filter(|_| dialect == Dialect::V3) {
+        if let Some(class) = &self.java_class
+            && dialect == Dialect::V3
+        {
             config.java.job_class.clone_from(class);
         }
         Ok(config)

@@ -151,7 +151,9 @@ impl Conversion {
                 "config/jobType is missing, as before 1.1.0: it is imported as a simple job; if its class is a dataflow, set the type in the configuration",
             );
         }
-        if let Some(class) = class.as_ref().filter(|_| !is_script) {
+        if let Some(class) = &class
+            && !is_script
+        {
             self.note(format!(
                 "the class {class} implements the interfaces of 1.x: it has to be ported"
             ));
@@ -162,10 +164,12 @@ impl Conversion {
         }
         match &mut java.fields {
             JavaFields::V2(fields) => {
-                fields.job_type = match (is_script, is_dataflow) {
-                    (true, _) => JavaJobType::Script { command_line: command },
-                    (false, true) => JavaJobType::Dataflow { streaming },
-                    (false, false) => JavaJobType::Simple,
+                fields.job_type = if is_script {
+                    JavaJobType::Script { command_line: command }
+                } else if is_dataflow {
+                    JavaJobType::Dataflow { streaming }
+                } else {
+                    JavaJobType::Simple
                 };
                 *fields = JavaFields2 { monitor_port: port, ..fields.clone() };
                 if is_script {

@@ -2,7 +2,7 @@
 
 mod reason;
 
-use coordination::{ConfigState, FireTime, LedgerState, server_of};
+use coordination::{ConfigState, FireTime, LedgerState, NodeKind, server_of};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
 
@@ -35,7 +35,7 @@ pub fn why_not_running(job: &JobSnapshot, now: Timestamp) -> Vec<WhyNot> {
     }
     reasons.extend(of_members(job));
     reasons.extend(of_paused(job));
-    let future = future_fires(job, now).take(MAX_ITEMS);
+    let future = future_fires(job, now).into_iter().take(MAX_ITEMS);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     reasons.extend(failing(job, failing_items(job), job.items().len()));
     with_schedule(reasons, job, now)
@@ -53,7 +53,7 @@ pub fn why_item_not_running(job: &JobSnapshot, item: ShardingItem, now: Timestam
     }
     reasons.extend(of_members(job));
     reasons.extend(of_item(job, item));
-    let future = future_fires(job, now).find(|(other, _)| *other == item);
+    let future = future_fires(job, now).into_iter().find(|(other, _)| *other == item);
     reasons.extend(future.map(|(item, fire)| future_fire(job, item, fire)));
     let failed = failing_items(job).into_iter().filter(|other| *other == item).collect();
     reasons.extend(failing(job, failed, 1));
@@ -89,7 +89,8 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
     if view.instances().next().is_none() {
         return vec![without_instances(job)];
     }
-    let mut reasons = Vec::new();
+    let of_all = [NodeKind::Term, NodeKind::Assignment];
+    let mut reasons: Vec<_> = of_all.iter().filter_map(|kind| newer_record(job, kind)).collect();
     if job.available().is_empty() {
         let held_back = |id: &InstanceId| match held_back(job, id) {
             Some(why) => why,
@@ -105,6 +106,13 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
         reasons.push(WhyNot::Resharding);
     }
     reasons
+}
+
+/// Returns the reason if a later version wrote the record in this node.
+fn newer_record(job: &JobSnapshot, kind: &NodeKind) -> Option<WhyNot> {
+    let error = job.view().layout().check_record(job.node(kind)?).err()?;
+    let (node, fault) = (kind.to_string(), error.to_string());
+    error.is_newer().then_some(WhyNot::NewerRecord { node, fault })
 }
 
 /// Returns the reason for a job without instances.
@@ -140,7 +148,7 @@ fn of_item(job: &JobSnapshot, item: ShardingItem) -> Vec<WhyNot> {
         reasons.push(WhyNot::ItemDisabled { said: last_change(job, &format!("item {item}")) });
     }
     if shown.unreadable {
-        reasons.push(WhyNot::BadRecord);
+        reasons.push(newer_record(job, &NodeKind::Ledger(item)).unwrap_or(WhyNot::BadRecord));
     }
     match job.owner(item) {
         None => reasons.push(WhyNot::NoOwner),

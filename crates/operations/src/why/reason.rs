@@ -91,6 +91,13 @@ pub enum WhyNot {
     },
     /// The item's record cannot be read; no instance runs the item until it is repaired.
     BadRecord,
+    /// A later version wrote a record; instances of this version neither use nor change it.
+    NewerRecord {
+        /// Node of the record.
+        node: String,
+        /// Format version of the record, and what to do.
+        fault: String,
+    },
     /// An instance with a wrong clock has settled a future fire: no earlier fire starts.
     FutureFire {
         /// Job name.
@@ -165,6 +172,9 @@ impl fmt::Display for WhyNot {
             }
             Self::BadRecord => {
                 f.write_str("the item's record cannot be read, so no instance runs it")
+            }
+            Self::NewerRecord { node, fault } => {
+                write!(f, "instances of this version start nothing by {node}: {fault}")
             }
             Self::FutureFire { job, item, fire_ms } => future_fire(f, job, *item, *fire_ms),
             Self::PendingMove { to } => write!(f, "the item moves to {to} as soon as it can"),

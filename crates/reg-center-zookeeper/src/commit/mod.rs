@@ -81,13 +81,13 @@ pub(crate) async fn commit(
         done = &mut task => done.unwrap_or_else(|error| {
             Err(Error::Unknown { call: CALL, cause: error.to_string() })
         }),
-        () = shared.answer_overdue(session) => Err(match ticket.give_up() {
-            true => shared.not_executed_error(CALL),
-            false => Error::Unknown {
-                call: CALL,
-                cause: "no answer before the connection was lost".to_owned(),
-            },
-        }),
+        () = shared.answer_overdue(session) => {
+            if ticket.give_up() {
+                return Err(shared.not_executed_error(CALL));
+            }
+            let cause = "no answer before the connection was lost".to_owned();
+            Err(Error::Unknown { call: CALL, cause })
+        }
     }
 }
 

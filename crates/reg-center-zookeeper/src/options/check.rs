@@ -11,7 +11,6 @@ const DEFAULT_PORT: u16 = 2181;
 /// Returns the host and the port; an IPv6 address is returned without its brackets.
 pub(crate) fn host_and_port(address: &str) -> Result<(&str, u16), OptionsError> {
     const VALID: &str = "host or host:port, comma separated, IPv6 in brackets";
-    let invalid = || OptionsError::new("address", address, VALID);
     let (host, port) = match address.rsplit_once(':') {
         // The colons of an IPv6 address are inside its brackets.
         Some((host, port)) if !port.ends_with(']') => (host, port.parse().unwrap_or(0)),
@@ -22,10 +21,11 @@ pub(crate) fn host_and_port(address: &str) -> Result<(&str, u16), OptionsError> 
         !host.is_empty() && host.chars().all(|c| c.is_alphanumeric() || "-._%".contains(c))
     };
     let is_ipv6 = |host: &str| host.parse::<std::net::Ipv6Addr>().is_ok();
-    match bare.map_or_else(|| is_host(host), is_ipv6) {
-        true if port != 0 => Ok((bare.unwrap_or(host), port)),
-        true | false => Err(invalid()),
+    let is_valid = bare.map_or_else(|| is_host(host), is_ipv6);
+    if !is_valid || port == 0 {
+        return Err(OptionsError::new("address", address, VALID));
     }
+    Ok((bare.unwrap_or(host), port))
 }
 
 pub(super) fn check_duration(
@@ -34,8 +34,8 @@ pub(super) fn check_duration(
     range: &RangeInclusive<Duration>,
     valid: &'static str,
 ) -> Result<(), OptionsError> {
-    match range.contains(&value) {
-        true => Ok(()),
-        false => Err(OptionsError::new(option, &format!("{value:?}"), valid)),
+    if !range.contains(&value) {
+        return Err(OptionsError::new(option, &format!("{value:?}"), valid));
     }
+    Ok(())
 }

@@ -47,9 +47,10 @@ impl SaslDigest {
         let password = self.password.read("sasl_password", VALID_PASSWORD)?;
         // Other characters are ambiguous: Java reads some of them as Latin-1.
         if password.is_empty() || !password.chars().all(is_printable) {
-            let found = match password.is_empty() {
-                true => format!("empty ({})", self.password.place()),
-                false => format!("(hidden, {})", self.password.place()),
+            let found = if password.is_empty() {
+                format!("empty ({})", self.password.place())
+            } else {
+                format!("(hidden, {})", self.password.place())
             };
             return Err(OptionsError::described("sasl_password", found, VALID_PASSWORD));
         }

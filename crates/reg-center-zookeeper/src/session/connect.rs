@@ -18,10 +18,7 @@ const CLOSE_LIMIT: Duration = Duration::from_secs(2);
 
 /// Returns the access control list of new nodes.
 pub(crate) fn acls(options: &ZookeeperOptions) -> zk::Acls<'static> {
-    match options.has_user() {
-        true => zk::Acls::creator_all(),
-        false => zk::Acls::anyone_all(),
-    }
+    if options.has_user() { zk::Acls::creator_all() } else { zk::Acls::anyone_all() }
 }
 
 /// Opens a session in the namespace, which is created if it is missing.

@@ -91,18 +91,15 @@ impl Shared {
             Link::Lost => None,
             Link::Closed => return Err(Error::Closed),
         };
-        match current == Some(session) {
-            true => self.conn(call),
-            false => Err(Error::SessionLost { session }),
+        if current != Some(session) {
+            return Err(Error::SessionLost { session });
         }
+        self.conn(call)
     }
 
     /// Returns the error for a call that was not executed.
     pub(crate) fn not_executed_error(&self, call: &'static str) -> Error {
-        match self.is_closed() {
-            true => Error::Closed,
-            false => Error::Unavailable { call },
-        }
+        if self.is_closed() { Error::Closed } else { Error::Unavailable { call } }
     }
 
     /// Returns the data for resuming the session, if there is one.

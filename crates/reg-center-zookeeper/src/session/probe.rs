@@ -80,9 +80,10 @@ async fn exchange(mut stream: TlsStream<TcpStream>) -> io::Result<()> {
 fn obstacle_of(address: &str, error: &io::Error) -> Obstacle {
     let is_certain = error.get_ref().is_some_and(|inner| inner.is::<rustls::Error>());
     let has_ended = [io::ErrorKind::UnexpectedEof, io::ErrorKind::ConnectionReset];
-    let cause = match has_ended.contains(&error.kind()) {
-        true => "the server ended the connection; the port may not support TLS".to_owned(),
-        false => error.to_string(),
+    let cause = if has_ended.contains(&error.kind()) {
+        "the server ended the connection; the port may not support TLS".to_owned()
+    } else {
+        error.to_string()
     };
     Obstacle { is_certain, address: address.to_owned(), cause }
 }

@@ -60,9 +60,10 @@ impl<'h> Stage<'h> {
 /// Yields once, so that the other futures of the same task run.
 pub(super) async fn yield_once() {
     let mut polled = false;
-    std::future::poll_fn(|cx| match std::mem::replace(&mut polled, true) {
-        true => Poll::Ready(()),
-        false => {
+    std::future::poll_fn(|cx| {
+        if std::mem::replace(&mut polled, true) {
+            Poll::Ready(())
+        } else {
             cx.waker().wake_by_ref();
             Poll::Pending
         }

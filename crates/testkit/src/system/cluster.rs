@@ -52,9 +52,10 @@ impl ClusterOptions {
 /// Returns the setting for narrow watches: with odd seeds, every job has narrow watches.
 #[must_use]
 pub fn following(seed: u64) -> Following {
-    match seed.is_multiple_of(2) {
-        true => Following::default(),
-        false => Following { own_from: 1, after: Duration::from_secs(1) },
+    if seed.is_multiple_of(2) {
+        Following::default()
+    } else {
+        Following { own_from: 1, after: Duration::from_secs(1) }
     }
 }
 

@@ -91,9 +91,10 @@ impl ScenarioCluster {
 
     pub(super) fn expire_now(&mut self, name: &str) -> Result<(), ClusterError> {
         let client = self.process("expire", name)?.client();
-        let outcome = match self.registry.expire(client) {
-            true => FaultOutcome::Installed,
-            false => FaultOutcome::Skipped,
+        let outcome = if self.registry.expire(client) {
+            FaultOutcome::Installed
+        } else {
+            FaultOutcome::Skipped
         };
         self.record_fault(NemesisEvent::Point, "expire", name, outcome, "");
         Ok(())

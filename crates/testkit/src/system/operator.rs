@@ -26,10 +26,7 @@ impl ScenarioCluster {
             matches!(outcome, Some(Ok(TxnOutcome::Committed(_))))
         };
         let n_done = txns.iter().filter(|txn| done(txn)).count();
-        let outcome = match n_done > 0 {
-            true => FaultOutcome::Installed,
-            false => FaultOutcome::Skipped,
-        };
+        let outcome = if n_done > 0 { FaultOutcome::Installed } else { FaultOutcome::Skipped };
         self.record_action(what, outcome);
         outcome == FaultOutcome::Installed
     }
@@ -57,9 +54,12 @@ impl ScenarioCluster {
             }
             AdminOp::Item { item, disabled } => {
                 let node = at(&["sharding", &item.to_string(), "disabled"]);
-                let txn = node.map(|path| match disabled {
-                    true => Txn::new().create(path, "", Lifetime::Persistent),
-                    false => Txn::new().delete(path),
+                let txn = node.map(|path| {
+                    if disabled {
+                        Txn::new().create(path, "", Lifetime::Persistent)
+                    } else {
+                        Txn::new().delete(path)
+                    }
                 });
                 (format!("{} item {item}", verb(disabled)), vec![txn])
             }
@@ -89,9 +89,10 @@ impl ScenarioCluster {
     /// Returns a transaction that sets a node's data, or creates the node.
     pub(super) fn write(&self, path: NodePath, data: &str) -> Txn {
         let exists = self.registry.with_model(|model| model.read(&path).is_some());
-        match exists {
-            true => Txn::new().put(path, data.to_owned()),
-            false => Txn::new().create(path, data.to_owned(), Lifetime::Persistent),
+        if exists {
+            Txn::new().put(path, data.to_owned())
+        } else {
+            Txn::new().create(path, data.to_owned(), Lifetime::Persistent)
         }
     }
 

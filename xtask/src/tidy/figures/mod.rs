@@ -81,16 +81,20 @@ fn add_structure(table: &mut Table, core: &[Module], graph: &Graph<'_>) {
 }
 
 fn add_shapes(table: &mut Table, core: &[Module], product: &[Module]) {
-    let shapes = Shapes::of(core);
-    let longest = longest(&Shapes::of(product));
+    let (shapes, in_product) = (Shapes::of(core), Shapes::of(product));
+    let longest = longest(&in_product);
     table.row("lines of the longest functions", "129, 129, 85, 83 (127, 127, 87, 75)", longest);
     table.row("product files over 400 lines", "21 (17)", long_files(product).len());
-    let filters = shapes.constant_filters;
-    table.row("`.filter(\\|_\\| …)` in `coordination`", "69 (144 in all crates)", filters);
-    let arms = shapes.bool_arms;
-    table.row("arms of `match` on a bool in `coordination`", "28 (109)", arms);
+    let filters = in_both(shapes.constant_filters, in_product.constant_filters);
+    table.row("`.filter(\\|_\\| …)`", "69 in `coordination`, 144 in all crates", filters);
+    let arms = in_both(shapes.bool_arms, in_product.bool_arms);
+    table.row("arms of `match` on a bool", "28 in `coordination`, 109 in all crates", arms);
     table.row("shadowed rebindings in `coordination`", "68 (64)", shapes.shadowings);
     table.row("debug assertions in `coordination`", "1", shapes.debug_assertions);
+}
+
+fn in_both(core: usize, product: usize) -> String {
+    format!("{core} in `coordination`, {product} in all product crates")
 }
 
 /// Text of the table in Markdown.
@@ -184,6 +188,7 @@ mod tests {
             ),
             ("coordination/src/plan.rs", "use crate::duty::f;\nstruct Local { a: u8 }\n"),
             ("cli/src/main.rs", &long),
+            ("lite/src/lib.rs", "fn g(b: bool) {\n    match b { true => {} _ => {} }\n}\n"),
         ];
         for (path, text) in files {
             let path = root.path().join("crates").join(path);
@@ -194,9 +199,9 @@ mod tests {
         let expected = [
             "| mutant switches in product sources | 226 in 29 files | 1 in 1 files |",
             "| arrows that run upward | 16 (24) | 1 |",
-            "| lines of the longest functions | 129, 129, 85, 83 (127, 127, 87, 75) | 4 (`f` in duty.rs) |",
+            "| lines of the longest functions | 129, 129, 85, 83 (127, 127, 87, 75) | 4 (`f` in duty.rs), 3 (`g` in lib.rs) |",
             "| product files over 400 lines | 21 (17) | 1 |",
-            "| arms of `match` on a bool in `coordination` | 28 (109) | 2 |",
+            "| arms of `match` on a bool | 28 in `coordination`, 109 in all crates | 2 in `coordination`, 3 in all product crates |",
             "- crates/coordination/src/plan.rs → crates/coordination/src/duty.rs",
             "- crates/cli/src/main.rs",
         ];

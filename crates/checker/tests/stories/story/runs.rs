@@ -44,7 +44,9 @@ impl Story {
         let noted = ledger.get("misfire").cloned();
         let map = ledger.as_object_mut().unwrap();
         map.retain(|key, _| !["merged", "misfire"].contains(&key.as_str()) || source == "MANUAL");
-        if let Some(noted) = noted.filter(|_| source != "MANUAL") {
+        if source != "MANUAL"
+            && let Some(noted) = noted
+        {
             let count = noted["count"].as_i64().unwrap() + i64::from(source == "NORMAL");
             ledger["merged"] = json!({ "first": noted["first"], "last": at, "count": count });
         }

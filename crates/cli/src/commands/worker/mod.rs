@@ -291,9 +291,8 @@ fn ready(scheduler: &Scheduler, handles: &[(JobHandle, bool)], refused: &[Refuse
         let jobs = handles.iter().filter(|(_, has_joined)| *has_joined == wanted);
         jobs.map(|(handle, _)| handle.name().as_str()).collect::<Vec<_>>().join(", ")
     };
-    let listed = |label: &str, names: String| match names.is_empty() {
-        true => names,
-        false => format!("; {label}: {names}"),
+    let listed = |label: &str, names: String| {
+        if names.is_empty() { names } else { format!("; {label}: {names}") }
     };
     let joined = Some(named(true)).filter(|names| !names.is_empty());
     let joined = joined.as_deref().unwrap_or("nothing");

@@ -34,7 +34,8 @@ pub(crate) use self::target::{PENDING, Target, strategy_failure, target};
 /// items move at once, so that a slow item delays only its own next owner.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = config_to_assign_by(cx)?;
-    let target = target(cx, config).ok()??;
+    // The coordinator reports a failure of the strategy.
+    let Ok(Some(target)) = target(cx, config) else { return None };
     let moves = Moves::between(cx, config, &target, &Plain);
     // Busy pending items alone are no reason for a write.
     if target.reason == PENDING && !moves.change(&target) {
@@ -46,8 +47,10 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// Returns the configuration that items are assigned by. New records take their time from the
 /// registry's clock, so that resharding waits until that time is known.
 pub(crate) fn config_to_assign_by<'a>(cx: &Context<'a>) -> Option<&'a JobConfig> {
-    let config = cx.view.config_to_lead_by()?;
-    (!cx.local.session.awaits_time).then_some(&**config)
+    if cx.local.session.awaits_time {
+        return None;
+    }
+    cx.view.config_to_lead_by().map(|config| &**config)
 }
 
 /// Writes the moves and the assignment record, which `adjust` may change.

@@ -50,64 +50,77 @@ pub(crate) trait MoveRules {
 }
 
 impl Moves {
+    /// Returns the writes that fit one transaction. Items that get another owner come first, and
+    /// retired items take the room that they leave.
     pub(crate) fn between(
         cx: &Context<'_>,
         config: &JobConfig,
         target: &Target,
         rules: &impl MoveRules,
     ) -> Self {
-        let (view, most) = (cx.view, cx.settings.items_per_plan);
-        let (chosen, kept) = match &target.owners {
-            Owners::Chosen(owners) => (Some(owners), None),
-            Owners::Kept => (None, Some(&target.record.pending)),
+        let pending = match &target.owners {
+            Owners::Chosen(_) => Pending::default(),
+            Owners::Kept => target.record.pending.clone(),
         };
-        let mut moves = Self {
-            steps: Vec::new(),
-            pending: kept.cloned().unwrap_or_default(),
-            blocked: Vec::new(),
-            is_partial: false,
-        };
-        let chosen = chosen.into_iter().flat_map(Assignment::iter);
-        let chosen = chosen.filter_map(|(item, owner)| Some((item, owner?)));
-        let unfinished = kept.map(|kept| unfinished(view, kept, target.record.total_count));
+        let mut moves = Self { steps: Vec::new(), pending, blocked: Vec::new(), is_partial: false };
+        let n_moved = moves.add_moved(cx, config, target, rules);
+        moves.add_retired(cx, config, cx.settings.items_per_plan - n_moved);
+        moves
+    }
+
+    /// Adds the items that get an owner or a record, and returns their number.
+    fn add_moved(
+        &mut self,
+        cx: &Context<'_>,
+        config: &JobConfig,
+        target: &Target,
+        rules: &impl MoveRules,
+    ) -> usize {
+        let most = cx.settings.items_per_plan;
+        let keeps_owners = matches!(target.owners, Owners::Kept);
         let last = last_fire(cx);
-        let birth = Birth::now(cx, last);
-        let mut moved = 0;
-        for (item, owner) in chosen.chain(unfinished.into_iter().flatten()) {
+        let usual = Birth::now(cx, last);
+        let mut n_moved = 0;
+        for (item, owner) in next_owners(cx.view, target) {
             // The other pending items stay pending until the next transaction.
-            if moves.is_partial && kept.is_some() && !rules.look_at_all() {
+            if self.is_partial && keeps_owners && !rules.look_at_all() {
                 break;
             }
-            let record = view.item(item).ledger.as_ref();
+            let shown = cx.view.item(item);
             // A fire that a gap reports as missed stays missed if a retired item comes back.
-            let missed = record.and_then(|record| cx.last_missed(&record.value));
-            let birth = Birth { last: rules.born_after(item, last).max(missed), ..birth };
-            let steps = steps_to(view.item(item), item, owner, config.monitor_execution, birth);
-            match rules.constrain(item, owner, steps) {
-                Some(steps) if moved < most || steps.is_empty() => {
-                    moved += usize::from(!steps.is_empty());
-                    moves.steps.extend(steps);
-                    moves.pending.remove(item);
-                }
-                Some(_) => {
-                    moves.is_partial = true;
-                    moves.pending.insert(item, owner);
-                }
-                None => {
-                    moves.blocked.push(item);
-                    moves.pending.insert(item, owner);
-                }
+            let missed = shown.ledger.as_ref().and_then(|record| cx.last_missed(&record.value));
+            let birth = Birth { last: rules.born_after(item, last).max(missed), ..usual };
+            let plain = steps_to(shown, item, owner, config.monitor_execution, birth);
+            let Some(steps) = rules.constrain(item, owner, plain) else {
+                // A busy item moves once its run has ended.
+                self.blocked.push(item);
+                self.pending.insert(item, owner);
+                continue;
+            };
+            if n_moved == most && !steps.is_empty() {
+                // The transaction is full, so the item moves by the next one.
+                self.is_partial = true;
+                self.pending.insert(item, owner);
+                continue;
             }
+            n_moved += usize::from(!steps.is_empty());
+            self.steps.extend(steps);
+            self.pending.remove(item);
         }
-        let total = config.sharding_total_count;
-        let beyond = view.items_from(ShardingItem::new(total)).filter(|_| view.may_retire());
+        n_moved
+    }
+
+    /// Retires items beyond the number of items, `room` of them at most.
+    fn add_retired(&mut self, cx: &Context<'_>, config: &JobConfig, room: usize) {
+        if !cx.view.may_retire() {
+            return;
+        }
+        let beyond = cx.view.items_from(ShardingItem::new(config.sharding_total_count));
         let surplus = beyond.filter(|(_, view)| view.is_surplus());
         let mut judge = GapJudge::of(cx);
         let mut retired = surplus.map(|(item, view)| retire(cx, judge.as_mut(), view, item));
-        // Retired items take the room that moved items leave.
-        moves.steps.extend(retired.by_ref().take(most - moved).flatten());
-        moves.is_partial |= retired.any(|steps| !steps.is_empty());
-        moves
+        self.steps.extend(retired.by_ref().take(room).flatten());
+        self.is_partial |= retired.any(|steps| !steps.is_empty());
     }
 
     /// Returns true if the moves write a step or change the set of pending items.
@@ -122,8 +135,26 @@ fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
     let present = cx.max_time_diff().present_ms(cx.now);
     let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.fires.last_seen)?;
     let in_future = last.0 > cx.max_time_diff().horizon_ms(present);
+    if !in_future {
+        return Some(last);
+    }
     // Scheduled fires come on whole seconds.
-    Some(if in_future { FireTime(present - present.rem_euclid(1_000)) } else { last })
+    Some(FireTime(present - present.rem_euclid(1_000)))
+}
+
+/// Returns the items to look at, in ascending order, each with the owner that it gets.
+fn next_owners<'a>(
+    view: &'a JobView,
+    target: &'a Target,
+) -> impl Iterator<Item = (ShardingItem, &'a InstanceId)> {
+    let (chosen, pending) = match &target.owners {
+        Owners::Chosen(owners) => (Some(owners), None),
+        Owners::Kept => (None, Some(&target.record.pending)),
+    };
+    let all = chosen.into_iter().flat_map(Assignment::iter);
+    let assigned = all.filter_map(|(item, owner)| Some((item, owner?)));
+    let total = target.record.total_count;
+    assigned.chain(pending.into_iter().flat_map(move |kept| unfinished(view, kept, total)))
 }
 
 /// Returns the items that may have to be moved, recorded or revived if all owners are kept, with
@@ -133,8 +164,8 @@ fn unfinished<'a>(
     pending: &'a Pending,
     total_count: u32,
 ) -> impl Iterator<Item = (ShardingItem, &'a InstanceId)> {
-    let owned = view.restless_items().filter(|(item, _)| !pending.has(*item));
-    let owned = owned.filter_map(|(item, shown)| Some((item, &shown.owner.as_ref()?.value)));
+    let others = view.restless_items().filter(|(item, _)| !pending.has(*item));
+    let owned = others.filter_map(|(item, shown)| Some((item, &shown.owner.as_ref()?.value)));
     merged(pending.iter(), owned).take_while(move |(item, _)| item.index() < total_count)
 }
 
@@ -149,14 +180,9 @@ struct Birth {
 }
 
 impl Birth {
+    /// Returns the fires of a record that starts now, if `last` is the last fire seen.
     fn now(cx: &Context<'_>, last: Option<FireTime>) -> Self {
-        let judgement = cx.judgement().filter(|judgement| !judgement.mixed);
-        let next = judgement.and_then(|judgement| {
-            let present = cx.present_ms();
-            let now = last.map_or(present, |FireTime(last)| last.max(present));
-            let next = judgement.lookup.next_after(judgement.config, FireTime(now))?;
-            Some((next, judgement.version))
-        });
+        let next = first_owed(cx, last);
         Self { last, next }
     }
 
@@ -166,6 +192,19 @@ impl Birth {
             None => ledger,
         }
     }
+}
+
+/// Returns the first fire after the present and after `last`, with the version of the
+/// configuration. `None` if Java instances may run it.
+fn first_owed(cx: &Context<'_>, last: Option<FireTime>) -> Option<(FireTime, Version)> {
+    let judgement = cx.judgement()?;
+    if judgement.mixed {
+        return None;
+    }
+    let present = FireTime(cx.present_ms());
+    let now = last.map_or(present, |last| last.max(present));
+    let next = judgement.lookup.next_after(judgement.config, now)?;
+    Some((next, judgement.version))
 }
 
 /// Returns the steps that assign an item to an owner; empty if it has that owner and a record,
@@ -181,22 +220,36 @@ fn steps_to(
     if view.unreadable {
         return stays.then(Vec::new);
     }
-    let record = match &view.ledger {
-        None if monitored => Some(Step::set_ledger(item, None, birth.of(Ledger::new(birth.last)))),
-        None if stays => None,
-        // A stale view may lack the record of a run that began while monitoring was on.
-        None => Some(Step::ledger_as_shown(item, view)),
-        Some(ledger) => match ledger.value.revive(birth.last).map(|revived| birth.of(revived)) {
-            Some(revived) => Some(Step::set_ledger(item, Some(ledger.version), revived)),
-            None if stays => None,
-            None if view.is_busy() => return None,
-            None => Some(Step::ledger_as_shown(item, view)),
-        },
+    let first_record = first_record(view, item, monitored, birth);
+    if first_record.is_none() && stays {
+        return Some(Vec::new());
+    }
+    let runs = view.ledger.is_some() && view.is_busy();
+    if first_record.is_none() && runs {
+        return None;
+    }
+    // A stale view may lack the record of a run that began while monitoring was on.
+    let record = first_record.unwrap_or_else(|| Step::ledger_as_shown(item, view));
+    let current = view.owner.as_ref().map(|owner| owner.version);
+    let owner_step = match current {
+        // The view may show an owner that was removed together with the former record.
+        Some(version) if stays => Step::owner_unchanged(item, version),
+        _ => Step::set_owner(item, current, owner.clone()),
     };
-    // The view may show an owner that was removed together with the former record.
-    let kept = view.owner.as_ref().filter(|_| stays && record.is_some());
-    let kept = kept.map(|owner| Step::owner_unchanged(item, owner.version));
-    let expect = view.owner.as_ref().map(|current| current.version);
-    let set = (!stays).then(|| Step::set_owner(item, expect, owner.clone()));
-    Some(record.into_iter().chain(kept).chain(set).collect())
+    Some(vec![record, owner_step])
+}
+
+/// Returns the step that creates the record of a new item, or revives that of a retired one.
+fn first_record(
+    view: &ItemView,
+    item: ShardingItem,
+    monitored: bool,
+    birth: Birth,
+) -> Option<Step> {
+    let Some(ledger) = &view.ledger else {
+        let new = birth.of(Ledger::new(birth.last));
+        return monitored.then(|| Step::set_ledger(item, None, new));
+    };
+    let revived = ledger.value.revive(birth.last)?;
+    Some(Step::set_ledger(item, Some(ledger.version), birth.of(revived)))
 }

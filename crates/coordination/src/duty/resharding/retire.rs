@@ -18,18 +18,25 @@ pub(super) fn retire(
     if view.is_busy() {
         return Vec::new();
     }
-    let record = view.ledger.as_ref().and_then(|ledger| {
-        let retired = ledger.value.retire()?;
-        let retired = match judge {
+    let mut steps = Vec::new();
+    if let Some(ledger) = &view.ledger
+        && let Some(retired) = ledger.value.retire()
+    {
+        let with_gaps = match judge {
             Some(judge) => judge.retired(cx, item, &ledger.value, retired),
             None => retired,
         };
-        Some(Step::set_ledger(item, Some(ledger.version), retired))
-    });
-    let owner = view.owner.as_ref().map(|owner| Step::clear_owner(item, owner.version));
-    // A stale view may show the owner but lack the record of a run.
-    let unseen =
-        (owner.is_some() && view.ledger.is_none()).then(|| Step::absent(NodeKind::Ledger(item)));
-    let misfire = view.misfire.then(|| Step::unmark_misfire(item));
-    record.into_iter().chain(unseen).chain(owner).chain(misfire).collect()
+        steps.push(Step::set_ledger(item, Some(ledger.version), with_gaps));
+    }
+    if let Some(owner) = &view.owner {
+        // A stale view may show the owner but lack the record of a run.
+        if view.ledger.is_none() {
+            steps.push(Step::absent(NodeKind::Ledger(item)));
+        }
+        steps.push(Step::clear_owner(item, owner.version));
+    }
+    if view.misfire {
+        steps.push(Step::unmark_misfire(item));
+    }
+    steps
 }

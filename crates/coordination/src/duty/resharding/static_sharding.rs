@@ -24,22 +24,23 @@ pub(super) fn replace_lost(
     }
     // Computing all owners is expensive, so that it comes after the cheap checks.
     let owners = owners();
-    let (mut loads, mut any_lost) = (count_items(members, &owners), false);
-    let next = owners.iter().map(|(item, owner)| {
+    let mut loads = count_items(members, &owners);
+    let mut any_lost = false;
+    let next_owners = owners.iter().map(|(item, owner)| {
         let lost = owner.and_then(|owner| replacement(view, members, item, owner));
-        let next = match lost {
-            None => return owner.cloned(),
-            Some(Replacement::Namesake(id)) => Some(id),
-            Some(Replacement::AnyInstance) => least_loaded(members, &loads),
-        };
+        let Some(replacement) = lost else { return owner.cloned() };
         any_lost = true;
+        let next = match replacement {
+            Replacement::Namesake(id) => Some(id),
+            Replacement::AnyInstance => least_loaded(members, &loads),
+        };
         if let Some(load) = next.as_ref().and_then(|next| loads.get_mut(next)) {
             *load += 1;
         }
         next
     });
-    let next = Assignment::from_owners(next);
-    any_lost.then_some(next)
+    let assignment = Assignment::from_owners(next_owners);
+    any_lost.then_some(assignment)
 }
 
 /// Returns true if an owner or next owner may have to be replaced.

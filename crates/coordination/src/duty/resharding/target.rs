@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use sharding::{Assignment, InstanceId, ShardingItem, StrategyInput, StrategyRegistry};
 
 use super::static_sharding;
-use crate::JobConfig;
 use crate::duty::Context;
 use crate::protocol::assignment::AssignmentRecord;
 use crate::protocol::pending::Pending;
 use crate::view::JobView;
 use crate::view::item::Attention;
+use crate::{JobConfig, UnknownFields};
 
 /// Reason of a resharding that only moves pending items.
 pub(crate) const PENDING: &str = "pending items can move";
@@ -53,6 +53,7 @@ pub(crate) fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Targ
             strategy: config.strategy.clone(),
             handled: request.0,
             members,
+            unknown: current.map_or_else(UnknownFields::default, |it| it.value.unknown.clone()),
             ..AssignmentRecord::default()
         }),
     };
@@ -95,9 +96,9 @@ fn reason(
 ) -> Option<&'static str> {
     let Some(current) = current else { return Some("no items are assigned yet") };
     let view = cx.view;
-    let handled = view.request().is_some_and(|request| request.0 == current.handled);
     // Instances that join or leave raise the counter, and static sharding ignores them.
-    let handled = handled || config.static_sharding;
+    let handled = config.static_sharding
+        || view.request().is_some_and(|request| request.0 == current.handled);
     let joins_count = !config.static_sharding;
     let other_members = joins_count && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
@@ -130,25 +131,33 @@ fn is_miscounted(view: &JobView, current: &AssignmentRecord) -> bool {
 /// Returns true if an item has neither an available owner nor an available next owner: an operator
 /// changed its owner, or static sharding was turned off while instances were away.
 fn has_strays(view: &JobView, members: &[InstanceId], pending: &Pending, total_count: u32) -> bool {
-    let members: BTreeSet<&InstanceId> = members.iter().collect();
-    let is_away = |owner: &InstanceId| !members.contains(owner);
+    let available: BTreeSet<&InstanceId> = members.iter().collect();
+    let is_away = |owner: &InstanceId| !available.contains(owner);
     if pending.next_owners().any(is_away) {
         return true;
     }
     let in_force = |item: &ShardingItem| item.index() < total_count;
-    let stays = |item| !pending.has(item);
-    let is_left =
-        |owner| view.items_of(owner).map(|(item, _)| item).take_while(in_force).any(stays);
-    // An unknown item has no owner.
-    let unowned_unknown = || {
-        let unknown = view.n_unknown(total_count);
-        let within = |(first, last, _)| view.n_unknown_within(first, last);
-        unknown > 0 && unknown > pending.ranges().map(within).sum()
-    };
+    let has_no_next_owner = |item| !pending.has(item);
     let unowned = view.items_with(Attention::Unowned).map(|(item, _)| item);
-    unowned.take_while(in_force).any(stays)
-        || view.owners().filter(|owner| is_away(owner)).any(is_left)
-        || unowned_unknown()
+    if unowned.take_while(in_force).any(has_no_next_owner) {
+        return true;
+    }
+    let away = view.owners().filter(|owner| is_away(owner));
+    let items_of = |owner| view.items_of(owner).map(|(item, _)| item).take_while(in_force);
+    if away.flat_map(items_of).any(has_no_next_owner) {
+        return true;
+    }
+    has_unknown_stray(view, pending, total_count)
+}
+
+/// Returns true if an unknown item, which has no owner, has no next owner either.
+fn has_unknown_stray(view: &JobView, pending: &Pending, total_count: u32) -> bool {
+    let n_unknown = view.n_unknown(total_count);
+    if n_unknown == 0 {
+        return false;
+    }
+    let n_unknown_within = |(first, last, _)| view.n_unknown_within(first, last);
+    n_unknown > pending.ranges().map(n_unknown_within).sum()
 }
 
 impl JobView {
@@ -197,18 +206,16 @@ fn assign(
         .with_now_ms(now_ms);
     let owners = strategy.assign(&input);
     // Strategies can be the user's code, so the assignment is checked.
-    let foreign = owners.iter().filter_map(|(_, owner)| owner).find(|o| !members.contains(o));
-    match foreign {
-        Some(foreign) => {
-            Err(format!("{} chose {foreign}, which is not available", strategy.name()))
-        }
-        None if owners.total_count() != total => {
-            let assigned = owners.total_count();
-            Err(format!("{} assigned {assigned} items; the job has {total}", strategy.name()))
-        }
-        None if !owners.is_total() => {
-            Err(format!("{} left items without an owner", strategy.name()))
-        }
-        None => Ok(owners),
+    let (name, assigned) = (strategy.name(), owners.total_count());
+    let unavailable = owners.iter().filter_map(|(_, o)| o).find(|owner| !members.contains(owner));
+    if let Some(unavailable) = unavailable {
+        return Err(format!("{name} chose {unavailable}, which is not available"));
     }
+    if assigned != total {
+        return Err(format!("{name} assigned {assigned} items; the job has {total}"));
+    }
+    if !owners.is_total() {
+        return Err(format!("{name} left items without an owner"));
+    }
+    Ok(owners)
 }

@@ -110,7 +110,12 @@ impl Value {
     /// Returns a mapping of texts to texts. Java fails on a `null` value, so this does too.
     pub(crate) fn as_map(&self) -> Option<BTreeMap<String, String>> {
         let Self::Map(entries) = self else { return None };
-        let text = |value: &Self| value.as_text().filter(|_| !value.is_null()).map(str::to_owned);
+        let text = |value: &Self| {
+            if value.is_null() {
+                return None;
+            }
+            value.as_text().map(str::to_owned)
+        };
         entries.iter().map(|(key, value)| Some((text(key)?, text(value)?))).collect()
     }
 }

@@ -63,8 +63,8 @@ struct Builder<'a> {
 impl<'a> Builder<'a> {
     /// Returns the next event and its first line.
     fn next(&mut self) -> Result<(Event<'a>, usize), String> {
-        let event = self.parser.next_event().ok_or("it ends too early")?;
-        let (event, span) = event.map_err(|error: ScanError| error.to_string())?;
+        let next = self.parser.next_event().ok_or("it ends too early")?;
+        let (event, span) = next.map_err(|error: ScanError| error.to_string())?;
         Ok((event, span.start.line()))
     }
 
@@ -145,9 +145,9 @@ impl<'a> Builder<'a> {
 
     fn count(&mut self, values: usize) -> Result<(), String> {
         self.values += values;
-        match self.values > MAX_VALUES {
-            true => Err(format!("it has more than {MAX_VALUES} values")),
-            false => Ok(()),
+        if self.values > MAX_VALUES {
+            return Err(format!("it has more than {MAX_VALUES} values"));
         }
+        Ok(())
     }
 }

@@ -6,11 +6,11 @@ use coordination::internals::{Flight, SharedCoordinator, ViewQueries as _};
 use coordination::{
     Command, Event, FencingToken, FireTime, JobEvent, OnceStage, Phase, Reply, RunSource, StartItem,
 };
+use promises::Breach;
 use sharding::ShardingItem;
 
 use super::fingerprint::fingerprint_of;
 use super::registry::Registry;
-use super::rule::Breach;
 use super::scope::fire_time;
 use super::state::{Process, State};
 use super::world::{Handled, World};

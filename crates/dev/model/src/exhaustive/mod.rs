@@ -30,7 +30,6 @@ mod moves;
 mod operator;
 mod quiescence;
 mod registry;
-mod rule;
 mod scope;
 mod settle;
 mod state;
@@ -38,10 +37,10 @@ mod tests;
 mod walk;
 mod world;
 
+use promises::Breach;
 use stateright::{Model, Property};
 
 use label::Move;
-use rule::Breach;
 use state::State;
 use world::World;
 
@@ -71,7 +70,7 @@ impl Model for World {
                 vec![$(Property::always(Breach::ALL[$index].1, is_kept::<$index>)),*]
             };
         }
-        rules!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21)
+        rules!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23)
     }
 }
 

@@ -5,11 +5,11 @@ use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use coordination::internals::{Flight, Memory};
+use promises::Breach;
 use sharding::ShardingItem;
 
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::registry::Registry;
-use super::rule::Breach;
 use super::world::Commit;
 
 /// Status of a process and its session.

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
+use promises::Breach;
 use stateright::{Checker, HasDiscoveries, Model};
 
 use super::grounds::{beginning, grounds, three_by_three, two_fires};
-use super::rule::Breach;
 use super::scope::Scope;
 use super::walk::walk;
 use super::world::World;

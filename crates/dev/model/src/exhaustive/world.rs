@@ -8,13 +8,13 @@ use std::time::Duration;
 use bytes::Bytes;
 use coordination::internals::{Flight, Incarnation, Memory, SharedCoordinator, ViewQueries as _};
 use coordination::{Command, Duty, Identity, JobView, Layout, NodeKind, encode_config};
+use promises::Breach;
 use reg_center::{Change, Conflict, NodePath};
 use sharding::InstanceId;
 
 use super::cache::Cache;
 use super::fingerprint::{Fingerprint, fingerprint_of};
 use super::registry::{Entry, Registry, Written};
-use super::rule::Breach;
 use super::scope::{Scope, instance, server, session};
 use super::settle::Guard;
 use super::state::{Process, State, Status, fingerprint_of_flight};

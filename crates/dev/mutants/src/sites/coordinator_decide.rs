@@ -10,12 +10,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let again = |plan: &Plan| refused.is_some_and(|flight| repeats(flight, plan));
+        from: r#"            if self.repeats_conflict(&plan) {
 "#,
-        to: r#"            let again = |plan: &Plan| {
-                refused.is_some_and(|flight| repeats(flight, plan))
-                    && !mutant::is(Mutant::RefusalRepeated)
-            };
+        to: r#"            if self.repeats_conflict(&plan) && !mutant::is(Mutant::RefusalRepeated) {
 "#,
     },
     Site {
@@ -27,9 +24,17 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"                (behind || !is_visible) && now.mono < until
+        from: r#"            debug_assert_eq!(invariant::broken(&decision), None, "{plan}");
 "#,
-        to: r#"                let waits = (behind || !is_visible) && now.mono < until;
+        to: r#"            // The judge that the table names must detect the mutant, not this assertion.
+            let broken = invariant::broken(&decision).filter(|_| !crate::mutant::is_any_active());
+            debug_assert_eq!(broken, None, "{plan}");
+"#,
+    },
+    Site {
+        from: r#"                !shows_commit(view, &flight.plan, revision) && now.mono < until
+"#,
+        to: r#"                let waits = !shows_commit(view, &flight.plan, revision) && now.mono < until;
                 waits && !mutant::is(Mutant::CommitForgotten)
 "#,
     },

@@ -21,10 +21,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
+        from: r#"    if before.disabled {
 "#,
-        to: r#"        Some(_) => Some(MissReason::ParameterNotCarried),
-        None if mutant::is(Mutant::HandedOnReportedAsMissed) => Some(MissReason::ItemDisabled),
+        to: r#"    let handed_on = request.parameter.is_none();
+    if before.disabled || (handed_on && mutant::is(Mutant::HandedOnReportedAsMissed)) {
 "#,
     },
 ];

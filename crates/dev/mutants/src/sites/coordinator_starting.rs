@@ -4,6 +4,12 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"            self.clean_items_need_no_action(&me),
+"#,
+        to: r#"            crate::mutant::is_any_active() || self.clean_items_need_no_action(&me),
+"#,
+    },
+    Site {
         from: r#"            .filter(|(item, ledger)| self.needs_action(*item, ledger, &me))
 "#,
         to: r#"            .filter(|(item, ledger)| self.needs_action(*item, ledger, &me))

@@ -10,18 +10,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
+        from: r#"        if ledger.misfire.is_none()
 "#,
-        to: r#"        let before = config.catch_up.and(ledger.last_fire).and_then(|last| due.missed_after(last));
-        let before = before.filter(|_| !mutant::is(Mutant::NotCaughtUp));
-"#,
-    },
-    Site {
-        from: r#"            Some((fire, next)) if ledger.misfire.is_none() => {
-"#,
-        to: r#"            Some((fire, next))
-                if ledger.misfire.is_none() || mutant::is(Mutant::CaughtUpBesideMisfires) =>
-            {
+        to: r#"        if (ledger.misfire.is_none() || mutant::is(Mutant::CaughtUpBesideMisfires))
 "#,
     },
     Site {
@@ -31,13 +22,21 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let next = |own: &OwnItem<'_>| match own.view.is_disabled() {
-        true if own.ledger.disabled => own.ledger.drop_request(),
+        from: r#"    due.missed_after(ledger.last_fire?)
 "#,
-        to: r#"    let unnoticed = mutant::is(Mutant::DisabledUnnoticed);
-    let unsure = mutant::is(Mutant::RequestDroppedEarly);
-    let next = |own: &OwnItem<'_>| match own.view.is_disabled() && !unnoticed {
-        true if own.ledger.disabled || unsure => own.ledger.drop_request(),
+        to: r#"    due.missed_after(ledger.last_fire?).filter(|_| !mutant::is(Mutant::NotCaughtUp))
+"#,
+    },
+    Site {
+        from: r#"        if !own.view.is_disabled() {
+            return own.ledger.answer(&by);
+        }
+        if !own.ledger.disabled {
+"#,
+        to: r#"        if !own.view.is_disabled() || mutant::is(Mutant::DisabledUnnoticed) {
+            return own.ledger.answer(&by);
+        }
+        if !own.ledger.disabled && !mutant::is(Mutant::RequestDroppedEarly) {
 "#,
     },
 ];

@@ -10,9 +10,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    (!cx.local.session.awaits_time).then_some(&**config)
+        from: r#"    if cx.local.session.awaits_time {
 "#,
-        to: r#"    (!cx.local.session.awaits_time || mutant::is(Mutant::TimeUnawaited)).then_some(&**config)
+        to: r#"    if cx.local.session.awaits_time && !mutant::is(Mutant::TimeUnawaited) {
 "#,
     },
 ];

@@ -29,16 +29,19 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            None if view.is_busy() => return None,
+        from: r#"    if first_record.is_none() && runs {
 "#,
-        to: r#"            None if view.is_busy() && !mutant::is(Mutant::BusyMoved) => return None,
+        to: r#"    if first_record.is_none() && runs && !mutant::is(Mutant::BusyMoved) {
 "#,
     },
     Site {
-        from: r#"    let kept = view.owner.as_ref().filter(|_| stays && record.is_some());
+        from: r#"    Some(vec![record, owner_step])
 "#,
-        to: r#"    let checked = stays && record.is_some() && !mutant::is(Mutant::OwnersKeptUnchecked);
-    let kept = view.owner.as_ref().filter(|_| checked);
+        to: r#"    let mut steps = vec![record, owner_step];
+    if stays && mutant::is(Mutant::OwnersKeptUnchecked) {
+        steps.pop();
+    }
+    Some(steps)
 "#,
     },
 ];

@@ -32,9 +32,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if found.is_empty() {
+        from: r#"        if items.is_empty() {
 "#,
-        to: r#"        if found.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
+        to: r#"        if items.is_empty() || mutant::is(Mutant::NothingTakenAtOnce) {
 "#,
     },
     Site {

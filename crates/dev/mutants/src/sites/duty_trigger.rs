@@ -4,20 +4,24 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
-    let plan = acceptance(cx, &triggered);
-"#,
-        to: r#"    let fits = cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored);
-    let config = cx.view.config().filter(|_| fits)?;
-    let plan = acceptance(cx, &triggered);
-"#,
+        from: r#"    if !cx.view.fits_config() {
+        return None;
+    }
+    let accepted "#,
+        to: r#"    if !cx.view.fits_config() && !mutant::is(Mutant::AcceptanceTotalIgnored) {
+        return None;
+    }
+    let accepted "#,
     },
     Site {
-        from: r#"    let config = cx.view.config().filter(|_| cx.view.fits_config())?;
-    waiting(cx)"#,
-        to: r#"    let fits = cx.view.fits_config() || mutant::is(Mutant::AcceptanceTotalIgnored);
-    let config = cx.view.config().filter(|_| fits)?;
-    waiting(cx)"#,
+        from: r#"    if !cx.view.fits_config() {
+        return None;
+    }
+    let config"#,
+        to: r#"    if !cx.view.fits_config() && !mutant::is(Mutant::AcceptanceTotalIgnored) {
+        return None;
+    }
+    let config"#,
     },
     Site {
         from: r#"    trigger.value.parameter.as_ref()?;

@@ -4,6 +4,17 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        | StartGate::NewerRecord => return None,
+"#,
+        to: r#"        | StartGate::NewerRecord
+            if !mutant::is(Mutant::UnclaimedUnavailable) =>
+        {
+            return None;
+        }
+        _ => {}
+"#,
+    },
+    Site {
         from: r#"        StartGate::Open if cx.view.is_java_assigning() => return Some(FireDecision::Wait),
 "#,
         to: r#"        StartGate::Open
@@ -11,13 +22,6 @@ pub(super) const SITES: &[Site] = &[
         {
             return Some(FireDecision::Wait);
         }
-"#,
-    },
-    Site {
-        from: r#"        StartGate::Open => {}
-"#,
-        to: r#"        StartGate::Open => {}
-        StartGate::Unavailable if mutant::is(Mutant::UnclaimedUnavailable) => {}
 "#,
     },
     Site {

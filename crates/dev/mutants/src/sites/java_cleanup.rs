@@ -41,11 +41,11 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let stale = stale.filter(|(item, view)| mixed && to_no_instance(*item) && !busy(view));
+        from: r#"    let stale = queued.filter(|(item, view)| mixed && to_no_instance(*item) && !busy(view));
 "#,
         to: r#"    let queue = mixed && !mutant::is(Mutant::JavaQueueStays);
     let busy = |view: &ItemView| busy(view) && !mutant::is(Mutant::BusyDequeued);
-    let stale = stale.filter(|(item, view)| queue && to_no_instance(*item) && !busy(view));
+    let stale = queued.filter(|(item, view)| queue && to_no_instance(*item) && !busy(view));
 "#,
     },
     Site {

@@ -10,11 +10,13 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            true => !self.is_java_assigning(),
-            false => self.fits_config(),
+        from: r#"            if self.has_java_leader() { !self.is_java_assigning() } else { self.fits_config() };
 "#,
-        to: r#"            true => !self.is_java_assigning() || mutant::is(Mutant::JavaFlagsIgnored),
-            false => self.fits_config() || mutant::is(Mutant::TotalIgnored),
+        to: r#"            if self.has_java_leader() {
+                !self.is_java_assigning() || mutant::is(Mutant::JavaFlagsIgnored)
+            } else {
+                self.fits_config() || mutant::is(Mutant::TotalIgnored)
+            };
 "#,
     },
     Site {

@@ -4,11 +4,11 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        let ends = ends.min();
-        let fire = self.near_fire;
+        from: r#"        ends.chain(self.inference.next_decision()).chain(self.near_fire).min()
 "#,
-        to: r#"        let ends = ends.min().filter(|_| !mutant::is(Mutant::PatienceUnwatched));
-        let fire = self.near_fire.filter(|_| !mutant::is(Mutant::NearFiresUnwatched));
+        to: r#"        let ends = ends.filter(|_| !mutant::is(Mutant::PatienceUnwatched));
+        let near_fire = self.near_fire.filter(|_| !mutant::is(Mutant::NearFiresUnwatched));
+        ends.chain(self.inference.next_decision()).chain(near_fire).min()
 "#,
     },
     Site {

@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let plan = match cx.view.has_java_leader() {
+        from: r#"    if cx.view.has_java_leader() {
 "#,
-        to: r#"    let plan = match cx.view.has_java_leader() && !mutant::is(Mutant::SweptByLeadersOnly) {
+        to: r#"    if cx.view.has_java_leader() && !mutant::is(Mutant::SweptByLeadersOnly) {
 "#,
     },
     Site {
@@ -17,9 +17,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let at_once = if cx.view.takes_turns() { None } else { AtOnce::of(cx, runs) };
+        from: r#"    if cx.view.takes_turns() {
 "#,
-        to: r#"    let at_once = if cx.view.takes_turns() && !mutant::is(Mutant::TakenAtOnceBesideJava) { None } else { AtOnce::of(cx, runs) };
+        to: r#"    if cx.view.takes_turns() && !mutant::is(Mutant::TakenAtOnceBesideJava) {
 "#,
     },
     Site {
@@ -63,10 +63,13 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let unclear = unclear && has_schedule;
+        from: r#"    let awaits_fire = cx.local.fires.last_seen.is_none() && has_schedule;
+    let unclear = fails_over && view.marks.failover.is_none() && awaits_fire;
     idle && !view.marks.alive && !unclear && leftover_marks(cx, view).any()
 "#,
-        to: r#"    let unclear = unclear && (has_schedule || mutant::is(Mutant::MarksAwaitNoFire));
+        to: r#"    let has_schedule = has_schedule || mutant::is(Mutant::MarksAwaitNoFire);
+    let awaits_fire = cx.local.fires.last_seen.is_none() && has_schedule;
+    let unclear = fails_over && view.marks.failover.is_none() && awaits_fire;
     let unclear = unclear && !mutant::is(Mutant::MarksRemovedEarly);
     !mutant::is(Mutant::JavaMarksStay)
         && idle

@@ -4,21 +4,19 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        true => takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans)),
-"#,
-        to: r#"        true => {
-            let queued = |view: &crate::view::item::ItemView| {
-                view.queued || mutant::is(Mutant::TakenOutOfQueue)
-            };
-            takeover::take(cx, queued, |orphans| one(cx, orphans))
-        }
-"#,
-    },
-    Site {
         from: r#"        Turn::Mine(leave) => Some(plan.step(leave)),
 "#,
         to: r#"        Turn::Mine(leave) => Some(plan.step_if(!mutant::is(Mutant::TurnKept), || leave)),
         Turn::Impatient(leave) if mutant::is(Mutant::TakenOutOfTurn) => Some(plan.step(leave)),
+"#,
+    },
+    Site {
+        from: r#"        return takeover::take(cx, |view| view.queued, |orphans| one(cx, orphans));
+"#,
+        to: r#"        let queued = |view: &crate::view::item::ItemView| {
+            view.queued || mutant::is(Mutant::TakenOutOfQueue)
+        };
+        return takeover::take(cx, queued, |orphans| one(cx, orphans));
 "#,
     },
     Site {

@@ -4,13 +4,15 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        true => leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx)),
+        from: r#"        leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
 "#,
-        to: r#"        true if mutant::is(Mutant::AcceptedForJavaLeader) => {
+        to: r#"        if mutant::is(Mutant::AcceptedForJavaLeader) {
             leave(cx).or_else(|| hand_over(cx)).or_else(|| pass_to_instances(cx))
+        } else if mutant::is(Mutant::RequestsLeftToJava) {
+            leave(cx).or_else(|| accept(cx))
+        } else {
+            leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
         }
-        true if mutant::is(Mutant::RequestsLeftToJava) => leave(cx).or_else(|| accept(cx)),
-        true => leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx)),
 "#,
     },
     Site {

@@ -28,12 +28,14 @@ mod duty_takeover;
 mod duty_trigger;
 mod duty_unmonitored;
 mod gap;
+mod gap_judgement;
 mod java_cleanup;
 mod java_constrain;
 mod java_election;
 mod java_facts;
 mod java_handing_on;
 mod java_inference;
+mod java_inference_observe;
 mod java_memory;
 mod java_records;
 mod java_resharding;
@@ -52,7 +54,12 @@ mod model_exhaustive_world;
 mod plan;
 mod plan_encode;
 mod protocol_id;
-mod protocol_ledger;
+mod protocol_ledger_claims;
+mod protocol_ledger_endings;
+mod protocol_ledger_fires;
+mod protocol_ledger_lifetime;
+mod protocol_ledger_record;
+mod protocol_ledger_requests;
 mod protocol_request_parameter;
 mod root;
 mod run_marks;
@@ -105,13 +112,15 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/duty/takeover.rs", duty_takeover::SITES),
     ("crates/coordination/src/duty/trigger.rs", duty_trigger::SITES),
     ("crates/coordination/src/duty/unmonitored.rs", duty_unmonitored::SITES),
-    ("crates/coordination/src/gap.rs", gap::SITES),
+    ("crates/coordination/src/gap/judgement.rs", gap_judgement::SITES),
+    ("crates/coordination/src/gap/mod.rs", gap::SITES),
     ("crates/coordination/src/java/cleanup.rs", java_cleanup::SITES),
     ("crates/coordination/src/java/constrain.rs", java_constrain::SITES),
     ("crates/coordination/src/java/election.rs", java_election::SITES),
     ("crates/coordination/src/java/facts.rs", java_facts::SITES),
     ("crates/coordination/src/java/handing_on.rs", java_handing_on::SITES),
-    ("crates/coordination/src/java/inference.rs", java_inference::SITES),
+    ("crates/coordination/src/java/inference/mod.rs", java_inference::SITES),
+    ("crates/coordination/src/java/inference/observe.rs", java_inference_observe::SITES),
     ("crates/coordination/src/java/memory.rs", java_memory::SITES),
     ("crates/coordination/src/java/records.rs", java_records::SITES),
     ("crates/coordination/src/java/resharding.rs", java_resharding::SITES),
@@ -127,7 +136,12 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/plan/encode.rs", plan_encode::SITES),
     ("crates/coordination/src/plan/mod.rs", plan::SITES),
     ("crates/coordination/src/protocol/id.rs", protocol_id::SITES),
-    ("crates/coordination/src/protocol/ledger.rs", protocol_ledger::SITES),
+    ("crates/coordination/src/protocol/ledger/claims.rs", protocol_ledger_claims::SITES),
+    ("crates/coordination/src/protocol/ledger/endings.rs", protocol_ledger_endings::SITES),
+    ("crates/coordination/src/protocol/ledger/fires.rs", protocol_ledger_fires::SITES),
+    ("crates/coordination/src/protocol/ledger/lifetime.rs", protocol_ledger_lifetime::SITES),
+    ("crates/coordination/src/protocol/ledger/record.rs", protocol_ledger_record::SITES),
+    ("crates/coordination/src/protocol/ledger/requests.rs", protocol_ledger_requests::SITES),
     ("crates/coordination/src/protocol/request_parameter.rs", protocol_request_parameter::SITES),
     ("crates/coordination/src/run_marks.rs", run_marks::SITES),
     ("crates/coordination/src/runs.rs", runs::SITES),

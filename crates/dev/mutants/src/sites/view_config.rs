@@ -3,8 +3,8 @@
 use super::Site;
 
 pub(super) const SITES: &[Site] = &[Site {
-    from: r#"        Some(config).filter(|_| sure)
+    from: r#"        sure.then_some(config)
 "#,
-    to: r#"        Some(config).filter(|_| sure || mutant::is(Mutant::LedByOlderConfig))
+    to: r#"        (sure || mutant::is(Mutant::LedByOlderConfig)).then_some(config)
 "#,
 }];

@@ -160,7 +160,7 @@ fn point(place: usize, nth: u32, like_zookeeper: bool, judge: Judge) -> Verdict 
 
 /// Returns the command line that repeats a run.
 fn command_line(arguments: &str) -> String {
-    format!("cargo run --release -p simulation --bin ejob-sim -- {arguments}")
+    format!("cargo run --profile sim -p simulation --bin ejob-sim -- {arguments}")
 }
 
 /// The words of a command line that have not been parsed yet.

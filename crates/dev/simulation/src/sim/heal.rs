@@ -149,12 +149,8 @@ impl World {
         if !(self.settings.misfire && self.settings.monitor) {
             return;
         }
-        let noted = self.observer.view().items().find_map(|(item, of)| {
-            of.ledger.as_ref().filter(|l| l.value.misfire.is_some()).map(|_| item)
-        });
-        if let Some(item) = noted {
-            self.fail("L2", format!("item {item} has a noted misfire that no instance runs"));
-        }
+        let found = promises::waiting_misfire(self.observer.view());
+        self.report(found);
     }
 
     /// Waits until the true time has passed all fires that fast clocks have run.
@@ -204,11 +200,10 @@ impl World {
         if self.violation.is_some() {
             return;
         }
-        self.check_leadership();
+        self.check_quiescence();
         for index in 0..self.settings.items {
             self.check_healed_item(ShardingItem::new(index));
         }
-        self.check_leftovers();
         for index in 0..self.nodes.len() {
             let node = &self.nodes[index];
             if !view_matches(&node.coordinator, self.observer.view()) {
@@ -219,49 +214,25 @@ impl World {
         }
     }
 
-    fn check_leadership(&mut self) {
+    /// Checks the final state by the rules that the exhaustive model shares.
+    fn check_quiescence(&mut self) {
         let view = self.observer.view();
-        if !view.leader().is_some_and(|leader| view.is_available(leader)) {
-            let text = format!("the leader is {:?}", view.leader());
-            return self.fail("L3", text);
+        let nodes = self.model.subtree(&self.paths.root).map(|node| &node.path);
+        let mut found = promises::no_leader(view)
+            .or_else(|| promises::stale_assignment(view))
+            .or_else(|| promises::unavailable_owner(view));
+        if self.settings.monitor {
+            found = found
+                .or_else(|| promises::unfinished_run(view))
+                .or_else(|| promises::waiting_misfire(view));
         }
-        let mut assigned = self.paths.assignment(&self.model).unwrap_or_default();
-        assigned.members.sort();
-        let members = &assigned.members;
-        let available: Vec<_> =
-            view.instances().filter(|id| view.is_available(id)).map(ToString::to_string).collect();
-        // Static sharding does not react to joins.
-        let joins_matter = !self.settings.static_sharding;
-        if *members != available && joins_matter {
-            let text = format!("the assignment is for {members:?}; available are {available:?}");
-            return self.fail("S9", text);
-        }
-        let Some(config) = view.config() else { return };
-        let made_for = (assigned.total, assigned.strategy.as_str());
-        let in_force = (config.sharding_total_count, config.strategy.as_str());
-        let asked = self.paths.requests(&self.model);
-        if made_for != in_force {
-            self.fail(
-                "S9",
-                format!("the assignment is for {made_for:?}; the configuration has {in_force:?}"),
-            );
-        } else if joins_matter && asked != Some(assigned.handled) {
-            let text =
-                format!("request {asked:?} was made; the assignment handled {}", assigned.handled);
-            self.fail("S9", text);
-        }
+        let found = found
+            .or_else(|| promises::stale_mark(view))
+            .or_else(|| promises::stale_node(&self.paths.layout, nodes));
+        self.report(found);
     }
 
     fn check_healed_item(&mut self, item: ShardingItem) {
-        let view = self.observer.view();
-        let of = view.item(item).clone();
-        let owner = of.owner.as_ref().map(|owner| &owner.value);
-        if !owner.is_some_and(|owner| view.is_available(owner)) {
-            return self.fail(
-                "L1",
-                format!("item {item} has the owner {owner:?}, which is not available"),
-            );
-        }
         let Some(last) = self.last_fire else { return };
         if !self.settings.monitor {
             let starts = self.tracked.unclaimed.get(&(item, last)).copied().unwrap_or(0);
@@ -270,37 +241,13 @@ impl World {
             }
             return;
         }
-        let Some(ledger) = of.ledger.as_ref().map(|ledger| &ledger.value) else {
+        let ledger = self.observer.view().item(item).ledger.as_ref().map(|ledger| &ledger.value);
+        let Some(last_fire) = ledger.map(|ledger| ledger.last_fire) else {
             return self.fail("L1", format!("item {item} has no ledger record"));
         };
-        if !ledger.is_idle() || ledger.misfire.is_some() {
-            self.fail("L2", format!("item {item} is not idle: {}", ledger.summary()));
-        } else if ledger.last_fire != Some(last) {
-            self.fail(
-                "L0",
-                format!(
-                    "item {item} did not run for the last fire, but for {:?}",
-                    ledger.last_fire
-                ),
-            );
-        }
-    }
-
-    fn check_leftovers(&mut self) {
-        let (total, monitored) = (self.settings.items, self.settings.monitor);
-        let leftover = self.observer.view().items().find_map(|(item, of)| {
-            let marked = of.marks.shows_run()
-                || of.queued
-                || of.marks.failover.is_some()
-                || (of.misfire && monitored);
-            let surplus = item.index() >= total && of.owner.is_some();
-            (marked || surplus).then(|| format!("item {item}: {of:?}"))
-        });
-        let leftovers = self.paths.leftovers(&self.model);
-        if let Some(text) = leftover {
-            self.fail("L7", text);
-        } else if !leftovers.is_empty() {
-            self.fail("L7", format!("nodes remain: {leftovers:?}"));
+        if last_fire != Some(last) {
+            let text = format!("item {item} did not run for the last fire, but for {last_fire:?}");
+            self.fail("L0", text);
         }
     }
 

@@ -1,14 +1,16 @@
 //! Invariants that must hold after every write. The ids are those of the project's guarantees.
 //!
-//! The checker judges the complete history. These checks stop a run at the first wrong write.
+//! These checks stop a run at the first wrong write. The crate `promises` has the rules that the
+//! exhaustive model shares; this module adds those about time, repeated runs, calls and starts. The
+//! checker judges the complete history by rules of its own, on purpose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use coordination::{
-    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, RunSource, ServerState,
-    StartItem,
+    FencingToken, FireTime, ItemView, Ledger, LedgerState, Outcome, Run, StartItem,
 };
+use promises::{Finding, ItemChange, Leadership, Write};
 use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
 
@@ -62,18 +64,10 @@ impl Tracked {
     }
 }
 
-/// An item before and after a write.
-struct Step {
-    item: ShardingItem,
-    before: ItemView,
-    after: ItemView,
-}
-
 impl World {
     /// Checks the invariants after a write.
     pub(crate) fn check_write(&mut self, writer: Option<SessionId>, changes: Vec<Change>) {
         let mut items = BTreeSet::new();
-        self.check_abdication(writer, &changes);
         self.check_callbacks(&changes);
         for change in &changes {
             let (Change::Put(node) | Change::Entry(node)) = change else {
@@ -91,230 +85,117 @@ impl World {
                 self.tracked.requests.insert(id, parameter);
             }
         }
+        let view = self.observer.view();
+        let leadership = Leadership::of(view);
         let before: Vec<_> =
-            items.into_iter().map(|item| (item, self.observer.view().item(item).clone())).collect();
-        let leader = (!before.is_empty()).then(|| self.observer.view().leader().cloned()).flatten();
+            items.into_iter().map(|item| (item, view.item(item).clone())).collect();
         self.observe_changes(changes);
-        let mut moved = false;
+        self.check_election(writer, &leadership);
         for (item, before) in before {
             let after = self.observer.view().item(item).clone();
-            let step = Step { item, before, after };
-            moved |= step.moves() || step.is_taken_at_once();
-            self.check_item(writer, &step);
-        }
-        if moved {
-            self.check_leader(writer, leader);
+            let change = ItemChange { item, before: &before, after: &after };
+            self.check_promises(writer, &leadership, &change);
+            self.check_item(&change);
         }
     }
 
-    /// Checks that only the leader of the current term assigns items, and that it is not deposed in
-    /// the view.
-    fn check_leader(&mut self, writer: Option<SessionId>, leader: Option<InstanceId>) {
-        let instance =
-            writer.and_then(|id| self.sessions.get(&id)).map(|session| session.instance.clone());
-        let term = self.paths.term(&self.model);
-        if instance.is_none()
-            || instance != term
-            || leader.is_some_and(|leader| Some(leader) != instance)
-        {
-            self.fail(
-                "S8",
-                format!(
-                    "items were assigned or taken over by {instance:?} in the term of {term:?}"
-                ),
-            );
-        }
+    /// Returns the instance that owns a session.
+    fn instance_of(&self, session: Option<SessionId>) -> Option<&InstanceId> {
+        self.sessions.get(&session?).map(|session| &session.instance)
     }
 
-    /// Checks that no instance deletes the leader node of another instance.
-    fn check_abdication(&mut self, writer: Option<SessionId>, changes: &[Change]) {
-        let leader = self.paths.leader();
-        let gone = |change: &Change| matches!(change, Change::Gone { path, .. } if *path == leader);
-        let instance =
-            writer.and_then(|id| self.sessions.get(&id)).map(|session| session.instance.clone());
-        let Some(instance) = instance.filter(|_| changes.iter().any(gone)) else { return };
-        let leads = self.observer.view().leader().cloned();
-        if leads.as_ref() != Some(&instance) {
-            self.fail("S8", format!("{instance} has deleted the node of the leader {leads:?}"));
-        }
+    fn check_election(&mut self, writer: Option<SessionId>, before: &Leadership) {
+        let Some(instance) = self.instance_of(writer) else { return };
+        let after = Leadership::of(self.observer.view());
+        let found = promises::breach_of_election(before, &after, instance);
+        self.report(found);
     }
 
-    fn check_item(&mut self, writer: Option<SessionId>, step: &Step) {
-        let (item, before) = (step.item, step.before.ledger.as_ref().map(|l| &l.value));
-        self.check_future(step);
-        let Some(old) = before else { return };
-        let Some(new) = step.after.ledger.as_ref().map(|ledger| &ledger.value) else {
-            return self.fail("S1", format!("the record of item {item} was deleted"));
+    /// Checks the change of an item by the rules that the exhaustive model shares.
+    fn check_promises(
+        &mut self,
+        writer: Option<SessionId>,
+        leadership: &Leadership,
+        change: &ItemChange<'_>,
+    ) {
+        let instance = self.instance_of(writer);
+        let process = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.process);
+        let instances = &self.tracked.instances;
+        let is_alive = |id: &InstanceId| {
+            instances.get(id).is_some_and(|(session, _)| self.sessions.contains_key(session))
         };
-        if new.token < old.token || new.last_fire < old.last_fire {
-            self.fail(
-                "S1",
-                format!(
-                    "the record of item {item} went backwards from {} to {}",
-                    old.summary(),
-                    new.summary()
-                ),
-            );
+        // A process may end its run in a later session.
+        let has_claimed = |_: ShardingItem, _: &Ledger, run: &Run| {
+            instances.get(&run.holder).is_some_and(|(_, of)| Some(*of) == process)
+        };
+        let write = Write {
+            view: self.observer.view(),
+            writer: instance,
+            leads: instance.is_some_and(|instance| leadership.permits(instance)),
+            is_alive: &is_alive,
+            has_claimed: &has_claimed,
+        };
+        let found = write.breach_of(change);
+        self.report(found);
+    }
+
+    /// Records a violation of a rule that the exhaustive model shares.
+    pub(crate) fn report(&mut self, found: Option<Finding>) {
+        if let Some(Finding { breach, text }) = found {
+            self.fail(breach.id(), text);
         }
-        if step.moves() && old.is_busy() {
-            self.fail(
-                "S5",
-                format!("item {item} changed its owner during a run: {}", old.summary()),
-            );
-        }
-        self.check_kept(step, old, new);
+    }
+
+    /// Checks what only the whole run shows about the change of an item, and notes ended runs.
+    fn check_item(&mut self, change: &ItemChange<'_>) {
+        let item = change.item;
+        self.check_future(change);
+        let Some((old, new)) = change.records() else { return };
+        self.check_answer(change);
         self.check_parameter(item, old, new);
-        match (&old.state, &new.state) {
-            (LedgerState::Running(from), LedgerState::Running(to))
-                if from.holder != to.holder || old.token != new.token =>
-            {
-                let same = to.fire == from.fire && to.merged == from.merged;
-                if to.source != RunSource::Failover || !same {
-                    self.fail(
-                        "S1",
-                        format!(
-                            "item {item} was claimed during a run of another holder: {}",
-                            new.summary()
-                        ),
-                    );
-                }
-                self.check_dead("S6", item, &from.holder);
-                self.check_claim(step.item, old, new, to);
-                self.coverage.count("taken_at_once");
+        if change.replaces_run() {
+            self.coverage.count("taken_at_once");
+        }
+        if let Some(run) = change.begun() {
+            self.check_not_left(item, run);
+            if old.is_idle() {
+                self.check_caught_up(item, old, new, run);
             }
-            (LedgerState::Idle, LedgerState::Running(run)) => {
-                let owner = step.before.owner.as_ref().map(|owner| &owner.value);
-                if owner != Some(&run.holder) {
-                    let text = format!(
-                        "item {item} of {owner:?} was claimed by another instance: {}",
-                        new.summary()
-                    );
-                    self.fail("S2", text);
-                }
-                self.check_claim(step.item, old, new, run);
-                self.check_caught_up(step.item, old, new, run);
-            }
-            (LedgerState::Orphan(_), LedgerState::Running(run)) => {
-                self.check_claim(step.item, old, new, run);
-            }
-            (LedgerState::Running(run), LedgerState::Orphan(_)) => {
-                self.check_end(writer, "S6", item, run);
-            }
-            (LedgerState::Running(run), LedgerState::Idle) => {
-                self.check_end(writer, "S7", item, run);
-                self.note_end(item, run, new.outcome);
-            }
-            (LedgerState::Orphan(run), LedgerState::Idle) => {
-                self.note_end(item, run, new.outcome);
-            }
-            _ => {}
+        }
+        if let (Some(run), LedgerState::Idle) = (old.run(), &new.state) {
+            self.note_end(item, run, new.outcome);
         }
     }
 
     /// Checks that no record accounts for a fire further in the future than clocks may differ, so
     /// that wrong clocks have no lasting effect.
-    fn check_future(&mut self, step: &Step) {
+    fn check_future(&mut self, change: &ItemChange<'_>) {
         let settled = |view: &ItemView| view.ledger.as_ref()?.value.settled_until();
-        let after = settled(&step.after).filter(|after| Some(*after) != settled(&step.before));
+        let after = settled(change.after).filter(|after| Some(*after) != settled(change.before));
         let ahead_ms = after.map_or(0, |FireTime(after)| after - self.true_wall());
         if ahead_ms > product::MAX_TIME_DIFF_MS {
             let text = format!(
                 "the record of item {} accounts for a fire {ahead_ms} ms in the future",
-                step.item
+                change.item
             );
             self.fail("S14", text);
         }
     }
 
-    /// Checks that waiting requests and noted fires leave a record only with their run, or if the
-    /// item may not run.
-    fn check_kept(&mut self, step: &Step, old: &Ledger, new: &Ledger) {
-        let begun = new.running().filter(|_| new.token > old.token);
-        let dropped = new.state == LedgerState::Retired || step.before.is_disabled();
-        if let Some(asked) = old.request.as_ref().filter(|_| new.request != old.request) {
-            let answered =
-                begun.is_some_and(|run| run.source == RunSource::Manual && run.fire == asked.at);
-            if answered {
-                self.tracked.asked.entry((step.item, asked.at)).or_default().answered += 1;
-                if !self.tracked.answered.insert((step.item, asked.id.clone())) {
-                    let text = format!("item {} ran twice for request {}", step.item, asked.id);
-                    self.fail("S1a", text);
-                }
-            }
-            if !answered && !dropped {
-                let text = format!(
-                    "the request of {} for item {} was dropped without a run",
-                    asked.at, step.item
-                );
-                self.fail("S3", text);
-            }
-        }
-        if let Some(noted) = old.misfire.filter(|_| new.misfire.is_none()) {
-            let merged = begun.and_then(|run| run.merged);
-            let played = merged.is_some_and(|m| m.first <= noted.first && noted.last <= m.last);
-            if !played && !dropped {
-                let text = format!(
-                    "the noted fires of item {} were dropped without a run: {noted:?}",
-                    step.item
-                );
-                self.fail("S3", text);
-            }
+    /// Checks that only one run answers each request.
+    fn check_answer(&mut self, change: &ItemChange<'_>) {
+        let Some(request) = change.answered() else { return };
+        let item = change.item;
+        self.tracked.asked.entry((item, request.at)).or_default().answered += 1;
+        if !self.tracked.answered.insert((item, request.id.clone())) {
+            self.fail("S1a", format!("item {item} ran twice for request {}", request.id));
         }
     }
 
-    fn check_claim(&mut self, item: ShardingItem, old: &Ledger, new: &Ledger, run: &Run) {
-        let view = self.observer.view();
-        let registered = view.is_registered(&run.holder);
-        let enabled =
-            coordination::server_of(&run.holder).is_some_and(|server| view.is_enabled(&server));
-        let state =
-            coordination::server_of(&run.holder).and_then(|server| view.server_state(&server));
-        let paused = state == Some(ServerState::Paused);
-        if !registered {
-            self.fail(
-                "S2",
-                format!("item {item} was claimed by an unregistered instance: {}", new.summary()),
-            );
-        }
-        if !enabled {
-            let text = format!("item {item} was claimed on a disabled server: {}", new.summary());
-            self.fail("S10", text);
-        }
-        if paused {
-            let text = format!("item {item} was claimed on a paused server: {}", new.summary());
-            self.fail("S10", text);
-        }
-        if old.disabled && run.source != RunSource::Failover {
-            self.fail("S10", format!("disabled item {item} was claimed: {}", new.summary()));
-        }
+    fn check_not_left(&mut self, item: ShardingItem, run: &Run) {
         if self.tracked.left.contains(&run.holder) {
             let text = format!("item {item} was claimed by {}, which has left", run.holder);
             self.fail("S12", text);
-        }
-        if new.token <= old.token {
-            self.fail("S1", format!("item {item} was claimed under an old token"));
-        }
-    }
-
-    /// Checks that the holder itself ended the run, or that its session has ended. A missing
-    /// instance node proves nothing.
-    fn check_end(&mut self, writer: Option<SessionId>, id: &str, item: ShardingItem, run: &Run) {
-        let process = writer.and_then(|id| self.sessions.get(&id)).map(|session| session.process);
-        let instance = self.tracked.instances.get(&run.holder);
-        let own = instance.is_some_and(|(_, of)| Some(*of) == process);
-        if !own {
-            self.check_dead(id, item, &run.holder);
-        }
-    }
-
-    /// Checks that the session of an instance has ended, before a run is taken from it.
-    fn check_dead(&mut self, id: &str, item: ShardingItem, holder: &InstanceId) {
-        let instance = self.tracked.instances.get(holder);
-        if instance.is_some_and(|(session, _)| self.sessions.contains_key(session)) {
-            self.fail(
-                id,
-                format!("a run of item {item} was taken from {holder}, whose session lives"),
-            );
         }
     }
 
@@ -350,19 +231,8 @@ impl World {
         let node = &self.nodes[index];
         let session_lives = node.session.is_some_and(|id| self.sessions.contains_key(&id));
         let Some(instance) = node.instance.clone().filter(|_| session_lives) else { return };
-        let view = self.observer.view();
-        let runs = |of: &ItemView| {
-            let ledger = of.ledger.as_ref().map(|ledger| &ledger.value);
-            ledger.and_then(Ledger::running).is_some_and(|run| run.holder == instance)
-        };
-        let running = view.items().find(|(_, of)| runs(of)).map(|(item, _)| item);
-        let is_registered = view.is_registered(&instance);
-        if is_registered || running.is_some() {
-            let text = format!(
-                "{instance} has left, but: registered {is_registered}, holds a run of {running:?}"
-            );
-            self.fail("S12", text);
-        }
+        let found = promises::leftover_of(self.observer.view(), &instance);
+        self.report(found);
         self.tracked.left.insert(instance);
     }
 
@@ -386,21 +256,5 @@ impl World {
         if self.nodes[index].runs.iter().any(|exec| exec.item == item) {
             self.fail("S1", format!("item {item} was started while it runs in the same process"));
         }
-    }
-}
-
-impl Step {
-    fn moves(&self) -> bool {
-        let owner = |view: &ItemView| view.owner.as_ref().map(|owner| owner.value.clone());
-        owner(&self.before) != owner(&self.after)
-    }
-
-    /// Returns true if a run was replaced by another run in one write.
-    fn is_taken_at_once(&self) -> bool {
-        let run = |view: &ItemView| {
-            let ledger = &view.ledger.as_ref()?.value;
-            ledger.running().is_some().then_some(ledger.token)
-        };
-        run(&self.before).zip(run(&self.after)).is_some_and(|(before, after)| before != after)
     }
 }

@@ -9,10 +9,10 @@
 //! heal, and the final state is checked.
 //!
 //! In reading order: `dice`, `profile`, `act`, `script` (the input) · `world` (the step loop) ·
-//! `node`, `inbox`, `sessions`, `registry`, `schedule`, `clocks`, `work` (the parts of the cluster)
-//! · `faults`, `operators` (acts) · `invariants`, `request_parameters`, `callbacks`, `decisions`,
-//! `heal` (the checks) · `record`, `coverage`, `judge` (the output) · `run`, `seeds`, `shrink`,
-//! `points`, `corpus` (the uses).
+//! `node`, `release`, `inbox`, `sessions`, `registry`, `schedule`, `clocks`, `work` (the parts of
+//! the cluster) · `faults`, `operators` (acts) · `invariants`, `request_parameters`, `callbacks`,
+//! `decisions`, `heal` (the checks) · `record`, `coverage`, `judge` (the output) · `run`, `seeds`,
+//! `shrink`, `points`, `corpus` (the uses).
 
 mod act;
 mod callbacks;
@@ -36,6 +36,7 @@ mod product;
 mod profile;
 mod record;
 mod registry;
+mod release;
 mod request_parameters;
 mod run;
 mod schedule;

@@ -156,6 +156,7 @@ fn profile(like_zookeeper: bool) -> Profile {
         operator_mix: Vec::new(),
         parameters: false,
         midnight_s: 0,
+        mixed_releases: false,
     }
 }
 

@@ -8,7 +8,6 @@ use coordination::{
     CatchUp, Coordinator, DEFAULT_MAX_TIME_DIFF_SECONDS, Event, FireTime, Following, Identity,
     JobConfig, JobName, Layout, Now, RequestParameter, ServerIp, encode_config,
 };
-use reg_center::model::Model;
 use reg_center::{Limits, Node, NodePath, Op};
 use serde::Deserialize;
 use sharding::{InstanceId, ShardingItem, StrategyRegistry};
@@ -38,16 +37,6 @@ pub(crate) enum Subject {
     Ledger(ShardingItem),
     Owner(ShardingItem),
     Other,
-}
-
-/// Fields of an assignment that the checks need.
-#[derive(Debug, Default, Deserialize)]
-pub(crate) struct Assigned {
-    pub(crate) members: Vec<String>,
-    pub(crate) total: u32,
-    pub(crate) strategy: String,
-    /// Version of the last handled request for resharding.
-    pub(crate) handled: u32,
 }
 
 impl Paths {
@@ -106,17 +95,6 @@ impl Paths {
         subject.unwrap_or(Subject::Other)
     }
 
-    /// Returns the leader of the current term.
-    pub(crate) fn term(&self, model: &Model) -> Option<InstanceId> {
-        #[derive(Deserialize)]
-        struct Term {
-            leader: String,
-        }
-        let node = model.read(&self.below("coordination/term"))?;
-        let term: Term = serde_json::from_slice(&node.data).ok()?;
-        Some(InstanceId::new(term.leader))
-    }
-
     /// Reads a newly created request: its id and its parameter.
     pub(crate) fn new_request(&self, node: &Node) -> Option<(String, Option<String>)> {
         #[derive(Deserialize)]
@@ -132,27 +110,6 @@ impl Paths {
     /// Returns the path of the record of once-per-cluster calls.
     pub(crate) fn once(&self) -> NodePath {
         self.below("coordination/once")
-    }
-
-    /// Returns the current assignment.
-    pub(crate) fn assignment(&self, model: &Model) -> Option<Assigned> {
-        let node = model.read(&self.below("coordination/assignment"))?;
-        serde_json::from_slice(&node.data).ok()
-    }
-
-    /// Returns the number of requests for resharding.
-    pub(crate) fn requests(&self, model: &Model) -> Option<u32> {
-        let node = model.read(&self.below("coordination/request"))?;
-        Some(node.stat.version.0)
-    }
-
-    /// Returns the nodes that exist only temporarily: draining instances and waiting requests.
-    pub(crate) fn leftovers(&self, model: &Model) -> Vec<NodePath> {
-        let leaving = self.below("coordination/draining");
-        let requests = self.below("coordination/triggers");
-        let all = model.subtree(&leaving).chain(model.subtree(&requests));
-        let nodes = all.filter(|node| node.path != leaving && node.path != requests);
-        nodes.map(|node| node.path.clone()).collect()
     }
 }
 

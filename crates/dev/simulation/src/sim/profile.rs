@@ -44,6 +44,10 @@ pub struct Profile {
     /// within the run.
     #[serde(default)]
     pub midnight_s: u8,
+    /// True if an older and a later release of this project run beside this one. Each restart of a
+    /// process changes its release.
+    #[serde(default)]
+    pub mixed_releases: bool,
 }
 
 /// Settings of the configuration that runs vary.
@@ -159,6 +163,7 @@ impl Profile {
             operator_mix: mix(dice, super::script::OPERATORS.len()),
             parameters: false,
             midnight_s: 0,
+            mixed_releases: false,
         };
         profile.draw_extras(&mut Dice::at(seed, Stream::Extras, 0));
         profile

@@ -78,7 +78,7 @@ impl Shrinker {
     }
 
     fn simplify(&mut self) {
-        let rows: [fn(&mut Script); 21] = [
+        let rows: [fn(&mut Script); 22] = [
             |script| script.profile.nodes -= u8::from(script.profile.nodes > 1),
             |script| script.profile.job.items = 1,
             |script| script.profile.job.items = script.profile.job.items.div_ceil(2),
@@ -103,6 +103,7 @@ impl Shrinker {
             |script| script.profile.job.excluded_days = String::new(),
             |script| script.profile.work.together = false,
             |script| script.profile.midnight_s = 0,
+            |script| script.profile.mixed_releases = false,
         ];
         for change in rows {
             let mut candidate = self.best.clone();

@@ -238,7 +238,9 @@ impl World {
         let registry_ms = self.nodes[index].knows_time.then(|| self.true_wall());
         let now = product::now(self.wall(index), registry_ms, self.mono);
         let mut commands = Vec::new();
-        self.nodes[index].coordinator.handle_all(now, events, &mut commands);
+        let release = self.release(index);
+        let read: Vec<_> = events.into_iter().map(|event| release.read(event)).collect();
+        self.nodes[index].coordinator.handle_all(now, read, &mut commands);
         for command in commands {
             self.recorder.trace_line(|| format!("{index} -> {command}"));
             self.execute_command(index, command);
@@ -249,7 +251,8 @@ impl World {
         match command {
             Command::Commit { ticket, txn, confirm_absent, .. } => {
                 self.check_commit(index, ticket, &txn);
-                self.send(index, ticket, txn, confirm_absent);
+                let written = self.release(index).written(txn);
+                self.send(index, ticket, written, confirm_absent);
             }
             Command::Start(items) => {
                 items.into_iter().for_each(|start| self.start_run(index, &start));

@@ -96,9 +96,9 @@ impl<'de> Deserializer<'de> for &'de Node {
     }
 
     fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Mistake> {
-        match self.text().filter(|_| !self.is_nothing()) {
-            Some(text) => visitor.visit_str(text),
-            None => self.deserialize_any(visitor),
+        match self.text() {
+            Some(text) if !self.is_nothing() => visitor.visit_str(text),
+            Some(_) | None => self.deserialize_any(visitor),
         }
     }
 

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 
 use super::RequestedRun;
 use crate::reader::RETRY_PAUSE;
-use crate::{Operations, Result};
+use crate::{Error, Operations, Result};
 
 /// State of one item of a manual request.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,7 +56,7 @@ impl Operations {
     /// deadline it returns the states so far.
     ///
     /// # Errors
-    /// A registry error.
+    /// A registry error; [`Error::NewerRecord`] if the state of an item is in such a record.
     ///
     /// # Cancel safety
     /// The future can be dropped and the call repeated. By then later runs may have replaced the
@@ -98,7 +98,14 @@ impl Operations {
         for item in dropped {
             let path = layout.ledger_path(item);
             let node = self.reader.retrying(&act, || self.registry().read(&path)).await?;
-            let record = node.and_then(|node| decode_ledger(&node.data).ok());
+            let record = match node.map(|node| decode_ledger(&node.data)).transpose() {
+                Ok(record) => record,
+                Err(error) if error.is_newer() => {
+                    let (job, kind) = (&progress.request.job, NodeKind::Ledger(item));
+                    return Err(Error::newer_record(job, &kind, &error));
+                }
+                Err(_) => None,
+            };
             confirmed &= !progress.update_from_record(item, record.as_ref());
         }
         Ok(confirmed)

@@ -163,10 +163,12 @@ fn wait_reason(job: &JobSnapshot, items: &BTreeSet<ShardingItem>) -> String {
     }
     let which =
         if all_wait { "it waits".to_owned() } else { format!("items {} wait", listed(waiting)) };
-    let until = match (live.paused.is_empty(), all_wait) {
-        (true, _) => "a server is enabled",
-        (false, true) => "a server is resumed",
-        (false, false) => "it is resumed",
+    let until = if live.paused.is_empty() {
+        "a server is enabled"
+    } else if all_wait {
+        "a server is resumed"
+    } else {
+        "it is resumed"
     };
     let disabled: &[ServerIp] = if all_wait { &live.disabled } else { &[] };
     let held = live.paused.iter().chain(disabled).filter_map(|ip| held_back(job, ip));

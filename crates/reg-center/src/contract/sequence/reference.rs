@@ -245,10 +245,8 @@ impl Draft {
                 Ok(None)
             }
             Op::Check { expect, .. } => self.expect(path, *expect).map(|()| None),
-            Op::CheckAbsent { .. } => match self.nodes.contains_key(path) {
-                true => Err(ConflictReason::Exists),
-                false => Ok(None),
-            },
+            Op::CheckAbsent { .. } if self.nodes.contains_key(path) => Err(ConflictReason::Exists),
+            Op::CheckAbsent { .. } => Ok(None),
         }
     }
 

@@ -27,9 +27,10 @@ struct Word<'a>(&'a Bytes);
 
 impl fmt::Display for Word<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.0.is_empty() {
-            true => f.write_str("-"),
-            false => f.write_str(&String::from_utf8_lossy(self.0)),
+        if self.0.is_empty() {
+            f.write_str("-")
+        } else {
+            f.write_str(&String::from_utf8_lossy(self.0))
         }
     }
 }

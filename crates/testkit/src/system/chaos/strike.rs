@@ -170,7 +170,7 @@ impl Director<'_> {
             | Fault::AtWrite { .. } => return,
         };
         let done = self.cluster.operate(op);
-        if let Some((for_ms, undo)) = undo.filter(|_| done) {
+        if done && let Some((for_ms, undo)) = undo {
             self.undo_later(for_ms, undo);
         }
     }

@@ -85,7 +85,10 @@ impl RegistryCenter for SimCenter {
         self.shared.with(|net| {
             let now = net.now();
             let client = net.clients.get(&self.id)?;
-            let until = client.lease.filter(|_| client.session == Some(session))?;
+            if client.session != Some(session) {
+                return None;
+            }
+            let until = client.lease?;
             until.checked_sub(now).filter(|left| *left > 0).map(Duration::from_millis)
         })
     }

@@ -122,10 +122,9 @@ impl Change {
     }
 
     fn account(&self) -> Option<Account> {
-        let fire =
-            self.after.fire.filter(|_| self.is_claim() && !self.after.has_source("FAILOVER"))?;
-        // Scheduled fires are at whole seconds; manual requests are at odd milliseconds.
-        if fire % 2 != 0 {
+        let fire = self.after.fire?;
+        let is_first = self.after.has_source("NORMAL") || self.after.has_source("MISFIRE");
+        if !self.is_claim() || !is_first {
             return None;
         }
         let range = self.after.merged.unwrap_or(RangeSeen { first: fire, last: fire, count: 1 });

@@ -11,7 +11,7 @@ mod table;
 
 pub(crate) use guards::{is_unconfirmed, without_guard};
 pub use names::Mutant;
-pub(crate) use selected::is;
+pub(crate) use selected::{is, is_any_active};
 pub use selected::{Activation, SELECTED_BY};
 pub use table::{MUTANTS, Row, Story, Watcher};
 

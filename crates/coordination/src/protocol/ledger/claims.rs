@@ -1,0 +1,105 @@
+//! Transitions that start a run: claims of a fire or a request, and takeovers.
+
+use super::{Claimant, FireRange, Ledger, LedgerState, Run, RunKind, RunSource};
+use crate::FireTime;
+
+impl Ledger {
+    /// Idle → running for a scheduled fire, together with earlier noted misfires. `next` is the
+    /// next fire in the schedule.
+    #[must_use]
+    pub fn claim(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
+        let already_claimed = self.last_fire >= Some(fire);
+        if !self.is_claimable() || already_claimed {
+            return None;
+        }
+        // The run stands for the noted misfires, too: they need no run of their own.
+        let merged = self.misfire.map(|range| FireRange::extended_by(Some(range), fire));
+        let run = Run { merged, ..Run::scheduled(by.holder.clone(), RunSource::Normal, fire) };
+        Some(Self { misfire: None, ..self.with_run(by, run).with_last_fire(fire, next) })
+    }
+
+    /// Idle → running for one scheduled fire that no instance ran in its time. Later fires get runs
+    /// of their own. Not while misfires wait: their run comes first.
+    #[must_use]
+    pub fn catch_up(&self, by: &Claimant, fire: FireTime, next: Option<FireTime>) -> Option<Self> {
+        let claimed = self.claim(by, fire, next)?;
+        if self.misfire.is_some() {
+            return None;
+        }
+        let LedgerState::Running(run) = claimed.state else { return None };
+        let run = Run { source: RunSource::Misfire, ..run };
+        Some(Self { state: LedgerState::Running(run), ..claimed })
+    }
+
+    /// Idle → running for the noted misfires, once for all of them. `next` is the next fire in the
+    /// schedule after the last one.
+    #[must_use]
+    pub fn replay(&self, by: &Claimant, next: Option<FireTime>) -> Option<Self> {
+        let range = self.misfire?;
+        if !self.is_claimable() {
+            return None;
+        }
+        let first = Run::scheduled(by.holder.clone(), RunSource::Misfire, range.last);
+        let run = Run { merged: Some(range), ..first };
+        let claimed = Self { misfire: None, ..self.with_run(by, run) };
+        if self.last_fire >= Some(range.last) {
+            return Some(claimed);
+        }
+        // The record that noted the last misfire already contains the fire after it.
+        let Self { next_fire, next_config, .. } = claimed.clone();
+        let settled = claimed.with_last_fire(range.last, next);
+        Some(match self.next_owed().0 {
+            Some(_) => Self { next_fire, next_config, ..settled },
+            None => settled,
+        })
+    }
+
+    /// Idle → running for a manual request. The last fire of the schedule does not change.
+    #[must_use]
+    pub fn answer(&self, by: &Claimant) -> Option<Self> {
+        let request = self.request.as_ref()?;
+        if !self.is_claimable() {
+            return None;
+        }
+        let run = Run {
+            holder: by.holder.clone(),
+            fire: request.at,
+            source: RunSource::Manual,
+            kind: RunKind::Manual,
+            merged: None,
+            parameter: request.parameter.clone(),
+        };
+        Some(Self { request: None, ..self.with_run(by, run) })
+    }
+
+    /// Orphan → running: another instance continues the same fire.
+    ///
+    /// A disabled item is taken over, too: the run began before the item was disabled.
+    #[must_use]
+    pub fn take_over(&self, by: &Claimant) -> Option<Self> {
+        let LedgerState::Orphan(run) = &self.state else { return None };
+        // The next fencing token makes the effects of the former holder stale.
+        let (holder, source) = (by.holder.clone(), RunSource::Failover);
+        Some(self.with_run(by, Run { holder, source, ..run.clone() }))
+    }
+
+    fn is_claimable(&self) -> bool {
+        self.is_idle() && !self.disabled
+    }
+
+    /// Running with the next fencing token.
+    fn with_run(&self, by: &Claimant, run: Run) -> Self {
+        // `config` changes here: the version of `next_fire` is stored on its own if it differs.
+        let (_, config_of_next) = self.next_owed();
+        let is_other = self.next_fire.is_some() && config_of_next != Some(by.config);
+        Self {
+            state: LedgerState::Running(run),
+            token: self.token.next(),
+            config: Some(by.config),
+            next_config: if is_other { config_of_next } else { None },
+            began_ms: Some(by.now_ms),
+            ended_ms: None,
+            ..self.clone()
+        }
+    }
+}

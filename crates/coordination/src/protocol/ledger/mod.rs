@@ -1,0 +1,20 @@
+//! The item ledger: one record for each sharding item, changed only by compare-and-set.
+//!
+//! The record contains everything that decides about runs of the item. The instance whose write
+//! succeeds has won the claim, and the sequence of records is the history of the item. A record is
+//! never deleted while the job exists.
+
+mod claims;
+mod endings;
+mod fires;
+mod lifetime;
+mod record;
+mod requests;
+mod run;
+
+#[cfg(test)]
+mod tests;
+
+pub use record::{Ledger, LedgerState};
+pub use requests::ManualRequest;
+pub use run::{Claimant, FireRange, Outcome, Run, RunKind, RunSource};

@@ -1,0 +1,36 @@
+//! Manual requests in the record of an item.
+
+use std::sync::Arc;
+
+use super::{Ledger, LedgerState};
+use crate::{FireTime, RequestParameter};
+
+/// A manual request in the record of an item, until an instance claims the item for it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct ManualRequest {
+    /// Id of the request.
+    pub id: Arc<str>,
+    /// Time of the request, an odd number of milliseconds since 1970 UTC. It identifies the run:
+    /// scheduled fires come on whole seconds.
+    pub at: FireTime,
+    /// Parameter of the run.
+    pub parameter: Option<RequestParameter>,
+}
+
+impl Ledger {
+    /// Any but retired → the same, with a manual request. `None` while an earlier one waits.
+    #[must_use]
+    pub fn with_request(&self, request: ManualRequest) -> Option<Self> {
+        let free = self.request.is_none();
+        // A retired item never runs, so that the request would wait for ever.
+        let takes = free && self.state != LedgerState::Retired;
+        takes.then(|| Self { request: Some(request), ..self.clone() })
+    }
+
+    /// Idle → idle: a manual request to run a disabled item is dropped.
+    #[must_use]
+    pub fn drop_request(&self) -> Option<Self> {
+        self.request.as_ref()?;
+        Some(Self { request: None, ..self.clone() })
+    }
+}

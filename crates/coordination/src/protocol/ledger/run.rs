@@ -1,0 +1,166 @@
+//! A run of an item: its source, its holder, the fires it stands for, and its outcome.
+
+use std::fmt;
+
+use reg_center::Version;
+use sharding::InstanceId;
+
+use crate::{FireTime, RequestParameter};
+
+/// Source of a run: the reason why an item runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunSource {
+    /// A scheduled fire.
+    Normal,
+    /// Misfires: fires that met the busy item, run once afterwards.
+    Misfire,
+    /// A takeover of an orphaned run.
+    Failover,
+    /// A manual request of an operator.
+    Manual,
+}
+
+impl RunSource {
+    /// Returns the word on the wire: `NORMAL`, `MISFIRE`, `FAILOVER` or `MANUAL`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Normal => "NORMAL",
+            Self::Misfire => "MISFIRE",
+            Self::Failover => "FAILOVER",
+            Self::Manual => "MANUAL",
+        }
+    }
+}
+
+impl fmt::Display for RunSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Kind of a run: what its fire time stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RunKind {
+    /// The run is for a scheduled fire.
+    Scheduled,
+    /// The run is for a manual request.
+    Manual,
+}
+
+impl RunKind {
+    /// Returns the kind of a run that is not a takeover.
+    pub(crate) fn of_first_run(source: RunSource) -> Self {
+        if source == RunSource::Manual { Self::Manual } else { Self::Scheduled }
+    }
+}
+
+/// Outcome of a fire of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Outcome {
+    /// The job's code returned without an error.
+    Succeeded,
+    /// The job's code returned an error.
+    Failed,
+    /// The job's code panicked.
+    Panicked,
+    /// The job's code did not end within its time limit.
+    TimedOut,
+    /// The run was cancelled, or its holder was lost, and no instance takes it over.
+    Interrupted,
+    /// The item was disabled when the fire was due.
+    Disabled,
+}
+
+impl Outcome {
+    /// Returns the word on the wire, in lower case.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Failed => "failed",
+            Self::Panicked => "panicked",
+            Self::TimedOut => "timed_out",
+            Self::Interrupted => "interrupted",
+            Self::Disabled => "disabled",
+        }
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Scheduled fires that were merged into one run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct FireRange {
+    /// First fire.
+    pub first: FireTime,
+    /// Last fire. Its time identifies the run that stands for all of them.
+    pub last: FireTime,
+    /// Number of noted fires, at least 1. Fires in between that no instance noted are gaps.
+    pub count: u32,
+}
+
+impl FireRange {
+    pub(super) fn extended_by(range: Option<Self>, fire: FireTime) -> Self {
+        match range {
+            // A fire that comes late, or twice, must not lower the end.
+            Some(range) if range.last >= fire => range,
+            Some(range) => Self { last: fire, count: range.count.saturating_add(1), ..range },
+            None => Self { first: fire, last: fire, count: 1 },
+        }
+    }
+}
+
+impl fmt::Display for FireRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.count {
+            1 => write!(f, "the fire of {}", self.last),
+            count => write!(f, "{count} fires from {} to {}", self.first, self.last),
+        }
+    }
+}
+
+/// The instance that claims an item, with the time and the configuration of the claim.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Claimant {
+    /// Id of the instance, for this incarnation.
+    pub holder: InstanceId,
+    /// Registry version of the configuration that the run will use.
+    pub config: Version,
+    /// Time of the claim by the clock of the claimant, in milliseconds since 1970 UTC.
+    pub now_ms: i64,
+}
+
+/// A run in progress, or an orphaned one.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Run {
+    /// Instance that claimed the run.
+    pub holder: InstanceId,
+    /// Scheduled fire time, or the time of the request.
+    pub fire: FireTime,
+    /// Source of the run.
+    pub source: RunSource,
+    /// Kind of the run. A takeover keeps it.
+    pub kind: RunKind,
+    /// Fires that the run stands for, if more than its own.
+    pub merged: Option<FireRange>,
+    /// Parameter of the manual request. A takeover keeps it.
+    pub parameter: Option<RequestParameter>,
+}
+
+impl Run {
+    /// Returns a run for one scheduled fire.
+    pub(super) fn scheduled(holder: InstanceId, source: RunSource, fire: FireTime) -> Self {
+        Self { holder, fire, source, kind: RunKind::Scheduled, merged: None, parameter: None }
+    }
+
+    /// Returns true if the run, or the run that it took over, is for a scheduled fire.
+    #[must_use]
+    pub fn is_scheduled(&self) -> bool {
+        self.kind == RunKind::Scheduled
+    }
+}

@@ -1,0 +1,188 @@
+//! The records of this project as JSON, one file for each kind of record.
+//!
+//! Each record begins with its format version; see [`format`].
+
+mod assignment;
+mod audit;
+mod format;
+#[cfg(test)]
+mod golden;
+mod item_ranges;
+mod ledger;
+mod once;
+mod request;
+mod template;
+mod term;
+mod words;
+
+use crate::{FencingToken, RequestParameter};
+
+pub use assignment::{decode_assignment, encode_assignment};
+pub(crate) use audit::{decode_audit, encode_audit};
+pub use format::{FORMAT_VERSION, RecordError};
+pub use ledger::{decode_ledger, encode_ledger};
+pub(crate) use once::{decode_once, encode_once};
+pub(crate) use request::{decode_trigger, encode_trigger};
+pub use template::decode_template;
+pub(crate) use template::encode_template;
+pub(crate) use term::{decode_term, encode_term};
+
+/// Checks that the token can still rise. A manual edit to the greatest token would stop the item
+/// for good, so such a record counts as damaged.
+fn decode_token(token: u64) -> Result<FencingToken, String> {
+    let max = FencingToken::MAX;
+    match FencingToken(token) {
+        token if token < max => Ok(token),
+        token => Err(format!("token {token} is not below {max}")),
+    }
+}
+
+fn encode_parameter(parameter: Option<&RequestParameter>) -> Option<String> {
+    parameter.map(ToString::to_string)
+}
+
+fn decode_parameter(text: Option<&str>) -> Result<Option<RequestParameter>, String> {
+    text.map(RequestParameter::new).transpose().map_err(|error| error.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn impossible_numbers_are_rejected() {
+        type DecodeText = fn(&[u8]) -> Option<String>;
+        let ledger: DecodeText = |bytes| decode_ledger(bytes).err().map(|error| error.to_string());
+        let once: DecodeText = |bytes| decode_once(bytes).err().map(|error| error.to_string());
+        let assignment: DecodeText =
+            |bytes| decode_assignment(bytes).err().map(|error| error.to_string());
+        let trigger: DecodeText =
+            |bytes| decode_trigger(bytes).err().map(|error| error.to_string());
+        let rows = [
+            (ledger, r#"{"state":"idle","token":9223372036854775807}"#, "token"),
+            (
+                once,
+                r#"{"started":{"fire":1,"token":18446744073709551615,"holder":"a","done":true}}"#,
+                "token",
+            ),
+            (
+                assignment,
+                r#"{"members":[],"total":100001,"strategy":"","handled":0}"#,
+                "total 100001 is above 100000",
+            ),
+            (
+                assignment,
+                r#"{"members":[],"total":3,"strategy":"","handled":0,"pending":{"a":[[2,3]]}}"#,
+                "items 2 to 3",
+            ),
+            (
+                assignment,
+                r#"{"members":[],"total":3,"strategy":"","handled":0,"pending":{"a":[[1,1]],"b":[[1,1]]}}"#,
+                "both a and b",
+            ),
+            (trigger, r#"{"by":"a","at":1,"items":[[0,99999],[0,99999]]}"#, "items 0 to 99999"),
+            (trigger, r#"{"by":"a","at":1,"items":[[5,4]]}"#, "items 5 to 4"),
+            (trigger, r#"{"by":"a","at":1,"parameter":""}"#, "parameter is empty"),
+            (
+                ledger,
+                r#"{"state":"idle","token":0,"request":{"id":"r","at":1,"parameter":"\u0000"}}"#,
+                "parameter is \"\\0\"",
+            ),
+        ];
+        for (decode, text, expected) in rows {
+            let error = decode(text.as_bytes()).unwrap_or_else(|| panic!("accepted: {text}"));
+            assert!(error.contains(expected), "{text}: {error}");
+        }
+    }
+
+    type Decode = fn(&[u8]) -> Option<RecordError>;
+
+    /// Each decoder, with a record that it accepts.
+    fn decoders() -> [(Decode, &'static str); 7] {
+        [
+            (|bytes| decode_ledger(bytes).err(), r#"{"state":"idle","token":0}"#),
+            (|bytes| decode_term(bytes).err(), r#"{"leader":"a"}"#),
+            (
+                |bytes| decode_assignment(bytes).err(),
+                r#"{"members":[],"total":3,"strategy":"","handled":0}"#,
+            ),
+            (|bytes| decode_trigger(bytes).err(), r#"{"by":"a","at":1}"#),
+            (|bytes| decode_once(bytes).err(), "{}"),
+            (
+                |bytes| decode_audit(bytes).err(),
+                r#"[{"id":"a","at_ms":1,"who":"a","why":"b","act":"c","target":"d"}]"#,
+            ),
+            (|bytes| decode_template(bytes).err(), r#"{"template":"report"}"#),
+        ]
+    }
+
+    #[test]
+    fn version_decides_whether_a_record_is_read() {
+        let newer = Some(RecordError::Newer { version: 2 });
+        for (decode, text) in decoders() {
+            let with =
+                |fields: &str| text.replacen('{', &format!("{{{fields},"), 1).replace(",}", "}");
+            assert_eq!(decode(text.as_bytes()), None, "{text}");
+            for fields in [r#""v":0"#, r#""v":1"#, r#""v":1,"later":{"a":[1,null]}"#] {
+                assert_eq!(decode(with(fields).as_bytes()), None, "{fields} in {text}");
+            }
+            assert_eq!(decode(with(r#""v":2"#).as_bytes()), newer, "{text}");
+            assert_eq!(decode(br#"{"other":["shape"],"v":2}"#), newer, "{text}");
+            for fields in [r#""v":-1"#, r#""v":"2""#, r#""v":1.5"#, r#""v":2,"v":2"#] {
+                let error = decode(with(fields).as_bytes());
+                assert!(error.is_some_and(|error| !error.is_newer()), "{fields} in {text}");
+            }
+            let cut = decode(br#"{"v":2,"#);
+            assert!(cut.is_some_and(|error| !error.is_newer()), "{text}");
+        }
+    }
+
+    #[test]
+    fn unknown_fields_are_kept_when_a_record_is_rewritten() {
+        type Rewrite = fn(&[u8]) -> String;
+        let rows: [(Rewrite, &str); 5] = [
+            (
+                |bytes| encode_ledger(&decode_ledger(bytes).unwrap()),
+                r#"{"v":1,"state":"idle","token":0,"later":[1]}"#,
+            ),
+            (
+                |bytes| encode_assignment(&decode_assignment(bytes).unwrap()),
+                r#"{"v":1,"members":[],"total":3,"strategy":"","handled":0,"later":[1]}"#,
+            ),
+            (
+                |bytes| encode_trigger(&decode_trigger(bytes).unwrap()),
+                r#"{"v":1,"by":"a","at":1,"later":[1]}"#,
+            ),
+            (|bytes| encode_once(&decode_once(bytes).unwrap()), r#"{"v":1,"later":[1]}"#),
+            (
+                |bytes| encode_audit(&decode_audit(bytes).unwrap()),
+                r#"[{"v":1,"id":"a","at_ms":1,"who":"a","why":"b","act":"c","target":"d","later":[1]}]"#,
+            ),
+        ];
+        for (rewrite, text) in rows {
+            assert_eq!(rewrite(text.as_bytes()), text);
+            let version_0 = text.replace(r#""v":1,"#, "");
+            assert_eq!(rewrite(version_0.as_bytes()), text, "{version_0}");
+        }
+    }
+
+    #[test]
+    fn error_of_later_version_says_what_to_do() {
+        let error = decode_ledger(br#"{"v":2}"#).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "the record has format version 2, and this program reads versions up to 1: update this program"
+        );
+    }
+
+    #[test]
+    fn damaged_records_are_rejected_without_panic() {
+        for text in
+            ["", "{}", "[]", r#"{"state":"running","token":1}"#, r#"{"state":"gone","token":1}"#]
+        {
+            assert!(decode_ledger(text.as_bytes()).is_err(), "{text}");
+            assert!(decode_assignment(text.as_bytes()).is_err(), "{text}");
+            assert!(decode_term(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,12 @@
+#![doc = include_str!("../README.md")]
+
+mod breach;
+mod quiescence;
+mod write;
+
+pub use breach::{Breach, Finding};
+pub use quiescence::{
+    can_start_runs, leftover_of, no_leader, stale_assignment, stale_mark, stale_node,
+    unavailable_owner, unfinished_run, waiting_misfire, waits_for_operator,
+};
+pub use write::{ItemChange, Leadership, Write, breach_of_election};

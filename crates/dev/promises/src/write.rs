@@ -1,0 +1,351 @@
+//! The rules of writes. They ignore the guards of the transaction and compare only the state before
+//! and after it.
+
+use std::fmt;
+
+use coordination::internals::ViewQueries as _;
+use coordination::{
+    ConfigState, ItemView, JobView, Ledger, LedgerState, ManualRequest, Run, RunSource,
+    ServerState, server_of,
+};
+use sharding::{InstanceId, ShardingItem};
+
+use crate::{Breach, Finding};
+
+/// An item before and after a write.
+#[derive(Clone, Copy, Debug)]
+pub struct ItemChange<'a> {
+    /// The item.
+    pub item: ShardingItem,
+    /// The item before the write.
+    pub before: &'a ItemView,
+    /// The item after the write.
+    pub after: &'a ItemView,
+}
+
+impl<'a> ItemChange<'a> {
+    /// Returns true if the item changes its owner.
+    #[must_use]
+    pub fn moves(&self) -> bool {
+        let owner = |of: &'a ItemView| of.owner.as_ref().map(|owner| &owner.value);
+        owner(self.before) != owner(self.after)
+    }
+
+    /// Returns the records before and after the write, if there are both.
+    #[must_use]
+    pub fn records(&self) -> Option<(&'a Ledger, &'a Ledger)> {
+        let record = |of: &'a ItemView| of.ledger.as_ref().map(|ledger| &ledger.value);
+        Some((record(self.before)?, record(self.after)?))
+    }
+
+    /// Returns the run that begins with the write.
+    #[must_use]
+    pub fn begun(&self) -> Option<&'a Run> {
+        let (old, new) = self.records()?;
+        let begins = new.running() != old.running() || new.token != old.token;
+        new.running().filter(|_| begins)
+    }
+
+    /// Returns the manual request that the new run is for.
+    #[must_use]
+    pub fn answered(&self) -> Option<&'a ManualRequest> {
+        let (old, _) = self.records()?;
+        let run = self.begun()?;
+        let request = old.request.as_ref()?;
+        (run.source == RunSource::Manual && run.fire == request.at).then_some(request)
+    }
+
+    /// Returns true if a run in progress is replaced by another run in one write.
+    #[must_use]
+    pub fn replaces_run(&self) -> bool {
+        let replaced = self.records().and_then(|(old, _)| old.running());
+        replaced.is_some() && self.begun().is_some()
+    }
+}
+
+/// A write, with the facts about the cluster by which it is judged.
+pub struct Write<'a> {
+    /// The job before the write, or after it: no write changes both an item and the nodes by which
+    /// its claim is judged.
+    pub view: &'a JobView,
+    /// The instance that writes. `None` if it is an operator.
+    pub writer: Option<&'a InstanceId>,
+    /// True if the writer may write as leader, see [`Leadership::permits`].
+    pub leads: bool,
+    /// Returns true if the session of an instance is alive.
+    pub is_alive: &'a dyn Fn(&InstanceId) -> bool,
+    /// Returns true if the writer's process has claimed the present run of an item.
+    pub has_claimed: &'a dyn Fn(ShardingItem, &Ledger, &Run) -> bool,
+}
+
+impl fmt::Debug for Write<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { writer, leads, .. } = self;
+        f.debug_struct("Write")
+            .field("writer", writer)
+            .field("leads", leads)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Write<'_> {
+    /// Returns the first property that the change of an item violates.
+    #[must_use]
+    pub fn breach_of(&self, change: &ItemChange<'_>) -> Option<Finding> {
+        let item = change.item;
+        if change.moves() && !self.leads {
+            let text =
+                format!("item {item} was assigned by {:?}, which does not lead", self.writer);
+            return Some(Finding::new(Breach::Leader, text));
+        }
+        let old = &change.before.ledger.as_ref()?.value;
+        if change.moves() && old.is_busy() {
+            let text = format!("item {item} changed its owner during a run: {}", old.summary());
+            return Some(Finding::new(Breach::MovedUnderRun, text));
+        }
+        let Some((_, new)) = change.records() else {
+            let text = format!("the record of item {item} was deleted");
+            return Some(Finding::new(Breach::Claims, text));
+        };
+        let back = || format!("the record of item {item} went back to {}", new.summary());
+        if new.token < old.token {
+            return Some(Finding::new(Breach::Claims, back()));
+        }
+        if new.last_fire < old.last_fire {
+            return Some(Finding::new(Breach::FireAgain, back()));
+        }
+        self.breach_of_run(change, old, new).or_else(|| breach_of_waiting(change, old, new))
+    }
+
+    /// Judges the run that begins or ends with the write.
+    fn breach_of_run(
+        &self,
+        change: &ItemChange<'_>,
+        old: &Ledger,
+        new: &Ledger,
+    ) -> Option<Finding> {
+        let item = change.item;
+        if let Some(run) = change.begun() {
+            let (breach, text) = self.breach_of_claim(change, old, new, run)?;
+            return Some(Finding::new(breach, format!("item {item} {text}: {}", new.summary())));
+        }
+        let (breach, text) = self.breach_of_end(item, old, new)?;
+        Some(Finding::new(breach, format!("the run of item {item} {text}: {}", old.summary())))
+    }
+
+    fn breach_of_claim(
+        &self,
+        change: &ItemChange<'_>,
+        old: &Ledger,
+        new: &Ledger,
+        run: &Run,
+    ) -> Option<(Breach, &'static str)> {
+        if new.token <= old.token {
+            return Some((Breach::Claims, "was claimed under an old token"));
+        }
+        if self.writer != Some(&run.holder) {
+            return Some((Breach::Ownership, "was claimed for another instance than the writer"));
+        }
+        if !self.view.is_registered(&run.holder) {
+            return Some((Breach::Ownership, "was claimed by an unregistered instance"));
+        }
+        let server = server_of(&run.holder).and_then(|server| self.view.server_state(&server));
+        match server {
+            Some(ServerState::Enabled) => {}
+            Some(ServerState::Paused) => {
+                return Some((Breach::Disabled, "was claimed on a paused server"));
+            }
+            Some(ServerState::Disabled) | None => {
+                return Some((Breach::Disabled, "was claimed on a disabled server"));
+            }
+        }
+        if let Some(found) = self.breach_of_configuration(change.item, new, run) {
+            return Some(found);
+        }
+        match run.source {
+            RunSource::Failover => self.breach_of_takeover(old, run),
+            RunSource::Normal | RunSource::Misfire | RunSource::Manual => {
+                self.breach_of_own_claim(change, old, new, run)
+            }
+        }
+    }
+
+    /// Judges the claim of an item by its owner.
+    fn breach_of_own_claim(
+        &self,
+        change: &ItemChange<'_>,
+        old: &Ledger,
+        new: &Ledger,
+        run: &Run,
+    ) -> Option<(Breach, &'static str)> {
+        if !old.is_idle() {
+            return Some((Breach::Claims, "was claimed during a run of another holder"));
+        }
+        let owner = change.before.owner.as_ref().map(|owner| &owner.value);
+        if owner != Some(&run.holder) || self.view.next_owner(change.item).is_some() {
+            return Some((Breach::Ownership, "was claimed by another instance than its owner"));
+        }
+        if old.disabled {
+            return Some((Breach::Disabled, "was claimed although it is disabled"));
+        }
+        // Later fires of a disabled item are skipped while noted fires wait.
+        let is_noted = old.misfire.is_some_and(|noted| noted.last == run.fire);
+        let is_later = old.last_fire < Some(run.fire);
+        let is_new = match run.source {
+            RunSource::Manual => old.request.as_ref().is_some_and(|asked| asked.at == run.fire),
+            RunSource::Misfire if is_noted => old.last_fire != Some(run.fire),
+            RunSource::Misfire => is_later && self.catches_up(),
+            RunSource::Normal | RunSource::Failover => is_later,
+        };
+        if !is_new {
+            return Some((Breach::FireAgain, "was claimed for a fire that it has settled"));
+        }
+        // The run of a later fire stands for the noted fires, too.
+        let leaves_noted = run.source != RunSource::Manual && new.misfire.is_some();
+        leaves_noted.then_some((Breach::FireAgain, "was claimed past fires that stay noted"))
+    }
+
+    fn breach_of_takeover(&self, old: &Ledger, run: &Run) -> Option<(Breach, &'static str)> {
+        let continues = |left: &Run| left.fire == run.fire && left.merged == run.merged;
+        if !old.run().is_some_and(continues) {
+            return Some((Breach::Claims, "was taken over for another fire"));
+        }
+        // Every instance may take an orphaned run over, but only the leader one in progress.
+        let replaced = old.running()?;
+        if (self.is_alive)(&replaced.holder) {
+            return Some((Breach::FalseFailover, "was taken from a holder whose session lives"));
+        }
+        (!self.leads)
+            .then_some((Breach::Leader, "was taken over by an instance that does not lead"))
+    }
+
+    fn breach_of_configuration(
+        &self,
+        item: ShardingItem,
+        new: &Ledger,
+        run: &Run,
+    ) -> Option<(Breach, &'static str)> {
+        let config = match self.view.config_state() {
+            ConfigState::Valid(config) => config,
+            ConfigState::Absent => {
+                return Some((Breach::Configuration, "was claimed without a configuration"));
+            }
+            // Each instance uses the last usable one, which the view does not show.
+            ConfigState::Invalid { .. } => return None,
+        };
+        if new.config != Some(config.version) {
+            return Some((Breach::Configuration, "was claimed by another configuration"));
+        }
+        let total = config.value.sharding_total_count;
+        let assigned = self.view.assignment().map(|assignment| assignment.value.total_count);
+        let is_assigned = item.index() < total && assigned == Some(total);
+        if is_assigned || run.source == RunSource::Failover {
+            return None;
+        }
+        Some((Breach::Ownership, "was claimed by an assignment of another number of items"))
+    }
+
+    /// Returns true if fires without a note may run as misfires.
+    fn catches_up(&self) -> bool {
+        match self.view.config_state() {
+            ConfigState::Valid(config) => config.value.catch_up.is_some(),
+            ConfigState::Absent | ConfigState::Invalid { .. } => true,
+        }
+    }
+
+    /// Judges the end of a run in progress: only its process ends it, or the leader once the
+    /// session of the holder has ended. A missing instance node proves nothing.
+    fn breach_of_end(
+        &self,
+        item: ShardingItem,
+        old: &Ledger,
+        new: &Ledger,
+    ) -> Option<(Breach, &'static str)> {
+        let run = old.running()?;
+        if new.running().is_some() || (self.has_claimed)(item, old, run) {
+            return None;
+        }
+        if !self.leads {
+            return Some((Breach::Completion, "was ended by an instance that does not hold it"));
+        }
+        if !(self.is_alive)(&run.holder) {
+            return None;
+        }
+        let breach = match new.state {
+            LedgerState::Orphan(_) => Breach::FalseFailover,
+            LedgerState::Idle | LedgerState::Running(_) | LedgerState::Retired => {
+                Breach::Completion
+            }
+        };
+        Some((breach, "was taken from a holder whose session lives"))
+    }
+}
+
+/// Judges S3: a request and noted fires leave a record only with their run, or if the item may not
+/// run.
+fn breach_of_waiting(change: &ItemChange<'_>, old: &Ledger, new: &Ledger) -> Option<Finding> {
+    let item = change.item;
+    if new.state == LedgerState::Retired || change.before.is_disabled() {
+        return None;
+    }
+    let is_request_gone = old.request.is_some() && new.request != old.request;
+    if is_request_gone && change.answered().is_none() {
+        let text = format!("the request for item {item} was dropped without a run");
+        return Some(Finding::new(Breach::Dropped, text));
+    }
+    let noted = old.misfire.filter(|_| new.misfire.is_none())?;
+    let merged = change.begun().and_then(|run| run.merged);
+    if merged.is_some_and(|merged| merged.first <= noted.first && noted.last <= merged.last) {
+        return None;
+    }
+    let text = format!("the noted fires of item {item} were dropped without a run: {noted}");
+    Some(Finding::new(Breach::Dropped, text))
+}
+
+/// The leader and the instance of the last term.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Leadership {
+    leader: Option<InstanceId>,
+    term: Option<InstanceId>,
+}
+
+impl Leadership {
+    /// Returns the leadership that a view shows.
+    #[must_use]
+    pub fn of(view: &JobView) -> Self {
+        let term = view.term().map(|term| term.value.clone());
+        Self { leader: view.leader().cloned(), term }
+    }
+
+    /// Returns true if the instance may write as leader: no other instance was elected since.
+    ///
+    /// It may have abdicated: what it decided before is still valid.
+    #[must_use]
+    pub fn permits(&self, instance: &InstanceId) -> bool {
+        self.term.as_ref() == Some(instance)
+            && self.leader.as_ref().is_none_or(|leader| leader == instance)
+    }
+}
+
+/// Judges S8 for a write of an instance: it begins only a term of its own, without another leader,
+/// and it removes only its own leader node.
+#[must_use]
+pub fn breach_of_election(
+    before: &Leadership,
+    after: &Leadership,
+    writer: &InstanceId,
+) -> Option<Finding> {
+    let led_by_other = before.leader.as_ref().is_some_and(|leader| leader != writer);
+    if led_by_other && before.leader != after.leader {
+        let text = format!("{writer} has removed the node of the leader {:?}", before.leader);
+        return Some(Finding::new(Breach::Leader, text));
+    }
+    let is_lawful = before.leader.is_none()
+        && after.leader.as_ref() == Some(writer)
+        && after.term.as_ref() == Some(writer);
+    if before.term == after.term || is_lawful {
+        return None;
+    }
+    let text = format!("{writer} has begun the term of {:?} beside {before:?}", after.term);
+    Some(Finding::new(Breach::Leader, text))
+}
