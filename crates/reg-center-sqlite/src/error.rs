@@ -36,7 +36,7 @@ pub enum OpenError {
     Damaged {
         /// The registry file.
         path: PathBuf,
-        /// What SQLite found.
+        /// The fault that SQLite found.
         cause: String,
     },
     /// The file is a database of another program.

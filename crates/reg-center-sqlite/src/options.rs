@@ -12,7 +12,7 @@ const POLL_INTERVALS: std::ops::RangeInclusive<Duration> =
 
 const MIN_BYTES: u64 = 64 * 1024;
 
-/// What an acknowledged write survives.
+/// The faults that an acknowledged write survives.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// The loss of power: each commit waits for the disk (`synchronous=FULL`).
@@ -78,7 +78,8 @@ impl SqliteOptions {
         self
     }
 
-    /// Sets what an acknowledged write survives. All processes of a file should agree on it.
+    /// Sets the faults that an acknowledged write survives. All processes of a file should use the
+    /// same value.
     #[must_use]
     pub fn durability(mut self, durability: Durability) -> Self {
         self.durability = durability;

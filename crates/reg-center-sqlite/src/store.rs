@@ -35,7 +35,7 @@ pub(crate) struct Batch {
     pub(crate) changes: Vec<Change>,
 }
 
-/// What the changes after a revision are.
+/// The changes after a revision.
 pub(crate) enum News {
     /// The changes until this revision. Intermediate states are skipped.
     Changes(Revision, Vec<Change>),

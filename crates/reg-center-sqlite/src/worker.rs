@@ -51,7 +51,7 @@ pub(crate) struct Shared {
     pub(crate) lease: Lease,
 }
 
-/// A feed, with the revision that it has been told about.
+/// A feed, with the revision of its last snapshot.
 struct Follower {
     sender: FeedSender,
     since: Revision,
@@ -75,7 +75,7 @@ pub(crate) struct Worker<S> {
     link: Link,
     feeds: Subscriptions<Follower>,
     /// The feeds have all changes up to this revision.
-    told: Revision,
+    delivered: Revision,
     beats: Beats,
     next_beat: Instant,
     next_look: Instant,
@@ -100,7 +100,7 @@ impl<S: Store> Worker<S> {
             shared,
             link: Link::Lost,
             feeds: Subscriptions::default(),
-            told: Revision::default(),
+            delivered: Revision::default(),
             beats: Beats::default(),
             next_beat: now,
             next_look: now,
@@ -198,10 +198,10 @@ impl<S: Store> Worker<S> {
                 for ((.., reply), answer) in admitted.into_iter().zip(answers) {
                     let _ = reply.send(answer);
                 }
-                if before == self.told {
+                if before == self.delivered {
                     self.deliver(&changes, after);
                 } else {
-                    self.tell_news();
+                    self.deliver_news();
                 }
             }
             Err(failure) => {
@@ -246,7 +246,7 @@ impl<S: Store> Worker<S> {
                 Ok(snapshot) => {
                     follower.restart(snapshot);
                     if self.feeds.is_empty() {
-                        self.told = follower.since;
+                        self.delivered = follower.since;
                     }
                 }
                 // The feed starts as soon as the file can be used again.
@@ -269,15 +269,15 @@ impl<S: Store> Worker<S> {
                 known || follower.sender.send(change.clone())
             });
         }
-        self.told = until;
+        self.delivered = until;
     }
 
     /// Delivers the changes since the last delivery.
-    fn tell_news(&mut self) {
+    fn deliver_news(&mut self) {
         if self.feeds.is_empty() {
             return;
         }
-        match self.store.news(self.told) {
+        match self.store.news(self.delivered) {
             Ok(News::Changes(until, changes)) => self.deliver(&changes, until),
             Ok(News::Gap) => {
                 if let Err(failure) = self.restart_feeds() {
@@ -309,7 +309,7 @@ impl<S: Store> Worker<S> {
             }
             true
         });
-        self.told = oldest.unwrap_or(self.told);
+        self.delivered = oldest.unwrap_or(self.delivered);
         result
     }
 
@@ -343,7 +343,7 @@ impl<S: Store> Worker<S> {
         {
             self.next_poll = now + self.poll_interval;
             match self.store.was_written() {
-                Ok(true) => self.tell_news(),
+                Ok(true) => self.deliver_news(),
                 Ok(false) => {}
                 Err(failure) => self.failed(&failure),
             }
@@ -374,7 +374,7 @@ impl<S: Store> Worker<S> {
             Ok(!dead.is_empty())
         });
         match ended {
-            Ok(true) => self.tell_news(),
+            Ok(true) => self.deliver_news(),
             Ok(false) => {}
             Err(failure) => self.failed(&failure),
         }

@@ -16,7 +16,7 @@ pub struct Beat {
     pub timeout: Duration,
 }
 
-/// What an observer knows about the counters of sessions.
+/// The counters of sessions, as an observer has seen them.
 ///
 /// The observer measures by its own monotonic clock how long a counter has not changed, so no wall
 /// clock decides if a session lives. It ends a session in a transaction that checks the counter
@@ -91,12 +91,12 @@ mod tests {
         };
         let mut beats = Beats::default();
         let mut observe = |from, to, list: &[Beat]| beats.observe(at(from), at(to), list.to_vec());
-        let nobody: [Beat; 0] = [];
-        assert_eq!(observe(0, 10, &[beat(1, 7), beat(2, 7)]), nobody, "the first observation");
-        assert_eq!(observe(105, 115, &[beat(1, 7), beat(2, 8)]), nobody, "less than the timeout");
+        let none: [Beat; 0] = [];
+        assert_eq!(observe(0, 10, &[beat(1, 7), beat(2, 7)]), none, "the first observation");
+        assert_eq!(observe(105, 115, &[beat(1, 7), beat(2, 8)]), none, "less than the timeout");
         assert_eq!(observe(110, 120, &[beat(1, 7), beat(2, 8)]), [beat(1, 7)], "one stood still");
-        assert_eq!(observe(214, 230, &[beat(1, 6), beat(2, 8)]), nobody, "any change counts");
+        assert_eq!(observe(214, 230, &[beat(1, 6), beat(2, 8)]), none, "any change counts");
         assert_eq!(observe(215, 230, &[beat(2, 8)]), [beat(2, 8)]);
-        assert_eq!(observe(500, 500, &[beat(1, 6)]), nobody, "the row was gone in between");
+        assert_eq!(observe(500, 500, &[beat(1, 6)]), none, "the row was gone in between");
     }
 }

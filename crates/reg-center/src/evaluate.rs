@@ -27,7 +27,7 @@ pub trait Snapshot {
     fn children(&self, path: &NodePath) -> Result<Vec<NodePath>>;
 }
 
-/// What the registry adds to the nodes that a transaction writes.
+/// Values that the registry adds to the nodes that a transaction writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stamp {
     /// The session that executes the transaction. It owns the ephemeral nodes.
