@@ -425,8 +425,7 @@ async fn stale_mark_does_not_block_a_manual_request() {
 }
 
 /// The record is reset while the item runs: the mark stays until the run ends, and a second
-/// diagnosis
-/// confirms the finding.
+/// diagnosis confirms the finding.
 #[tokio::test(start_paused = true)]
 async fn mark_without_recorded_run_is_found_and_confirmed() {
     for dialect in [Dialect::V2, Dialect::V3] {
@@ -529,8 +528,7 @@ fn docs_list_every_finding_code() {
 const FUTURE: &str = "2025-02-28T12:00:00Z";
 
 /// Runs all items of a job that fires every ten seconds, and sets the last fire of item 0 to one in
-/// a
-/// year.
+/// a year.
 async fn run_ahead(world: &World) -> support::Member {
     let member = world.member(1, every_ten_seconds()).await;
     world.until_seen("all items to run", |seen| seen.len() == 4).await;
