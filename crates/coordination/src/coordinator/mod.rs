@@ -91,7 +91,7 @@ pub struct Coordinator {
     layout: Layout,
     view: JobView,
     local: Local,
-    /// Items to examine: their record or local run has changed, or a claim of theirs waits to
+    /// Items to examine: their record or local run has changed, or a claim of the item waits to
     /// start.
     dirty_items: BTreeSet<ShardingItem>,
     session: Option<SessionId>,

@@ -24,6 +24,10 @@ use crate::{
 use crate::{Versioned, shortened};
 
 impl Coordinator {
+    /// Compares the view with the last known state.
+    ///
+    /// The clock comes first among the reasons to act: it drops a due fire that a wrong clock
+    /// caused. Ended runs are forgotten before the check that the instance has left.
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
         self.observe_config(now, out);
         self.observe_clock(now, out);

@@ -1,4 +1,5 @@
-//! Recording: each event changes only the local state of this instance, one match arm per event.
+//! Recording: applies each event to the view or to the local state, one match arm per event. A
+//! reply and an unmonitored fire can also start runs.
 
 use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
@@ -174,7 +175,8 @@ impl Coordinator {
     }
 
     /// Returns a time that is later than that of each former request, even if the clock was set
-    /// back. Otherwise two requests could have the same id.
+    /// back. Otherwise two requests could have the same id. Times of requests are odd, so the next
+    /// one is two milliseconds later.
     fn time_of_request(&mut self, now: Now) -> FireTime {
         let by_clock = FireTime::of_request(now.wall_ms);
         let last = self.local.requests.last_at;

@@ -60,8 +60,8 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         if let (Some(me), Some(config)) = (self.me.clone(), config) {
-            // A claim that cannot start now starts later with the configuration that it has
-            // checked.
+            // A committed claim may have to wait too. It is kept until it starts, with the
+            // configuration that it checked.
             self.note_unknown_claims(plan, &me, Some(config));
             self.start_runs(plan.runs_of(&me), config, out);
         }

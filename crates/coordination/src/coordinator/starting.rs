@@ -19,9 +19,10 @@ use crate::{
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 
 impl Coordinator {
-    /// Starts claimed runs whose commit got no reply, and forgets runs whose end is recorded.
+    /// Starts claimed runs that have not started yet, and forgets runs whose end is recorded.
     ///
-    /// Gives up runs that this incarnation never claimed: an earlier one had the same id.
+    /// Gives up two kinds of runs: those of an earlier incarnation with the same id, and those that
+    /// an operator restored.
     pub(super) fn observe_runs(&mut self, out: &mut Vec<Command>) {
         self.note_shown_claims();
         self.forget_settled_runs(out);
@@ -188,8 +189,8 @@ impl Coordinator {
             let unseen_after = self.unseen_claim_of(item);
             let begun = self.local.begin(item, ledger, lasting, unseen_after);
             let waits = !begun && !self.local.claims.has_started(item, ledger.token);
-            // It starts after the former run of its item, with the configuration that it has
-            // checked.
+            // A claim that waits for the end of the item's former run stays noted, with the
+            // configuration that it checked.
             if !waits {
                 self.local.claims.unknown.remove(&item);
             }

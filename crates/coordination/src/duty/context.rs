@@ -76,8 +76,8 @@ impl<'a> Context<'a> {
         Some(Claimant { holder, config, now_ms: self.now.wall_ms })
     }
 
-    /// Returns the first changes that fit one transaction; each change is of one item. Parameters
-    /// of requests, whose bytes `bytes_of` returns, take the room of further items.
+    /// Returns the first changes that fit one transaction, each of one item. `bytes_of` returns the
+    /// size of a change's request parameters; long parameters leave room for fewer items.
     pub(crate) fn within_one_plan<C>(
         &self,
         changes: impl Iterator<Item = C>,

@@ -12,7 +12,8 @@ use reg_center::Version;
 use sharding::ShardingItem;
 use std::borrow::Cow;
 
-/// An item that this instance owns, with the versions that a claim checks.
+/// An item whose record this instance may change: it owns the item, or it is the next owner of an
+/// item of a lost owner. With the versions that the write checks.
 pub(crate) struct OwnItem<'a> {
     pub(crate) item: ShardingItem,
     pub(crate) view: &'a ItemView,
@@ -76,8 +77,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Plans to change the records of items as their owner. `next` returns the new record, or `None` if
-/// the item stays as it is.
+/// Plans to change the records of these items. `next` returns the new record, or `None` if the item
+/// stays as it is.
 pub(super) fn change_items<'a>(
     duty: Duty,
     cx: &Context<'a>,

@@ -18,9 +18,9 @@ pub(crate) const REASON: &str = "runs whose holder is gone";
 /// Finds runs whose holder is gone. Without failover, or beyond the number of items, they end with
 /// the outcome `interrupted`.
 ///
-/// The view may be stale, so the write itself proves that the holder is gone: record and mark are
-/// written together, and a write that finds the record unchanged and no mark comes after the end of
-/// the holder's session ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)).
+/// The view may be stale, so the write itself proves that the holder is gone. Record and mark are
+/// written together. If the record is unchanged and the mark is absent, the holder's session has
+/// ended ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)).
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let plan = Plan::as_leader(Duty::Sweep, cx, REASON)?;
@@ -70,7 +70,8 @@ impl LostRun<'_> {
 
     /// Returns the steps that take the run over if it is in the share, and give it up otherwise.
     fn take_or_give_up(&self, cx: &Context<'_>, share: Option<&AtOnce>) -> Vec<Step> {
-        // A takeover creates the mark anew, which conflicts while the former one exists.
+        // No absence check here: the takeover creates the mark, which conflicts while the former
+        // one exists.
         if let Some(taken) = share.and_then(|share| share.take(cx, self)) {
             return taken;
         }

@@ -28,7 +28,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     take(cx, |_| true, |orphans| share(cx, orphans))
 }
 
-/// Takes over the orphaned runs in the range that `share` returns for their number.
+/// Takes over a range of the waiting orphaned runs. `share` gets their number and returns the range.
 pub(crate) fn take(
     cx: &Context<'_>,
     may_be_taken: impl Fn(&ItemView) -> bool,
@@ -100,8 +100,9 @@ impl AtOnce {
     /// Returns the check that the failover queue never had an entry, if the view shows no queue. An
     /// instance that the view does not show yet may have queued a run.
     ///
-    /// If the queue exists, each item is checked instead. Without its node these checks would take
-    /// three round trips.
+    /// If the queue exists, the transaction checks the entry of each item instead. Below a missing
+    /// parent, each such check would cost ZooKeeper a conflict, a read of the parents and another
+    /// transaction.
     pub(crate) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
         if cx.view.has_failover_root() {
             return None;

@@ -29,9 +29,10 @@ fn as_cleaner(cx: &Context<'_>, reason: &str) -> Option<Plan> {
     is_first.then(|| Plan::as_instance(Duty::Cleanup, cx, reason))
 }
 
-/// Removes three kinds of nodes that Java instances leave behind: queue entries that no instance
-/// may take over, but Java instances would run; nodes of lost instances of 2.1.5 that an operator
-/// triggered; and nodes of items beyond the number of items, because Java's statistics count them.
+/// Removes three kinds of nodes that Java instances leave behind:
+/// - queue entries that no instance may take over, but Java instances would run;
+/// - nodes of lost instances of 2.1.5 that an operator triggered;
+/// - nodes of items beyond the number of items, which Java's statistics count.
 ///
 /// An instance may return and create its node anew at any moment. So the leftover node is first
 /// sealed, which raises its version, and then removed at that version.

@@ -36,7 +36,7 @@ impl JobView {
         Ok(())
     }
 
-    /// Forgets what an instance node showed besides the instance.
+    /// Forgets the request and the leftover node that an instance node showed.
     pub(crate) fn remove_instance(&mut self, id: &InstanceId) {
         self.java.leftover_instances.remove(id);
         if self.dialect() == Dialect::V2 {
@@ -59,8 +59,8 @@ impl JobView {
         }
     }
 
-    /// Returns the number of items of which an owner may claim some; `None` while it may claim
-    /// none: the assignment does not fit, or a Java leader is about to reshard.
+    /// Returns the exclusive upper bound of the items that owners may claim. `None` if the
+    /// assignment does not fit, or a Java leader is about to reshard.
     pub(crate) fn claimable_total(&self) -> Option<u32> {
         let fits =
             if self.has_java_leader() { !self.is_java_assigning() } else { self.fits_config() };

@@ -96,7 +96,7 @@ fn may_end_announcement(cx: &Context<'_>, moves: &Moves) -> bool {
 }
 
 /// Returns true while a Java instance runs an item that has to move, for up to
-/// [`ANNOUNCEMENT_PATIENCE`].
+/// [`ANNOUNCEMENT_PATIENCE`](super::memory::ANNOUNCEMENT_PATIENCE).
 fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
     let over = cx.local.java.announced.is_some_and(|announced| announced.over);
     let under_java = || moves.blocked.iter().any(|item| is_of_java(cx, *item));

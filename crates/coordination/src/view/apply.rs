@@ -15,7 +15,8 @@ use crate::wire::{self, NodeKind, RecordError};
 use crate::{ConfigError, FireTime, JobConfig, ServerIp, ServerState, Versioned};
 
 impl JobView {
-    /// Applies a change of the feed. A node with invalid data is skipped and reported.
+    /// Applies a change of the feed. Invalid data of a node replaces its former value, and is
+    /// reported.
     ///
     /// # Errors
     /// [`Anomaly`]: the node has invalid data. The view stays usable without the data.

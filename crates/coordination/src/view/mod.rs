@@ -39,7 +39,7 @@ struct NewerRecords {
     once: bool,
 }
 
-/// A node with invalid data. It is ignored and reported once.
+/// A node with invalid data, to be reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anomaly {
     /// Path of the node.

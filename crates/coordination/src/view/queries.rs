@@ -219,8 +219,8 @@ impl JobView {
 
 /// Queries of the coordinator, which waits until the view shows a commit.
 impl JobView {
-    /// Returns the version of a node with one of these records: `Some(None)` if the node is absent.
-    /// `None` if no plan waits for nodes of this kind.
+    /// Returns the version of a node whose writes a plan waits for: `Some(None)` if the node is
+    /// absent. `None` for other nodes, and for a manual request that is gone.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other nodes are written with one of these")]
     pub(crate) fn shown_version(&self, node: &NodeKind) -> Option<Option<Version>> {
         match node {

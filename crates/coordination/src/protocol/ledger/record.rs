@@ -47,7 +47,8 @@ pub struct Ledger {
     pub state: LedgerState,
     /// Last scheduled fire that was claimed or accounted for. Only an operator can lower it.
     pub last_fire: Option<FireTime>,
-    /// Scheduled fire before `last_fire`. The schedule's fires in between were missed.
+    /// Value of `last_fire` before its last change. The run of `last_fire` stands for the noted
+    /// fires in between; the others were missed.
     pub previous_fire: Option<FireTime>,
     /// Next fire in the schedule after the last fire that was claimed, skipped or noted, by the
     /// schedule at that time.
