@@ -20,11 +20,11 @@
 //!   ledger record.
 //! - **release**: holder: its run has ended. Writes: ledger record → idle, or orphan if the run was
 //!   cancelled; marks of a fenced run.
-//! - **disabling**: leader: an operator disabled or enabled an item, and its record differs. Writes:
-//!   ledger record.
+//! - **disabling**: leader: an operator disabled or enabled an item, and its record differs.
+//!   Writes: ledger record.
 //! - **trigger**: an operator requests runs. Writes: requests; leader: ledger records.
-//! - **once**: an instance with callbacks: all items have begun, or ended, a fire. Writes: record of
-//!   the calls.
+//! - **once**: an instance with callbacks: all items have begun, or ended, a fire. Writes: record
+//!   of the calls.
 //! - **cleanup**: leader: queue entries or misfire marks are stale. Writes: failover queue, marks.
 //!
 //! `unmonitored` starts runs without records: it writes nothing, so it is no duty. `java` changes

@@ -28,7 +28,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     take(cx, |_| true, |orphans| share(cx, orphans))
 }
 
-/// Takes over a range of the waiting orphaned runs. `share` gets their number and returns the range.
+/// Takes over a range of the waiting orphaned runs. `share` gets their number and returns the
+/// range.
 pub(crate) fn take(
     cx: &Context<'_>,
     may_be_taken: impl Fn(&ItemView) -> bool,
