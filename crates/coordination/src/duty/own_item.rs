@@ -46,9 +46,7 @@ impl<'a> Context<'a> {
         &self,
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> impl Iterator<Item = OwnItem<'a>> {
-        let mine = self.view.claimable_by(self.me, items);
-        let records = Records::of(self.view, &self.local.java);
-        mine.filter_map(move |(item, view)| self.own_item(records, item, view))
+        self.own_items(self.view.claimable_by(self.me, items))
     }
 
     /// Returns the items whose fires this instance accounts for. Their records are known and have
@@ -58,12 +56,19 @@ impl<'a> Context<'a> {
         fire: FireTime,
     ) -> impl Iterator<Item = OwnItem<'a>> {
         let unsettled = self.view.restless_unsettled_items(fire);
-        let mine = self.view.accounted_by(self.me, unsettled);
-        let records = Records::of(self.view, &self.local.java);
-        mine.filter_map(move |(item, view)| self.own_item(records, item, view))
+        self.own_items(self.view.accounted_by(self.me, unsettled))
     }
 
-    /// Returns an item of this instance with its versions, if its record is known.
+    /// Returns the items whose records are known, with their versions.
+    fn own_items(
+        &self,
+        items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
+    ) -> impl Iterator<Item = OwnItem<'a>> {
+        let records = Records::of(self.view, &self.local.java);
+        items.filter_map(move |(item, view)| self.own_item(records, item, view))
+    }
+
+    /// Returns an item with its versions, if its record is known.
     fn own_item(
         &self,
         records: Records<'_>,
