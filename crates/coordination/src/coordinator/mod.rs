@@ -37,7 +37,7 @@ const SETTLE_WAIT: Duration = Duration::from_millis(100);
 /// Time that a duty waits after a commit with an unknown outcome, or that could not be sent.
 const RETRY_WAIT: Duration = Duration::from_millis(250);
 /// Time that a duty waits after the registry rejected its transaction as too large.
-const REFUSED_WAIT: Duration = Duration::from_secs(30);
+const TOO_LARGE_WAIT: Duration = Duration::from_secs(30);
 
 /// The job and the server that a coordinator acts for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -253,9 +253,9 @@ impl Coordinator {
     pub fn next_wake(&self) -> Option<Duration> {
         let retries = self.in_flight.values().filter_map(|flight| match flight.stage {
             Stage::Sent => None,
-            Stage::Landed { until, .. } | Stage::Refused { until } | Stage::Held { until } => {
-                Some(until)
-            }
+            Stage::Committed { until, .. }
+            | Stage::Conflicted { until }
+            | Stage::BackingOff { until } => Some(until),
         });
         // Only a busy instance waits for the end of the patience: an idle one takes over at once.
         let waits = !self.local.runs.is_empty() && !self.reported.patience_over;

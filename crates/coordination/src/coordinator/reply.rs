@@ -9,7 +9,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::in_flight::Stage;
 use super::in_flight::{ASSIGNMENT_WAIT, AssignmentInDoubt};
-use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT};
+use super::{Coordinator, RETRY_WAIT, SETTLE_WAIT, TOO_LARGE_WAIT};
 use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;
@@ -28,13 +28,15 @@ impl Coordinator {
         let Some(flight) = flights.find(|flight| flight.ticket == ticket) else { return };
         flight.stage = match reply {
             Reply::Committed(revision) => {
-                Stage::Landed { revision, until: now.mono + wait_for(&flight.plan) }
+                Stage::Committed { revision, until: now.mono + wait_for(&flight.plan) }
             }
             Reply::Conflict(_) | Reply::HolderAlive => {
-                Stage::Refused { until: now.mono + SETTLE_WAIT }
+                Stage::Conflicted { until: now.mono + SETTLE_WAIT }
             }
-            Reply::Unknown | Reply::NotExecuted => Stage::Held { until: now.mono + RETRY_WAIT },
-            Reply::TooLarge => Stage::Held { until: now.mono + REFUSED_WAIT },
+            Reply::Unknown | Reply::NotExecuted => {
+                Stage::BackingOff { until: now.mono + RETRY_WAIT }
+            }
+            Reply::TooLarge => Stage::BackingOff { until: now.mono + TOO_LARGE_WAIT },
         };
         let (plan, config) = (flight.plan.clone(), flight.config.clone());
         let replaced = std::mem::take(&mut flight.replaced);
