@@ -285,15 +285,15 @@ impl Coordinator {
     fn why_dropped(&self, record: &TriggerRecord) -> DropReason {
         if self.view.carries_parameters()
             && let Some(parameter) = &record.parameter
-            && self.is_too_much(parameter)
+            && self.is_too_large(parameter)
         {
-            return DropReason::TooMuchToTell;
+            return DropReason::ParameterTooLarge;
         }
         DropReason::ParameterNotCarried
     }
 
     /// Returns true if a request for all items with this parameter would exceed the size limit.
-    pub(super) fn is_too_much(&self, parameter: &RequestParameter) -> bool {
+    pub(super) fn is_too_large(&self, parameter: &RequestParameter) -> bool {
         let Some(config) = self.view.config() else { return false };
         let n_items = usize::try_from(config.sharding_total_count);
         n_items.is_ok_and(|n_items| !parameter.fits_items(n_items))

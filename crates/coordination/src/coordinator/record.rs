@@ -161,7 +161,7 @@ impl Coordinator {
         let refused = match &parameter {
             _ if !self.local.is_active() => Some(DropReason::Leaving),
             Some(_) if !self.view.carries_parameters() => Some(DropReason::ParameterNotCarried),
-            Some(parameter) if self.is_too_much(parameter) => Some(DropReason::TooMuchToTell),
+            Some(parameter) if self.is_too_large(parameter) => Some(DropReason::ParameterTooLarge),
             Some(_) | None => None,
         };
         if let Some(reason) = refused {
