@@ -247,7 +247,7 @@ impl Coordinator {
         });
         let Some(me) = self.me.clone() else { return };
         let seen = self.local.requests.trigger_seen;
-        if let Some(triggered) = self.view.trigger_of(&me) {
+        if let Some(triggered) = self.view.run_request_of(&me) {
             self.local.requests.trigger_seen = Some(triggered);
         } else if seen.is_some() && self.is_registered() {
             self.local.requests.trigger_seen = None;

@@ -45,7 +45,7 @@ impl Coordinator {
         for (item, ledger) in &held {
             let claimed_here = self.may_have_claimed(*item, ledger, &sent);
             if !claimed_here || self.is_put_back(*item, ledger, &me) {
-                self.give_up_foreign_run(*item, ledger);
+                self.give_up_unclaimed_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
             }
@@ -108,7 +108,7 @@ impl Coordinator {
 
     /// Records a run that no process executes as interrupted here, so that the release duty ends
     /// it.
-    pub(super) fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
+    pub(super) fn give_up_unclaimed_run(&mut self, item: ShardingItem, shown: &Ledger) {
         // The view may show the record before the marks of the same transaction.
         let by_config = self.view.config().is_some_and(|c| self.view.has_lasting_marks(c));
         let lasting = by_config || self.view.item(item).marks.lasting_holder().is_some();

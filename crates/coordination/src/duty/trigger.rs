@@ -40,7 +40,7 @@ pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
 /// Accepts a request to this instance and stores it as a request for the items that it owns now.
 /// Without monitoring the instance runs them by itself.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
-    let triggered = cx.view.trigger_of(cx.me)?;
+    let triggered = cx.view.run_request_of(cx.me)?;
     if !cx.view.fits_config() {
         return None;
     }
@@ -152,7 +152,7 @@ fn pass_to_instances(
 /// or is gone.
 pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
     let Some(version) = cx.view.instance_version(instance) else { return Vec::new() };
-    if cx.view.trigger_of(instance).is_some() {
+    if cx.view.run_request_of(instance).is_some() {
         return Vec::new();
     }
     let mut steps = Vec::new();

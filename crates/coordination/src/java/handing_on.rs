@@ -95,7 +95,7 @@ fn has_parameter(ledger: &Ledger) -> bool {
 
 fn can_be_asked(cx: &Context<'_>, instance: &InstanceId) -> bool {
     let runs = cx.view.items_of(instance).any(|(_, view)| view.marks.shows_run());
-    !runs && cx.view.trigger_of(instance).is_none()
+    !runs && cx.view.run_request_of(instance).is_none()
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// Accepts a request to this instance. A Java leader would not pass it on, so that the owner writes
 /// it into the records of its own items.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
-    let triggered = cx.view.trigger_of(cx.me)?;
+    let triggered = cx.view.run_request_of(cx.me)?;
     let config = cx.view.config()?;
     let accepted = acceptance(cx, &triggered);
     if !config.monitor_execution {

@@ -56,7 +56,7 @@ impl Step {
     }
 
     /// Checks that no instance has requested resharding since.
-    pub fn no_new_request(version: Version) -> Self {
+    pub fn no_new_resharding_request(version: Version) -> Self {
         Self::check(NodeKind::Request, version)
     }
 
