@@ -82,12 +82,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Returns the record of a new item, which does not owe fires up to `born`.
+    /// Returns the record of a new item, which does not owe fires up to `settled`.
     #[must_use]
-    pub fn new(born: Option<FireTime>) -> Self {
+    pub fn new(settled: Option<FireTime>) -> Self {
         Self {
             state: LedgerState::Idle,
-            last_fire: born,
+            last_fire: settled,
             previous_fire: None,
             next_fire: None,
             next_config: None,
