@@ -104,7 +104,7 @@ impl Coordinator {
             txn: self.layout.encode(&plan, session),
             confirm_absent: confirm_absent.into_iter().collect(),
         });
-        for id in plan.requests_left() {
+        for id in plan.stored_requests() {
             if let Some(wanted) = self.local.requests.wanted.get_mut(id) {
                 wanted.way = RequestWay::Sent;
             }

@@ -97,7 +97,7 @@ impl Coordinator {
         if step.deregisters() {
             self.local.session.maybe_registered = false;
         }
-        if let Some(id) = step.request_left() {
+        if let Some(id) = step.stored_request() {
             self.local.requests.wanted.remove(id);
         }
         if let Some((item, ledger)) = step.ledger() {
@@ -172,7 +172,7 @@ impl Coordinator {
             self.local.session.maybe_registered = true;
         }
         // Only this instance uses the id, so this is its own request, sent before without a reply.
-        if let Some(id) = step.request_left() {
+        if let Some(id) = step.stored_request() {
             self.local.requests.wanted.remove(id);
         }
     }

@@ -130,7 +130,7 @@ impl Step {
     }
 
     /// Returns the id of the manual request that the step leaves in the registry.
-    pub(crate) fn request_left(&self) -> Option<&String> {
+    pub(crate) fn stored_request(&self) -> Option<&String> {
         let NodeKind::TriggerRequest(id) = &self.node else { return None };
         self.is_create().then_some(id)
     }
@@ -145,7 +145,7 @@ impl Step {
         match &self.op {
             StepOp::Check(_) | StepOp::Absent => true,
             // The leader may have passed the request on, and its author may have cleared it since.
-            StepOp::Create(..) if self.request_left().is_some() => true,
+            StepOp::Create(..) if self.stored_request().is_some() => true,
             StepOp::Create(..) => view.shows_node(&self.node) != Some(false),
             // Another instance may have written the node since, so any later version will do.
             StepOp::Put(expect, _) => {
