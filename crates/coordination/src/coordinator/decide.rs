@@ -11,7 +11,7 @@ use super::in_flight::{InFlight, Stage};
 use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
 use crate::local::Phase;
-use crate::local::requests::RequestWay;
+use crate::local::requests::RequestProgress;
 use crate::plan::Plan;
 use crate::view::JobView;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
@@ -46,7 +46,7 @@ impl Coordinator {
     fn may_plan(&self, duty: Duty, shows_enough: bool) -> bool {
         let waits = self.in_flight.get(&duty).is_some_and(|flight| !has_conflicted(flight));
         // Such a plan would omit items that a narrow watch does not show.
-        let sees_too_little = duty.names_all_own_items() && !shows_enough;
+        let sees_too_little = duty.needs_all_own_items() && !shows_enough;
         let is_torn = duty == Duty::Resharding && self.is_assignment_torn();
         !waits && !sees_too_little && !is_torn
     }
@@ -106,7 +106,7 @@ impl Coordinator {
         });
         for id in plan.stored_requests() {
             if let Some(wanted) = self.local.requests.wanted.get_mut(id) {
-                wanted.way = RequestWay::Sent;
+                wanted.progress = RequestProgress::Sent;
             }
         }
         let config = self.view.config_in_force().cloned();

@@ -80,7 +80,7 @@ impl Coordinator {
         if !self.in_flight.is_empty() || !self.in_doubt.is_empty() {
             return None;
         }
-        let unknown_claims = self.local.claims.unknown.keys().copied();
+        let unknown_claims = self.local.claims.unstarted.keys().copied();
         let mut busy = self.local.runs.items().chain(unknown_claims);
         if busy.any(|item| !self.view.item(item).is_of(me)) {
             return None;

@@ -12,7 +12,7 @@ use crate::gap::Seen;
 use crate::java;
 use crate::java::memory::Surroundings;
 use crate::local::fires::Due;
-use crate::local::requests::RequestWay;
+use crate::local::requests::RequestProgress;
 use crate::local::{Local, LocalCall, Phase};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::ConfigState;
@@ -220,8 +220,10 @@ impl Coordinator {
             return;
         }
         let horizon = self.horizon_ms(now);
-        let known = |at: &FireTime| at.0 <= horizon;
-        let Some(at) = record.due.filter(|at| at.0 <= now.wall_ms).filter(known) else { return };
+        let is_credible = |at: &FireTime| at.0 <= horizon;
+        let Some(at) = record.due.filter(|at| at.0 <= now.wall_ms).filter(is_credible) else {
+            return;
+        };
         let next =
             self.view.config().and_then(|config| self.settings.lookup.next_after(config, at));
         self.local.fires.last_seen = Some(at);
@@ -238,7 +240,7 @@ impl Coordinator {
         let view = &self.view;
         self.local.requests.wanted.retain(|id, wanted| {
             let arrived = view.trigger_request(id).is_some();
-            let dropped = !arrived && known && wanted.way == RequestWay::InDoubt;
+            let dropped = !arrived && known && wanted.progress == RequestProgress::InDoubt;
             if dropped {
                 let (id, reason) = (id.clone(), DropReason::InDoubt);
                 out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));

@@ -6,7 +6,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::Coordinator;
 use crate::local::Phase;
 use crate::local::fires::Due;
-use crate::local::requests::{RequestWay, WantedTrigger};
+use crate::local::requests::{RequestProgress, WantedTrigger};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
 use crate::shortened;
@@ -261,9 +261,9 @@ impl Coordinator {
             self.local.phase = Phase::Draining;
             self.local.requests.unmonitored = None;
             for (id, wanted) in std::mem::take(&mut self.local.requests.wanted) {
-                let reason = match wanted.way {
-                    RequestWay::Here => DropReason::Leaving,
-                    RequestWay::Sent | RequestWay::InDoubt => DropReason::InDoubt,
+                let reason = match wanted.progress {
+                    RequestProgress::Unsent => DropReason::Leaving,
+                    RequestProgress::Sent | RequestProgress::InDoubt => DropReason::InDoubt,
                 };
                 out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             }

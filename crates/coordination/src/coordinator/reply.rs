@@ -139,7 +139,7 @@ impl Coordinator {
             };
             if ledger.running().is_some_and(|run| run.holder == *me) {
                 let none = UnknownClaim { before, configs: Vec::new() };
-                let claim = self.local.claims.unknown.entry(item).or_insert(none);
+                let claim = self.local.claims.unstarted.entry(item).or_insert(none);
                 claim.add(before, config);
             }
         }

@@ -97,7 +97,7 @@ impl Coordinator {
         shown: &Ledger,
         sent: &SentClaims,
     ) -> bool {
-        sent.contains(&(item, shown.token)) || self.local.claims.unknown.contains_key(&item)
+        sent.contains(&(item, shown.token)) || self.local.claims.unstarted.contains_key(&item)
     }
 
     /// Returns the claims in flight.
@@ -118,7 +118,7 @@ impl Coordinator {
     /// Forgets unknown claims that the view shows as failed, or that have started here.
     pub(super) fn forget_settled_claims(&mut self, me: &InstanceId) {
         let (view, started) = (&self.view, &self.local.claims.started);
-        self.local.claims.unknown.retain(|item, claim| {
+        self.local.claims.unstarted.retain(|item, claim| {
             let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
             let held_here = ledger.value.running().is_some_and(|run| run.holder == *me);
             let waits = held_here && started.get(item) < Some(&ledger.value.token);
@@ -134,7 +134,7 @@ impl Coordinator {
         claimed: &Ledger,
     ) -> Option<&Versioned<Arc<JobConfig>>> {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
-        let claim = self.local.claims.unknown.get(&item);
+        let claim = self.local.claims.unstarted.get(&item);
         let unknown_claims = claim.into_iter().flat_map(|claim| &claim.configs);
         let mut known = flights.chain(unknown_claims).chain(self.view.config_in_force());
         known.find(|config| claimed.config.is_none_or(|version| version == config.version))
@@ -191,7 +191,7 @@ impl Coordinator {
             // It starts after the former run of its item, with the configuration that it has
             // checked.
             if !waits {
-                self.local.claims.unknown.remove(&item);
+                self.local.claims.unstarted.remove(&item);
             }
             if begun {
                 let StartItem { fire, source, token, .. } = start;
@@ -207,7 +207,7 @@ impl Coordinator {
     /// Returns the version that a claim of the item replaces, unless the view shows a later one.
     pub(super) fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
         let shown = self.view.item(item).ledger.as_ref().map(|ledger| ledger.version);
-        let before = self.local.claims.unknown.get(&item).map(|claim| claim.before);
+        let before = self.local.claims.unstarted.get(&item).map(|claim| claim.before);
         before.filter(|before| shown <= Some(*before))
     }
 

@@ -6,7 +6,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, parameter_bytes};
 use crate::Versioned;
-use crate::local::requests::RequestWay;
+use crate::local::requests::RequestProgress;
 use crate::plan::{Plan, Step};
 use crate::protocol::run_request::Triggered;
 use crate::protocol::trigger_record::TriggerRecord;
@@ -27,7 +27,7 @@ pub(crate) fn hand_over(cx: &Context<'_>) -> Option<Plan> {
 /// requests, so that it can retry until its view shows the request.
 pub(crate) fn store(cx: &Context<'_>) -> Option<Plan> {
     let mut requests = cx.local.requests.wanted.iter();
-    let (id, wanted) = requests.find(|(_, wanted)| wanted.way != RequestWay::InDoubt)?;
+    let (id, wanted) = requests.find(|(_, wanted)| wanted.progress != RequestProgress::InDoubt)?;
     if !cx.view.is_registered(cx.me) {
         return None;
     }
@@ -234,22 +234,22 @@ mod tests {
     #[test]
     fn request_is_stored_accepted_passed_on_and_removed() {
         let two = || Scene::cluster(2, 2);
-        let wants = |scene: Scene, way| {
-            let wanted = WantedTrigger { way, ..WantedTrigger::new(FireTime(555), None) };
+        let wants = |scene: Scene, progress| {
+            let wanted = WantedTrigger { progress, ..WantedTrigger::new(FireTime(555), None) };
             scene.local(|local| local.requests.wanted.extend([("r".into(), wanted)]))
         };
         let rows = vec![
             ("no request", two(), "nothing"),
-            ("request of a former incarnation", wants(two(), RequestWay::InDoubt), "nothing"),
+            ("request of a former incarnation", wants(two(), RequestProgress::InDoubt), "nothing"),
             (
                 "request, and the instance is not registered",
-                wants(Scene::job(2), RequestWay::Here),
+                wants(Scene::job(2), RequestProgress::Unsent),
                 "nothing",
             ),
-            ("request of this process", wants(two(), RequestWay::Here), STORE),
+            ("request of this process", wants(two(), RequestProgress::Unsent), STORE),
             (
                 "request of this process was sent and is not shown",
-                wants(two(), RequestWay::Sent),
+                wants(two(), RequestProgress::Sent),
                 STORE,
             ),
             (

@@ -99,13 +99,13 @@ fn reason(
     // Instances that join or leave raise the counter, and static sharding ignores them.
     let handled = config.static_sharding
         || view.resharding_requests().is_some_and(|request| request.0 == current.handled);
-    let joins_count = !config.static_sharding;
-    let other_members = joins_count && current.members != members;
+    let membership_matters = !config.static_sharding;
+    let other_members = membership_matters && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
     let asked_for = !handled || view.is_resharding_requested_by_java(current, config);
     let total = config.sharding_total_count;
-    let strays = || joins_count && has_strays(view, members, &current.pending, total);
+    let strays = || membership_matters && has_strays(view, members, &current.pending, total);
     let rows = [
         (other_members, "the available instances changed"),
         (other_total, "the number of items changed"),

@@ -37,9 +37,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let known = |at: &FireTime| at.0 <= horizon;
+        from: r#"        let is_credible = |at: &FireTime| at.0 <= horizon;
 "#,
-        to: r#"        let known = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
+        to: r#"        let is_credible = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
 "#,
     },
     Site {
