@@ -50,7 +50,7 @@ pub struct Identity {
 
 /// Decides for one job on one instance: no clock, no IO, no randomness, no logging, no failure.
 ///
-/// The shell feeds events and executes the commands. Extra calls are harmless.
+/// The driver feeds events and executes the commands. Extra calls are harmless.
 ///
 /// # Examples
 /// ```
@@ -166,7 +166,7 @@ impl Coordinator {
         self
     }
 
-    /// Adds a check for stored configurations that the shell cannot schedule.
+    /// Adds a check for stored configurations that the driver cannot schedule.
     ///
     /// If the check rejects one, the last valid configuration stays in force. An instance that
     /// never had a valid one does not register.
@@ -248,7 +248,7 @@ impl Coordinator {
     }
 
     /// Returns the latest time for the next call, on the monotonic clock. Without another event,
-    /// the shell sends [`Event::Wake`] then.
+    /// the driver sends [`Event::Wake`] then.
     #[must_use]
     pub fn next_wake(&self) -> Option<Duration> {
         let retries = self.in_flight.values().filter_map(|flight| match flight.stage {
@@ -268,7 +268,7 @@ impl Coordinator {
 
     /// Returns the earliest last fire of all items, if the job catches up.
     ///
-    /// The shell looks up the scheduled fires after it for the next [`Event::Fire`]. Items of other
+    /// The driver looks up the scheduled fires after it for the next [`Event::Fire`]. Items of other
     /// instances count, because such an item may move here before the fire after the next one.
     #[must_use]
     pub fn catch_up_since(&self) -> Option<FireTime> {

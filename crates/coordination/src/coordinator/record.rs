@@ -31,8 +31,7 @@ impl Coordinator {
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => {
                 // Under a narrow watch, the missed fires were looked up by some of the items only.
-                let by_a_part = self.catch_up_since().is_some() && !self.view.followed().is_all();
-                let is_complete = !by_a_part;
+                let is_complete = self.catch_up_since().is_none() || self.view.followed().is_all();
                 self.fire(now, Due { at, next, missed: is_complete.then_some(missed) }, out);
             }
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
@@ -158,6 +157,7 @@ impl Coordinator {
     ) {
         let at = self.time_of_request(now);
         let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
+        let id = format!("{me}-{}", at.0);
         let refused = match &parameter {
             _ if !self.local.is_active() => Some(DropReason::Leaving),
             Some(_) if !self.view.carries_parameters() => Some(DropReason::ParameterNotCarried),
@@ -165,12 +165,11 @@ impl Coordinator {
             Some(_) | None => None,
         };
         if let Some(reason) = refused {
-            let id = format!("{me}-{}", at.0);
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             return;
         }
         let wanted = WantedTrigger::new(at, parameter);
-        self.local.requests.wanted.insert(format!("{me}-{}", at.0), wanted);
+        self.local.requests.wanted.insert(id, wanted);
     }
 
     /// Returns a time that is later than that of each former request, even if the clock was set

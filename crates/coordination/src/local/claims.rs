@@ -15,7 +15,8 @@ pub struct Claims {
     /// at each decision; read by the membership duty.
     pub in_flight: bool,
     /// Claims whose runs have not started here, by item: their outcome is unknown, or they wait, for
-    /// example for the end of the item's former run. Written by replies and by the start of runs; read by the start of runs, the narrow watch and the release duty.
+    /// example for the end of the item's former run. Written by replies and by the start of runs;
+    /// read by the start of runs, the narrow watch and the release duty.
     pub unstarted: BTreeMap<ShardingItem, UnknownClaim>,
     /// The greatest token started here for each item, so that no run starts twice. It outlasts
     /// sessions. Written by the start of runs; read there and by the release duty.
