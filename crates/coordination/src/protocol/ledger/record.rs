@@ -39,7 +39,7 @@ pub enum LedgerState {
 /// assert_eq!(claimed.claim(&by("10.0.0.2@-@9"), FireTime(2_000), None), None);
 /// let done = claimed.complete(Outcome::Succeeded, 1_250).expect("the item is running");
 /// assert_eq!(done.last_fire, Some(FireTime(1_000)));
-/// assert_eq!(done.gap_before(FireTime(3_000)), Some(FireTime(2_000)), "a gap");
+/// assert_eq!(done.next_owed().0, Some(FireTime(2_000)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
