@@ -7,7 +7,6 @@ use sharding::InstanceId;
 
 use super::Coordinator;
 use crate::duty::takeover::ORPHAN_PATIENCE;
-use crate::duty::trigger::removes_requests_of;
 use crate::gap::Seen;
 use crate::java;
 use crate::java::memory::Surroundings;
@@ -107,20 +106,16 @@ impl Coordinator {
         }
     }
 
-    fn max_time_diff(&self) -> MaxTimeDiff {
-        self.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
-    }
-
     /// Returns the latest credible time of a fire: a later one proves that this clock is wrong.
     fn horizon_ms(&self, now: Now) -> i64 {
-        let bound = self.max_time_diff();
+        let bound = self.view.max_time_diff();
         bound.horizon_ms(bound.present_ms(now))
     }
 
     /// Returns the lead of this clock over the registry's, in milliseconds, if it exceeds the
     /// bound.
     pub(super) fn clock_differs_by(&self, now: Now) -> Option<i64> {
-        self.max_time_diff().exceeded_by(now)
+        self.view.max_time_diff().exceeded_by(now)
     }
 
     fn observe_java(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -268,11 +263,7 @@ impl Coordinator {
         let Some(me) = self.me.clone() else { return };
         let cx = self.context(now, &me);
         let dropped = self.view.triggers().filter(|(_, trigger)| trigger.value.was_dropped());
-        let reports = |by: &str| {
-            let java_leads = cx.view.has_java_leader();
-            removes_requests_of(&cx, by) || (java_leads && java::handles_requests_of(&cx, by))
-        };
-        let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
+        let mine = dropped.filter(|(_, trigger)| java::clears_requests_of(&cx, &trigger.value.by));
         let reasons: BTreeMap<_, _> =
             mine.map(|(id, trigger)| (id.to_owned(), self.why_dropped(&trigger.value))).collect();
         let ids = reasons.keys().cloned().collect();

@@ -137,7 +137,7 @@ impl Coordinator {
             let (Some((item, ledger)), Some(before)) = (step.ledger(), step.expected()) else {
                 continue;
             };
-            if ledger.running().is_some_and(|run| run.holder == *me) {
+            if ledger.is_running_on(me) {
                 let none = UnknownClaim { before, configs: Vec::new() };
                 let claim = self.local.claims.unstarted.entry(item).or_insert(none);
                 claim.add(before, config);

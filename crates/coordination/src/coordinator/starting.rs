@@ -69,14 +69,14 @@ impl Coordinator {
 
     /// Returns true if the record shows a run of this incarnation that it has not started.
     fn waits_to_be_started(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
-        let held_here = shown.running().is_some_and(|run| run.holder == *me);
+        let held_here = shown.is_running_on(me);
         held_here && !self.local.claims.has_started(item, shown.token)
     }
 
     /// Returns true if the record shows a run of this incarnation that has already ended here. An
     /// operator has restored an old record.
     fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
-        let held_here = shown.running().is_some_and(|run| run.holder == *me);
+        let held_here = shown.is_running_on(me);
         let ended = self.local.claims.has_started(item, shown.token) && !self.local.runs.has(item);
         held_here && ended
     }
@@ -115,7 +115,7 @@ impl Coordinator {
         let (view, started) = (&self.view, &self.local.claims.started);
         self.local.claims.unstarted.retain(|item, claim| {
             let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
-            let held_here = ledger.value.running().is_some_and(|run| run.holder == *me);
+            let held_here = ledger.value.is_running_on(me);
             let waits = held_here && started.get(item) < Some(&ledger.value.token);
             waits || ledger.version <= claim.before
         });

@@ -35,7 +35,7 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 
 /// Returns true if another instance takes the item's run over.
 pub(crate) fn fails_over(config: &JobConfig, item: ShardingItem) -> bool {
-    config.fails_over() && item.index() < config.sharding_total_count
+    config.fails_over() && config.has_item(item)
 }
 
 /// Adds the guards of a sweep. If it takes runs over itself, it needs the guards of a start.

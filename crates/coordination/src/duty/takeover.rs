@@ -53,10 +53,8 @@ fn waiting<'a>(
     cx: &Context<'a>,
     config: &JobConfig,
 ) -> impl Iterator<Item = (ShardingItem, &'a ItemView, &'a Versioned<Ledger>)> {
-    let total = config.sharding_total_count;
-    let in_force = move |item: ShardingItem| item.index() < total;
     let can_be_taken = move |(item, view): &(ShardingItem, &ItemView)| {
-        in_force(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
+        config.has_item(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
     };
     let orphans = cx.view.items_with(Attention::Orphaned).filter(can_be_taken);
     orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)))

@@ -121,7 +121,7 @@ impl JobView {
 
     /// Returns the owner of an item if it is registered and a Java instance.
     pub(crate) fn java_owner<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
-        let owner = item.owner.as_ref().map(|owner| &owner.value);
+        let owner = item.owner_id();
         owner.filter(|owner| self.is_java(owner))
     }
 

@@ -70,7 +70,7 @@ fn is_swept_here(cx: &Context<'_>, view: &ItemView) -> bool {
     if !cx.view.has_java_leader() {
         return true;
     }
-    let owner = view.owner.as_ref().map(|owner| &owner.value);
+    let owner = view.owner_id();
     owner.is_some_and(|owner| owner == cx.me || !cx.view.is_registered(owner))
 }
 

@@ -72,14 +72,20 @@ fn pass_one(cx: &Context<'_>, id: &str, trigger: &Versioned<TriggerRecord>) -> O
 
 /// Returns true if this instance handles an author's requests under a Java leader: it is the
 /// author, or the first Rust instance if the author is gone.
-pub(crate) fn handles_requests_of(cx: &Context<'_>, by: &str) -> bool {
+fn handles_requests_of(cx: &Context<'_>, by: &str) -> bool {
     let is_registered = cx.view.instances().any(|id| id.as_str() == by);
     by == cx.me.as_str() || (!is_registered && cx.view.first_rust_instance() == Some(cx.me))
 }
 
-fn clear(cx: &Context<'_>) -> Option<Plan> {
+/// Returns true if this instance removes the handled requests of an author, and reports the dropped
+/// ones, whether or not a Java instance leads.
+pub(crate) fn clears_requests_of(cx: &Context<'_>, by: &str) -> bool {
     let java_leads = cx.view.has_java_leader();
-    clear_of(cx, |by| removes_requests_of(cx, by) || (java_leads && handles_requests_of(cx, by)))
+    removes_requests_of(cx, by) || (java_leads && handles_requests_of(cx, by))
+}
+
+fn clear(cx: &Context<'_>) -> Option<Plan> {
+    clear_of(cx, |by| clears_requests_of(cx, by))
 }
 
 #[cfg(test)]

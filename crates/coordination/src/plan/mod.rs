@@ -143,7 +143,7 @@ impl Plan {
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a Ledger)> {
         let written = self.steps.iter().filter_map(Step::ledger);
-        written.filter(move |(_, ledger)| ledger.running().is_some_and(|run| run.holder == *me))
+        written.filter(move |(_, ledger)| ledger.is_running_on(me))
     }
 }
 

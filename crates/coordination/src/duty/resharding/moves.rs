@@ -133,14 +133,14 @@ impl Moves {
 /// Returns the last fire that any instance is known to have seen; new items account for it. A fire
 /// in the future comes from a wrong clock and is replaced by the present.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
-    let present = cx.max_time_diff().present_ms(cx.now);
+    let present = cx.present_ms();
     let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.fires.last_seen)?;
-    let in_future = last.0 > cx.max_time_diff().horizon_ms(present);
+    let in_future = last.0 > cx.horizon_ms();
     if !in_future {
         return Some(last);
     }
     // Scheduled fires come on whole seconds.
-    Some(FireTime(present - present.rem_euclid(1_000)))
+    Some(FireTime(present).whole_second())
 }
 
 /// Returns the items to look at, in ascending order, each with the owner that it gets.
@@ -166,7 +166,7 @@ fn unfinished<'a>(
     total_count: u32,
 ) -> impl Iterator<Item = (ShardingItem, &'a InstanceId)> {
     let others = view.restless_items().filter(|(item, _)| !pending.has(*item));
-    let owned = others.filter_map(|(item, shown)| Some((item, &shown.owner.as_ref()?.value)));
+    let owned = others.filter_map(|(item, shown)| Some((item, shown.owner_id()?)));
     merged(pending.iter(), owned).take_while(move |(item, _)| item.index() < total_count)
 }
 

@@ -71,6 +71,13 @@ pub enum Data {
     RunRequestAccepted,
 }
 
+impl Data {
+    /// Returns the id as text.
+    pub(crate) fn id(id: &InstanceId) -> Self {
+        Self::Text(id.as_str().to_owned())
+    }
+}
+
 impl Step {
     pub(crate) fn is_check(&self) -> bool {
         matches!(self.op, StepOp::Check(_) | StepOp::Absent)

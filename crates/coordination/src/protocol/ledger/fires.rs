@@ -34,7 +34,7 @@ impl Ledger {
     pub(crate) fn last_in_gap(&self) -> Option<FireTime> {
         let last = self.gaps.iter().map(|gap| gap.until.0.saturating_sub(1)).max()?;
         // Scheduled fires come on whole seconds, but a gap can end at the time of a retirement.
-        Some(FireTime(last - last.rem_euclid(1_000)))
+        Some(FireTime(last).whole_second())
     }
 
     /// Sets the next fire after the last settled one, by the schedule of a configuration.

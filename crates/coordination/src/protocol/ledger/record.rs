@@ -140,10 +140,15 @@ impl Ledger {
         }
     }
 
+    /// Returns true if `instance` runs the item.
+    pub(crate) fn is_running_on(&self, instance: &InstanceId) -> bool {
+        self.running().is_some_and(|run| run.holder == *instance)
+    }
+
     /// Returns true if `holder` runs the item under `token`.
     #[must_use]
     pub fn is_held(&self, holder: &InstanceId, token: FencingToken) -> bool {
-        self.token == token && self.running().is_some_and(|run| run.holder == *holder)
+        self.token == token && self.is_running_on(holder)
     }
 
     /// Returns the maximum size of parameters, failure reasons and unknown fields in the record's
