@@ -268,8 +268,9 @@ impl Coordinator {
 
     /// Returns the earliest last fire of all items, if the job catches up.
     ///
-    /// The driver looks up the scheduled fires after it for the next [`Event::Fire`]. Items of other
-    /// instances count, because such an item may move here before the fire after the next one.
+    /// The driver looks up the scheduled fires after it for the next [`Event::Fire`]. Items of
+    /// other instances count, because such an item may move here before the fire after the next
+    /// one.
     #[must_use]
     pub fn catch_up_since(&self) -> Option<FireTime> {
         self.view.config()?.catch_up?;

@@ -14,9 +14,9 @@ pub struct Claims {
     /// True while claims may be in flight: their runs can start without another decision. Written
     /// at each decision; read by the membership duty.
     pub in_flight: bool,
-    /// Claims whose runs have not started here, by item: their outcome is unknown, or they wait, for
-    /// example for the end of the item's former run. Written by replies and by the start of runs;
-    /// read by the start of runs, the narrow watch and the release duty.
+    /// Claims whose runs have not started here, by item: their outcome is unknown, or they wait,
+    /// for example for the end of the item's former run. Written by replies and by the start of
+    /// runs; read by the start of runs, the narrow watch and the release duty.
     pub unstarted: BTreeMap<ShardingItem, UnknownClaim>,
     /// The greatest token started here for each item, so that no run starts twice. It outlasts
     /// sessions. Written by the start of runs; read there and by the release duty.
