@@ -64,8 +64,8 @@ pub(crate) fn broken(decision: &Decision<'_>) -> Option<&'static str> {
     if !moves_idle_items(decision) {
         return Some("S5: no item moves during a run");
     }
-    let changes = plan.steps.iter().filter_map(|step| change(decision.view, step));
-    changes.into_iter().find_map(|change| {
+    let mut changes = plan.steps.iter().filter_map(|step| change(decision.view, step));
+    changes.find_map(|change| {
         let broken = OF_RECORDS.iter().find(|(_, holds)| !holds(decision, &change));
         broken.map(|(promise, _)| *promise)
     })

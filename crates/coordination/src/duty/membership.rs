@@ -75,7 +75,7 @@ fn server(cx: &Context<'_>) -> [Step; 2] {
 }
 
 fn request(cx: &Context<'_>) -> Step {
-    Step::request_resharding(cx.view.request().is_none())
+    Step::request_resharding(cx.view.resharding_requests().is_none())
 }
 
 #[cfg(test)]

@@ -28,8 +28,8 @@ fn settle(cx: &Context<'_>) -> Option<Plan> {
     if cx.local.phase != Phase::Draining {
         return None;
     }
-    let steps = cx.local.claims.unknown.iter().filter_map(|(item, doubt)| {
-        let expect = doubt.before;
+    let steps = cx.local.claims.unstarted.iter().filter_map(|(item, claim)| {
+        let expect = claim.before;
         let ledger = cx.view.item(*item).ledger.as_ref().filter(|l| l.version == expect)?;
         let same = ledger.value.clone();
         Some(Step::set_ledger(*item, Some(expect), same))

@@ -39,8 +39,7 @@ fn as_cleaner(cx: &Context<'_>, reason: &str) -> Option<Plan> {
 fn leftovers(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let most = cx.settings.items_per_plan;
-    let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
-    let to_no_instance = |item: ShardingItem| !config.fails_over() || !in_force(item);
+    let to_no_instance = |item: ShardingItem| !config.fails_over() || !config.has_item(item);
     let mixed = cx.view.is_mixed();
     let busy = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
     let queued = cx.view.items_with(Attention::Queued);

@@ -115,14 +115,14 @@ struct Mixed<'a>(&'a Context<'a>);
 impl MoveRules for Mixed<'_> {
     /// Leaves two fires to the next owner: the one that Java instances postpone because of the
     /// announcement, and the last one of an item that a lost Java instance left unfinished.
-    fn born_after(&self, item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
+    fn initial_last_fire(&self, item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
         if interrupted(self.0, item).is_some() {
             return None;
         }
         let (shown, memory) = (self.0.view.item(item), &self.0.local.java.inference);
         let accounted = memory.accounted(item);
         let was_java = accounted.is_some() || is_of_java(self.0, item);
-        let postponed = last.is_some() && memory.held_back() == last && shown.ledger.is_none();
+        let postponed = last.is_some() && memory.postponed() == last && shown.ledger.is_none();
         if postponed && was_java { accounted } else { last }
     }
 

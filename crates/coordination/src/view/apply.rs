@@ -111,7 +111,7 @@ impl JobView {
             NodeKind::Leader => return self.put_leader(node),
             NodeKind::Term => return self.put_term(node),
             NodeKind::Servers => self.servers_added = Some(version),
-            NodeKind::Request => self.request = Some(version),
+            NodeKind::Request => self.resharding_requests = Some(version),
             NodeKind::Assignment => return self.put_assignment(node),
             NodeKind::Owner(item) => return self.put_owner(item, node),
             NodeKind::Ledger(item) => return self.put_ledger(item, node),
@@ -268,7 +268,7 @@ impl JobView {
             NodeKind::Leader => self.leader = None,
             NodeKind::Term => (self.term, self.newer.term) = (None, false),
             NodeKind::Servers => self.servers_added = None,
-            NodeKind::Request => self.request = None,
+            NodeKind::Request => self.resharding_requests = None,
             NodeKind::Assignment => {
                 (self.assignment, self.newer.assignment) = (None, false);
             }

@@ -154,7 +154,7 @@ impl JobView {
 
     /// Returns the owners after all pending items have moved.
     pub(crate) fn planned_owners(&self, total_count: u32) -> Assignment {
-        let owner = |item| self.item(item).owner.as_ref().map(|owner| &owner.value);
+        let owner = |item| self.item(item).owner_id();
         let items = (0..total_count).map(ShardingItem::new);
         Assignment::from_owners(
             items.map(|item| self.next_owner(item).or_else(|| owner(item)).cloned()),
@@ -169,7 +169,7 @@ impl JobView {
 
     /// Returns true if `me` owns the item, or is its next owner.
     pub(crate) fn is_meant_for(&self, item: ShardingItem, me: &InstanceId) -> bool {
-        let owner = self.item(item).owner.as_ref().map(|owner| &owner.value);
+        let owner = self.item(item).owner_id();
         self.next_owner(item).or(owner) == Some(me)
     }
 
