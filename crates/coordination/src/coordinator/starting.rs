@@ -105,10 +105,7 @@ impl Coordinator {
     /// Records a run that no process executes as interrupted here, so that the release duty ends
     /// it.
     fn give_up_unclaimed_run(&mut self, item: ShardingItem, shown: &Ledger) {
-        // The view may show the record before the marks of the same transaction.
-        let by_config = self.view.config().is_some_and(|c| self.view.has_lasting_marks(c));
-        let lasting = by_config || self.view.item(item).marks.lasting_holder().is_some();
-        self.local.give_up(item, shown, lasting);
+        self.local.give_up(item, shown, self.view.may_have_lasting_mark(item));
     }
 
     /// Forgets unknown claims that the view shows as failed, or that have started here.

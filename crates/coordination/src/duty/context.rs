@@ -50,7 +50,7 @@ impl<'a> Context<'a> {
             version: self.view.config_version()?,
             schedules: &self.local.fires.schedules,
             present: FireTime(self.present_ms()),
-            mixed: self.local.java.may_have_run_fires(self.view),
+            unrecorded_runs: self.local.java.may_have_run_fires(self.view),
         })
     }
 

@@ -53,8 +53,8 @@ impl<'a> GapJudge<'a> {
         before: &Ledger,
         after: Ledger,
     ) -> Ledger {
-        // Java instances may have run the fires that seem missing.
-        if self.judgement.mixed {
+        // The fires that seem missing may have run.
+        if self.judgement.unrecorded_runs {
             return after;
         }
         let reported = cx.local.fires.reported_gaps(item);

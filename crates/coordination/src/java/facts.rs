@@ -102,6 +102,13 @@ impl JobView {
         self.may_have_lasting_marks() && config.fails_over()
     }
 
+    /// Returns true if a run of the item may have a mark that outlasts its session. The view may
+    /// show the record of a run before the marks of the same transaction.
+    pub(crate) fn may_have_lasting_mark(&self, item: ShardingItem) -> bool {
+        let by_config = self.config().is_some_and(|config| self.has_lasting_marks(config));
+        by_config || self.item(item).marks.lasting_holder().is_some()
+    }
+
     /// Returns true if lasting marks may exist, from this configuration or an earlier one.
     pub(crate) fn may_have_lasting_marks(&self) -> bool {
         self.dialect() == Dialect::V3

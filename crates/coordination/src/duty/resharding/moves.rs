@@ -196,10 +196,10 @@ impl InitialFires {
 }
 
 /// Returns the first fire after the present and after `last`, with the version of the
-/// configuration. `None` if Java instances may run it.
+/// configuration. `None` if it may run without a record.
 fn first_owed(cx: &Context<'_>, last: Option<FireTime>) -> Option<(FireTime, Version)> {
     let judgement = cx.judgement()?;
-    if judgement.mixed {
+    if judgement.unrecorded_runs {
         return None;
     }
     let present = FireTime(cx.present_ms());

@@ -123,6 +123,14 @@ impl Step {
         }
     }
 
+    /// Returns the record of once-per-cluster calls that the step writes.
+    pub(crate) fn once(&self) -> Option<&OnceRecord> {
+        match self.data() {
+            Some(Data::Once(record)) => Some(record),
+            _ => None,
+        }
+    }
+
     /// Returns true if the step assigns an item to an owner.
     pub(crate) fn sets_owner(&self) -> bool {
         matches!(self.node, NodeKind::Owner(_)) && self.data().is_some()
