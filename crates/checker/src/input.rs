@@ -39,8 +39,8 @@ impl History {
     /// Reads files of JSON lines. Of a directory, it reads all files whose names end in `.jsonl`.
     ///
     /// A last line without a line end may be torn, because its writer was killed. Any other
-    /// unreadable line is a problem and makes the
-    /// run unacceptable. The other records are judged all the same.
+    /// unreadable line is a problem and makes the run unacceptable. The other records are judged
+    /// all the same.
     ///
     /// # Errors
     /// [`ReadError`] names the file or directory that cannot be read.

@@ -29,8 +29,7 @@ fn done(folder: &Path, words: &[&str]) -> String {
 }
 
 /// Writes a store with two failed runs of job `report`: one 90 minutes ago, one 10 minutes ago.
-/// Both
-/// have a long reason.
+/// Both have a long reason.
 async fn store(folder: &Path) -> i64 {
     let options = HistoryOptions::sqlite(folder.join("h.db"));
     let history = History::open(options).await.unwrap();

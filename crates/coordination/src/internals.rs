@@ -37,7 +37,7 @@ pub trait ViewQueries {
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> impl Iterator<Item = (ShardingItem, &'a ItemView)>;
     /// Returns the version of the counter of requests to reshard.
-    fn request(&self) -> Option<Version>;
+    fn resharding_requests(&self) -> Option<Version>;
     /// Returns the manual requests that wait in the registry, by their ids.
     fn triggers(&self) -> impl Iterator<Item = (&str, &Versioned<TriggerRecord>)>;
     /// Returns the last calls of once-per-cluster callbacks.
@@ -69,8 +69,8 @@ impl ViewQueries for JobView {
         self.accounted_by(id, items)
     }
 
-    fn request(&self) -> Option<Version> {
-        self.request()
+    fn resharding_requests(&self) -> Option<Version> {
+        self.resharding_requests()
     }
 
     fn triggers(&self) -> impl Iterator<Item = (&str, &Versioned<TriggerRecord>)> {

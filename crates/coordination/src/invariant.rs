@@ -3,7 +3,8 @@
 //! sends a plan, so that every simulation checks them.
 //!
 //! `docs/guarantees.md` states the promises. This module restates them independently of the duties,
-//! so that a duty with a wrong guard fails here first, with the promise's name.
+//! so that a duty with a wrong guard fails here first, with the promise's name. The other promises
+//! concern several runs, several views or the clock: the simulation and the checker judge them.
 
 use sharding::{InstanceId, ShardingItem};
 
@@ -12,7 +13,7 @@ use crate::plan::{Authority, Plan, Step};
 use crate::view::JobView;
 use crate::view::holder::HolderState;
 use crate::wire::NodeKind;
-use crate::{Ledger, Run, RunSource};
+use crate::{Ledger, OnceStage, Run, RunSource};
 
 /// A plan and the inputs that it was planned from.
 pub(crate) struct Decision<'a> {
@@ -42,13 +43,25 @@ impl Change<'_> {
     }
 }
 
+/// Invariants of each plan.
+const OF_PLANS: [(&str, fn(&Decision<'_>) -> bool); 4] = [
+    ("S5: no item moves during a run", moves_idle_items),
+    ("S8: a leader's write checks the term", leader_checks_term),
+    ("S12: an instance leaves without runs, claims and calls", leaves_idle),
+    (
+        "S13: a call of a stage has a later fire, or repeats a lost one, under a greater token",
+        calls_once,
+    ),
+];
+
 type Invariant = fn(&Decision<'_>, &Change<'_>) -> bool;
 
 /// Invariants of each record that a plan changes.
-const OF_RECORDS: [(&str, Invariant); 7] = [
+const OF_RECORDS: [(&str, Invariant); 8] = [
     ("S1: the token of an item never decreases, and a claim raises it", token_rises),
     ("S1a: the last fire of an item never decreases", last_fire_rises),
     ("S2: an instance claims items that it owns", claims_own_items),
+    ("S4: no instance claims a pending item", claims_no_pending_item),
     ("S6: a run is taken over only if its holder is gone", takes_over_lost_runs),
     ("S7: only the holder ends a run whose session may live", ends_own_or_lost_runs),
     ("S10: a claim checks that no operator has disabled the server", checks_server),
@@ -58,14 +71,11 @@ const OF_RECORDS: [(&str, Invariant); 7] = [
 /// Returns the first promise that a decision breaks.
 pub(crate) fn broken(decision: &Decision<'_>) -> Option<&'static str> {
     let plan = decision.plan;
-    if !leader_checks_term(plan) {
-        return Some("S8: a leader's write checks the term");
+    if let Some((promise, _)) = OF_PLANS.iter().find(|(_, holds)| !holds(decision)) {
+        return Some(promise);
     }
-    if !moves_idle_items(decision) {
-        return Some("S5: no item moves during a run");
-    }
-    let changes = plan.steps.iter().filter_map(|step| change(decision.view, step));
-    changes.into_iter().find_map(|change| {
+    let mut changes = plan.steps.iter().filter_map(|step| change(decision.view, step));
+    changes.find_map(|change| {
         let broken = OF_RECORDS.iter().find(|(_, holds)| !holds(decision, &change));
         broken.map(|(promise, _)| *promise)
     })
@@ -95,6 +105,11 @@ fn claims_own_items(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     };
     let guarded = decision.plan.steps.iter().any(|step| step.node == NodeKind::Owner(change.item));
     run.holder == *decision.me && decision.view.item(change.item).is_of(decision.me) && guarded
+}
+
+fn claims_no_pending_item(decision: &Decision<'_>, change: &Change<'_>) -> bool {
+    let claimed = change.started().filter(|run| run.source != RunSource::Failover);
+    claimed.is_none() || !decision.view.is_pending(change.item)
 }
 
 fn takes_over_lost_runs(decision: &Decision<'_>, change: &Change<'_>) -> bool {
@@ -128,7 +143,8 @@ fn checks_configuration(decision: &Decision<'_>, change: &Change<'_>) -> bool {
     checked.is_some_and(|step| step.expected() == change.after.config)
 }
 
-fn leader_checks_term(plan: &Plan) -> bool {
+fn leader_checks_term(decision: &Decision<'_>) -> bool {
+    let plan = decision.plan;
     plan.authority != Authority::Leader || has_check(plan, |node| *node == NodeKind::Term)
 }
 
@@ -139,6 +155,27 @@ fn checks_server(decision: &Decision<'_>, change: &Change<'_>) -> bool {
 
 fn has_check(plan: &Plan, is_checked: impl Fn(&NodeKind) -> bool) -> bool {
     plan.steps.iter().any(|step| step.is_check() && is_checked(&step.node))
+}
+
+fn leaves_idle(decision: &Decision<'_>) -> bool {
+    let own = NodeKind::Instance(decision.me.clone());
+    let leaves = decision.plan.steps.iter().any(|step| step.deregisters() && step.node == own);
+    !leaves || !decision.local.is_busy()
+}
+
+fn calls_once(decision: &Decision<'_>) -> bool {
+    let Some(before) = decision.view.once() else { return true };
+    let replaces = |step: &&Step| step.expected() == Some(before.version);
+    let written = decision.plan.steps.iter().filter(replaces).find_map(Step::once);
+    let Some(after) = written else { return true };
+    OnceStage::ALL.into_iter().all(|stage| match (before.value.call(stage), after.call(stage)) {
+        (Some(old), Some(new)) if old.token == new.token => old.fire == new.fire,
+        (Some(old), Some(new)) => {
+            new.token > old.token && (new.fire > old.fire || (!old.done && new.fire == old.fire))
+        }
+        (Some(_), None) => false,
+        (None, _) => true,
+    })
 }
 
 /// Every item that gets another owner is idle in the view, and the write checks or replaces its

@@ -1,5 +1,7 @@
-//! Start gate: the one place that decides if runs may start in this process. The guards of a claim
-//! check it again.
+//! Start gate: decides if this process may claim runs, or start unmonitored ones, now.
+//!
+//! The guards of a claim check the nodes again. `Coordinator::start_runs` checks the connection and
+//! the lease again, because a claim can commit after its session was suspended.
 
 use sharding::InstanceId;
 

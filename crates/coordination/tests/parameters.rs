@@ -263,7 +263,7 @@ fn request_is_dropped_when_total_parameter_size_is_too_large() {
     cluster.configure(&job_of(ITEMS));
     cluster.deliver_all(FIRST);
     cluster.send_event(FIRST, request_with(&"x".repeat(max_bytes + 1)));
-    assert_eq!(drops(&cluster, FIRST), [DropReason::TooMuchToTell], "{}", cluster.trace());
+    assert_eq!(drops(&cluster, FIRST), [DropReason::ParameterTooLarge], "{}", cluster.trace());
     cluster.send_event(FIRST, request_with(&"x".repeat(max_bytes)));
     assert_eq!(drops(&cluster, FIRST).len(), 1, "{}", cluster.trace());
     // The leader has dropped a request of another sender, or one from a time with fewer items.
@@ -271,5 +271,5 @@ fn request_is_dropped_when_total_parameter_size_is_too_large() {
     let dropped = format!(r#"{{"by":"console","at":1001,"items":[],"parameter":"{parameter}"}}"#);
     cluster.create("coordination/triggers/too-much", &dropped);
     cluster.deliver_all(FIRST);
-    assert_eq!(drops(&cluster, FIRST), [DropReason::TooMuchToTell; 2], "{}", cluster.trace());
+    assert_eq!(drops(&cluster, FIRST), [DropReason::ParameterTooLarge; 2], "{}", cluster.trace());
 }

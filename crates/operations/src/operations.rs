@@ -110,8 +110,7 @@ impl Operations {
     /// Returns the present time without a request.
     ///
     /// It is the registry's time if a reply to a write of this session carried it, otherwise that
-    /// of
-    /// [`wall_clock`](Self::wall_clock).
+    /// of [`wall_clock`](Self::wall_clock).
     #[must_use]
     pub fn present(&self) -> Timestamp {
         let own = self.now();
@@ -124,9 +123,8 @@ impl Operations {
     ///
     /// If no reply to a write has carried the time yet, this writes the node of ElasticJob's clock
     /// check in the job of the snapshot. The registry rejects the write of a read-only user.
-    /// Nothing
-    /// is written for a job without a configuration. Call it before a repair that depends on the
-    /// time; [`present`](Self::present) is enough for a diagnosis.
+    /// Nothing is written for a job without a configuration. Call it before a repair that depends
+    /// on the time; [`present`](Self::present) is enough for a diagnosis.
     pub async fn registry_now(&self, job: Option<&JobSnapshot>) -> Timestamp {
         if let Some(job) = job
             && job.has_config()

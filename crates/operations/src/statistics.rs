@@ -1,8 +1,7 @@
 //! Statistics as in ElasticJob's lifecycle API, computed from snapshots by pure functions.
 //!
 //! JSON fields have the names of the original. Additional fields come after them. Known wrong
-//! answers
-//! of the original are corrected.
+//! answers of the original are corrected.
 
 use std::collections::{BTreeMap, BTreeSet};
 

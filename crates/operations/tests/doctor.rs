@@ -304,34 +304,34 @@ async fn fix_is_void_when_node_changed_or_instance_returned() {
 }
 
 #[tokio::test]
-async fn ghost_fix_never_removes_a_live_instance() {
+async fn leftover_fix_never_removes_a_live_instance() {
     let world = World::new();
     let config = config(Dialect::V2, false);
-    let ghost = "/job/instances/10.0.0.9@-@9";
-    let nodes = [("/job/config", &*config), ("/job/servers/10.0.0.9", ""), (ghost, "TRIGGER")];
+    let leftover = "/job/instances/10.0.0.9@-@9";
+    let nodes = [("/job/config", &*config), ("/job/servers/10.0.0.9", ""), (leftover, "TRIGGER")];
     let session = world.write(&nodes, &[]).await;
     let operations = world.operations();
     let found = || {
         let findings = diagnose(&world.now(), None, noon());
-        findings.into_iter().find(|finding| finding.code == Code::GhostInstance)
+        findings.into_iter().find(|finding| finding.code == Code::LeftoverInstance)
     };
     operations.fix(&found().unwrap(), &by()).await.unwrap();
-    assert_eq!(world.stored(ghost).as_deref(), Some(""), "sealed");
+    assert_eq!(world.stored(leftover).as_deref(), Some(""), "sealed");
     let removal = found().unwrap();
 
-    let path = NodePath::parse(ghost).unwrap();
+    let path = NodePath::parse(leftover).unwrap();
     session.commit(Txn::new().delete(path.clone())).await.unwrap();
     session.commit(Txn::new().create(path, "", Lifetime::Ephemeral)).await.unwrap();
     assert!(!operations.fix(&removal, &by()).await.unwrap().has_changed());
-    assert!(world.stored(ghost).is_some(), "the live instance stays");
+    assert!(world.stored(leftover).is_some(), "the live instance stays");
     session.close().await.unwrap();
 
-    let ghost_again = [(ghost, "")];
-    world.write(&ghost_again, &[]).await;
+    let leftover_again = [(leftover, "")];
+    world.write(&leftover_again, &[]).await;
     for _ in 0..2 {
         operations.fix(&found().unwrap(), &by()).await.unwrap();
     }
-    assert_eq!((world.stored(ghost), found()), (None, None));
+    assert_eq!((world.stored(leftover), found()), (None, None));
 }
 
 #[tokio::test]
@@ -425,8 +425,7 @@ async fn stale_mark_does_not_block_a_manual_request() {
 }
 
 /// The record is reset while the item runs: the mark stays until the run ends, and a second
-/// diagnosis
-/// confirms the finding.
+/// diagnosis confirms the finding.
 #[tokio::test(start_paused = true)]
 async fn mark_without_recorded_run_is_found_and_confirmed() {
     for dialect in [Dialect::V2, Dialect::V3] {
@@ -529,8 +528,7 @@ fn docs_list_every_finding_code() {
 const FUTURE: &str = "2025-02-28T12:00:00Z";
 
 /// Runs all items of a job that fires every ten seconds, and sets the last fire of item 0 to one in
-/// a
-/// year.
+/// a year.
 async fn run_ahead(world: &World) -> support::Member {
     let member = world.member(1, every_ten_seconds()).await;
     world.until_seen("all items to run", |seen| seen.len() == 4).await;

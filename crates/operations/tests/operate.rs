@@ -419,8 +419,8 @@ async fn with_java_each_live_instance_is_triggered_in_its_dialect() {
         java.close().await.unwrap();
         let report = operations.trigger(&job(), None, &by()).await.unwrap().report;
         assert!(!report.to_string().contains("10.0.0.2"), "{dialect}: {report}");
-        let ghost = world.stored("/job/instances/10.0.0.2@-@9");
-        assert_eq!(ghost, None, "{dialect}: a request creates no instance node");
+        let leftover = world.stored("/job/instances/10.0.0.2@-@9");
+        assert_eq!(leftover, None, "{dialect}: a request creates no instance node");
     }
 }
 

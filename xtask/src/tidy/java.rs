@@ -13,25 +13,29 @@ const BOUND: usize = 25;
 /// Modules of `coordination` that are about Java instances or the formats of both dialects.
 const SEAM: [&str; 2] = ["java", "wire"];
 
-/// Methods that ask whether Java instances take part, or for facts about them.
-const METHODS: [&str; 16] = [
-    "has_java_leader",
-    "has_lasting_marks",
-    "has_traces_of_java",
-    "is_counted",
-    "is_first_at",
-    "is_java",
-    "is_java_assigning",
-    "is_mixed",
-    "is_necessary",
-    "is_resharding_announced",
-    "java_owner",
-    "java_taker",
-    "latch_node_of",
-    "marked_by_java",
-    "may_have_lasting_marks",
-    "takes_turns",
+/// Module of the facts about Java instances. A call of one of its methods is a site.
+const FACTS: [&str; 2] = ["java", "facts"];
+
+/// Methods of [`FACTS`] whose callers need not know that Java instances exist: the question has an
+/// answer without them, or it applies a change of the registry.
+const PLAIN: [&str; 13] = [
+    "can_be_queued",
+    "carries_parameters",
+    "claimable_total",
+    "empty_items",
+    "has_failover_root",
+    "has_latch_node",
+    "is_pending",
+    "is_unmarked",
+    "left_unfinished_by",
+    "put_instance",
+    "put_run_request",
+    "remove_instance",
+    "remove_run_request",
 ];
+
+/// Methods of other modules that ask about the marks of 3.x, which outlast sessions.
+const OF_MARKS: [&str; 2] = ["any_lasting", "lasting_holder"];
 
 /// Fields that hold facts about Java instances.
 const FIELDS: [&str; 2] = ["foreign", "java"];
@@ -52,16 +56,33 @@ pub(super) fn check(root: &Path) -> Result<Vec<Violation>, Error> {
     Ok(found)
 }
 
-/// Refuses names of [`METHODS`] that no function has: after a renaming its calls would not count.
-fn unknown_methods(modules: &[Module]) -> Vec<Violation> {
+/// Returns the names of the functions in the modules below a path.
+fn functions<'a>(modules: impl Iterator<Item = &'a Module>) -> BTreeSet<String> {
     let mut defined = BTreeSet::new();
     for module in modules {
         let tokens = rust::tokens(&module.items);
         let functions = tokens.windows(2).filter(|pair| pair[0].0 == "fn");
         defined.extend(functions.map(|pair| pair[1].0.clone()));
     }
-    let unknown = METHODS.iter().filter(|name| !defined.contains(**name));
+    defined
+}
+
+/// Returns the methods that ask whether Java instances take part, or for facts about them.
+fn methods(modules: &[Module]) -> BTreeSet<String> {
+    let mut methods = functions(modules.iter().filter(|module| module.path == FACTS));
+    methods.retain(|name| !PLAIN.contains(&name.as_str()));
+    methods.extend(OF_MARKS.map(str::to_owned));
+    methods
+}
+
+/// Refuses names of the lists above that no function has: they would excuse or count nothing.
+fn unknown_methods(modules: &[Module]) -> Vec<Violation> {
+    let facts = functions(modules.iter().filter(|module| module.path == FACTS));
+    let all = functions(modules.iter());
+    let plain = PLAIN.iter().filter(|name| !facts.contains(**name));
+    let of_marks = OF_MARKS.iter().filter(|name| !all.contains(**name));
     let rule = "method is not in coordination";
+    let unknown = plain.chain(of_marks);
     unknown.map(|name| Violation::new("xtask/src/tidy/java.rs", 0, rule, name)).collect()
 }
 
@@ -82,7 +103,7 @@ fn judge(sites: &[Site]) -> Vec<Violation> {
 /// dialect of 3.x.
 ///
 /// A site is a line with at least one of these:
-/// - a call or mention of one of [`METHODS`], after a dot or a path
+/// - a call or mention of a method of [`FACTS`] or [`OF_MARKS`], after a dot or a path
 /// - a read or write of one of [`FIELDS`], after a dot
 /// - a path through the module `java`
 /// - `Dialect::V2` or `Dialect::V3`
@@ -93,10 +114,11 @@ pub(super) fn sites(modules: &[Module]) -> Vec<Site> {
         let first = module.path.first();
         !first.is_some_and(|name| SEAM.contains(&name.as_str()))
     };
-    modules.iter().filter(outside).flat_map(sites_in).collect()
+    let methods = methods(modules);
+    modules.iter().filter(outside).flat_map(|module| sites_in(module, &methods)).collect()
 }
 
-fn sites_in(module: &Module) -> Vec<Site> {
+fn sites_in(module: &Module, methods: &BTreeSet<String>) -> Vec<Site> {
     let tokens = rust::tokens(&module.items);
     let mut sites = Vec::new();
     for (n, (token, line)) in tokens.iter().enumerate() {
@@ -106,7 +128,7 @@ fn sites_in(module: &Module) -> Vec<Site> {
         let after_path = before(1) == ":" && before(2) == ":";
         let before_path = after(1) == ":" && after(2) == ":";
         let is_field = FIELDS.contains(&token.as_str()) && after_dot && after(1) != "(";
-        let is_method = METHODS.contains(&token.as_str()) && (after_dot || after_path);
+        let is_method = methods.contains(token) && (after_dot || after_path);
         let is_path = token == "java" && before_path;
         let is_dialect = token == "Dialect" && before_path && ["V2", "V3"].contains(&after(3));
         let is_counted = sites.last().is_some_and(|last: &Site| last.line == *line);
@@ -124,8 +146,11 @@ mod tests {
     use super::*;
     use crate::tidy::rust::tests::modules_of;
 
+    const FACTS: (&str, &str) =
+        ("java::facts", "fn is_mixed() {} fn is_java() {} fn is_pending() {}");
+
     fn count(path: &str, text: &str) -> usize {
-        sites(&modules_of(&[(path, text)])).len()
+        sites(&modules_of(&[FACTS, (path, text)])).len()
     }
 
     #[test]
@@ -142,6 +167,8 @@ mod tests {
             ("a declaration", "use crate::java::turn; mod java;", 0),
             ("a comment", "/// `view.is_mixed()`\nfn f() {} // view.is_mixed()", 0),
             ("a text", "fn f() { \"view.is_mixed()\" }", 0),
+            ("a plain question", "fn f() { view.is_pending(item) }", 0),
+            ("a question about lasting marks", "fn f() { marks.lasting_holder() }", 1),
             ("a test", "#[cfg(test)] mod tests { fn f() { view.is_mixed() } }", 0),
             ("a local variable", "fn f() { let java = 1; java + 1 }", 0),
         ];
@@ -152,11 +179,13 @@ mod tests {
 
     #[test]
     fn renamed_methods_are_refused() {
-        let text: String =
-            METHODS.iter().skip(1).map(|name| format!("fn {name}() {{}}\n")).collect();
-        let found = unknown_methods(&modules_of(&[("java::facts", &text)]));
+        let text = |names: &[&str]| -> String {
+            names.iter().map(|name| format!("fn {name}() {{}}\n")).collect()
+        };
+        let (facts, marks) = (text(&PLAIN[1..]), text(&OF_MARKS));
+        let found = unknown_methods(&modules_of(&[("java::facts", &facts), ("view", &marks)]));
         let names: Vec<&str> = found.iter().map(|violation| violation.text.as_str()).collect();
-        assert_eq!(names, [METHODS[0]]);
+        assert_eq!(names, [PLAIN[0]]);
     }
 
     #[test]
@@ -172,7 +201,7 @@ mod tests {
     #[test]
     fn more_sites_than_the_bound_are_refused_with_their_places() {
         let text = |n: usize| format!("fn f() {{ {} }}", "\nview.is_mixed();".repeat(n));
-        let judge = |n| judge(&sites(&modules_of(&[("duty", &text(n))])));
+        let judge = |n| judge(&sites(&modules_of(&[FACTS, ("duty", &text(n))])));
         assert_eq!(judge(BOUND), []);
         let refused = judge(BOUND + 1);
         assert_eq!(refused.len(), BOUND + 1);

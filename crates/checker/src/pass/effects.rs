@@ -48,8 +48,7 @@ fn accesses<'a>(facts: &Facts<'a>) -> Vec<Access<'a>> {
 /// Checks announcements, if runs make them. Each run announces itself before it writes.
 ///
 /// The resource rejects an announcement only after one with a greater token. Otherwise the harness
-/// breaks the
-/// assumptions of the promises about effects.
+/// breaks the assumptions of the promises about effects.
 fn announced(accesses: &[Access<'_>], findings: &mut Findings) {
     let mut announced = BTreeSet::new();
     let mut greatest_tokens: BTreeMap<(&str, u32), u64> = BTreeMap::new();

@@ -1,8 +1,7 @@
 //! P6: causes of missed and late fires.
 //!
 //! A due fire stays due until the next one. A miss has no cause if an instance saw the fire come,
-//! was not disturbed
-//! from then on, and could have claimed the fire for longer than a claim takes.
+//! was not disturbed from then on, and could have claimed the fire for longer than a claim takes.
 
 use super::Facts;
 use crate::names::Name;

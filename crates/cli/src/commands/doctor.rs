@@ -14,7 +14,7 @@ use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
 use crate::text::{duration, job_name, one_line};
 
-/// Number of repair passes: a ghost of an instance takes two fixes, one after the other.
+/// Number of repair passes: a leftover instance node takes two fixes, one after the other.
 const PASSES: usize = 3;
 
 #[derive(Debug, Args)]

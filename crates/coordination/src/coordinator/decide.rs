@@ -11,7 +11,7 @@ use super::in_flight::{InFlight, Stage};
 use crate::duty::{self, Context, resharding};
 use crate::invariant::{self, Decision};
 use crate::local::Phase;
-use crate::local::requests::RequestWay;
+use crate::local::requests::RequestProgress;
 use crate::plan::Plan;
 use crate::view::JobView;
 use crate::{Command, JobEvent, Now, Ticket, shortened};
@@ -44,9 +44,9 @@ impl Coordinator {
 
     /// Returns true if the duty waits for no earlier plan, and the view suffices for a new one.
     fn may_plan(&self, duty: Duty, shows_enough: bool) -> bool {
-        let waits = self.in_flight.get(&duty).is_some_and(|flight| !is_refused(flight));
+        let waits = self.in_flight.get(&duty).is_some_and(|flight| !has_conflicted(flight));
         // Such a plan would omit items that a narrow watch does not show.
-        let sees_too_little = duty.names_all_own_items() && !shows_enough;
+        let sees_too_little = duty.needs_all_own_items() && !shows_enough;
         let is_torn = duty == Duty::Resharding && self.is_assignment_torn();
         !waits && !sees_too_little && !is_torn
     }
@@ -54,7 +54,7 @@ impl Coordinator {
     /// Returns true if the duty's last plan has conflicted, and the new plan is the same. The view
     /// that led to it has not changed, so the plan would conflict again.
     fn repeats_conflict(&self, plan: &Plan) -> bool {
-        self.in_flight.get(&plan.duty).is_some_and(|refused| refused.plan.repeats(plan))
+        self.in_flight.get(&plan.duty).is_some_and(|conflicted| conflicted.plan.repeats(plan))
     }
 
     /// Returns true if decisions can rely on the view.
@@ -104,9 +104,9 @@ impl Coordinator {
             txn: self.layout.encode(&plan, session),
             confirm_absent: confirm_absent.into_iter().collect(),
         });
-        for id in plan.requests_left() {
+        for id in plan.stored_requests() {
             if let Some(wanted) = self.local.requests.wanted.get_mut(id) {
-                wanted.way = RequestWay::Sent;
+                wanted.progress = RequestProgress::Sent;
             }
         }
         let config = self.view.config_in_force().cloned();
@@ -119,14 +119,14 @@ impl Coordinator {
         let view = &self.view;
         self.in_flight.retain(|_, flight| match flight.stage {
             Stage::Sent => true,
-            Stage::Landed { revision, until } => {
+            Stage::Committed { revision, until } => {
                 !shows_commit(view, &flight.plan, revision) && now.mono < until
             }
-            Stage::Refused { until } | Stage::Held { until } => now.mono < until,
+            Stage::Conflicted { until } | Stage::BackingOff { until } => now.mono < until,
         });
         self.settle_assignments(now);
         let may_begin_runs =
-            |flight: &InFlight| flight.plan.may_begin_runs() && !is_refused(flight);
+            |flight: &InFlight| flight.plan.may_begin_runs() && !has_conflicted(flight);
         self.local.claims.in_flight = self.in_flight.values().any(|flight| may_begin_runs(flight));
     }
 
@@ -182,16 +182,17 @@ impl Coordinator {
 }
 
 /// Returns true if the plan has conflicted, and its duty may plan again.
-fn is_refused(flight: &InFlight) -> bool {
-    matches!(flight.stage, Stage::Refused { .. })
+fn has_conflicted(flight: &InFlight) -> bool {
+    matches!(flight.stage, Stage::Conflicted { .. })
 }
 
-/// Returns true if the view shows a committed plan. `landed` is the revision of the commit.
-fn shows_commit(view: &JobView, plan: &Plan, landed: Option<Revision>) -> bool {
+/// Returns true if the view shows a committed plan. `committed_at` is the revision of the commit.
+fn shows_commit(view: &JobView, plan: &Plan, committed_at: Option<Revision>) -> bool {
     // A stale view can look as if the plan had taken effect, so compare revisions too.
-    if landed.is_some_and(|landed| view.revision() < landed) {
+    if committed_at.is_some_and(|committed_at| view.revision() < committed_at) {
         return false;
     }
-    let is_unmarked = |item| view.item(item).marks.marked_at().is_none_or(|at| Some(at) >= landed);
+    let is_unmarked =
+        |item| view.item(item).marks.marked_at().is_none_or(|at| Some(at) >= committed_at);
     plan.is_visible_in(view) && plan.unmarked_items().all(is_unmarked)
 }

@@ -23,7 +23,7 @@ const LEAST_GAIN: u32 = 2;
 const MOST_WASTE: usize = 2;
 
 impl Coordinator {
-    /// Asks the shell for a narrower or wider watch, if one is due.
+    /// Asks the driver for a narrower or wider watch, if one is due.
     pub(super) fn follow(&mut self, now: Now, out: &mut Vec<Command>) {
         let followed = self.view.followed();
         // While a change of the watch is pending, another one would act on an incomplete view.
@@ -58,7 +58,9 @@ impl Coordinator {
     ///
     /// No item is pending, and no nodes are left of items beyond the number of items.
     fn is_settled(&self) -> bool {
-        let Some(me) = self.me.as_ref().filter(|me| self.is_in_order(me)) else { return false };
+        let Some(me) = self.me.as_ref().filter(|me| self.can_watch_narrowly(me)) else {
+            return false;
+        };
         let Some(assignment) = self.view.assignment() else { return false };
         let record = &assignment.value;
         let Some(count) = record.counts.get(me).copied() else { return false };
@@ -80,7 +82,7 @@ impl Coordinator {
         if !self.in_flight.is_empty() || !self.in_doubt.is_empty() {
             return None;
         }
-        let unknown_claims = self.local.claims.unknown.keys().copied();
+        let unknown_claims = self.local.claims.unstarted.keys().copied();
         let mut busy = self.local.runs.items().chain(unknown_claims);
         if busy.any(|item| !self.view.item(item).is_of(me)) {
             return None;
@@ -97,7 +99,9 @@ impl Coordinator {
         if self.view.followed().is_all() {
             return true;
         }
-        let Some(me) = self.me.as_ref().filter(|me| self.is_in_order(me)) else { return false };
+        let Some(me) = self.me.as_ref().filter(|me| self.can_watch_narrowly(me)) else {
+            return false;
+        };
         let Some(assignment) = self.view.assignment() else { return false };
         let record = &assignment.value;
         let comes = |item: &ShardingItem| !self.view.item(*item).is_of(me);
@@ -110,10 +114,11 @@ impl Coordinator {
         as_many && sees_coming
     }
 
-    /// Returns true if this instance needs to know nothing about items of other instances.
+    /// Returns true if a narrow watch can suffice.
     ///
-    /// The items of an unmonitored job cause no changes, so a narrow watch would save nothing.
-    fn is_in_order(&self, me: &InstanceId) -> bool {
+    /// Leading, catch-up, callbacks, the failover queue and Java instances need all items. Items of
+    /// a small or unmonitored job cause few changes, so a narrow watch would save nothing.
+    fn can_watch_narrowly(&self, me: &InstanceId) -> bool {
         let view = &self.view;
         let is_large = |config: &JobConfig| {
             config.sharding_total_count >= self.settings.following.own_from

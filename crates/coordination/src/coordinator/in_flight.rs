@@ -83,10 +83,11 @@ pub(super) enum Stage {
     /// No reply yet.
     Sent,
     /// Committed. Ends when the view shows it, or at this time.
-    Landed { revision: Option<Revision>, until: Duration },
+    Committed { revision: Option<Revision>, until: Duration },
     /// Not committed. Ends at this time, or as soon as the duty wants another plan: the same plan
     /// would conflict again.
-    Refused { until: Duration },
-    /// Ends at this time, whatever the view shows.
-    Held { until: Duration },
+    Conflicted { until: Duration },
+    /// Outcome unknown, not executed, or too large. The duty plans again at this time, whatever the
+    /// view shows.
+    BackingOff { until: Duration },
 }

@@ -37,7 +37,7 @@ const SETTLE_WAIT: Duration = Duration::from_millis(100);
 /// Time that a duty waits after a commit with an unknown outcome, or that could not be sent.
 const RETRY_WAIT: Duration = Duration::from_millis(250);
 /// Time that a duty waits after the registry rejected its transaction as too large.
-const REFUSED_WAIT: Duration = Duration::from_secs(30);
+const TOO_LARGE_WAIT: Duration = Duration::from_secs(30);
 
 /// The job and the server that a coordinator acts for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Identity {
 
 /// Decides for one job on one instance: no clock, no IO, no randomness, no logging, no failure.
 ///
-/// The shell feeds events and executes the commands. Extra calls are harmless.
+/// The driver feeds events and executes the commands. Extra calls are harmless.
 ///
 /// # Examples
 /// ```
@@ -91,7 +91,7 @@ pub struct Coordinator {
     layout: Layout,
     view: JobView,
     local: Local,
-    /// Items to examine: their record or local run has changed, or a claim of theirs waits to
+    /// Items to examine: their record or local run has changed, or a claim of the item waits to
     /// start.
     dirty_items: BTreeSet<ShardingItem>,
     session: Option<SessionId>,
@@ -166,7 +166,7 @@ impl Coordinator {
         self
     }
 
-    /// Adds a check for stored configurations that the shell cannot schedule.
+    /// Adds a check for stored configurations that the driver cannot schedule.
     ///
     /// If the check rejects one, the last valid configuration stays in force. An instance that
     /// never had a valid one does not register.
@@ -248,14 +248,14 @@ impl Coordinator {
     }
 
     /// Returns the latest time for the next call, on the monotonic clock. Without another event,
-    /// the shell sends [`Event::Wake`] then.
+    /// the driver sends [`Event::Wake`] then.
     #[must_use]
     pub fn next_wake(&self) -> Option<Duration> {
         let retries = self.in_flight.values().filter_map(|flight| match flight.stage {
             Stage::Sent => None,
-            Stage::Landed { until, .. } | Stage::Refused { until } | Stage::Held { until } => {
-                Some(until)
-            }
+            Stage::Committed { until, .. }
+            | Stage::Conflicted { until }
+            | Stage::BackingOff { until } => Some(until),
         });
         // Only a busy instance waits for the end of the patience: an idle one takes over at once.
         let waits = !self.local.runs.is_empty() && !self.reported.patience_over;
@@ -268,8 +268,9 @@ impl Coordinator {
 
     /// Returns the earliest last fire of all items, if the job catches up.
     ///
-    /// The shell looks up the scheduled fires after it for the next [`Event::Fire`]. Items of other
-    /// instances count, because such an item may move here before the fire after the next one.
+    /// The driver looks up the scheduled fires after it for the next [`Event::Fire`]. Items of
+    /// other instances count, because such an item may move here before the fire after the next
+    /// one.
     #[must_use]
     pub fn catch_up_since(&self) -> Option<FireTime> {
         self.view.config()?.catch_up?;

@@ -7,12 +7,11 @@ use sharding::InstanceId;
 
 use super::Coordinator;
 use crate::duty::takeover::ORPHAN_PATIENCE;
-use crate::duty::trigger::removes_requests_of;
 use crate::gap::Seen;
 use crate::java;
 use crate::java::memory::Surroundings;
 use crate::local::fires::Due;
-use crate::local::requests::RequestWay;
+use crate::local::requests::RequestProgress;
 use crate::local::{Local, LocalCall, Phase};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::ConfigState;
@@ -24,6 +23,10 @@ use crate::{
 use crate::{Versioned, shortened};
 
 impl Coordinator {
+    /// Compares the view with the last known state.
+    ///
+    /// The clock comes first among the reasons to act: it drops a due fire that a wrong clock
+    /// caused. Ended runs are forgotten before the check that the instance has left.
     pub(super) fn observe(&mut self, now: Now, out: &mut Vec<Command>) {
         self.observe_config(now, out);
         self.observe_clock(now, out);
@@ -107,20 +110,16 @@ impl Coordinator {
         }
     }
 
-    fn max_time_diff(&self) -> MaxTimeDiff {
-        self.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
-    }
-
     /// Returns the latest credible time of a fire: a later one proves that this clock is wrong.
     fn horizon_ms(&self, now: Now) -> i64 {
-        let bound = self.max_time_diff();
+        let bound = self.view.max_time_diff();
         bound.horizon_ms(bound.present_ms(now))
     }
 
     /// Returns the lead of this clock over the registry's, in milliseconds, if it exceeds the
     /// bound.
     pub(super) fn clock_differs_by(&self, now: Now) -> Option<i64> {
-        self.max_time_diff().exceeded_by(now)
+        self.view.max_time_diff().exceeded_by(now)
     }
 
     fn observe_java(&mut self, now: Now, out: &mut Vec<Command>) {
@@ -220,8 +219,10 @@ impl Coordinator {
             return;
         }
         let horizon = self.horizon_ms(now);
-        let known = |at: &FireTime| at.0 <= horizon;
-        let Some(at) = record.due.filter(|at| at.0 <= now.wall_ms).filter(known) else { return };
+        let is_credible = |at: &FireTime| at.0 <= horizon;
+        let Some(at) = record.due.filter(|at| at.0 <= now.wall_ms).filter(is_credible) else {
+            return;
+        };
         let next =
             self.view.config().and_then(|config| self.settings.lookup.next_after(config, at));
         self.local.fires.last_seen = Some(at);
@@ -238,7 +239,7 @@ impl Coordinator {
         let view = &self.view;
         self.local.requests.wanted.retain(|id, wanted| {
             let arrived = view.trigger_request(id).is_some();
-            let dropped = !arrived && known && wanted.way == RequestWay::InDoubt;
+            let dropped = !arrived && known && wanted.progress == RequestProgress::InDoubt;
             if dropped {
                 let (id, reason) = (id.clone(), DropReason::InDoubt);
                 out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
@@ -247,7 +248,7 @@ impl Coordinator {
         });
         let Some(me) = self.me.clone() else { return };
         let seen = self.local.requests.trigger_seen;
-        if let Some(triggered) = self.view.trigger_of(&me) {
+        if let Some(triggered) = self.view.run_request_of(&me) {
             self.local.requests.trigger_seen = Some(triggered);
         } else if seen.is_some() && self.is_registered() {
             self.local.requests.trigger_seen = None;
@@ -266,11 +267,7 @@ impl Coordinator {
         let Some(me) = self.me.clone() else { return };
         let cx = self.context(now, &me);
         let dropped = self.view.triggers().filter(|(_, trigger)| trigger.value.was_dropped());
-        let reports = |by: &str| {
-            let java_leads = cx.view.has_java_leader();
-            removes_requests_of(&cx, by) || (java_leads && java::handles_requests_of(&cx, by))
-        };
-        let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
+        let mine = dropped.filter(|(_, trigger)| java::clears_requests_of(&cx, &trigger.value.by));
         let reasons: BTreeMap<_, _> =
             mine.map(|(id, trigger)| (id.to_owned(), self.why_dropped(&trigger.value))).collect();
         let ids = reasons.keys().cloned().collect();
@@ -285,15 +282,15 @@ impl Coordinator {
     fn why_dropped(&self, record: &TriggerRecord) -> DropReason {
         if self.view.carries_parameters()
             && let Some(parameter) = &record.parameter
-            && self.is_too_much(parameter)
+            && self.is_too_large(parameter)
         {
-            return DropReason::TooMuchToTell;
+            return DropReason::ParameterTooLarge;
         }
         DropReason::ParameterNotCarried
     }
 
     /// Returns true if a request for all items with this parameter would exceed the size limit.
-    pub(super) fn is_too_much(&self, parameter: &RequestParameter) -> bool {
+    pub(super) fn is_too_large(&self, parameter: &RequestParameter) -> bool {
         let Some(config) = self.view.config() else { return false };
         let n_items = usize::try_from(config.sharding_total_count);
         n_items.is_ok_and(|n_items| !parameter.fits_items(n_items))

@@ -1,4 +1,5 @@
-//! Recording: each event changes only the local state of this instance, one match arm per event.
+//! Recording: applies each event to the view or to the local state, one match arm per event. A
+//! reply and an unmonitored fire can also start runs.
 
 use reg_center::{Change, SessionId};
 use sharding::{InstanceId, ShardingItem};
@@ -6,7 +7,7 @@ use sharding::{InstanceId, ShardingItem};
 use super::Coordinator;
 use crate::local::Phase;
 use crate::local::fires::Due;
-use crate::local::requests::{RequestWay, WantedTrigger};
+use crate::local::requests::{RequestProgress, WantedTrigger};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
 use crate::shortened;
@@ -31,8 +32,7 @@ impl Coordinator {
             Event::Registry(changes) => self.apply(changes, out),
             Event::Fire { at, next, missed } => {
                 // Under a narrow watch, the missed fires were looked up by some of the items only.
-                let by_a_part = self.catch_up_since().is_some() && !self.view.followed().is_all();
-                let is_complete = !by_a_part;
+                let is_complete = self.catch_up_since().is_none() || self.view.followed().is_all();
                 self.fire(now, Due { at, next, missed: is_complete.then_some(missed) }, out);
             }
             Event::TriggerRequested { parameter } => self.want_trigger(now, parameter, out),
@@ -158,23 +158,24 @@ impl Coordinator {
     ) {
         let at = self.time_of_request(now);
         let me = self.me.as_ref().map_or(self.identity.server.as_str(), InstanceId::as_str);
+        let id = format!("{me}-{}", at.0);
         let refused = match &parameter {
             _ if !self.local.is_active() => Some(DropReason::Leaving),
             Some(_) if !self.view.carries_parameters() => Some(DropReason::ParameterNotCarried),
-            Some(parameter) if self.is_too_much(parameter) => Some(DropReason::TooMuchToTell),
+            Some(parameter) if self.is_too_large(parameter) => Some(DropReason::ParameterTooLarge),
             Some(_) | None => None,
         };
         if let Some(reason) = refused {
-            let id = format!("{me}-{}", at.0);
             out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             return;
         }
         let wanted = WantedTrigger::new(at, parameter);
-        self.local.requests.wanted.insert(format!("{me}-{}", at.0), wanted);
+        self.local.requests.wanted.insert(id, wanted);
     }
 
     /// Returns a time that is later than that of each former request, even if the clock was set
-    /// back. Otherwise two requests could have the same id.
+    /// back. Otherwise two requests could have the same id. Times of requests are odd, so the next
+    /// one is two milliseconds later.
     fn time_of_request(&mut self, now: Now) -> FireTime {
         let by_clock = FireTime::of_request(now.wall_ms);
         let last = self.local.requests.last_at;
@@ -261,9 +262,9 @@ impl Coordinator {
             self.local.phase = Phase::Draining;
             self.local.requests.unmonitored = None;
             for (id, wanted) in std::mem::take(&mut self.local.requests.wanted) {
-                let reason = match wanted.way {
-                    RequestWay::Here => DropReason::Leaving,
-                    RequestWay::Sent | RequestWay::InDoubt => DropReason::InDoubt,
+                let reason = match wanted.progress {
+                    RequestProgress::Unsent => DropReason::Leaving,
+                    RequestProgress::Sent | RequestProgress::InDoubt => DropReason::InDoubt,
                 };
                 out.push(Command::Emit(JobEvent::RequestDropped { id, reason }));
             }

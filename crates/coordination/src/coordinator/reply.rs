@@ -9,7 +9,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::in_flight::Stage;
 use super::in_flight::{ASSIGNMENT_WAIT, AssignmentInDoubt};
-use super::{Coordinator, REFUSED_WAIT, RETRY_WAIT, SETTLE_WAIT};
+use super::{Coordinator, RETRY_WAIT, SETTLE_WAIT, TOO_LARGE_WAIT};
 use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;
@@ -28,13 +28,15 @@ impl Coordinator {
         let Some(flight) = flights.find(|flight| flight.ticket == ticket) else { return };
         flight.stage = match reply {
             Reply::Committed(revision) => {
-                Stage::Landed { revision, until: now.mono + wait_for(&flight.plan) }
+                Stage::Committed { revision, until: now.mono + wait_for(&flight.plan) }
             }
             Reply::Conflict(_) | Reply::HolderAlive => {
-                Stage::Refused { until: now.mono + SETTLE_WAIT }
+                Stage::Conflicted { until: now.mono + SETTLE_WAIT }
             }
-            Reply::Unknown | Reply::NotExecuted => Stage::Held { until: now.mono + RETRY_WAIT },
-            Reply::TooLarge => Stage::Held { until: now.mono + REFUSED_WAIT },
+            Reply::Unknown | Reply::NotExecuted => {
+                Stage::BackingOff { until: now.mono + RETRY_WAIT }
+            }
+            Reply::TooLarge => Stage::BackingOff { until: now.mono + TOO_LARGE_WAIT },
         };
         let (plan, config) = (flight.plan.clone(), flight.config.clone());
         let replaced = std::mem::take(&mut flight.replaced);
@@ -60,8 +62,8 @@ impl Coordinator {
         out: &mut Vec<Command>,
     ) {
         if let (Some(me), Some(config)) = (self.me.clone(), config) {
-            // A claim that cannot start now starts later with the configuration that it has
-            // checked.
+            // A committed claim may have to wait too. It is kept until it starts, with the
+            // configuration that it checked.
             self.note_unknown_claims(plan, &me, Some(config));
             self.start_runs(plan.runs_of(&me), config, out);
         }
@@ -95,7 +97,7 @@ impl Coordinator {
         if step.deregisters() {
             self.local.session.maybe_registered = false;
         }
-        if let Some(id) = step.request_left() {
+        if let Some(id) = step.stored_request() {
             self.local.requests.wanted.remove(id);
         }
         if let Some((item, ledger)) = step.ledger() {
@@ -135,9 +137,9 @@ impl Coordinator {
             let (Some((item, ledger)), Some(before)) = (step.ledger(), step.expected()) else {
                 continue;
             };
-            if ledger.running().is_some_and(|run| run.holder == *me) {
+            if ledger.is_running_on(me) {
                 let none = UnknownClaim { before, configs: Vec::new() };
-                let claim = self.local.claims.unknown.entry(item).or_insert(none);
+                let claim = self.local.claims.unstarted.entry(item).or_insert(none);
                 claim.add(before, config);
             }
         }
@@ -170,7 +172,7 @@ impl Coordinator {
             self.local.session.maybe_registered = true;
         }
         // Only this instance uses the id, so this is its own request, sent before without a reply.
-        if let Some(id) = step.request_left() {
+        if let Some(id) = step.stored_request() {
             self.local.requests.wanted.remove(id);
         }
     }

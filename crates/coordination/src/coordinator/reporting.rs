@@ -117,7 +117,7 @@ impl Coordinator {
     ///
     /// The instance that found a gap may have been lost before its report, or its commit may have
     /// had an unknown outcome.
-    pub(super) fn report_gaps(
+    fn report_gaps(
         &mut self,
         item: ShardingItem,
         before: Option<&Ledger>,
@@ -140,7 +140,7 @@ impl Coordinator {
 
     /// Reports the noted fires of the replaced record, if another process noted the last of them.
     /// That process may have been lost before its report.
-    pub(super) fn report_noted_before(
+    fn report_noted_before(
         &mut self,
         item: ShardingItem,
         noted: Option<FireRange>,
@@ -179,7 +179,7 @@ impl Coordinator {
 
     /// Returns the reason for a missed fire. An outage of the registry that reaches the fire is a
     /// better explanation than `Superseded`.
-    pub(super) fn with_outage(&self, reason: MissReason, fire: FireTime) -> MissReason {
+    fn with_outage(&self, reason: MissReason, fire: FireTime) -> MissReason {
         let reaching = self.outage.filter(|outage| outage.reaches(fire));
         match (reason, reaching) {
             (MissReason::Superseded, Some(outage)) => MissReason::RegistryUnreachable(outage),

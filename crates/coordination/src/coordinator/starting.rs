@@ -19,9 +19,10 @@ use crate::{
 type SentClaims = BTreeSet<(ShardingItem, FencingToken)>;
 
 impl Coordinator {
-    /// Starts claimed runs whose commit got no reply, and forgets runs whose end is recorded.
+    /// Starts claimed runs that have not started yet, and forgets runs whose end is recorded.
     ///
-    /// Gives up runs that this incarnation never claimed: an earlier one had the same id.
+    /// Gives up two kinds of runs: those of an earlier incarnation with the same id, and those that
+    /// an operator restored.
     pub(super) fn observe_runs(&mut self, out: &mut Vec<Command>) {
         self.note_shown_claims();
         self.forget_settled_runs(out);
@@ -45,7 +46,7 @@ impl Coordinator {
         for (item, ledger) in &held {
             let claimed_here = self.may_have_claimed(*item, ledger, &sent);
             if !claimed_here || self.is_put_back(*item, ledger, &me) {
-                self.give_up_foreign_run(*item, ledger);
+                self.give_up_unclaimed_run(*item, ledger);
             } else if let Some(config) = self.config_of_claim(*item, ledger).cloned() {
                 self.start_runs(std::iter::once((*item, ledger)), &config, out);
             }
@@ -68,20 +69,15 @@ impl Coordinator {
     }
 
     /// Returns true if the record shows a run of this incarnation that it has not started.
-    pub(super) fn waits_to_be_started(
-        &self,
-        item: ShardingItem,
-        shown: &Ledger,
-        me: &InstanceId,
-    ) -> bool {
-        let held_here = shown.running().is_some_and(|run| run.holder == *me);
+    fn waits_to_be_started(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
+        let held_here = shown.is_running_on(me);
         held_here && !self.local.claims.has_started(item, shown.token)
     }
 
     /// Returns true if the record shows a run of this incarnation that has already ended here. An
     /// operator has restored an old record.
-    pub(super) fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
-        let held_here = shown.running().is_some_and(|run| run.holder == *me);
+    fn is_put_back(&self, item: ShardingItem, shown: &Ledger, me: &InstanceId) -> bool {
+        let held_here = shown.is_running_on(me);
         let ended = self.local.claims.has_started(item, shown.token) && !self.local.runs.has(item);
         held_here && ended
     }
@@ -97,30 +93,27 @@ impl Coordinator {
         shown: &Ledger,
         sent: &SentClaims,
     ) -> bool {
-        sent.contains(&(item, shown.token)) || self.local.claims.unknown.contains_key(&item)
+        sent.contains(&(item, shown.token)) || self.local.claims.unstarted.contains_key(&item)
     }
 
     /// Returns the claims in flight.
-    pub(super) fn sent_claims(&self, me: &InstanceId) -> SentClaims {
+    fn sent_claims(&self, me: &InstanceId) -> SentClaims {
         let runs = self.in_flight.values().flat_map(|flight| flight.plan.runs_of(me));
         runs.map(|(item, ledger)| (item, ledger.token)).collect()
     }
 
     /// Records a run that no process executes as interrupted here, so that the release duty ends
     /// it.
-    pub(super) fn give_up_foreign_run(&mut self, item: ShardingItem, shown: &Ledger) {
-        // The view may show the record before the marks of the same transaction.
-        let by_config = self.view.config().is_some_and(|c| self.view.has_lasting_marks(c));
-        let lasting = by_config || self.view.item(item).marks.lasting_holder().is_some();
-        self.local.give_up(item, shown, lasting);
+    fn give_up_unclaimed_run(&mut self, item: ShardingItem, shown: &Ledger) {
+        self.local.give_up(item, shown, self.view.may_have_lasting_mark(item));
     }
 
     /// Forgets unknown claims that the view shows as failed, or that have started here.
-    pub(super) fn forget_settled_claims(&mut self, me: &InstanceId) {
+    fn forget_settled_claims(&mut self, me: &InstanceId) {
         let (view, started) = (&self.view, &self.local.claims.started);
-        self.local.claims.unknown.retain(|item, claim| {
+        self.local.claims.unstarted.retain(|item, claim| {
             let Some(ledger) = view.item(*item).ledger.as_ref() else { return true };
-            let held_here = ledger.value.running().is_some_and(|run| run.holder == *me);
+            let held_here = ledger.value.is_running_on(me);
             let waits = held_here && started.get(item) < Some(&ledger.value.token);
             waits || ledger.version <= claim.before
         });
@@ -128,20 +121,20 @@ impl Coordinator {
 
     /// Returns the configuration that a claim has checked. The record names its version, and this
     /// instance knew that version when it sent the claim.
-    pub(super) fn config_of_claim(
+    fn config_of_claim(
         &self,
         item: ShardingItem,
         claimed: &Ledger,
     ) -> Option<&Versioned<Arc<JobConfig>>> {
         let flights = self.in_flight.values().filter_map(|flight| flight.config.as_ref());
-        let claim = self.local.claims.unknown.get(&item);
+        let claim = self.local.claims.unstarted.get(&item);
         let unknown_claims = claim.into_iter().flat_map(|claim| &claim.configs);
         let mut known = flights.chain(unknown_claims).chain(self.view.config_in_force());
         known.find(|config| claimed.config.is_none_or(|version| version == config.version))
     }
 
     /// Records that the view has reached a claim: each later state of the record follows the claim.
-    pub(super) fn note_shown_claims(&mut self) {
+    fn note_shown_claims(&mut self) {
         let is_later = |before: Version, item| {
             self.view.item(item).ledger.as_ref().is_some_and(|ledger| ledger.version > before)
         };
@@ -153,7 +146,7 @@ impl Coordinator {
         }
     }
 
-    pub(super) fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
+    fn forget_settled_runs(&mut self, out: &mut Vec<Command>) {
         for &item in &self.dirty_items {
             let Some(run) = self.local.runs.get(item) else { continue };
             let (Some(outcome), Some(token)) = (run.outcome, run.token) else { continue };
@@ -188,10 +181,10 @@ impl Coordinator {
             let unseen_after = self.unseen_claim_of(item);
             let begun = self.local.begin(item, ledger, lasting, unseen_after);
             let waits = !begun && !self.local.claims.has_started(item, ledger.token);
-            // It starts after the former run of its item, with the configuration that it has
-            // checked.
+            // A claim that waits for the end of the item's former run stays noted, with the
+            // configuration that it checked.
             if !waits {
-                self.local.claims.unknown.remove(&item);
+                self.local.claims.unstarted.remove(&item);
             }
             if begun {
                 let StartItem { fire, source, token, .. } = start;
@@ -205,9 +198,9 @@ impl Coordinator {
     }
 
     /// Returns the version that a claim of the item replaces, unless the view shows a later one.
-    pub(super) fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
+    fn unseen_claim_of(&self, item: ShardingItem) -> Option<Version> {
         let shown = self.view.item(item).ledger.as_ref().map(|ledger| ledger.version);
-        let before = self.local.claims.unknown.get(&item).map(|claim| claim.before);
+        let before = self.local.claims.unstarted.get(&item).map(|claim| claim.before);
         before.filter(|before| shown <= Some(*before))
     }
 
@@ -221,7 +214,7 @@ impl Coordinator {
 }
 
 /// Returns the command to start the run of a claim.
-pub(super) fn start_item(
+fn start_item(
     item: ShardingItem,
     claimed: &Ledger,
     config: &Versioned<Arc<JobConfig>>,

@@ -1,9 +1,8 @@
 //! State of this instance, for people, health checks and the other files of the coordinator.
 
 use super::Coordinator;
-use crate::java::memory::waits_for_turn;
 use crate::local::Phase;
-use crate::{FencingToken, Now, ServerState};
+use crate::{FencingToken, Now, ServerState, java};
 use sharding::{InstanceId, ShardingItem};
 use std::time::Duration;
 
@@ -112,7 +111,7 @@ impl Coordinator {
             (self.has_namesake(), Some("the end of another session that has registered its id")),
             (!self.is_available(), Some("registration, or its server being enabled")),
             (
-                waits_for_turn(&self.view, self.me.as_ref()),
+                java::memory::waits_for_turn(&self.view, self.me.as_ref()),
                 Some("a Java instance to leave a latch"),
             ),
             (self.view.is_newer(), Some("an update: a later version wrote records of the job")),

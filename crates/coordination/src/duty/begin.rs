@@ -57,8 +57,8 @@ impl Plan {
         Some(Self { authority: Authority::Leader, ..plan })
     }
 
-    /// Begins a plan about items that this instance owns. It also conflicts if items were
-    /// resharded.
+    /// Begins a plan about items that this instance owns or accounts for. It also conflicts if
+    /// items were resharded.
     pub(crate) fn as_owner(
         duty: Duty,
         cx: &Context<'_>,

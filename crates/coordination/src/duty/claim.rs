@@ -41,9 +41,8 @@ fn scheduled(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     claim(cx, &format!("fire {} is due", due.at.0), cx.claimable_for(due.at), next)
 }
 
-/// Returns true if an item leaves a due fire to the next one, because the earlier fires that it
-/// missed are unknown. The next fire brings them and this one. Claiming this fire now would skip
-/// them.
+/// Returns true if an item does not claim the due fire, because the earlier fires that it missed
+/// are unknown. The next fire event lists them with this fire; a claim now would skip them.
 pub(super) fn waits_for_next(config: &JobConfig, due: &Due, ledger: &Ledger) -> bool {
     let catches_up = config.catch_up.is_some() && ledger.last_fire.is_some();
     catches_up && due.missed.is_none()
@@ -56,8 +55,8 @@ fn first_missed(config: &JobConfig, due: &Due, ledger: &Ledger) -> Option<(FireT
 }
 
 /// Claims items for manual requests. A request for a disabled item is dropped, because no operator
-/// expects a run when the item is enabled again. The record must be disabled, too: the operator may
-/// have removed the node since.
+/// expects a run when the item is enabled again. It is dropped only by the flag of the record,
+/// which the write guards: the operator may have removed the `disabled` node since.
 fn requested(cx: &Context<'_>) -> Option<Plan> {
     let by = cx.claimant()?;
     let next = |own: &OwnItem<'_>| {

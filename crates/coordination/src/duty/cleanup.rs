@@ -22,6 +22,8 @@ pub(crate) fn stale_entries(
     let most = cx.settings.items_per_plan;
     let queued = cx.view.items_with(Attention::Queued);
     let stale = queued.filter(|(item, view)| may_dequeue(*item) && !is_orphan(view));
+    // No record check: takeovers go by the record, so an entry that was queued after this view may
+    // go too.
     let dequeued = stale.map(|(item, _)| Step::dequeue(item)).take(most);
     let unmarked = cx.view.items_with(Attention::Misfired).filter_map(|(item, view)| {
         let ledger = view.ledger.as_ref()?;

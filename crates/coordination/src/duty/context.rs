@@ -7,7 +7,7 @@ use crate::local::fires::Due;
 use crate::plan::Step;
 use crate::start_gate::StartGate;
 use crate::view::JobView;
-use crate::{Claimant, FireTime, JobConfig, Ledger, MaxTimeDiff, Now, ServerIp};
+use crate::{Claimant, FireTime, JobConfig, Ledger, Now, ServerIp};
 use reg_center::SessionId;
 use sharding::{InstanceId, StrategyRegistry};
 
@@ -50,19 +50,19 @@ impl<'a> Context<'a> {
             version: self.view.config_version()?,
             schedules: &self.local.fires.schedules,
             present: FireTime(self.present_ms()),
-            mixed: self.local.java.may_have_run_fires(self.view),
+            unrecorded_runs: self.local.java.may_have_run_fires(self.view),
         })
-    }
-
-    /// Returns the bound on the difference between an instance's clock and the registry's.
-    pub(crate) fn max_time_diff(&self) -> MaxTimeDiff {
-        self.view.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
     }
 
     /// Returns the present time in milliseconds since 1970 UTC, by the registry's clock if that is
     /// known and the job compares clocks.
     pub(crate) fn present_ms(&self) -> i64 {
-        self.max_time_diff().present_ms(self.now)
+        self.view.max_time_diff().present_ms(self.now)
+    }
+
+    /// Returns the latest credible time of a fire: a later one comes from a wrong clock.
+    pub(crate) fn horizon_ms(&self) -> i64 {
+        self.view.max_time_diff().horizon_ms(self.present_ms())
     }
 
     /// Returns the fire that the schedule has after the due one.
@@ -76,8 +76,8 @@ impl<'a> Context<'a> {
         Some(Claimant { holder, config, now_ms: self.now.wall_ms })
     }
 
-    /// Returns the first changes that fit one transaction; each change is of one item. Parameters
-    /// of requests, whose bytes `bytes_of` returns, take the room of further items.
+    /// Returns the first changes that fit one transaction, each of one item. `bytes_of` returns the
+    /// size of a change's request parameters; long parameters leave room for fewer items.
     pub(crate) fn within_one_plan<C>(
         &self,
         changes: impl Iterator<Item = C>,
@@ -96,8 +96,7 @@ impl<'a> Context<'a> {
     /// Returns the last fire that gaps of a record report as missed. It stays missed if a retired
     /// item comes back. A fire in the future comes from a wrong clock and is ignored.
     pub(crate) fn last_missed(&self, ledger: &Ledger) -> Option<FireTime> {
-        let horizon = self.max_time_diff().horizon_ms(self.present_ms());
-        ledger.last_in_gap().filter(|fire| fire.0 <= horizon)
+        ledger.last_in_gap().filter(|fire| fire.0 <= self.horizon_ms())
     }
 }
 

@@ -40,7 +40,7 @@ impl<'a> GapJudge<'a> {
         let Some(until) = settled else { return after };
         let gaps = self.gaps(before, until);
         let (next, config) = self.next_after(until, after.next_fire);
-        let reported = cx.local.fires.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
+        let reported = cx.local.fires.reported_gaps(item);
         after.followed_by(next, config).with_gaps(gaps, reported)
     }
 
@@ -53,11 +53,11 @@ impl<'a> GapJudge<'a> {
         before: &Ledger,
         after: Ledger,
     ) -> Ledger {
-        // Java instances may have run the fires that seem missing.
-        if self.judgement.mixed {
+        // The fires that seem missing may have run.
+        if self.judgement.unrecorded_runs {
             return after;
         }
-        let reported = cx.local.fires.gaps_reported.get(&item).map_or(&[][..], |gaps| gaps);
+        let reported = cx.local.fires.reported_gaps(item);
         // A retired item never runs its noted misfires, so they are missed.
         let dropped = before.misfire.map(|noted| Gap {
             first: noted.first,
@@ -68,8 +68,7 @@ impl<'a> GapJudge<'a> {
         });
         let present = cx.present_ms();
         // A fire in the future comes from a wrong clock.
-        let horizon = cx.max_time_diff().horizon_ms(present);
-        let seen = cx.local.fires.last_seen.filter(|seen| seen.0 <= horizon);
+        let seen = cx.local.fires.last_seen.filter(|seen| seen.0 <= cx.horizon_ms());
         let last = seen.map_or(present, |FireTime(seen)| seen.max(present));
         let open = self.gaps(before, FireTime(last.saturating_add(1)));
         after.with_gaps(dropped.into_iter().chain(open), reported)

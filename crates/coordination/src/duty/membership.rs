@@ -5,12 +5,14 @@ use crate::Duty;
 use crate::local::Phase;
 use crate::plan::{Plan, Step};
 
-/// Registers this incarnation, creates its server again, marks it as draining, and removes it when
-/// its runs have ended.
+/// Registers this incarnation, creates its server if that is unknown, and marks a draining
+/// instance. Removes the nodes of this incarnation when its runs have ended.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let registered = cx.view.is_registered(cx.me);
     let server_known = cx.view.server_version(cx.server).is_some();
     match cx.local.phase {
+        // An operator removed an incarnation that was registered before: it leaves instead of
+        // registering again.
         Phase::Active if !registered && !cx.local.session.was_registered => register(cx),
         Phase::Active if registered && !server_known => Some(add_server(cx)),
         Phase::Draining if !cx.local.is_busy() => leave(cx),
@@ -73,7 +75,7 @@ fn server(cx: &Context<'_>) -> [Step; 2] {
 }
 
 fn request(cx: &Context<'_>) -> Step {
-    Step::request_resharding(cx.view.request().is_none())
+    Step::request_resharding(cx.view.resharding_requests().is_none())
 }
 
 #[cfg(test)]

@@ -35,10 +35,10 @@ fn run(cx: &Context<'_>, config: &JobConfig) -> Option<Plan> {
     let due = cx.local.fires.due.as_ref();
     let next = |own: &OwnItem<'_>| {
         let noted = own.ledger.misfire?;
-        let is_claimed = |due: &Due| {
+        let will_be_claimed = |due: &Due| {
             !own.ledger.has_settled(due.at) && !waits_for_next(config, due, &own.ledger)
         };
-        let claimed_anyway = due.is_some_and(is_claimed);
+        let claimed_anyway = due.is_some_and(will_be_claimed);
         if own.view.is_disabled() || claimed_anyway || !own.is_free(cx.local) {
             return None;
         }

@@ -1,40 +1,34 @@
 //! Duties: responsibilities of an instance. Each is a pure function from the view and the local
 //! state to at most one transaction.
 //!
-//! Each duty with the state in which it acts, its writes and its guards:
+//! Each duty with the state in which it acts, and its writes. The table in `README.md` has its
+//! guards and the promise that they keep.
 //!
 //! - **membership**: an instance is connected but not registered, its server is unknown, or it
-//!   drains. Writes: `instances`, `servers`, request counter. Guards: session; the term if it
-//!   leads.
+//!   drains. Writes: `instances`, `servers`, counter of resharding requests.
 //! - **election**: no leader exists and this instance is available; or it leads and is not
-//!   available. Beside Java instances: in its turn at the latch. Writes: leader node, term, latch
-//!   node. Guards: incarnation, term.
-//! - **resharding**: leader: the inputs of the assignment changed, or pending items can move. It
-//!   announces the resharding to Java instances first. Writes: owners, assignment record,
-//!   `necessary`. Guards: term, configuration, request counter, ledger record of each moved item.
-//! - **sweep**: leader: the holder of a run is gone. Under a Java leader: each instance for its
-//!   own items and those of lost owners. Writes: ledger record → orphan, idle, or running for its
-//!   own share; failover queue. Guards: term, ledger record, absent mark (beside Java instances:
-//!   reads confirm it); its own share as takeover.
+//!   available. Writes: leader node, term.
+//! - **resharding**: leader: the inputs of the assignment changed, or pending items can move.
+//!   Writes: owners, assignment record.
+//! - **sweep**: leader: the holder of a run is gone. Writes: ledger record → orphan, idle, or
+//!   running for its own share; failover queue.
 //! - **takeover**: orphaned runs wait and no instance has less load, or they have waited for a
-//!   second. Beside Java instances: in its turn at the latch. Writes: ledger record → running,
-//!   latch node. Guards: incarnation, server, servers added, configuration, ledger record.
+//!   second. Writes: ledger record → running.
 //! - **claim**: owner: a fire or a manual request is due, and its item is idle. Writes: ledger
-//!   record → running. Guards: incarnation, server, servers added, configuration, assignment,
-//!   owner, ledger record.
-//! - **misfire**: owner: a fire meets a busy item; later the item is idle with noted fires.
-//!   Writes: ledger record. Guards: as claim.
-//! - **release**: holder: its run has ended. Writes: ledger record → idle, or orphan if the run
-//!   was cancelled; marks of a fenced run. Guards: ledger record.
+//!   record → running.
+//! - **misfire**: owner: a fire meets a busy item; later the item is idle with noted fires. Writes:
+//!   ledger record.
+//! - **release**: holder: its run has ended. Writes: ledger record → idle, or orphan if the run was
+//!   cancelled; marks of a fenced run.
 //! - **disabling**: leader: an operator disabled or enabled an item, and its record differs.
-//!   Writes: ledger record. Guards: term, ledger record, presence of the item's `disabled` node.
-//! - **trigger**: an operator requests runs. Writes: requests; leader: ledger records, run
-//!   requests to Java instances. Guards: versions of these, term, assignment.
+//!   Writes: ledger record.
+//! - **trigger**: an operator requests runs. Writes: requests; leader: ledger records.
 //! - **once**: an instance with callbacks: all items have begun, or ended, a fire. Writes: record
-//!   of the calls. Guards: incarnation, record of the calls, assignment.
-//! - **cleanup**: leader: queue entries, misfire marks, or nodes of lost Java instances or
-//!   retired items are stale. Writes: failover queue, marks, `instances`, `sharding/{i}`. Guards:
-//!   term, ledger record, version of the node.
+//!   of the calls.
+//! - **cleanup**: leader: queue entries or misfire marks are stale. Writes: failover queue, marks.
+//!
+//! `unmonitored` starts runs without records: it writes nothing, so it is no duty. `java` changes
+//! these rules beside Java instances.
 //!
 //! Duties never wait, fail, log, read a clock or change anything. Calling one again is harmless.
 //! Once the view shows its plan, a duty plans nothing more.

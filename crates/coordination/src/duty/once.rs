@@ -63,7 +63,9 @@ fn due(
         record.started.as_ref().filter(|started| started.done && started.fire >= reached)?;
     }
     match record.call(stage) {
+        // The call is in progress.
         Some(last) if !last.done && cx.view.is_registered(&last.holder) => None,
+        // The caller is lost: call again.
         Some(last) if !last.done && config.fails_over() => Some(reached.max(last.fire)),
         Some(last) if last.fire >= reached => None,
         Some(_) | None => Some(reached),
@@ -93,7 +95,9 @@ fn completed(ledger: &Ledger) -> Option<FireTime> {
         Some(run) if run.fire == last => ledger
             .previous_fire
             .filter(|previous| run.merged.is_none_or(|range| *previous < range.first)),
+        // A run for another fire is in progress, so it is unknown up to which fire all have ended.
         Some(_) => None,
+        // A noted fire up to the last one has not run yet.
         None if ledger.misfire.is_some_and(|range| range.first <= last) => None,
         None => Some(last),
     }

@@ -12,7 +12,8 @@ use reg_center::Version;
 use sharding::ShardingItem;
 use std::borrow::Cow;
 
-/// An item that this instance owns, with the versions that a claim checks.
+/// An item whose record this instance may change: it owns the item, or it is the next owner of an
+/// item of a lost owner. With the versions that the write checks.
 pub(crate) struct OwnItem<'a> {
     pub(crate) item: ShardingItem,
     pub(crate) view: &'a ItemView,
@@ -45,9 +46,7 @@ impl<'a> Context<'a> {
         &self,
         items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
     ) -> impl Iterator<Item = OwnItem<'a>> {
-        let mine = self.view.claimable_by(self.me, items);
-        let records = Records::of(self.view, &self.local.java);
-        mine.filter_map(move |(item, view)| self.own_item(records, item, view))
+        self.own_items(self.view.claimable_by(self.me, items))
     }
 
     /// Returns the items whose fires this instance accounts for. Their records are known and have
@@ -57,12 +56,19 @@ impl<'a> Context<'a> {
         fire: FireTime,
     ) -> impl Iterator<Item = OwnItem<'a>> {
         let unsettled = self.view.restless_unsettled_items(fire);
-        let mine = self.view.accounted_by(self.me, unsettled);
-        let records = Records::of(self.view, &self.local.java);
-        mine.filter_map(move |(item, view)| self.own_item(records, item, view))
+        self.own_items(self.view.accounted_by(self.me, unsettled))
     }
 
-    /// Returns an item of this instance with its versions, if its record is known.
+    /// Returns the items whose records are known, with their versions.
+    fn own_items(
+        &self,
+        items: impl Iterator<Item = (ShardingItem, &'a ItemView)>,
+    ) -> impl Iterator<Item = OwnItem<'a>> {
+        let records = Records::of(self.view, &self.local.java);
+        items.filter_map(move |(item, view)| self.own_item(records, item, view))
+    }
+
+    /// Returns an item with its versions, if its record is known.
     fn own_item(
         &self,
         records: Records<'_>,
@@ -76,8 +82,8 @@ impl<'a> Context<'a> {
     }
 }
 
-/// Plans to change the records of items as their owner. `next` returns the new record, or `None` if
-/// the item stays as it is.
+/// Plans to change the records of these items. `next` returns the new record, or `None` if the item
+/// stays as it is.
 pub(super) fn change_items<'a>(
     duty: Duty,
     cx: &Context<'a>,

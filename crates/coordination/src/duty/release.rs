@@ -9,8 +9,8 @@ use crate::plan::{Plan, Step};
 use crate::runs::LocalRun;
 use crate::{Duty, Outcome};
 
-/// Records ended runs of which the registry still shows this instance as the holder. A draining
-/// instance also settles its claims in doubt.
+/// Records ended runs that the registry shows as held here, and removes marks of fenced runs. A
+/// draining instance also settles its claims in doubt.
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     ended(cx).or_else(|| settle(cx))
 }
@@ -22,14 +22,14 @@ fn ended(cx: &Context<'_>) -> Option<Plan> {
     Plan::as_session(Duty::Release, "runs have ended").steps(steps).if_any()
 }
 
-/// Writes the former records of items with a claim in doubt again. If that succeeds, the claim
-/// conflicts whenever it arrives, so that no run begins after the instance has left.
+/// Writes the record from before each claim in doubt again, unchanged. If that succeeds, the claim
+/// conflicts when it arrives, so no run begins after the instance has left.
 fn settle(cx: &Context<'_>) -> Option<Plan> {
     if cx.local.phase != Phase::Draining {
         return None;
     }
-    let steps = cx.local.claims.unknown.iter().filter_map(|(item, doubt)| {
-        let expect = doubt.before;
+    let steps = cx.local.claims.unstarted.iter().filter_map(|(item, claim)| {
+        let expect = claim.before;
         let ledger = cx.view.item(*item).ledger.as_ref().filter(|l| l.version == expect)?;
         let same = ledger.value.clone();
         Some(Step::set_ledger(*item, Some(expect), same))
@@ -45,7 +45,6 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
     let (outcome, token) = (run.outcome?, run.token?);
     let view = cx.view.item(item);
     let ledger = view.ledger.as_ref().filter(|l| l.value.is_held(&run.holder, token))?;
-    // Only a cancelled run is repeated by another instance. All other outcomes are final.
     let hand_over = outcome == Outcome::Interrupted
         && cx.view.config().is_some_and(|config| config.fails_over())
         && cx.view.can_be_queued(&ledger.value);

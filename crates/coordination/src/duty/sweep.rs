@@ -18,9 +18,9 @@ pub(crate) const REASON: &str = "runs whose holder is gone";
 /// Finds runs whose holder is gone. Without failover, or beyond the number of items, they end with
 /// the outcome `interrupted`.
 ///
-/// The view may be stale, so the write itself proves that the holder is gone: record and mark are
-/// written together, and a write that finds the record unchanged and no mark comes after the end of
-/// the holder's session ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)).
+/// The view may be stale, so the write itself proves that the holder is gone. Record and mark are
+/// written together. If the record is unchanged and the mark is absent, the holder's session has
+/// ended ([ADR 21](../../../../docs/adr/0021-a-sweep-checks-marks-as-it-writes.md)).
 pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let plan = Plan::as_leader(Duty::Sweep, cx, REASON)?;
@@ -29,13 +29,13 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let lost: Vec<_> = cx.within_one_plan(found, LostRun::record_bytes).collect();
     let share = AtOnce::of(cx, lost.iter().filter(|run| run.is_found_now()));
     guarded(plan, cx, share.as_ref())?
-        .steps(lost.iter().flat_map(|run| run.take_or_give_up(cx, share.as_ref())))
+        .steps(lost.iter().flat_map(|run| run.take_or_queue(cx, share.as_ref())))
         .if_any()
 }
 
 /// Returns true if another instance takes the item's run over.
 pub(crate) fn fails_over(config: &JobConfig, item: ShardingItem) -> bool {
-    config.fails_over() && item.index() < config.sharding_total_count
+    config.fails_over() && config.has_item(item)
 }
 
 /// Adds the guards of a sweep. If it takes runs over itself, it needs the guards of a start.
@@ -68,9 +68,10 @@ impl LostRun<'_> {
         self.ledger.value.parameter_bytes()
     }
 
-    /// Returns the steps that take the run over if it is in the share, and give it up otherwise.
-    fn take_or_give_up(&self, cx: &Context<'_>, share: Option<&AtOnce>) -> Vec<Step> {
-        // A takeover creates the mark anew, which conflicts while the former one exists.
+    /// Returns the steps that take the run over if it is in the share, else queue or end it.
+    fn take_or_queue(&self, cx: &Context<'_>, share: Option<&AtOnce>) -> Vec<Step> {
+        // No absence check here: the takeover creates the mark, which conflicts while the former
+        // one exists.
         if let Some(taken) = share.and_then(|share| share.take(cx, self)) {
             return taken;
         }
@@ -78,15 +79,15 @@ impl LostRun<'_> {
         if self.holder.is_some() {
             steps.push(Step::absent(NodeKind::Running(self.item)));
         }
-        steps.extend(self.give_up(cx.now.wall_ms));
+        steps.extend(self.queue_or_end(cx.now.wall_ms));
         steps
     }
 
     /// Returns the steps that queue the run, or record that it was interrupted if no instance takes
     /// it over.
-    pub(crate) fn give_up(&self, now_ms: i64) -> Vec<Step> {
+    pub(crate) fn queue_or_end(&self, now_ms: i64) -> Vec<Step> {
         let Self { item, view, is_wanted, .. } = *self;
-        let Some(next) = self.given_up(now_ms) else { return Vec::new() };
+        let Some(next) = self.orphaned_or_ended(now_ms) else { return Vec::new() };
         let mut steps = Vec::new();
         if self.holder.is_none() && !view.queued {
             // The record and the queue entry were written together, and the view may show one of
@@ -104,11 +105,11 @@ impl LostRun<'_> {
     }
 
     /// Returns the record of the run once it waits for a takeover, or was interrupted.
-    fn given_up(&self, now_ms: i64) -> Option<Ledger> {
+    fn orphaned_or_ended(&self, now_ms: i64) -> Option<Ledger> {
         let ledger = &self.ledger.value;
-        let given_up = if self.is_wanted { ledger.orphan() } else { ledger.abandon(now_ms) };
+        let next = if self.is_wanted { ledger.orphan() } else { ledger.abandon(now_ms) };
         let reason = self.holder.map(|holder| format!("its instance {holder} was lost"));
-        Some(given_up?.because(reason.and_then(|text| FailureReason::new(&text))))
+        Some(next?.because(reason.and_then(|text| FailureReason::new(&text))))
     }
 }
 

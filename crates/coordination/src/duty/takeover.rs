@@ -17,7 +17,7 @@ use crate::{Claimant, Duty, JobConfig, Ledger, RunSource, ServerState, Versioned
 /// takes a share.
 pub(crate) const ORPHAN_PATIENCE: Duration = Duration::from_secs(1);
 
-pub(crate) const UNFINISHED: &str = "orphaned runs wait";
+pub(crate) const REASON: &str = "orphaned runs wait";
 
 /// Takes orphaned runs over: claim and takeover are one write.
 ///
@@ -28,7 +28,8 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
     take(cx, |_| true, |orphans| share(cx, orphans))
 }
 
-/// Takes over the orphaned runs in the range that `share` returns for their number.
+/// Takes over a range of the waiting orphaned runs. `share` gets their number and returns the
+/// range.
 pub(crate) fn take(
     cx: &Context<'_>,
     may_be_taken: impl Fn(&ItemView) -> bool,
@@ -44,7 +45,7 @@ pub(crate) fn take(
     let taken =
         mine.iter().filter_map(|(item, view, ledger)| take_over(cx, &by, *item, view, ledger));
     let steps = cx.within_one_plan(taken, |steps| parameter_bytes(steps)).flatten();
-    Plan::as_starter(Duty::Takeover, cx, UNFINISHED)?.steps(steps).if_any()
+    Plan::as_starter(Duty::Takeover, cx, REASON)?.steps(steps).if_any()
 }
 
 /// Returns the orphaned runs that can be taken over. The marks of the former run vanish with its
@@ -53,10 +54,8 @@ fn waiting<'a>(
     cx: &Context<'a>,
     config: &JobConfig,
 ) -> impl Iterator<Item = (ShardingItem, &'a ItemView, &'a Versioned<Ledger>)> {
-    let total = config.sharding_total_count;
-    let in_force = move |item: ShardingItem| item.index() < total;
     let can_be_taken = move |(item, view): &(ShardingItem, &ItemView)| {
-        in_force(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
+        config.has_item(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
     };
     let orphans = cx.view.items_with(Attention::Orphaned).filter(can_be_taken);
     orphans.filter_map(|(item, view)| Some((item, view, view.ledger.as_ref()?)))
@@ -100,8 +99,9 @@ impl AtOnce {
     /// Returns the check that the failover queue never had an entry, if the view shows no queue. An
     /// instance that the view does not show yet may have queued a run.
     ///
-    /// If the queue exists, each item is checked instead. Without its node these checks would take
-    /// three round trips.
+    /// If the queue exists, the transaction checks the entry of each item instead. Below a missing
+    /// parent, each such check would cost ZooKeeper a conflict, a read of the parents and another
+    /// transaction.
     pub(crate) fn nothing_was_ever_queued(cx: &Context<'_>) -> Option<Step> {
         if cx.view.has_failover_root() {
             return None;
@@ -128,8 +128,8 @@ fn take_over(
     ledger: &Versioned<Ledger>,
 ) -> Option<Vec<Step>> {
     // A run in progress is orphaned and claimed again in one write.
-    let given_up = ledger.value.orphan();
-    let next = given_up.as_ref().unwrap_or(&ledger.value).take_over(by)?;
+    let orphaned = ledger.value.orphan();
+    let next = orphaned.as_ref().unwrap_or(&ledger.value).take_over(by)?;
     let mut steps = vec![
         Step::set_ledger(item, Some(ledger.version), next),
         Step::mark_running(item, cx.me.clone()),

@@ -6,7 +6,7 @@ use sharding::{InstanceId, ShardingItem};
 
 use super::{Context, parameter_bytes};
 use crate::Versioned;
-use crate::local::requests::RequestWay;
+use crate::local::requests::RequestProgress;
 use crate::plan::{Plan, Step};
 use crate::protocol::run_request::Triggered;
 use crate::protocol::trigger_record::TriggerRecord;
@@ -20,14 +20,14 @@ pub(crate) fn plan(cx: &Context<'_>) -> Option<Plan> {
 
 /// Stores requests in the registry, or passes them on from there to the items.
 pub(crate) fn hand_over(cx: &Context<'_>) -> Option<Plan> {
-    leave(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx))
+    store(cx).or_else(|| accept(cx)).or_else(|| pass_on(cx))
 }
 
 /// Stores a request in the registry. Only a registered instance does: no other instance removes its
 /// requests, so that it can retry until its view shows the request.
-pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
+pub(crate) fn store(cx: &Context<'_>) -> Option<Plan> {
     let mut requests = cx.local.requests.wanted.iter();
-    let (id, wanted) = requests.find(|(_, wanted)| wanted.way != RequestWay::InDoubt)?;
+    let (id, wanted) = requests.find(|(_, wanted)| wanted.progress != RequestProgress::InDoubt)?;
     if !cx.view.is_registered(cx.me) {
         return None;
     }
@@ -40,7 +40,7 @@ pub(crate) fn leave(cx: &Context<'_>) -> Option<Plan> {
 /// Accepts a request to this instance and stores it as a request for the items that it owns now.
 /// Without monitoring the instance runs them by itself.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
-    let triggered = cx.view.trigger_of(cx.me)?;
+    let triggered = cx.view.run_request_of(cx.me)?;
     if !cx.view.fits_config() {
         return None;
     }
@@ -104,7 +104,7 @@ fn pass_to_items(
     // Every record would hold the parameter, and their total size is limited.
     if parameter.as_ref().is_some_and(|text| !text.fits_items(wanted.len())) {
         let plan = Plan::as_leader(Duty::Trigger, cx, "an operator's request for too many items")?;
-        return Some(plan.step(drop_it(id, trigger)));
+        return Some(plan.step(drop_request(id, trigger)));
     }
     let request = ManualRequest { id: id.into(), at, parameter };
     let changes = wanted.iter().filter_map(|item| {
@@ -152,7 +152,7 @@ fn pass_to_instances(
 /// or is gone.
 pub(crate) fn ask(cx: &Context<'_>, instance: &InstanceId) -> Vec<Step> {
     let Some(version) = cx.view.instance_version(instance) else { return Vec::new() };
-    if cx.view.trigger_of(instance).is_some() {
+    if cx.view.run_request_of(instance).is_some() {
         return Vec::new();
     }
     let mut steps = Vec::new();
@@ -181,21 +181,21 @@ pub(crate) fn passed_on(
 /// parameter, and a run without it might do something that no operator requested.
 pub(crate) fn dropped(id: &str, trigger: &Versioned<TriggerRecord>) -> Option<Step> {
     trigger.value.parameter.as_ref()?;
-    Some(drop_it(id, trigger))
+    Some(drop_request(id, trigger))
 }
 
-fn drop_it(id: &str, trigger: &Versioned<TriggerRecord>) -> Step {
+fn drop_request(id: &str, trigger: &Versioned<TriggerRecord>) -> Step {
     let record = TriggerRecord { items: Some(BTreeSet::new()), ..trigger.value.clone() };
     Step::set_request(id.to_owned(), Some(trigger.version), record)
 }
 
-/// Removes handled requests of this instance, so that a sender always knows whether its request
-/// arrived. The leader removes handled requests whose senders are gone.
+/// Removes handled requests of this instance, so that an author always knows whether its request
+/// arrived. The leader removes handled requests whose authors are gone.
 fn clear(cx: &Context<'_>) -> Option<Plan> {
     clear_of(cx, |by| removes_requests_of(cx, by))
 }
 
-/// Removes handled requests of the senders that the filter lets through.
+/// Removes handled requests of the authors that the filter lets through.
 pub(crate) fn clear_of(cx: &Context<'_>, is_mine: impl Fn(&str) -> bool) -> Option<Plan> {
     let handled = cx.view.triggers().filter(|(_, trigger)| trigger.value.is_handled());
     let mine = handled.filter(|(_, trigger)| is_mine(&trigger.value.by));
@@ -204,12 +204,12 @@ pub(crate) fn clear_of(cx: &Context<'_>, is_mine: impl Fn(&str) -> bool) -> Opti
     Plan::as_session(Duty::Trigger, "handled requests").steps(steps).if_any()
 }
 
-/// Returns true if this instance removes the handled requests of a sender, and reports the dropped
+/// Returns true if this instance removes the handled requests of an author, and reports the dropped
 /// ones.
 pub(crate) fn removes_requests_of(cx: &Context<'_>, by: &str) -> bool {
     let leads = cx.view.term_of(cx.me).is_some();
-    let is_there = cx.view.instances().any(|id| id.as_str() == by);
-    by == cx.me.as_str() || (leads && !is_there)
+    let is_registered = cx.view.instances().any(|id| id.as_str() == by);
+    by == cx.me.as_str() || (leads && !is_registered)
 }
 
 #[cfg(test)]
@@ -219,7 +219,7 @@ mod tests {
     use crate::local::requests::WantedTrigger;
     use crate::plan::{Data, StepOp};
 
-    const LEAVE: &str =
+    const STORE: &str =
         "trigger: this process requested a run\n  create coordination/triggers/r: all items";
 
     fn request(items: Option<&[u32]>, by: u32) -> TriggerRecord {
@@ -234,23 +234,23 @@ mod tests {
     #[test]
     fn request_is_stored_accepted_passed_on_and_removed() {
         let two = || Scene::cluster(2, 2);
-        let wants = |scene: Scene, way| {
-            let wanted = WantedTrigger { way, ..WantedTrigger::new(FireTime(555), None) };
+        let wants = |scene: Scene, progress| {
+            let wanted = WantedTrigger { progress, ..WantedTrigger::new(FireTime(555), None) };
             scene.local(|local| local.requests.wanted.extend([("r".into(), wanted)]))
         };
         let rows = vec![
             ("no request", two(), "nothing"),
-            ("request of a former incarnation", wants(two(), RequestWay::InDoubt), "nothing"),
+            ("request of a former incarnation", wants(two(), RequestProgress::InDoubt), "nothing"),
             (
                 "request, and the instance is not registered",
-                wants(Scene::job(2), RequestWay::Here),
+                wants(Scene::job(2), RequestProgress::Unsent),
                 "nothing",
             ),
-            ("request of this process", wants(two(), RequestWay::Here), LEAVE),
+            ("request of this process", wants(two(), RequestProgress::Unsent), STORE),
             (
                 "request of this process was sent and is not shown",
-                wants(two(), RequestWay::Sent),
-                LEAVE,
+                wants(two(), RequestProgress::Sent),
+                STORE,
             ),
             (
                 "request to this instance, as Java sends it",

@@ -21,8 +21,8 @@ pub(crate) struct Judgement<'a> {
     /// Present time. Later dates count as this one, because the registry's clock may have been
     /// ahead.
     pub(crate) present: FireTime,
-    /// Java instances run items without records. Fires that no record names are not looked up.
-    pub(crate) mixed: bool,
+    /// Instances without records may have run fires. Fires that no record names are not looked up.
+    pub(crate) unrecorded_runs: bool,
 }
 
 impl Judgement<'_> {
@@ -114,9 +114,9 @@ impl Judgement<'_> {
         gaps.found
     }
 
-    /// Returns the first fire of a schedule after a time, unless Java instances may have run it.
+    /// Returns the first fire of a schedule after a time, unless it may have run without a record.
     fn look_up(&self, config: &JobConfig, after: FireTime) -> Option<FireTime> {
-        if self.mixed { None } else { self.lookup.next_after(config, after) }
+        if self.unrecorded_runs { None } else { self.lookup.next_after(config, after) }
     }
 
     /// Returns the exclusive end of the fires before the period at `place`.
@@ -135,7 +135,7 @@ impl Judgement<'_> {
 
     /// Counts the fires of a gap if all of them belong to one schedule.
     pub(crate) fn counted(&self, gap: Gap) -> Gap {
-        if gap.changed_to.is_some() || self.mixed {
+        if gap.changed_to.is_some() || self.unrecorded_runs {
             return gap;
         }
         let Schedules { periods, .. } = self.schedules;

@@ -29,17 +29,17 @@ fn as_cleaner(cx: &Context<'_>, reason: &str) -> Option<Plan> {
     is_first.then(|| Plan::as_instance(Duty::Cleanup, cx, reason))
 }
 
-/// Removes three kinds of nodes that Java instances leave behind: queue entries that no instance
-/// may take over, but Java instances would run; nodes of lost instances of 2.1.5 that an operator
-/// triggered; and nodes of items beyond the number of items, because Java's statistics count them.
+/// Removes three kinds of nodes that Java instances leave behind:
+/// - queue entries that no instance may take over, but Java instances would run;
+/// - nodes of lost instances of 2.1.5 that an operator triggered;
+/// - nodes of items beyond the number of items, which Java's statistics count.
 ///
 /// An instance may return and create its node anew at any moment. So the leftover node is first
 /// sealed, which raises its version, and then removed at that version.
 fn leftovers(cx: &Context<'_>) -> Option<Plan> {
     let config = cx.view.config_to_lead_by()?;
     let most = cx.settings.items_per_plan;
-    let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
-    let to_no_instance = |item: ShardingItem| !config.fails_over() || !in_force(item);
+    let to_no_instance = |item: ShardingItem| !config.fails_over() || !config.has_item(item);
     let mixed = cx.view.is_mixed();
     let busy = |view: &ItemView| view.ledger.as_ref().is_some_and(|l| l.value.is_busy());
     let queued = cx.view.items_with(Attention::Queued);

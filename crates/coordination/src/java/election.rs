@@ -23,7 +23,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
 }
 
 /// Elects this instance in its turn, or after it has waited for
-/// [`LATCH_PATIENCE`](super::latch::LATCH_PATIENCE). In that case the Java instance that has the
+/// [`LATCH_PATIENCE`](super::memory::LATCH_PATIENCE). In that case the Java instance that has the
 /// turn may replace the leader's node, which ends the term.
 fn stand_in_turn(cx: &Context<'_>) -> Option<Plan> {
     match turn(cx, Latch::Election) {

@@ -17,7 +17,7 @@ impl JobView {
     /// Takes an instance node. A request to run overwrites its data in 2.1.5, and with it the mark
     /// of a Rust instance.
     pub(crate) fn put_instance(&mut self, id: InstanceId, node: &Node) -> Result<(), String> {
-        let was_java = self.instances.remove(&id).map(|known| known.foreign);
+        let was_java = self.instances.remove(&id).map(|known| known.is_java);
         if self.layout().is_left_behind(node) {
             self.java.leftover_instances.insert(id, node.stat.version);
             return Ok(());
@@ -25,22 +25,22 @@ impl JobView {
         let mut instance = InstanceView::read(self.layout(), &id, node)?;
         let is_triggered = node.data == wire::TRIGGER.as_bytes();
         if is_triggered {
-            instance.foreign = was_java.unwrap_or(false);
+            instance.is_java = was_java.unwrap_or(false);
         }
         if self.dialect() == Dialect::V2 && is_triggered {
             let version = node.stat.version;
             let triggered = Triggered { version, number: u64::from(version.0) };
-            self.triggered.insert(id.clone(), triggered);
+            self.run_requests.insert(id.clone(), triggered);
         }
         self.instances.insert(id, instance);
         Ok(())
     }
 
-    /// Forgets what an instance node showed besides the instance.
+    /// Forgets the request and the leftover node that an instance node showed.
     pub(crate) fn remove_instance(&mut self, id: &InstanceId) {
         self.java.leftover_instances.remove(id);
         if self.dialect() == Dialect::V2 {
-            self.triggered.remove(id);
+            self.run_requests.remove(id);
         }
     }
 
@@ -48,19 +48,19 @@ impl JobView {
     pub(crate) fn put_run_request(&mut self, id: InstanceId, node: &Node) {
         if self.dialect() == Dialect::V3 {
             let (version, number) = (node.stat.version, node.stat.created.0);
-            self.triggered.insert(id, Triggered { version, number });
+            self.run_requests.insert(id, Triggered { version, number });
         }
     }
 
     /// Forgets a request to run of 3.x.
     pub(crate) fn remove_run_request(&mut self, id: &InstanceId) {
         if self.dialect() == Dialect::V3 {
-            self.triggered.remove(id);
+            self.run_requests.remove(id);
         }
     }
 
-    /// Returns the number of items of which an owner may claim some; `None` while it may claim
-    /// none: the assignment does not fit, or a Java leader is about to reshard.
+    /// Returns the exclusive upper bound of the items that owners may claim. `None` if the
+    /// assignment does not fit, or a Java leader is about to reshard.
     pub(crate) fn claimable_total(&self) -> Option<u32> {
         let fits =
             if self.has_java_leader() { !self.is_java_assigning() } else { self.fits_config() };
@@ -102,6 +102,13 @@ impl JobView {
         self.may_have_lasting_marks() && config.fails_over()
     }
 
+    /// Returns true if a run of the item may have a mark that outlasts its session. The view may
+    /// show the record of a run before the marks of the same transaction.
+    pub(crate) fn may_have_lasting_mark(&self, item: ShardingItem) -> bool {
+        let by_config = self.config().is_some_and(|config| self.has_lasting_marks(config));
+        by_config || self.item(item).marks.lasting_holder().is_some()
+    }
+
     /// Returns true if lasting marks may exist, from this configuration or an earlier one.
     pub(crate) fn may_have_lasting_marks(&self) -> bool {
         self.dialect() == Dialect::V3
@@ -110,7 +117,7 @@ impl JobView {
     /// Returns true if the instance is registered and a Java instance.
     #[must_use]
     pub fn is_java(&self, id: &InstanceId) -> bool {
-        self.instances.get(id).is_some_and(|instance| instance.foreign)
+        self.instances.get(id).is_some_and(|instance| instance.is_java)
     }
 
     /// Returns the first registered Rust instance. Under a Java leader it does the work of a leader
@@ -121,7 +128,7 @@ impl JobView {
 
     /// Returns the owner of an item if it is registered and a Java instance.
     pub(crate) fn java_owner<'a>(&self, item: &'a ItemView) -> Option<&'a InstanceId> {
-        let owner = item.owner.as_ref().map(|owner| &owner.value);
+        let owner = item.owner_id();
         owner.filter(|owner| self.is_java(owner))
     }
 
@@ -134,7 +141,7 @@ impl JobView {
         let marks = |id: &InstanceId, instance: &InstanceView| {
             // Marks of 2.1.5 are ephemeral, and lasting marks of 3.x name their instance.
             let by_session = item.marks.session() == Some(instance.session);
-            instance.foreign && (by_session || item.marks.lasting_holder() == Some(id))
+            instance.is_java && (by_session || item.marks.lasting_holder() == Some(id))
         };
         let marker = self.instances.iter().find(|(id, instance)| marks(id, instance));
         marker.map(|(id, _)| id)
@@ -157,7 +164,7 @@ impl JobView {
     /// Returns true if a Java instance takes part.
     #[must_use]
     pub fn is_mixed(&self) -> bool {
-        self.instances.values().any(|instance| instance.foreign)
+        self.instances.values().any(|instance| instance.is_java)
     }
 
     /// Returns true if instances must take turns at the latches: a Java instance takes part, or

@@ -68,8 +68,7 @@ fn dropped<'a>(cx: &Context<'a>) -> impl Iterator<Item = (ShardingItem, &'a Vers
 /// Pending and disabled items are left out.
 fn askable<'a>(cx: &Context<'a>, config: &JobConfig) -> BTreeMap<&'a InstanceId, Waiting<'a>> {
     let mut by_owner: BTreeMap<_, Waiting<'_>> = BTreeMap::new();
-    let in_force = |item: ShardingItem| item.index() < config.sharding_total_count;
-    let items = cx.view.restless_items().filter(|(item, _)| in_force(*item));
+    let items = cx.view.restless_items().filter(|(item, _)| config.has_item(*item));
     let waiting = items.filter_map(|(item, view)| {
         let owner = cx.view.java_owner(view)?;
         let ledger = view.ledger.as_ref()?;
@@ -95,7 +94,7 @@ fn has_parameter(ledger: &Ledger) -> bool {
 
 fn can_be_asked(cx: &Context<'_>, instance: &InstanceId) -> bool {
     let runs = cx.view.items_of(instance).any(|(_, view)| view.marks.shows_run());
-    !runs && cx.view.trigger_of(instance).is_none()
+    !runs && cx.view.run_request_of(instance).is_none()
 }
 
 #[cfg(test)]

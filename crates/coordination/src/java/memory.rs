@@ -16,9 +16,9 @@ use crate::wire::NodeKind;
 use crate::{Command, FireTime, JobEvent, Latch, Now};
 
 /// Time that an instance waits for its turn. Then it acts without the latch, or joins again.
-pub(crate) const LATCH_PATIENCE: Duration = Duration::from_secs(5);
+const LATCH_PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum time that the leader waits for runs of Java instances. Then it assigns the idle items.
-pub(crate) const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
+const ANNOUNCEMENT_PATIENCE: Duration = Duration::from_secs(10);
 const COUNTED: &str = "a distribute-once listener of Java instances waits for all items, but does not see items of Rust \
                        instances; remove the listener, or give it a timeout";
 const SILENT: &str = "once-per-cluster callbacks of Rust instances are not called while a Java instance has items, because \

@@ -29,7 +29,7 @@ use crate::local::Local;
 use crate::plan::Plan;
 use crate::view::JobView;
 
-pub(crate) use self::trigger::handles_requests_of;
+pub(crate) use self::trigger::clears_requests_of;
 
 /// Returns true if Java instances take part, have left nodes behind, or are remembered, or if the
 /// job uses the dialect of 3.x, whose marks outlast sessions.

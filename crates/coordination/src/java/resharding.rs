@@ -96,7 +96,7 @@ fn may_end_announcement(cx: &Context<'_>, moves: &Moves) -> bool {
 }
 
 /// Returns true while a Java instance runs an item that has to move, for up to
-/// [`ANNOUNCEMENT_PATIENCE`].
+/// [`ANNOUNCEMENT_PATIENCE`](super::memory::ANNOUNCEMENT_PATIENCE).
 fn waits_for_java(cx: &Context<'_>, moves: &Moves) -> bool {
     let over = cx.local.java.announced.is_some_and(|announced| announced.over);
     let under_java = || moves.blocked.iter().any(|item| is_of_java(cx, *item));
@@ -115,14 +115,14 @@ struct Mixed<'a>(&'a Context<'a>);
 impl MoveRules for Mixed<'_> {
     /// Leaves two fires to the next owner: the one that Java instances postpone because of the
     /// announcement, and the last one of an item that a lost Java instance left unfinished.
-    fn born_after(&self, item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
+    fn initial_last_fire(&self, item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
         if interrupted(self.0, item).is_some() {
             return None;
         }
         let (shown, memory) = (self.0.view.item(item), &self.0.local.java.inference);
         let accounted = memory.accounted(item);
         let was_java = accounted.is_some() || is_of_java(self.0, item);
-        let postponed = last.is_some() && memory.held_back() == last && shown.ledger.is_none();
+        let postponed = last.is_some() && memory.postponed() == last && shown.ledger.is_none();
         if postponed && was_java { accounted } else { last }
     }
 

@@ -16,7 +16,7 @@ impl Step {
     /// Raises the version of the leader's node. A node that a Java instance creates in its place
     /// has a lower one.
     pub fn seal_leader(id: InstanceId) -> Self {
-        let data = Data::Text(id.as_str().to_owned());
+        let data = Data::id(&id);
         Self::set(NodeKind::Leader, Some(Version(0)), data)
     }
 
@@ -67,7 +67,7 @@ impl Step {
 
     /// Creates the lasting mark of a takeover.
     pub fn mark_failovering(item: ShardingItem, taker: InstanceId) -> Self {
-        let data = Data::Text(taker.as_str().to_owned());
+        let data = Data::id(&taker);
         Self::create(NodeKind::Failovering(item), data)
     }
 

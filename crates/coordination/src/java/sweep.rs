@@ -70,7 +70,7 @@ fn is_swept_here(cx: &Context<'_>, view: &ItemView) -> bool {
     if !cx.view.has_java_leader() {
         return true;
     }
-    let owner = view.owner.as_ref().map(|owner| &owner.value);
+    let owner = view.owner_id();
     owner.is_some_and(|owner| owner == cx.me || !cx.view.is_registered(owner))
 }
 
@@ -103,7 +103,7 @@ impl<'a> LeftBehind<'a> {
     /// Adds the steps that sweep the run or the marks.
     fn sweep(&self, plan: Plan, cx: &Context<'_>, share: Option<&AtOnce>) -> Plan {
         match self {
-            Self::Run(run) => take_or_give_up(plan, cx, run, share),
+            Self::Run(run) => take_or_queue(plan, cx, run, share),
             Self::Java(item, view, LeftByJava::Run(run)) => orphan(plan, *item, view, run),
             Self::Java(item, view, LeftByJava::Takeover(taker)) => {
                 queue_again(plan, *item, view, taker)
@@ -139,12 +139,7 @@ fn is_ended_by_java(cx: &Context<'_>, item: ShardingItem, view: &ItemView) -> bo
 
 /// Takes the run over or gives it up, if the write or reads before it prove that its holder is
 /// gone.
-fn take_or_give_up(
-    plan: Plan,
-    cx: &Context<'_>,
-    run: &LostRun<'_>,
-    share: Option<&AtOnce>,
-) -> Plan {
+fn take_or_queue(plan: Plan, cx: &Context<'_>, run: &LostRun<'_>, share: Option<&AtOnce>) -> Plan {
     let taken = share.and_then(|share| share.take(cx, run));
     let proved = match run.holder {
         Some(holder) => prove_gone(plan, cx, run, holder, taken.is_some()),
@@ -155,7 +150,7 @@ fn take_or_give_up(
         return proved.steps(lasting_marks(run.item, run.view)).steps(taken);
     }
     let mut steps = Vec::new();
-    for step in run.give_up(cx.now.wall_ms) {
+    for step in run.queue_or_end(cx.now.wall_ms) {
         let changes_record = step.ledger().is_some();
         steps.push(step);
         if changes_record {
@@ -539,7 +534,7 @@ mod tests {
     fn unfinished_takeover_of_java_instance_is_queued_again() {
         let queued = "sweep: runs whose holder is gone\n  create leader/failover/items/1";
         let unmarked = "sweep: runs whose holder is gone\n  delete sharding/1/running\n  delete sharding/1/failovering\n  create leader/failover/items/1";
-        let given_up = "sweep: runs whose holder is gone\n  set ledger/1: idle, last interrupted";
+        let ended = "sweep: runs whose holder is gone\n  set ledger/1: idle, last interrupted";
         let lost = || lost_by_its_taker(Dialect::V2);
         let rows = vec![
             ("taker is lost", lost(), queued),
@@ -550,7 +545,7 @@ mod tests {
                 lost().named_mark(&NodeKind::Failover(item(1)), 5),
                 "nothing",
             ),
-            ("no failover", lost().configure(|c| c.failover = false), given_up),
+            ("no failover", lost().configure(|c| c.failover = false), ended),
             ("another instance leads", lost().led_by(2), "nothing"),
             (
                 "taker has removed its mark and is registered",
@@ -566,7 +561,7 @@ mod tests {
             (
                 "this instance has not seen the taker",
                 Scene::cluster(2, 2).java(5).ledger(1, orphan()).observed(),
-                given_up,
+                ended,
             ),
         ];
         check(Duty::Sweep, rows);

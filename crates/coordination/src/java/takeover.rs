@@ -7,7 +7,7 @@ use sharding::InstanceId;
 
 use super::turn::{Turn, leave, turn};
 use crate::duty::Context;
-use crate::duty::takeover::{self, UNFINISHED, is_impatient};
+use crate::duty::takeover::{self, REASON, is_impatient};
 use crate::plan::Plan;
 use crate::{Duty, Latch, RunSource};
 
@@ -17,7 +17,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     match turn(cx, Latch::Failover) {
         Turn::Free => Some(plan),
         Turn::Mine(leave) => Some(plan.step(leave)),
-        Turn::Join(join) => Some(Plan::as_instance(Duty::Takeover, cx, UNFINISHED).step(join)),
+        Turn::Join(join) => Some(Plan::as_instance(Duty::Takeover, cx, REASON).step(join)),
         Turn::Rejoin(steps) => {
             Some(Plan::as_instance(Duty::Takeover, cx, "other contenders came first").steps(steps))
         }

@@ -7,8 +7,8 @@ use sharding::InstanceId;
 use super::handing_on;
 use crate::duty::own_item::OwnItem;
 use crate::duty::trigger::{
-    acceptance, ask, clear_of, dropped, hand_over, identity_of, leave, passed_on,
-    removes_requests_of, waiting,
+    acceptance, ask, clear_of, dropped, hand_over, identity_of, passed_on, removes_requests_of,
+    store, waiting,
 };
 use crate::duty::{Context, parameter_bytes};
 use crate::plan::Plan;
@@ -19,7 +19,7 @@ use crate::{Duty, ManualRequest, Versioned};
 /// for items of Java instances.
 pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
     let handed_over = if cx.view.has_java_leader() {
-        leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
+        store(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
     } else {
         hand_over(cx)
     };
@@ -29,7 +29,7 @@ pub(super) fn plan(cx: &Context<'_>) -> Option<Plan> {
 /// Accepts a request to this instance. A Java leader would not pass it on, so that the owner writes
 /// it into the records of its own items.
 fn accept(cx: &Context<'_>) -> Option<Plan> {
-    let triggered = cx.view.trigger_of(cx.me)?;
+    let triggered = cx.view.run_request_of(cx.me)?;
     let config = cx.view.config()?;
     let accepted = acceptance(cx, &triggered);
     if !config.monitor_execution {
@@ -46,8 +46,8 @@ fn accept(cx: &Context<'_>) -> Option<Plan> {
     Some(accepted.steps(steps))
 }
 
-/// Passes a request on under a Java leader, which passes none on. The sender, or the first Rust
-/// instance if the sender is gone, sends it to the present owners, as ElasticJob's own API does.
+/// Passes a request on under a Java leader, which passes none on. The author, or the first Rust
+/// instance if the author is gone, sends it to the present owners, as ElasticJob's own API does.
 /// Busy Java instances drop it.
 fn pass_to_instances(cx: &Context<'_>) -> Option<Plan> {
     waiting(cx).into_iter().find_map(|(id, trigger)| pass_one(cx, id, trigger))
@@ -70,16 +70,22 @@ fn pass_one(cx: &Context<'_>, id: &str, trigger: &Versioned<TriggerRecord>) -> O
     Some(plan.steps(steps).step(passed_on(id, trigger, BTreeSet::new())))
 }
 
-/// Returns true if this instance handles a sender's requests under a Java leader: it is the sender,
-/// or the first Rust instance if the sender is gone.
-pub(crate) fn handles_requests_of(cx: &Context<'_>, by: &str) -> bool {
-    let is_there = cx.view.instances().any(|id| id.as_str() == by);
-    by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me))
+/// Returns true if this instance handles an author's requests under a Java leader: it is the
+/// author, or the first Rust instance if the author is gone.
+fn handles_requests_of(cx: &Context<'_>, by: &str) -> bool {
+    let is_registered = cx.view.instances().any(|id| id.as_str() == by);
+    by == cx.me.as_str() || (!is_registered && cx.view.first_rust_instance() == Some(cx.me))
+}
+
+/// Returns true if this instance removes the handled requests of an author, and reports the dropped
+/// ones, whether or not a Java instance leads.
+pub(crate) fn clears_requests_of(cx: &Context<'_>, by: &str) -> bool {
+    let java_leads = cx.view.has_java_leader();
+    removes_requests_of(cx, by) || (java_leads && handles_requests_of(cx, by))
 }
 
 fn clear(cx: &Context<'_>) -> Option<Plan> {
-    let java_leads = cx.view.has_java_leader();
-    clear_of(cx, |by| removes_requests_of(cx, by) || (java_leads && handles_requests_of(cx, by)))
+    clear_of(cx, |by| clears_requests_of(cx, by))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ pub(super) enum Turn {
     Rejoin(Vec<Step>),
     /// Other instances come first.
     Wait,
-    /// The instance has waited for [`LATCH_PATIENCE`](super::latch::LATCH_PATIENCE), and leaves by
+    /// The instance has waited for [`LATCH_PATIENCE`](super::memory::LATCH_PATIENCE), and leaves by
     /// this step.
     Impatient(Step),
 }

@@ -14,9 +14,10 @@ pub struct Claims {
     /// True while claims may be in flight: their runs can start without another decision. Written
     /// at each decision; read by the membership duty.
     pub in_flight: bool,
-    /// Claims with an unknown outcome, by item. The view decides them. Written by replies and by
-    /// the start of runs; read by the start of runs, the narrow watch and the release duty.
-    pub unknown: BTreeMap<ShardingItem, UnknownClaim>,
+    /// Claims whose runs have not started here, by item: their outcome is unknown, or they wait,
+    /// for example for the end of the item's former run. Written by replies and by the start of
+    /// runs; read by the start of runs, the narrow watch and the release duty.
+    pub unstarted: BTreeMap<ShardingItem, UnknownClaim>,
     /// The greatest token started here for each item, so that no run starts twice. It outlasts
     /// sessions. Written by the start of runs; read there and by the release duty.
     pub(crate) started: BTreeMap<ShardingItem, FencingToken>,
@@ -38,7 +39,7 @@ impl Claims {
     /// The registry rejects commits of an ended session, so claims in doubt cannot succeed later.
     /// A claim that did succeed is swept, because its holder is gone.
     pub(super) fn lose_session(&mut self) {
-        self.unknown.clear();
+        self.unstarted.clear();
     }
 }
 

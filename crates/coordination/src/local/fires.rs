@@ -27,6 +27,13 @@ pub struct Fires {
     pub(crate) unmonitored: Option<FireTime>,
 }
 
+impl Fires {
+    /// Returns the last gaps of an item that this process reported.
+    pub(crate) fn reported_gaps(&self, item: ShardingItem) -> &[Gap] {
+        self.gaps_reported.get(&item).map_or(&[], Vec::as_slice)
+    }
+}
+
 /// A due fire with its neighbors in the schedule.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Due {

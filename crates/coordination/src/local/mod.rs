@@ -79,7 +79,7 @@ impl Local {
     pub(crate) fn is_busy(&self) -> bool {
         !self.runs.is_empty()
             || self.claims.in_flight
-            || !self.claims.unknown.is_empty()
+            || !self.claims.unstarted.is_empty()
             || !self.calls.is_empty()
     }
 

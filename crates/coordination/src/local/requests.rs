@@ -27,8 +27,8 @@ pub struct Requests {
 impl Requests {
     /// Marks sent requests as in doubt: replies to commits of this incarnation no longer arrive.
     pub(crate) fn put_in_doubt(&mut self) {
-        for wanted in self.wanted.values_mut().filter(|w| w.way == RequestWay::Sent) {
-            wanted.way = RequestWay::InDoubt;
+        for wanted in self.wanted.values_mut().filter(|w| w.progress == RequestProgress::Sent) {
+            wanted.progress = RequestProgress::InDoubt;
         }
     }
 
@@ -53,22 +53,22 @@ pub struct UnmonitoredRequest {
 pub struct WantedTrigger {
     /// The time of the request. It identifies the runs.
     pub(crate) at: FireTime,
-    pub(crate) way: RequestWay,
+    pub(crate) progress: RequestProgress,
     /// The parameter that its runs receive.
     pub(crate) parameter: Option<RequestParameter>,
 }
 
 impl WantedTrigger {
     pub(crate) fn new(at: FireTime, parameter: Option<RequestParameter>) -> Self {
-        Self { at, way: RequestWay::Here, parameter }
+        Self { at, progress: RequestProgress::Unsent, parameter }
     }
 }
 
 /// Progress of a manual request on its way to the registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) enum RequestWay {
+pub(crate) enum RequestProgress {
     /// It was not sent.
-    Here,
+    Unsent,
     /// This incarnation has sent it and repeats it until the view shows it. No other instance
     /// removes it while this incarnation is registered.
     Sent,

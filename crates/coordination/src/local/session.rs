@@ -27,7 +27,6 @@ impl SessionState {
     /// Records the end of the session.
     pub(super) fn lose(&mut self) {
         self.lease = false;
-        self.was_registered = false;
-        self.maybe_registered = false;
+        self.begin();
     }
 }

@@ -87,8 +87,8 @@ impl Plan {
     }
 
     /// Returns the ids of the manual requests that the plan leaves in the registry.
-    pub(crate) fn requests_left(&self) -> impl Iterator<Item = &String> {
-        self.steps.iter().filter_map(Step::request_left)
+    pub(crate) fn stored_requests(&self) -> impl Iterator<Item = &String> {
+        self.steps.iter().filter_map(Step::stored_request)
     }
 
     /// Returns true if the view shows every write that the duty waits for, so that it does not
@@ -143,7 +143,7 @@ impl Plan {
         me: &'a InstanceId,
     ) -> impl Iterator<Item = (ShardingItem, &'a Ledger)> {
         let written = self.steps.iter().filter_map(Step::ledger);
-        written.filter(move |(_, ledger)| ledger.running().is_some_and(|run| run.holder == *me))
+        written.filter(move |(_, ledger)| ledger.is_running_on(me))
     }
 }
 

@@ -62,7 +62,7 @@ impl fmt::Display for InterruptReason {
 /// |---|---|
 /// | `Commit` | reads `confirm_absent`, commits `txn` if all are absent, answers with `Replied` |
 /// | `Start` | runs the items, each answered with `ItemFinished` |
-/// | `Interrupt` | cancels the runs of all items; each is still answered with `ItemFinished` |
+/// | `Interrupt` | drops the futures of all runs; each is still answered with `ItemFinished` |
 /// | `CallOnce` | calls the once-per-cluster callback, answered with `OnceReturned` |
 /// | `Schedule` | fires by this configuration from now on |
 /// | `Emit` | passes the event to the subscribers of job events |
@@ -96,7 +96,7 @@ pub enum Command {
         /// Token that fences the effects of the call.
         token: FencingToken,
     },
-    /// Cancels all runs of the job.
+    /// Cancels all runs of the job: their futures are dropped at the next await.
     Interrupt(InterruptReason),
     /// Fires by this configuration from now on.
     Schedule(Arc<JobConfig>),

@@ -50,7 +50,7 @@ impl Duty {
 
     /// Returns true if a plan of this duty decides about all items of an instance, so that the view
     /// must show them all.
-    pub(crate) fn names_all_own_items(self) -> bool {
+    pub(crate) fn needs_all_own_items(self) -> bool {
         matches!(self, Self::Trigger | Self::Cleanup)
     }
 

@@ -162,6 +162,11 @@ impl FireTime {
         Self(ms | 1)
     }
 
+    /// Returns the whole second that contains this time.
+    pub(crate) fn whole_second(self) -> Self {
+        Self(self.0 - self.0.rem_euclid(1_000))
+    }
+
     /// Converts a time to whole milliseconds, rounded towards 1970.
     pub(crate) fn of(time: SystemTime) -> Self {
         let ms = |since: Duration| i64::try_from(since.as_millis()).unwrap_or(i64::MAX);

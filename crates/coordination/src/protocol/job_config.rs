@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use sharding::ShardingItem;
+
 use crate::JavaSettings;
 use crate::{JobName, Now, shortened};
 
@@ -215,6 +217,11 @@ impl JobConfig {
             java: JavaSettings::default(),
             unknown: Vec::new(),
         }
+    }
+
+    /// Returns true if the job has the item now.
+    pub(crate) fn has_item(&self, item: ShardingItem) -> bool {
+        item.index() < self.sharding_total_count
     }
 
     /// Returns true if orphaned runs are taken over.

@@ -15,7 +15,8 @@ use crate::wire::{self, NodeKind, RecordError};
 use crate::{ConfigError, FireTime, JobConfig, ServerIp, ServerState, Versioned};
 
 impl JobView {
-    /// Applies a change of the feed. A node with invalid data is skipped and reported.
+    /// Applies a change of the feed. Invalid data of a node replaces its former value, and is
+    /// reported.
     ///
     /// # Errors
     /// [`Anomaly`]: the node has invalid data. The view stays usable without the data.
@@ -110,7 +111,7 @@ impl JobView {
             NodeKind::Leader => return self.put_leader(node),
             NodeKind::Term => return self.put_term(node),
             NodeKind::Servers => self.servers_added = Some(version),
-            NodeKind::Request => self.request = Some(version),
+            NodeKind::Request => self.resharding_requests = Some(version),
             NodeKind::Assignment => return self.put_assignment(node),
             NodeKind::Owner(item) => return self.put_owner(item, node),
             NodeKind::Ledger(item) => return self.put_ledger(item, node),
@@ -267,7 +268,7 @@ impl JobView {
             NodeKind::Leader => self.leader = None,
             NodeKind::Term => (self.term, self.newer.term) = (None, false),
             NodeKind::Servers => self.servers_added = None,
-            NodeKind::Request => self.request = None,
+            NodeKind::Request => self.resharding_requests = None,
             NodeKind::Assignment => {
                 (self.assignment, self.newer.assignment) = (None, false);
             }

@@ -7,7 +7,7 @@ use reg_center::Version;
 
 use super::JobView;
 use crate::Versioned;
-use crate::{FireTime, InvalidConfig, JobConfig};
+use crate::{FireTime, InvalidConfig, JobConfig, MaxTimeDiff};
 
 /// State of the stored configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +95,11 @@ impl JobView {
 
     pub(crate) fn config_version(&self) -> Option<Version> {
         self.config_in_force().map(|config| config.version)
+    }
+
+    /// Returns the bound on the difference between an instance's clock and the registry's.
+    pub(crate) fn max_time_diff(&self) -> MaxTimeDiff {
+        self.config().map_or(MaxTimeDiff::Default, |config| config.max_time_diff)
     }
 
     /// Returns true if the stored configuration is valid.

@@ -1,6 +1,7 @@
-//! State of the holder of a run.
+//! State of the holder of a run by its record.
 //!
-//! No other module decides that a holder is gone.
+//! No duty decides by other facts that a holder is gone. Runs of Java instances have no records, so
+//! `java` judges their holders by marks and registrations.
 
 use sharding::InstanceId;
 

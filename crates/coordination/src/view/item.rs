@@ -50,8 +50,12 @@ impl ItemView {
         self.owner.is_some() || self.ledger.as_ref().is_some_and(|ledger| !retired(&ledger.value))
     }
 
+    pub(crate) fn owner_id(&self) -> Option<&InstanceId> {
+        self.owner.as_ref().map(|owner| &owner.value)
+    }
+
     pub(crate) fn is_of(&self, instance: &InstanceId) -> bool {
-        self.owner.as_ref().is_some_and(|owner| owner.value == *instance)
+        self.owner_id() == Some(instance)
     }
 
     /// Returns true if no duty has an action for the item before the next fire or its next owner:

@@ -12,7 +12,7 @@ pub(crate) struct InstanceView {
     pub(super) version: Version,
     pub(super) created: Revision,
     pub(crate) session: SessionId,
-    pub(crate) foreign: bool,
+    pub(crate) is_java: bool,
 }
 
 impl InstanceView {
@@ -22,7 +22,7 @@ impl InstanceView {
         }
         let session = node.stat.owner.ok_or("the node is not ephemeral: no session owns it")?;
         let (version, created) = (node.stat.version, node.stat.created);
-        Ok(Self { version, created, session, foreign: layout.is_of_java(&node.data) })
+        Ok(Self { version, created, session, is_java: layout.is_of_java(&node.data) })
     }
 }
 

@@ -39,7 +39,7 @@ struct NewerRecords {
     once: bool,
 }
 
-/// A node with invalid data. It is ignored and reported once.
+/// A node with invalid data, to be reported.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Anomaly {
     /// Path of the node.
@@ -66,14 +66,14 @@ pub struct JobView {
     pub(crate) instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
     names: BTreeMap<InstanceId, String>,
-    pub(crate) triggered: BTreeMap<InstanceId, Triggered>,
+    pub(crate) run_requests: BTreeMap<InstanceId, Triggered>,
     triggers: BTreeMap<String, Versioned<TriggerRecord>>,
     once: Option<Versioned<OnceRecord>>,
     servers: BTreeMap<ServerIp, ServerView>,
     leader: Option<Versioned<InstanceId>>,
     term: Option<Versioned<InstanceId>>,
     servers_added: Option<Version>,
-    request: Option<Version>,
+    resharding_requests: Option<Version>,
     assignment: Option<Versioned<AssignmentRecord>>,
     items: Items,
     newer: NewerRecords,
@@ -112,14 +112,14 @@ impl JobView {
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
             names: BTreeMap::new(),
-            triggered: BTreeMap::new(),
+            run_requests: BTreeMap::new(),
             triggers: BTreeMap::new(),
             once: None,
             servers: BTreeMap::new(),
             leader: None,
             term: None,
             servers_added: None,
-            request: None,
+            resharding_requests: None,
             assignment: None,
             items: Items::default(),
             newer: NewerRecords::default(),
@@ -159,8 +159,8 @@ impl JobView {
     }
 
     /// Returns the request that the instance runs now, by ElasticJob's own API.
-    pub(crate) fn trigger_of(&self, id: &InstanceId) -> Option<Triggered> {
-        self.triggered.get(id).copied()
+    pub(crate) fn run_request_of(&self, id: &InstanceId) -> Option<Triggered> {
+        self.run_requests.get(id).copied()
     }
 
     /// Returns the manual requests in the registry: their ids, and the items that do not have the
@@ -172,7 +172,7 @@ impl JobView {
     /// Returns true if a request by ElasticJob's own API waits for the instance.
     #[must_use]
     pub fn is_triggered(&self, id: &InstanceId) -> bool {
-        self.triggered.contains_key(id)
+        self.run_requests.contains_key(id)
     }
 
     /// Returns the layout of the job's nodes.
@@ -206,8 +206,9 @@ impl JobView {
         self.newer.once
     }
 
-    pub(crate) fn request(&self) -> Option<Version> {
-        self.request
+    /// Returns the version of the counter of resharding requests.
+    pub(crate) fn resharding_requests(&self) -> Option<Version> {
+        self.resharding_requests
     }
 
     pub(crate) fn assignment(&self) -> Option<&Versioned<AssignmentRecord>> {

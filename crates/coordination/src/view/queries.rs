@@ -154,7 +154,7 @@ impl JobView {
 
     /// Returns the owners after all pending items have moved.
     pub(crate) fn planned_owners(&self, total_count: u32) -> Assignment {
-        let owner = |item| self.item(item).owner.as_ref().map(|owner| &owner.value);
+        let owner = |item| self.item(item).owner_id();
         let items = (0..total_count).map(ShardingItem::new);
         Assignment::from_owners(
             items.map(|item| self.next_owner(item).or_else(|| owner(item)).cloned()),
@@ -169,7 +169,7 @@ impl JobView {
 
     /// Returns true if `me` owns the item, or is its next owner.
     pub(crate) fn is_meant_for(&self, item: ShardingItem, me: &InstanceId) -> bool {
-        let owner = self.item(item).owner.as_ref().map(|owner| &owner.value);
+        let owner = self.item(item).owner_id();
         self.next_owner(item).or(owner) == Some(me)
     }
 
@@ -219,8 +219,8 @@ impl JobView {
 
 /// Queries of the coordinator, which waits until the view shows a commit.
 impl JobView {
-    /// Returns the version of a node with one of these records: `Some(None)` if the node is absent.
-    /// `None` if no plan waits for nodes of this kind.
+    /// Returns the version of a node whose writes a plan waits for: `Some(None)` if the node is
+    /// absent. `None` for other nodes, and for a manual request that is gone.
     #[expect(clippy::wildcard_enum_match_arm, reason = "other nodes are written with one of these")]
     pub(crate) fn shown_version(&self, node: &NodeKind) -> Option<Option<Version>> {
         match node {

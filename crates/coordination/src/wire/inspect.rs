@@ -125,12 +125,6 @@ impl Layout {
         sign.map_or(of_document, |sign| sign.dialect)
     }
 
-    /// Returns true if an instance with this data in its node is a Java instance.
-    #[must_use]
-    pub fn is_java_instance(&self, data: &[u8]) -> bool {
-        self.is_of_java(data)
-    }
-
     /// Reads the last audited changes.
     ///
     /// # Errors

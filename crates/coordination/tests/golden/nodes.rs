@@ -320,7 +320,7 @@ fn each_check_guards_the_intended_node() {
         (Step::config_unchanged(version), "/j/config", exactly),
         (Step::no_server_added(Some(version)), "/j/coordination/servers", exactly),
         (Step::no_server_added(None), "/j/coordination/servers", None),
-        (Step::no_new_request(version), "/j/coordination/request", exactly),
+        (Step::no_new_resharding_request(version), "/j/coordination/request", exactly),
         (Step::assignment_unchanged(version), "/j/coordination/assignment", exactly),
         (Step::owner_unchanged(ITEM, version), "/j/sharding/12/instance", exactly),
         (Step::ledger_unchanged(ITEM, version), "/j/ledger/12", exactly),

@@ -138,8 +138,7 @@ impl<'a> Workers<'a> {
     /// Watches the workers until `phase` ends, and plays the steps once the faults begin.
     ///
     /// At the end it searches the logs for panics. One thread does all this, because workers die
-    /// with
-    /// the thread that started them.
+    /// with the thread that started them.
     pub(crate) fn play(&mut self, steps: &[WorkerStep], phase: &Phases) -> Result<(), Error> {
         let mut steps = steps.iter().peekable();
         while !phase.is_ending() {

@@ -32,8 +32,7 @@ pub fn run(bytes: &[u8]) {
 /// Parses `item=value` pairs by hand.
 ///
 /// Blanks (up to U+0020) around items and values are dropped. `=` at the end of a pair and `,` at
-/// the end of the
-/// text are ignored. Of two values for one item the later one counts.
+/// the end of the text are ignored. Of two values for one item the later one counts.
 fn naive(text: &str) -> Option<BTreeMap<i32, String>> {
     let mut parameters = BTreeMap::new();
     let mut rest: Vec<char> = text.chars().collect();

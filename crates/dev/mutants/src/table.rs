@@ -675,13 +675,13 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::EarlierClaimForgotten,
         properties: &["L2", "S11"],
         story: "a claimed run never begins",
-        watcher: Script("doubted-claim-never-begun.json"),
+        watcher: Script("claim-in-doubt-never-begun.json"),
     },
     Row {
         mutant: M::CaughtUpUntold,
         properties: &["S3"],
         story: "fires before the one that a newcomer inherits are skipped",
-        watcher: Script("left-out-by-a-newcomer.json"),
+        watcher: Script("fires-skipped-by-a-new-instance.json"),
     },
     Row {
         mutant: M::WaitingClaimForgotten,
@@ -1471,7 +1471,7 @@ pub const MUTANTS: &[Row] = &[
         mutant: M::RequestSentAgain,
         properties: &["S1a"],
         story: "a request that was passed on and removed is sent again and runs twice",
-        watcher: Script("request-sent-again-by-the-next-life.json"),
+        watcher: Script("request-stored-again-by-the-next-incarnation.json"),
     },
     Row {
         mutant: M::FiredTwice,

@@ -50,7 +50,7 @@ pub fn stale_assignment(view: &JobView) -> Option<Finding> {
             record.members
         ));
     }
-    let asked = view.request().map(|request| request.0);
+    let asked = view.resharding_requests().map(|request| request.0);
     if asked != Some(record.handled) {
         return found(format!(
             "request {asked:?} was made; the assignment handled {}",

@@ -29,9 +29,8 @@ pub fn wall_ms() -> i64 {
 /// Difference between the machine's wall clock and its monotonic clock.
 ///
 /// The registry's log has wall clock times, everything else monotonic ones. The difference is
-/// measured at the beginning
-/// and at the end of a run, because the wall clock may be set in between. Times between the two are
-/// interpolated.
+/// measured at the beginning and at the end of a run, because the wall clock may be set in between.
+/// Times between the two are interpolated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WallOffset {
     at_ms: i64,

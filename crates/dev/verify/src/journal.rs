@@ -15,8 +15,7 @@ pub type WallClock = Box<dyn Fn() -> i64 + Send + Sync>;
 /// Records of one start of a process, in a file of its own.
 ///
 /// Each record is one `write` to a file that is open for appending. A killed process loses at most
-/// the record that it
-/// was about to write.
+/// the record that it was about to write.
 pub struct Journal {
     process: String,
     start: u32,

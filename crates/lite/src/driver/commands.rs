@@ -46,13 +46,13 @@ impl Driver {
             }
         }
         self.update_runs();
-        // An item that was claimed before the shutdown and starts after its deadline gets no extra
-        // time.
+        // An item that was claimed before the shutdown and starts after the shutdown's deadline
+        // gets no extra time.
         if let Some(step) = self.state.shutdown.as_ref().and_then(Shutdown::last_step) {
             self.take_step(step);
         }
-        // A process that was paused beyond the end of its lease must not start items that it
-        // claimed before.
+        // The operating system may have stopped this process beyond the end of its lease. Another
+        // instance may then take over the runs that began above.
         let lease = self.state.session.and_then(|s| self.seams.registry.lease_remaining(s));
         if lease.is_none() {
             self.interrupt(InterruptReason::LeaseExpired);
@@ -61,6 +61,7 @@ impl Driver {
 
     fn interrupt(&self, reason: InterruptReason) {
         tracing::warn!(%reason, "interrupting all runs");
+        // No grace: another instance may take these runs over.
         self.executor.abandon_all();
     }
 

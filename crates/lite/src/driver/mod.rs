@@ -141,7 +141,8 @@ impl Driver {
 
     /// Handles one signal, with all commands that follow from it.
     fn handle(&mut self, signal: Signal) {
-        // The ends of runs are frequent and do not affect other runs.
+        // Only these signals change the configuration, an owner, or the permission of this instance
+        // to continue runs.
         let may_affect_runs =
             matches!(signal, Signal::Registry(_) | Signal::Session(_) | Signal::Request(_));
         match signal {

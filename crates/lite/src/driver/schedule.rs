@@ -49,8 +49,8 @@ impl Driver {
     /// Handles a due fire. If the registry's time is not known well enough, the fire waits for the
     /// registry's answer.
     ///
-    /// Only one check is in progress at a time, and later fires wait for it too: a later fire must
-    /// not overtake an earlier one, because the earlier one would be lost.
+    /// Only one check is in progress at a time, and later fires wait for it. A later fire must not
+    /// overtake an earlier one, which would then be lost.
     pub(super) fn fired(&mut self, at: FireTime) {
         let check_is_in_progress = !self.state.unchecked_fires.is_empty();
         if check_is_in_progress {

@@ -67,7 +67,7 @@ codes! {
     /// A node in another dialect than the configuration.
     MixedEncoding => "mixed-encoding",
     /// A node of an instance that no session owns (A18).
-    GhostInstance => "ghost-instance",
+    LeftoverInstance => "ghost-instance",
     /// An instance whose server has no record.
     NoServerRecord => "no-server-record",
     /// A server without a live instance.

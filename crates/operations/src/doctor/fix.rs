@@ -12,7 +12,7 @@ impl Operations {
     /// The fix is void if the affected node has changed, or a lost instance has come back. Then
     /// the finding is left alone, and the job has to be examined again.
     ///
-    /// A ghost of an instance takes two fixes. The first raises the version of the node, so that
+    /// A leftover instance node takes two fixes. The first raises the version of the node, so that
     /// the second cannot remove an instance that has come back.
     ///
     /// # Errors

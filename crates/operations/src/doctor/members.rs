@@ -39,24 +39,24 @@ fn held_back(case: &Case<'_>) -> Option<Finding> {
 /// giving it items.
 fn leftover_instances(case: &Case<'_>) -> Vec<Finding> {
     let job = case.job;
-    let ghost = |(id, version): (&sharding::InstanceId, Version)| {
+    let leftover = |(id, version): (&sharding::InstanceId, Version)| {
         let node = NodeKind::Instance(id.clone());
         let text = if case.has_rust() {
             "no session owns it, but Java gives it items; a Rust instance removes it"
         } else {
             "no session owns it, but Java gives it items, which no instance runs"
         };
-        let finding = Finding::of(job, FindingCode::GhostInstance, Severity::Error, text);
+        let finding = Finding::of(job, FindingCode::LeftoverInstance, Severity::Error, text);
         let finding = finding.at(job, &node).with_java_fault("A18");
         // A live instance that comes back under the same id has a node of version 0. So the first
-        // fix raises the version of the ghost, and the second removes that version only.
+        // fix raises the version of the node, and the second removes that version only.
         let step = match version {
             Version(0) => OperatorStep::Seal(id.clone()),
             version => OperatorStep::Remove(node.clone(), version),
         };
         if case.has_rust() { finding } else { finding.with_fix(job, &node, vec![step]) }
     };
-    job.view().leftover_instances().map(ghost).collect()
+    job.view().leftover_instances().map(leftover).collect()
 }
 
 fn without_server(case: &Case<'_>) -> Vec<Finding> {

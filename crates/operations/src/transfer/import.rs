@@ -235,10 +235,8 @@ impl Operations {
     ///
     /// # Errors
     /// [`Error::StaleConfig`], [`Error::AlreadyThere`] or [`Error::JobExists`] if another client
-    /// has
-    /// changed or created the job; otherwise as [`update_config`](Self::update_config). In each
-    /// case
-    /// nothing was changed.
+    /// has changed or created the job; otherwise as [`update_config`](Self::update_config). In each
+    /// case nothing was changed.
     pub async fn import(&self, step: &ImportStep, by: &By) -> Result<Report> {
         let Importable { config, template } = &step.wanted;
         let unchanged = |is_left: bool| {

@@ -39,15 +39,15 @@ pub use registry::Weather;
 /// ```
 /// use std::time::Duration;
 ///
-/// use testkit::harness::ScenarioCluster;
-/// use testkit::run;
+/// use testkit::{SimCluster, run};
 ///
-/// let n_records = run(async {
-///     let cluster = ScenarioCluster::new(7);
-///     tokio::time::sleep(Duration::from_secs(3600)).await;
-///     cluster.n_records()
+/// let slept = run(async {
+///     let mut cluster = SimCluster::new(7);
+///     let started = tokio::time::Instant::now();
+///     cluster.pass(Duration::from_secs(3600)).await;
+///     started.elapsed()
 /// });
-/// assert!(n_records > 0);
+/// assert!(slept >= Duration::from_secs(3600));
 /// ```
 pub fn run<T>(future: impl Future<Output = T>) -> T {
     let runtime = tokio::runtime::Builder::new_current_thread()

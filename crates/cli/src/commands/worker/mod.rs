@@ -69,8 +69,7 @@ impl WorkerArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let file = JobFile::read(&self.file).map_err(|error| file_fault(&self.file, &error))?;
         // A fault that no registration accepts rejects the whole file. A schedule that has ended
-        // affects
-        // its own job only, or an old job would stop all others one day.
+        // affects its own job only, or an old job would stop all others one day.
         let since = if self.check { Timestamp::now() } else { Timestamp::UNIX_EPOCH };
         check_configurations(&self.file, &file, since)?;
         self.check_zone()?;

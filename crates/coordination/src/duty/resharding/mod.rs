@@ -68,7 +68,7 @@ pub(crate) fn assign(
     let expect = cx.view.assignment_version();
     let plan = Plan::as_leader(Duty::Resharding, cx, target.reason)?
         .step(Step::config_unchanged(cx.view.config_version()?))
-        .step(Step::no_new_request(cx.view.request()?))
+        .step(Step::no_new_resharding_request(cx.view.resharding_requests()?))
         .steps(moves.steps)
         .step(Step::set_assignment(expect, record));
     Some(plan)

@@ -29,7 +29,7 @@ pub(crate) struct Moves {
 pub(crate) trait MoveRules {
     /// Returns the last fire that the record of a new item accounts for; `last` is the last fire
     /// seen.
-    fn born_after(&self, _item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
+    fn initial_last_fire(&self, _item: ShardingItem, last: Option<FireTime>) -> Option<FireTime> {
         last
     }
 
@@ -79,7 +79,7 @@ impl Moves {
         let most = cx.settings.items_per_plan;
         let keeps_owners = matches!(target.owners, Owners::Kept);
         let last = last_fire(cx);
-        let usual = Birth::now(cx, last);
+        let usual = InitialFires::now(cx, last);
         let mut n_moved = 0;
         for (item, owner) in next_owners(cx.view, target) {
             // The other pending items stay pending until the next transaction.
@@ -89,8 +89,9 @@ impl Moves {
             let shown = cx.view.item(item);
             // A fire that a gap reports as missed stays missed if a retired item comes back.
             let missed = shown.ledger.as_ref().and_then(|record| cx.last_missed(&record.value));
-            let birth = Birth { last: rules.born_after(item, last).max(missed), ..usual };
-            let plain = steps_to(shown, item, owner, config.monitor_execution, birth);
+            let initial =
+                InitialFires { last: rules.initial_last_fire(item, last).max(missed), ..usual };
+            let plain = steps_to(shown, item, owner, config.monitor_execution, initial);
             let Some(steps) = rules.constrain(item, owner, plain) else {
                 // A busy item moves once its run has ended.
                 self.blocked.push(item);
@@ -132,14 +133,14 @@ impl Moves {
 /// Returns the last fire that any instance is known to have seen; new items account for it. A fire
 /// in the future comes from a wrong clock and is replaced by the present.
 fn last_fire(cx: &Context<'_>) -> Option<FireTime> {
-    let present = cx.max_time_diff().present_ms(cx.now);
+    let present = cx.present_ms();
     let last = cx.view.last_fires().map(|(_, last)| last).max(cx.local.fires.last_seen)?;
-    let in_future = last.0 > cx.max_time_diff().horizon_ms(present);
+    let in_future = last.0 > cx.horizon_ms();
     if !in_future {
         return Some(last);
     }
     // Scheduled fires come on whole seconds.
-    Some(FireTime(present - present.rem_euclid(1_000)))
+    Some(FireTime(present).whole_second())
 }
 
 /// Returns the items to look at, in ascending order, each with the owner that it gets.
@@ -165,13 +166,13 @@ fn unfinished<'a>(
     total_count: u32,
 ) -> impl Iterator<Item = (ShardingItem, &'a InstanceId)> {
     let others = view.restless_items().filter(|(item, _)| !pending.has(*item));
-    let owned = others.filter_map(|(item, shown)| Some((item, &shown.owner.as_ref()?.value)));
+    let owned = others.filter_map(|(item, shown)| Some((item, shown.owner_id()?)));
     merged(pending.iter(), owned).take_while(move |(item, _)| item.index() < total_count)
 }
 
 /// Fires that a new record starts with.
 #[derive(Clone, Copy)]
-struct Birth {
+struct InitialFires {
     /// The last fire that the record accounts for.
     last: Option<FireTime>,
     /// The first fire that the item owes, and the version of the configuration whose schedule has
@@ -179,14 +180,14 @@ struct Birth {
     next: Option<(FireTime, Version)>,
 }
 
-impl Birth {
+impl InitialFires {
     /// Returns the fires of a record that starts now, if `last` is the last fire seen.
     fn now(cx: &Context<'_>, last: Option<FireTime>) -> Self {
         let next = first_owed(cx, last);
         Self { last, next }
     }
 
-    fn of(self, ledger: Ledger) -> Ledger {
+    fn apply_to(self, ledger: Ledger) -> Ledger {
         match self.next {
             Some((next, config)) => ledger.followed_by(Some(next), config),
             None => ledger,
@@ -195,10 +196,10 @@ impl Birth {
 }
 
 /// Returns the first fire after the present and after `last`, with the version of the
-/// configuration. `None` if Java instances may run it.
+/// configuration. `None` if it may run without a record.
 fn first_owed(cx: &Context<'_>, last: Option<FireTime>) -> Option<(FireTime, Version)> {
     let judgement = cx.judgement()?;
-    if judgement.mixed {
+    if judgement.unrecorded_runs {
         return None;
     }
     let present = FireTime(cx.present_ms());
@@ -214,13 +215,13 @@ fn steps_to(
     item: ShardingItem,
     owner: &InstanceId,
     monitored: bool,
-    birth: Birth,
+    initial: InitialFires,
 ) -> Option<Vec<Step>> {
     let stays = view.is_of(owner);
     if view.unreadable {
         return stays.then(Vec::new);
     }
-    let first_record = first_record(view, item, monitored, birth);
+    let first_record = first_record(view, item, monitored, initial);
     if first_record.is_none() && stays {
         return Some(Vec::new());
     }
@@ -244,12 +245,12 @@ fn first_record(
     view: &ItemView,
     item: ShardingItem,
     monitored: bool,
-    birth: Birth,
+    initial: InitialFires,
 ) -> Option<Step> {
     let Some(ledger) = &view.ledger else {
-        let new = birth.of(Ledger::new(birth.last));
+        let new = initial.apply_to(Ledger::new(initial.last));
         return monitored.then(|| Step::set_ledger(item, None, new));
     };
-    let revived = ledger.value.revive(birth.last)?;
-    Some(Step::set_ledger(item, Some(ledger.version), birth.of(revived)))
+    let revived = ledger.value.revive(initial.last)?;
+    Some(Step::set_ledger(item, Some(ledger.version), initial.apply_to(revived)))
 }

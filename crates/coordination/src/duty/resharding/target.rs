@@ -44,7 +44,7 @@ pub(crate) fn strategy_failure(cx: &Context<'_>) -> Option<String> {
 pub(crate) fn target(cx: &Context<'_>, config: &JobConfig) -> Result<Option<Target>, String> {
     let members = cx.view.available();
     let Some((reason, owners)) = wanted(cx, config, &members)? else { return Ok(None) };
-    let (current, request) = (cx.view.assignment(), cx.view.request());
+    let (current, request) = (cx.view.assignment(), cx.view.resharding_requests());
     let record = match &owners {
         Owners::Kept => current.map(|current| current.value.clone()),
         Owners::Chosen(owners) => request.map(|request| AssignmentRecord {
@@ -68,7 +68,7 @@ fn wanted(
 ) -> Result<Option<(&'static str, Owners)>, String> {
     // The write checks the request counter and the term, and a partial view cannot decide for all
     // items.
-    if cx.view.request().is_none()
+    if cx.view.resharding_requests().is_none()
         || members.is_empty()
         || cx.view.term_of(cx.me).is_none()
         || !cx.shows_all()
@@ -98,14 +98,14 @@ fn reason(
     let view = cx.view;
     // Instances that join or leave raise the counter, and static sharding ignores them.
     let handled = config.static_sharding
-        || view.request().is_some_and(|request| request.0 == current.handled);
-    let joins_count = !config.static_sharding;
-    let other_members = joins_count && current.members != members;
+        || view.resharding_requests().is_some_and(|request| request.0 == current.handled);
+    let membership_matters = !config.static_sharding;
+    let other_members = membership_matters && current.members != members;
     let other_total = current.total_count != config.sharding_total_count;
     let other_strategy = current.strategy != config.strategy;
     let asked_for = !handled || view.is_resharding_requested_by_java(current, config);
     let total = config.sharding_total_count;
-    let strays = || joins_count && has_strays(view, members, &current.pending, total);
+    let strays = || membership_matters && has_strays(view, members, &current.pending, total);
     let rows = [
         (other_members, "the available instances changed"),
         (other_total, "the number of items changed"),

@@ -16,13 +16,13 @@ pub(crate) struct Leftover {
     owner: InstanceId,
     /// An earlier incarnation with the same id created the mark. Otherwise this one did, for an
     /// earlier fire than its other marks.
-    of_earlier_life: bool,
+    of_earlier_incarnation: bool,
 }
 
 impl fmt::Display for Leftover {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { item, owner, .. } = self;
-        let why = if self.of_earlier_life {
+        let why = if self.of_earlier_incarnation {
             "the mark is older than the instance, which has the id of an earlier one or has reconnected"
         } else {
             "it runs a later fire already, and runs one at a time"
@@ -57,11 +57,11 @@ impl Inference {
         let overtaken = self.marked_runs().any(|(_, other)| is_newer(other));
         let named = view.item(item).marks.lasting_holder() == Some(&run.owner);
         let older = run.marked_at < view.registered_at(&run.owner) && self.fires >= aged;
-        let of_earlier_life = named && older;
-        if !overtaken && !of_earlier_life {
+        let of_earlier_incarnation = named && older;
+        if !overtaken && !of_earlier_incarnation {
             return None;
         }
         let (marked_at, owner) = (run.marked_at, run.owner.clone());
-        Some(Leftover { item, marked_at, owner, of_earlier_life })
+        Some(Leftover { item, marked_at, owner, of_earlier_incarnation })
     }
 }

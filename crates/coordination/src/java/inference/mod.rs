@@ -70,13 +70,13 @@ pub(crate) struct Inference {
     accounted: BTreeMap<ShardingItem, FireTime>,
     /// A fire that came during an announced resharding. The assignment shows afterwards whose it
     /// is.
-    held_back: Option<FireTime>,
+    postponed: Option<FireTime>,
     /// A postponed fire after the end of the announcement, and the time on the monotonic clock
     /// until which Java instances may not have seen that end.
-    let_go: Option<(FireTime, Duration)>,
-    /// Items for which the last fire counts as run, with their Java owner and the fire accounted
-    /// for before.
-    before_fire: BTreeMap<ShardingItem, (InstanceId, Option<FireTime>)>,
+    resumed: Option<(FireTime, Duration)>,
+    /// Items whose last fire may be taken back, with their Java owner and the fire accounted for
+    /// before.
+    tentative: BTreeMap<ShardingItem, (InstanceId, Option<FireTime>)>,
     /// Number of fires that came while Java instances took part.
     fires: u64,
     runs: BTreeMap<ShardingItem, JavaRun>,
@@ -97,14 +97,14 @@ impl Inference {
     }
 
     /// Returns the fire that came during the announced resharding, until the announcement ends.
-    pub(crate) fn held_back(&self) -> Option<FireTime> {
-        self.held_back
+    pub(crate) fn postponed(&self) -> Option<FireTime> {
+        self.postponed
     }
 
     /// Returns a fire that Java instances postpone, or have postponed and may not have begun yet.
     pub(crate) fn may_still_begin(&self) -> Option<FireTime> {
-        let let_go = self.let_go.map(|(fire, _)| fire);
-        self.held_back.or(let_go)
+        let resumed = self.resumed.map(|(fire, _)| fire);
+        self.postponed.or(resumed)
     }
 
     /// Returns true if a Java instance has owned an item at a fire that this instance saw.
@@ -169,8 +169,8 @@ impl Inference {
     pub(crate) fn next_decision(&self) -> Option<Duration> {
         let taken_over = self.runs.values().filter(|run| run.taken_over && !run.lasting);
         let ended = taken_over.filter_map(|run| Some(run.ended? + GRACE));
-        let let_go = self.let_go.map(|(_, until)| until);
-        ended.chain(let_go).min()
+        let resumed = self.resumed.map(|(_, until)| until);
+        ended.chain(resumed).min()
     }
 }
 

@@ -20,33 +20,33 @@ impl Inference {
     /// Notes a scheduled fire. Java instances run it for their items, unless a resharding is
     /// announced.
     pub(crate) fn fire(&mut self, view: &JobView, at: FireTime) {
-        self.let_go = None;
-        self.before_fire.clear();
+        self.resumed = None;
+        self.tentative.clear();
         if !view.is_mixed() {
             return;
         }
         self.fires += 1;
         // Java instances postpone this fire until the announcement ends.
         if view.is_resharding_announced() {
-            self.held_back = Some(at);
+            self.postponed = Some(at);
             return;
         }
         if view.config().is_some_and(|config| config.monitor_execution) {
             let of_java = view.items().filter_map(|(item, shown)| {
                 Some((item, (view.java_owner(shown)?.clone(), self.accounted(item))))
             });
-            self.before_fire = of_java.collect();
+            self.tentative = of_java.collect();
         }
         self.account(view, at);
     }
 
     /// Takes the last fire back from Java instances that show no mark since. A Java instance that
     /// is late for the fire may see an announcement right after it first, and postpones the fire.
-    fn doubt_last_fire(&mut self, at: FireTime, now: Now) {
+    fn withdraw_last_fire(&mut self, at: FireTime, now: Now) {
         if now.wall_ms - at.0 >= lag_ms() {
             return;
         }
-        for (item, (owner, before)) in std::mem::take(&mut self.before_fire) {
+        for (item, (owner, before)) in std::mem::take(&mut self.tentative) {
             if self.may_have_begun(&owner, at, now) {
                 continue;
             }
@@ -54,7 +54,7 @@ impl Inference {
                 Some(before) => self.accounted.insert(item, before),
                 None => self.accounted.remove(&item),
             };
-            self.held_back = Some(at);
+            self.postponed = Some(at);
         }
     }
 
@@ -77,24 +77,24 @@ impl Inference {
     /// A Java instance marks all its items when it begins a fire, and removes the marks when the
     /// last of them has ended. So it is unknown which items it had ended before.
     pub(crate) fn observe(&mut self, view: &JobView, fire: Option<FireTime>, now: Now) {
-        self.let_go = self.let_go.filter(|(_, until)| now.mono < *until);
+        self.resumed = self.resumed.filter(|(_, until)| now.mono < *until);
         if view.is_mixed() {
             self.observe_marks(view, fire);
             if view.is_resharding_announced()
                 && let Some(at) = fire
             {
-                self.doubt_last_fire(at, now);
+                self.withdraw_last_fire(at, now);
             }
-        } else if self.runs.is_empty() && self.lost.is_empty() && self.held_back.is_none() {
+        } else if self.runs.is_empty() && self.lost.is_empty() && self.postponed.is_none() {
             return;
         }
         if !view.is_resharding_announced()
-            && let Some(at) = self.held_back.take()
+            && let Some(at) = self.postponed.take()
         {
             self.account(view, at);
             // A Java instance sees the end of the announcement after one poll and the delay of its
             // view.
-            self.let_go = Some((at, now.mono + LAG + POLL));
+            self.resumed = Some((at, now.mono + LAG + POLL));
         }
         self.observe_ends(view, now);
         self.forget_lost(view);

@@ -56,7 +56,7 @@ impl Step {
     }
 
     /// Checks that no instance has requested resharding since.
-    pub fn no_new_request(version: Version) -> Self {
+    pub fn no_new_resharding_request(version: Version) -> Self {
         Self::check(NodeKind::Request, version)
     }
 
@@ -166,7 +166,7 @@ impl Step {
     }
 
     pub fn lead(id: InstanceId) -> Self {
-        let data = Data::Text(id.as_str().to_owned());
+        let data = Data::id(&id);
         Self::mark(NodeKind::Leader, data)
     }
 
@@ -184,7 +184,7 @@ impl Step {
     }
 
     pub fn set_owner(item: ShardingItem, expect: Option<Version>, owner: InstanceId) -> Self {
-        let data = Data::Text(owner.as_str().to_owned());
+        let data = Data::id(&owner);
         Self::set(NodeKind::Owner(item), expect, data)
     }
 
@@ -208,7 +208,7 @@ impl Step {
 
     /// Marks the item as taken over, as long as the session lives.
     pub fn mark_failover(item: ShardingItem, taker: InstanceId) -> Self {
-        let data = Data::Text(taker.as_str().to_owned());
+        let data = Data::id(&taker);
         Self::mark(NodeKind::Failover(item), data)
     }
 

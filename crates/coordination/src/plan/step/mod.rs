@@ -71,6 +71,13 @@ pub enum Data {
     RunRequestAccepted,
 }
 
+impl Data {
+    /// Returns the id as text.
+    pub(crate) fn id(id: &InstanceId) -> Self {
+        Self::Text(id.as_str().to_owned())
+    }
+}
+
 impl Step {
     pub(crate) fn is_check(&self) -> bool {
         matches!(self.op, StepOp::Check(_) | StepOp::Absent)
@@ -116,6 +123,14 @@ impl Step {
         }
     }
 
+    /// Returns the record of once-per-cluster calls that the step writes.
+    pub(crate) fn once(&self) -> Option<&OnceRecord> {
+        match self.data() {
+            Some(Data::Once(record)) => Some(record),
+            _ => None,
+        }
+    }
+
     /// Returns true if the step assigns an item to an owner.
     pub(crate) fn sets_owner(&self) -> bool {
         matches!(self.node, NodeKind::Owner(_)) && self.data().is_some()
@@ -130,7 +145,7 @@ impl Step {
     }
 
     /// Returns the id of the manual request that the step leaves in the registry.
-    pub(crate) fn request_left(&self) -> Option<&String> {
+    pub(crate) fn stored_request(&self) -> Option<&String> {
         let NodeKind::TriggerRequest(id) = &self.node else { return None };
         self.is_create().then_some(id)
     }
@@ -145,7 +160,7 @@ impl Step {
         match &self.op {
             StepOp::Check(_) | StepOp::Absent => true,
             // The leader may have passed the request on, and its author may have cleared it since.
-            StepOp::Create(..) if self.request_left().is_some() => true,
+            StepOp::Create(..) if self.stored_request().is_some() => true,
             StepOp::Create(..) => view.shows_node(&self.node) != Some(false),
             // Another instance may have written the node since, so any later version will do.
             StepOp::Put(expect, _) => {

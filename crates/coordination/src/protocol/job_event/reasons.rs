@@ -101,7 +101,7 @@ pub enum DropReason {
     ParameterNotCarried,
     /// The parameter is too long for this number of items: all records together would hold more
     /// than [`MAX_REQUEST_BYTES`](crate::MAX_REQUEST_BYTES). No item runs for it.
-    TooMuchToTell,
+    ParameterTooLarge,
 }
 
 impl fmt::Display for DropReason {
@@ -113,7 +113,7 @@ impl fmt::Display for DropReason {
                 "its parameter cannot reach the runs: the job is not monitored, or a Java instance \
                  leads"
             }
-            Self::TooMuchToTell => {
+            Self::ParameterTooLarge => {
                 "its parameter is too long for this number of items: together they hold at most \
                  16 MiB of parameters"
             }

@@ -30,18 +30,11 @@ impl Ledger {
         (next, self.next_config.or(self.config))
     }
 
-    /// Returns the first fire of the gap before `fire`, if `fire` is the next one to be claimed,
-    /// noted or skipped.
-    #[must_use]
-    pub fn gap_before(&self, fire: FireTime) -> Option<FireTime> {
-        self.next_owed().0.filter(|next| *next < fire)
-    }
-
     /// Returns the last fire that can be in a gap of this record.
     pub(crate) fn last_in_gap(&self) -> Option<FireTime> {
         let last = self.gaps.iter().map(|gap| gap.until.0.saturating_sub(1)).max()?;
         // Scheduled fires come on whole seconds, but a gap can end at the time of a retirement.
-        Some(FireTime(last - last.rem_euclid(1_000)))
+        Some(FireTime(last).whole_second())
     }
 
     /// Sets the next fire after the last settled one, by the schedule of a configuration.

@@ -17,12 +17,12 @@ impl Ledger {
         self.is_idle().then(|| Self { state, misfire: None, request: None, ..self.clone() })
     }
 
-    /// Retired → idle: the job has more items again. The item does not owe fires up to `born`.
+    /// Retired → idle: the job has more items again. The item does not owe fires up to `settled`.
     #[must_use]
-    pub fn revive(&self, born: Option<FireTime>) -> Option<Self> {
+    pub fn revive(&self, settled: Option<FireTime>) -> Option<Self> {
         (self.state == LedgerState::Retired).then(|| Self {
             state: LedgerState::Idle,
-            last_fire: self.last_fire.max(born),
+            last_fire: self.last_fire.max(settled),
             next_fire: None,
             next_config: None,
             // While it was retired, no fire was skipped because it was disabled.

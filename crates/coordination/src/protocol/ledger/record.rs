@@ -39,7 +39,7 @@ pub enum LedgerState {
 /// assert_eq!(claimed.claim(&by("10.0.0.2@-@9"), FireTime(2_000), None), None);
 /// let done = claimed.complete(Outcome::Succeeded, 1_250).expect("the item is running");
 /// assert_eq!(done.last_fire, Some(FireTime(1_000)));
-/// assert_eq!(done.gap_before(FireTime(3_000)), Some(FireTime(2_000)), "a gap");
+/// assert_eq!(done.next_owed().0, Some(FireTime(2_000)));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Ledger {
@@ -47,7 +47,8 @@ pub struct Ledger {
     pub state: LedgerState,
     /// Last scheduled fire that was claimed or accounted for. Only an operator can lower it.
     pub last_fire: Option<FireTime>,
-    /// Scheduled fire before `last_fire`. The schedule's fires in between were missed.
+    /// Value of `last_fire` before its last change. The run of `last_fire` stands for the noted
+    /// fires in between; the others were missed.
     pub previous_fire: Option<FireTime>,
     /// Next fire in the schedule after the last fire that was claimed, skipped or noted, by the
     /// schedule at that time.
@@ -82,12 +83,12 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Returns the record of a new item, which does not owe fires up to `born`.
+    /// Returns the record of a new item, which does not owe fires up to `settled`.
     #[must_use]
-    pub fn new(born: Option<FireTime>) -> Self {
+    pub fn new(settled: Option<FireTime>) -> Self {
         Self {
             state: LedgerState::Idle,
-            last_fire: born,
+            last_fire: settled,
             previous_fire: None,
             next_fire: None,
             next_config: None,
@@ -140,10 +141,15 @@ impl Ledger {
         }
     }
 
+    /// Returns true if `instance` runs the item.
+    pub(crate) fn is_running_on(&self, instance: &InstanceId) -> bool {
+        self.running().is_some_and(|run| run.holder == *instance)
+    }
+
     /// Returns true if `holder` runs the item under `token`.
     #[must_use]
     pub fn is_held(&self, holder: &InstanceId, token: FencingToken) -> bool {
-        self.token == token && self.running().is_some_and(|run| run.holder == *holder)
+        self.token == token && self.is_running_on(holder)
     }
 
     /// Returns the maximum size of parameters, failure reasons and unknown fields in the record's

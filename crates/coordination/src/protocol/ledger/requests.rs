@@ -27,7 +27,8 @@ impl Ledger {
         takes.then(|| Self { request: Some(request), ..self.clone() })
     }
 
-    /// Idle → idle: a manual request to run a disabled item is dropped.
+    /// Any → the same, without its manual request, which was dropped or handed on to a Java
+    /// instance. `None` if none waits.
     #[must_use]
     pub fn drop_request(&self) -> Option<Self> {
         self.request.as_ref()?;

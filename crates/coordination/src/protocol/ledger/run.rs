@@ -12,7 +12,8 @@ use crate::{FireTime, RequestParameter};
 pub enum RunSource {
     /// A scheduled fire.
     Normal,
-    /// Misfires: fires that met the busy item, run once afterwards.
+    /// Fires that did not run in their time: all noted misfires at once, or one missed fire of a
+    /// job that catches up.
     Misfire,
     /// A takeover of an orphaned run.
     Failover,

@@ -258,34 +258,18 @@ fn a_disabled_item_claims_nothing_and_completes_its_run() {
 }
 
 #[test]
-fn a_gap_begins_with_the_next_scheduled_fire_that_no_instance_ran() {
+fn next_owed_fire_is_the_scheduled_one_after_the_last_settled_one() {
     let claimed = idle().claim(&me(), FireTime(200), Some(FireTime(300))).unwrap();
     let done = claimed.complete(Outcome::Succeeded, 0).unwrap();
+    let noted = |next| claimed.note_misfire(FireTime(300), next).unwrap();
     let rows = [
-        ("the next one", &done, 300, None),
-        ("one was missed", &done, 400, Some(300)),
-        (
-            "it was noted",
-            &claimed.note_misfire(FireTime(300), Some(FireTime(400))).unwrap(),
-            400,
-            None,
-        ),
-        (
-            "the one after a noted one was missed",
-            &claimed.note_misfire(FireTime(300), Some(FireTime(400))).unwrap(),
-            500,
-            Some(400),
-        ),
-        (
-            "the record lacks the fire after a noted one",
-            &claimed.note_misfire(FireTime(400), None).unwrap(),
-            500,
-            None,
-        ),
-        ("the record lacks the next fire", &idle(), 400, None),
+        ("a claimed fire", &done, Some(300)),
+        ("a noted fire", &noted(Some(FireTime(400))), Some(400)),
+        ("the record lacks the fire after a noted one", &noted(None), None),
+        ("the record lacks the next fire", &idle(), None),
     ];
-    for (case, ledger, fire, expected) in rows {
-        assert_eq!(ledger.gap_before(FireTime(fire)), expected.map(FireTime), "{case}");
+    for (case, ledger, expected) in rows {
+        assert_eq!(ledger.next_owed().0, expected.map(FireTime), "{case}");
     }
 }
 

@@ -75,7 +75,7 @@ pub fn decode_assignment(bytes: &[u8]) -> Result<AssignmentRecord, RecordError> 
         check_ranges(&ranges, doc.total)?;
         for (first, last) in ranges {
             pending.try_insert_range(first, last, &next).map_err(|(item, other)| {
-                format!("item {item} shall follow to both {other} and {next}")
+                format!("item {item} has two next owners, {other} and {next}")
             })?;
         }
     }

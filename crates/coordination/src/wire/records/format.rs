@@ -6,8 +6,8 @@
 //! | 1 | reads and writes it |
 //! | greater | refuses it: neither uses nor overwrites it |
 //!
-//! A version is raised only if an older instance would decide wrongly by the record, so that this
-//! instance cannot know which part of a greater version is safe to use. Every other addition is a
+//! A version is raised only if an older instance would decide wrongly by the record. Such an
+//! instance cannot know which part is safe to use, so it uses none. Every other addition is a
 //! new field of the same version: [`UnknownFields`](crate::UnknownFields) keeps it.
 //!
 //! `docs/compatibility.md` has the rules for changes.

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use sharding::ShardingItem;
 
-/// Returns the items as inclusive ranges, each with its first and last item.
+/// Inclusive ranges of items: first and last item of each.
 pub(super) type RangesDoc = Vec<(u32, u32)>;
 
+/// Encodes ascending items as ranges.
 pub(super) fn encode_items(items: impl IntoIterator<Item = ShardingItem>) -> RangesDoc {
     let mut ranges = RangesDoc::new();
     for item in items {

@@ -78,7 +78,7 @@ mod tests {
             (
                 assignment,
                 r#"{"members":[],"total":3,"strategy":"","handled":0,"pending":{"a":[[1,1]],"b":[[1,1]]}}"#,
-                "both a and b",
+                "two next owners, a and b",
             ),
             (trigger, r#"{"by":"a","at":1,"items":[[0,99999],[0,99999]]}"#, "items 0 to 99999"),
             (trigger, r#"{"by":"a","at":1,"items":[[5,4]]}"#, "items 5 to 4"),

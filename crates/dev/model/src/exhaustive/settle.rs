@@ -131,7 +131,7 @@ impl World {
         let Memory { local, flights, .. } = &process.memory;
         let holds_versions = !flights.is_empty()
             || !process.in_doubt.is_empty()
-            || !local.claims.unknown.is_empty()
+            || !local.claims.unstarted.is_empty()
             || local.requests.trigger_seen.is_some();
         if !matches!(process.status, Status::Up | Status::Left) || !holds_versions {
             return;
@@ -148,7 +148,7 @@ impl World {
             .in_doubt
             .retain(|flight| !self.cannot_commit(flight, session, &next.registry, written));
         let local = &mut updated.memory.local;
-        for (item, unknown_claim) in &mut local.claims.unknown {
+        for (item, unknown_claim) in &mut local.claims.unstarted {
             if written.ledgers.contains(item) {
                 unknown_claim.before = STALE;
             }

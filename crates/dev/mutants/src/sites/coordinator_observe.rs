@@ -37,9 +37,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let known = |at: &FireTime| at.0 <= horizon;
+        from: r#"        let is_credible = |at: &FireTime| at.0 <= horizon;
 "#,
-        to: r#"        let known = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
+        to: r#"        let is_credible = |at: &FireTime| at.0 <= horizon || mutant::is(Mutant::FutureDueTaken);
 "#,
     },
     Site {
@@ -56,15 +56,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            let java_leads = cx.view.has_java_leader();
+        from: r#"        let mine = dropped.filter(|(_, trigger)| java::clears_requests_of(&cx, &trigger.value.by));
 "#,
-        to: r#"            let java_leads = cx.view.has_java_leader() && !mutant::is(Mutant::RequestsStayUnderJava);
-"#,
-    },
-    Site {
-        from: r#"        let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
-"#,
-        to: r#"        let mine = dropped.filter(|(_, trigger)| reports(&trigger.value.by));
+        to: r#"        let mine = dropped.filter(|(_, trigger)| java::clears_requests_of(&cx, &trigger.value.by));
         let mine = mine.filter(|_| !mutant::is(Mutant::DropsUntold));
 "#,
     },

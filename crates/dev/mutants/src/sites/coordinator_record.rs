@@ -4,9 +4,10 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"                let is_complete = !by_a_part;
+        from: r#"                let is_complete = self.catch_up_since().is_none() || self.view.followed().is_all();
 "#,
-        to: r#"                let is_complete = !by_a_part || mutant::is(Mutant::MissedByAPart);
+        to: r#"                let is_complete = self.catch_up_since().is_none() || self.view.followed().is_all();
+                let is_complete = is_complete || mutant::is(Mutant::MissedByAPart);
 "#,
     },
     Site {

@@ -14,9 +14,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if self.judgement.mixed {
+        from: r#"        if self.judgement.unrecorded_runs {
 "#,
-        to: r#"        if self.judgement.mixed || mutant::is(Mutant::RetiredInSilence) {
+        to: r#"        if self.judgement.unrecorded_runs || mutant::is(Mutant::RetiredInSilence) {
 "#,
     },
     Site {

@@ -16,10 +16,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        let claimed_anyway = due.is_some_and(is_claimed);
+        from: r#"        let claimed_anyway = due.is_some_and(will_be_claimed);
         if own.view.is_disabled() || claimed_anyway || !own.is_free(cx.local) {
 "#,
-        to: r#"        let claimed_anyway = due.is_some_and(is_claimed) && !mutant::is(Mutant::ReplayBesideDue);
+        to: r#"        let claimed_anyway = due.is_some_and(will_be_claimed) && !mutant::is(Mutant::ReplayBesideDue);
         let disabled = own.view.is_disabled() && !mutant::is(Mutant::DisabledUnnoticed);
         if disabled || claimed_anyway || !own.is_free(cx.local) {
 "#,

@@ -10,10 +10,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let in_future = last.0 > cx.max_time_diff().horizon_ms(present);
+        from: r#"    let in_future = last.0 > cx.horizon_ms();
 "#,
-        to: r#"    let in_future =
-        last.0 > cx.max_time_diff().horizon_ms(present) && !mutant::is(Mutant::BornInFuture);
+        to: r#"    let in_future = last.0 > cx.horizon_ms() && !mutant::is(Mutant::BornInFuture);
 "#,
     },
     Site {

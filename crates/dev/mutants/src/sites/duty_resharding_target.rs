@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let joins_count = !config.static_sharding;
+        from: r#"    let membership_matters = !config.static_sharding;
 "#,
-        to: r#"    let joins_count = !config.static_sharding || mutant::is(Mutant::StaticMoved);
+        to: r#"    let membership_matters = !config.static_sharding || mutant::is(Mutant::StaticMoved);
 "#,
     },
     Site {

@@ -4,17 +4,11 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"    let in_force = move |item: ShardingItem| item.index() < total;
-"#,
-        to: r#"    let in_force =
-        move |item: ShardingItem| item.index() < total || mutant::is(Mutant::RetiredTakenOver);
-"#,
-    },
-    Site {
-        from: r#"        in_force(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
+        from: r#"        config.has_item(*item) && !view.marks.block_takeover() && !runs_here(cx, *item)
 "#,
         to: r#"        let marked = view.marks.block_takeover() && !mutant::is(Mutant::MarksIgnoredAtTakeover);
-        in_force(*item) && !marked && !runs_here(cx, *item)
+        let in_force = config.has_item(*item) || mutant::is(Mutant::RetiredTakenOver);
+        in_force && !marked && !runs_here(cx, *item)
 "#,
     },
     Site {

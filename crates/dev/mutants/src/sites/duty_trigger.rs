@@ -30,9 +30,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    by == cx.me.as_str() || (leads && !is_there)
+        from: r#"    by == cx.me.as_str() || (leads && !is_registered)
 "#,
-        to: r#"    by == cx.me.as_str() || (leads && !is_there) || mutant::is(Mutant::RequestClearedByAnyInstance)
+        to: r#"    by == cx.me.as_str() || (leads && !is_registered) || mutant::is(Mutant::RequestClearedByAnyInstance)
 "#,
     },
 ];

@@ -4,6 +4,16 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
+        from: r#"        StartGate::Open if cx.view.is_java_assigning() => return Some(FireDecision::Wait),
+"#,
+        to: r#"        StartGate::Open
+            if cx.view.is_java_assigning() && !mutant::is(Mutant::UnclaimedBesideFlags) =>
+        {
+            return Some(FireDecision::Wait);
+        }
+"#,
+    },
+    Site {
         from: r#"        | StartGate::NewerRecord => return None,
 "#,
         to: r#"        | StartGate::NewerRecord
@@ -12,16 +22,6 @@ pub(super) const SITES: &[Site] = &[
             return None;
         }
         _ => {}
-"#,
-    },
-    Site {
-        from: r#"        StartGate::Open if cx.view.is_java_assigning() => return Some(FireDecision::Wait),
-"#,
-        to: r#"        StartGate::Open
-            if cx.view.is_java_assigning() && !mutant::is(Mutant::UnclaimedBesideFlags) =>
-        {
-            return Some(FireDecision::Wait);
-        }
 "#,
     },
     Site {

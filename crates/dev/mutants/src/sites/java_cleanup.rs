@@ -35,9 +35,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    let to_no_instance = |item: ShardingItem| !config.fails_over() || !in_force(item);
+        from: r#"    let to_no_instance = |item: ShardingItem| !config.fails_over() || !config.has_item(item);
 "#,
-        to: r#"    let to_no_instance = |item: ShardingItem| !config.fails_over() || !in_force(item) || mutant::is(Mutant::JavaQueueTaken);
+        to: r#"    let to_no_instance = |item: ShardingItem| !config.fails_over() || !config.has_item(item) || mutant::is(Mutant::JavaQueueTaken);
 "#,
     },
     Site {

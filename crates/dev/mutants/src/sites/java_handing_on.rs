@@ -18,10 +18,10 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"    !runs && cx.view.trigger_of(instance).is_none()
+        from: r#"    !runs && cx.view.run_request_of(instance).is_none()
 "#,
         to: r#"    let idle = !runs || mutant::is(Mutant::AskedBesideRun);
-    idle && cx.view.trigger_of(instance).is_none()
+    idle && cx.view.run_request_of(instance).is_none()
 "#,
     },
 ];

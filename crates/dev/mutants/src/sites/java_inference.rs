@@ -4,9 +4,9 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        self.held_back.or(let_go)
+        from: r#"        self.postponed.or(resumed)
 "#,
-        to: r#"        self.held_back.or(let_go.filter(|_| !mutant::is(Mutant::HeldBackFollowedAtOnce)))
+        to: r#"        self.postponed.or(resumed.filter(|_| !mutant::is(Mutant::HeldBackFollowedAtOnce)))
 "#,
     },
     Site {
@@ -24,9 +24,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        ended.chain(let_go).min()
+        from: r#"        ended.chain(resumed).min()
 "#,
-        to: r#"        ended.chain(let_go).min().filter(|_| !mutant::is(Mutant::TakeoversUnwatched))
+        to: r#"        ended.chain(resumed).min().filter(|_| !mutant::is(Mutant::TakeoversUnwatched))
 "#,
     },
 ];

@@ -22,9 +22,9 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"            && let Some(at) = self.held_back.take()
+        from: r#"            && let Some(at) = self.postponed.take()
 "#,
-        to: r#"            && let Some(at) = self.held_back.take()
+        to: r#"            && let Some(at) = self.postponed.take()
             && !mutant::is(Mutant::HeldBackForgotten)
 "#,
     },

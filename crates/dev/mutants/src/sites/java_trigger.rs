@@ -4,21 +4,21 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
+        from: r#"        store(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
 "#,
         to: r#"        if mutant::is(Mutant::AcceptedForJavaLeader) {
-            leave(cx).or_else(|| hand_over(cx)).or_else(|| pass_to_instances(cx))
+            store(cx).or_else(|| hand_over(cx)).or_else(|| pass_to_instances(cx))
         } else if mutant::is(Mutant::RequestsLeftToJava) {
-            leave(cx).or_else(|| accept(cx))
+            store(cx).or_else(|| accept(cx))
         } else {
-            leave(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
+            store(cx).or_else(|| accept(cx)).or_else(|| pass_to_instances(cx))
         }
 "#,
     },
     Site {
-        from: r#"    by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me))
+        from: r#"    by == cx.me.as_str() || (!is_registered && cx.view.first_rust_instance() == Some(cx.me))
 "#,
-        to: r#"    let mine = by == cx.me.as_str() || (!is_there && cx.view.first_rust_instance() == Some(cx.me));
+        to: r#"    let mine = by == cx.me.as_str() || (!is_registered && cx.view.first_rust_instance() == Some(cx.me));
     mine || mutant::is(Mutant::RequestPassedByAnyInstance)
 "#,
     },

@@ -6,12 +6,12 @@ pub(super) const SITES: &[Site] = &[
     Site {
         from: r#"        !self.runs.is_empty()
             || self.claims.in_flight
-            || !self.claims.unknown.is_empty()
+            || !self.claims.unstarted.is_empty()
             || !self.calls.is_empty()
 "#,
         to: r#"        (!self.runs.is_empty() && !mutant::is(Mutant::LeaveBusy))
             || (self.claims.in_flight && !mutant::is(Mutant::LeaveClaiming))
-            || (!self.claims.unknown.is_empty() && !mutant::is(Mutant::LeaveInDoubt))
+            || (!self.claims.unstarted.is_empty() && !mutant::is(Mutant::LeaveInDoubt))
             || (!self.calls.is_empty() && !mutant::is(Mutant::LeaveCalling))
 "#,
     },

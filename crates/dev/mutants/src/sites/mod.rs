@@ -8,6 +8,7 @@ mod coordinator_reply;
 mod coordinator_reporting;
 mod coordinator_starting;
 mod coordinator_status;
+mod coordinator_unmonitored;
 mod duty_claim;
 mod duty_cleanup;
 mod duty_context;
@@ -93,6 +94,7 @@ pub const SITES: &[(&str, &[Site])] = &[
     ("crates/coordination/src/coordinator/reporting.rs", coordinator_reporting::SITES),
     ("crates/coordination/src/coordinator/starting.rs", coordinator_starting::SITES),
     ("crates/coordination/src/coordinator/status.rs", coordinator_status::SITES),
+    ("crates/coordination/src/coordinator/unmonitored.rs", coordinator_unmonitored::SITES),
     ("crates/coordination/src/duty/claim.rs", duty_claim::SITES),
     ("crates/coordination/src/duty/cleanup.rs", duty_cleanup::SITES),
     ("crates/coordination/src/duty/context.rs", duty_context::SITES),

@@ -7,6 +7,6 @@ pub(super) const SITES: &[Site] = &[Site {
             ..self.clone()
 "#,
     to: r#"            outcome: self.outcome.filter(|outcome| *outcome != Outcome::Disabled),
-            ..if mutant::is(Mutant::RetiredForgotten) { Self::new(born) } else { self.clone() }
+            ..if mutant::is(Mutant::RetiredForgotten) { Self::new(settled) } else { self.clone() }
 "#,
 }];

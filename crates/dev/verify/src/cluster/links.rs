@@ -43,8 +43,8 @@ impl Links {
     /// Changes the mode of the connections.
     ///
     /// A proxy holds bytes back and does not lose them. A loss of requests or replies therefore
-    /// ends with a reset, so that
-    /// the held bytes are lost. A black hole ends without a reset: the bytes still arrive.
+    /// ends with a reset, so that the held bytes are lost. A black hole ends without a reset: the
+    /// bytes still arrive.
     pub(super) async fn set(&self, mode: LinkMode) -> Result<(), zookeeper_fixture::Error> {
         let before = self.mode();
         if matches!(before, LinkMode::DropRequests | LinkMode::DropReplies)

@@ -2,12 +2,10 @@
 //! each server.
 //!
 //! In reading order: `servers`, `lagging_server` (the ensemble) · `links` (the network) · `wire`
-//! (expiry of a session from
-//! outside) · `process` (a worker process) · `skew` (its clock) · `operator` · `nemesis` (the
-//! record of faults) ·
-//! `history` (the records so far) · `actions` (implements the trait `Cluster`) · `registry_actions`
-//! (its part about the
-//! registry) · `finish` · this file.
+//! (expiry of a session from outside) · `process` (a worker process) · `skew` (its clock) ·
+//! `operator` · `nemesis` (the record of faults) · `history` (the records so far) · `actions`
+//! (implements the trait `Cluster`) · `registry_actions` (its part about the registry) · `finish` ·
+//! this file.
 
 mod actions;
 mod finish;

@@ -16,8 +16,7 @@ const LAG: &str = "lag";
 /// Number of stops of the lagging server that fit into a session timeout.
 ///
 /// A client that gets no answer for two fifths of the session timeout leaves its server, and slow
-/// answers reduce its
-/// lease. Several stops must fit into either.
+/// answers reduce its lease. Several stops must fit into either.
 const LAG_PARTS: u32 = 8;
 
 impl ZkCluster {

@@ -25,8 +25,7 @@ const SHARED_MEMORY: &str = "/dev/shm";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum SkewMethod {
     /// The system clock as the process sees it, by a preloaded library. It reads the offset from a
-    /// file at each clock
-    /// reading.
+    /// file at each clock reading.
     Library(PathBuf),
     /// The clock of the scheduler. All other code of the process sees the true time.
     Clock,

@@ -1,9 +1,8 @@
 //! Ends the session of another process, by ZooKeeper's protocol.
 //!
 //! The client library does not give out the password of a session, and a stopped process cannot
-//! answer. A proxy sees
-//! the server's first reply, which has session and password. With them the harness resumes the
-//! session and closes it.
+//! answer. A proxy sees the server's first reply, which has session and password. With them the
+//! harness resumes the session and closes it.
 
 use std::io;
 use std::net::SocketAddr;

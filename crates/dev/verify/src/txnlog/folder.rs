@@ -20,9 +20,8 @@ const END_OF_ENTRY: u8 = b'B';
 /// exist yet.
 ///
 /// A server appends to the newest file, which it extends with zeros in advance. If a server has
-/// logged a transaction
-/// that was never committed, it truncates the log when it rejoins. Entries that were read before
-/// are not revoked.
+/// logged a transaction that was never committed, it truncates the log when it rejoins. Entries
+/// that were read before are not revoked.
 #[derive(Debug)]
 pub struct LogFolder {
     folder: PathBuf,

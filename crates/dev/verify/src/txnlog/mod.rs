@@ -1,10 +1,9 @@
 //! The registry's log: the committed transactions of the ZooKeeper servers, in order.
 //!
 //! Watches coalesce changes, so that only the servers' transaction logs are a history. In reading
-//! order: `jute` (the
-//! encoding) · `entry` (one transaction) · `folder` (the files of one server, also while it writes
-//! them) · `union`
-//! (several servers) · `facts` (conversion to records of a history).
+//! order: `jute` (the encoding) · `entry` (one transaction) · `folder` (the files of one server,
+//! also while it writes them) · `union` (several servers) · `facts` (conversion to records of a
+//! history).
 
 mod entry;
 mod facts;

@@ -7,8 +7,7 @@ use super::{Entry, LogError, LogFolder};
 /// Logs of all servers of an ensemble.
 ///
 /// A server logs a proposal before it is committed. A leader that dies may be the only server that
-/// logged it, and then
-/// it never happened. A transaction that a majority has logged is committed.
+/// logged it, and then it never happened. A transaction that a majority has logged is committed.
 #[derive(Debug)]
 pub struct Union {
     logs: Vec<LogFolder>,

@@ -2,8 +2,8 @@
 //! harness.
 //!
 //! In reading order: `recorder` (records and messages) · `job` (the job's code) · `events` (events
-//! of the product) ·
-//! `inject` (faults at registry writes) · `skew` (its clock) · `lifecycle` (from start to exit).
+//! of the product) · `inject` (faults at registry writes) · `skew` (its clock) · `lifecycle` (from
+//! start to exit).
 
 mod events;
 mod inject;

@@ -81,9 +81,9 @@ impl Outcome {
         let (story, spare) = row.watcher.story()?;
         let without = spare.map_or(String::new(), |spare| format!(" without {spare:?} as well"));
         Some(match self.story_failed {
-            Some(true) => format!("story: {story} fails{without}"),
-            Some(false) => format!("story: {story} passes{without}"),
-            None => format!("story: {story}{without}"),
+            Some(true) => format!("scenario test: {story} fails{without}"),
+            Some(false) => format!("scenario test: {story} passes{without}"),
+            None => format!("scenario test: {story}{without}"),
         })
     }
 
