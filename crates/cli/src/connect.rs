@@ -80,7 +80,8 @@ impl ConnectArguments {
 
     /// Returns true if options are given that only ZooKeeper has.
     fn expects_zookeeper(&self) -> bool {
-        let digest_file = self.digest_file.as_ref().is_some_and(|path| !path.as_os_str().is_empty());
+        let digest_file =
+            self.digest_file.as_ref().is_some_and(|path| !path.as_os_str().is_empty());
         let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
         let credentials = digest_file || is_set(DIGEST) || self.security.is_given();
         credentials || self.namespace.is_some() || is_set(NAMESPACE)

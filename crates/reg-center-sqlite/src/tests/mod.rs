@@ -1,6 +1,7 @@
 //! The contract suite on a registry file, with faults between each center and the file.
 
 mod faults;
+mod sequences;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
