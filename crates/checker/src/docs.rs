@@ -273,9 +273,18 @@ pub(crate) struct Call {
     pub(crate) token: u64,
 }
 
+/// The record of callbacks, limited to the judged fields.
+#[derive(Deserialize)]
+struct CallsDoc {
+    started: Option<Call>,
+    completed: Option<Call>,
+}
+
 /// Parses the last callback of each stage.
 pub(crate) fn calls(text: &str) -> Result<BTreeMap<String, Call>, String> {
-    serde_json::from_str(text).map_err(|error| error.to_string())
+    let doc: CallsDoc = serde_json::from_str(text).map_err(|error| error.to_string())?;
+    let stages = [("started", doc.started), ("completed", doc.completed)];
+    Ok(stages.into_iter().filter_map(|(stage, call)| Some((stage.to_owned(), call?))).collect())
 }
 
 /// Rule for fires that no instance ran in time.
@@ -383,4 +392,36 @@ pub(crate) fn config(text: &str) -> Result<Config, String> {
         catch_up: doc.catch_up,
         static_sharding: doc.static_sharding,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn golden_records_of_every_format_version_are_read() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../coordination/testdata/records");
+        let mut n_read = BTreeMap::new();
+        for version in ["v0", "v1"] {
+            for entry in fs::read_dir(folder.join(version)).unwrap() {
+                let path = entry.unwrap().path();
+                let text = fs::read_to_string(&path).unwrap();
+                let kind = path.file_stem().unwrap().to_str().unwrap().split('-').next().unwrap();
+                let names = &mut Names::default();
+                let read = match kind {
+                    "ledger" => ledger(&text, names).map(drop),
+                    "assignment" => assignment(&text, names).map(drop),
+                    "term" => term(&text, names).map(drop),
+                    "once" => calls(&text).map(|calls| assert!(calls.contains_key("started"))),
+                    _ => continue,
+                };
+                assert_eq!(read, Ok(()), "{}", path.display());
+                *n_read.entry(kind.to_owned()).or_insert(0) += 1;
+            }
+        }
+        assert_eq!(n_read.keys().collect::<Vec<_>>(), ["assignment", "ledger", "once", "term"]);
+    }
 }

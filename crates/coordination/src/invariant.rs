@@ -43,8 +43,11 @@ impl Change<'_> {
     }
 }
 
+type OfPlan = fn(&Decision<'_>) -> bool;
+type OfRecord = fn(&Decision<'_>, &Change<'_>) -> bool;
+
 /// Invariants of each plan.
-const OF_PLANS: [(&str, fn(&Decision<'_>) -> bool); 4] = [
+const OF_PLANS: [(&str, OfPlan); 4] = [
     ("S5: no item moves during a run", moves_idle_items),
     ("S8: a leader's write checks the term", leader_checks_term),
     ("S12: an instance leaves without runs, claims and calls", leaves_idle),
@@ -54,10 +57,8 @@ const OF_PLANS: [(&str, fn(&Decision<'_>) -> bool); 4] = [
     ),
 ];
 
-type Invariant = fn(&Decision<'_>, &Change<'_>) -> bool;
-
 /// Invariants of each record that a plan changes.
-const OF_RECORDS: [(&str, Invariant); 8] = [
+const OF_RECORDS: [(&str, OfRecord); 8] = [
     ("S1: the token of an item never decreases, and a claim raises it", token_rises),
     ("S1a: the last fire of an item never decreases", last_fire_rises),
     ("S2: an instance claims items that it owns", claims_own_items),

@@ -6,7 +6,7 @@ use super::Findings;
 use super::accounting::{Account, latest};
 use super::targets::DATING_MS;
 use crate::Property::S3;
-use crate::docs::{Config, Ledger, State};
+use crate::docs::{Config, Ledger, Source, State};
 use crate::replay::trace::{Change, ConfigFrom, Spot};
 
 /// Metric of fires without a run, a note or a report.
@@ -93,15 +93,21 @@ impl Account<'_> {
     }
 
     /// Returns true if the last record keeps the fire in a gap, and at most one claim came after
-    /// the one that found the gap.
+    /// the one that found the gap. Claims whose holder was lost before it could report the gap do
+    /// not count: a takeover follows each of them.
     ///
     /// The instance that found the gap may have been lost before it reported it.
     fn is_kept(&self, fire: i64) -> bool {
         let has_it = |ledger: &Ledger| ledger.has_in_gap(fire);
         let kept = self.trace.changes.iter().rev().filter_map(|change| change.after.as_ref());
-        let tokens: BTreeSet<_> =
-            kept.take_while(|ledger| has_it(ledger)).map(|ledger| ledger.token).collect();
-        (1..=2).contains(&tokens.len())
+        let (mut claims, mut taken_over) = (BTreeSet::new(), BTreeSet::new());
+        for ledger in kept.take_while(|ledger| has_it(ledger)) {
+            claims.insert(ledger.token);
+            if ledger.run.is_some_and(|run| run.source == Source::Failover) {
+                taken_over.insert(ledger.token.saturating_sub(1));
+            }
+        }
+        !claims.is_empty() && claims.difference(&taken_over).count() <= 2
     }
 
     /// Returns true if the fire was noted. Each noted fire is for a moment the last one in the

@@ -1,5 +1,7 @@
 //! The simulated schedule: a period, possibly with excluded days and jitter.
 
+use std::ops::Range;
+
 use checker::delay_ms;
 use coordination::JobConfig;
 
@@ -11,6 +13,9 @@ use super::world::EPOCH_MS;
 const DAY_MS: i64 = 86_400_000;
 /// Start of the second day, in the zone of runs with a midnight.
 const MIDNIGHT_MS: i64 = EPOCH_MS + 60_000;
+/// The two days of a run.
+const DAYS: [Range<i64>; 2] =
+    [MIDNIGHT_MS - DAY_MS..MIDNIGHT_MS, MIDNIGHT_MS..MIDNIGHT_MS + DAY_MS];
 
 /// Fires of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,23 +48,19 @@ impl SimSchedule {
     /// Returns the first fire after an instant.
     pub(crate) fn next_after(&self, ms: i64) -> i64 {
         let next = ms - ms.rem_euclid(self.period_ms) + self.period_ms;
-        match self.excluded {
-            [true, _] if next < MIDNIGHT_MS => MIDNIGHT_MS,
-            [_, true] if (MIDNIGHT_MS..MIDNIGHT_MS + DAY_MS).contains(&next) => {
-                MIDNIGHT_MS + DAY_MS
-            }
-            _ => next,
-        }
+        self.excluded_day(next).map_or(next, |day| day.end)
     }
 
     /// Returns the last fire at or before an instant.
     fn last_by(&self, ms: i64) -> i64 {
         let last = ms - ms.rem_euclid(self.period_ms);
-        match self.excluded {
-            [true, _] if last < MIDNIGHT_MS => MIDNIGHT_MS - DAY_MS - self.period_ms,
-            [_, true] if last >= MIDNIGHT_MS => MIDNIGHT_MS - self.period_ms,
-            _ => last,
-        }
+        self.excluded_day(last).map_or(last, |day| day.start - self.period_ms)
+    }
+
+    /// Returns the excluded day of an instant. At most one of the two days is excluded.
+    fn excluded_day(&self, ms: i64) -> Option<&'static Range<i64>> {
+        let excluded = DAYS.iter().zip(self.excluded).filter(|(_, excluded)| *excluded);
+        excluded.map(|(day, _)| day).find(|day| day.contains(&ms))
     }
 
     /// Returns the time at which a fire begins.
@@ -138,6 +139,10 @@ mod tests {
                 if schedule == second { m - 2_000 } else { m + 2_000 }
             );
         }
+        // A clock that is a year ahead is beyond both days.
+        let year = m + 365 * DAY_MS;
+        assert_eq!((second.last_by(year), first.last_by(year)), (year, year));
+        assert_eq!(first.last_by(m - 1), m - DAY_MS - 2_000);
         let delayed = SimSchedule { bound_ms: 5_000, ..plain };
         let begins: Vec<_> =
             delayed.between(m, m + 60_000).map(|f| (f, delayed.begins(f))).collect();
