@@ -17,12 +17,18 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 28] = [
+const LAYERS: [Row; 30] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
     Row { name: "coordination", normal: &["reg-center", "sharding"], dev: &[] },
     Row { name: "reg-center-zookeeper", normal: &["reg-center"], dev: &["zookeeper-fixture"] },
+    Row { name: "reg-center-sqlite", normal: &["reg-center"], dev: &[] },
+    Row {
+        name: "registry",
+        normal: &["reg-center", "reg-center-sqlite", "reg-center-zookeeper"],
+        dev: &["lite"],
+    },
     Row { name: "inbound", normal: &[], dev: &[] },
     Row {
         name: "lite",

@@ -3,12 +3,11 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reg_center::{Error, Result, SessionChange, SessionHub, SessionId};
+use reg_center::{Error, Lease, Result, SessionChange, SessionHub, SessionId};
 use tokio::runtime::Handle;
 use tokio::sync::{Semaphore, watch};
 use zookeeper_client as zk;
 
-use super::lease::Lease;
 use super::prepare::Renewal;
 use super::server_clock::ServerClock;
 use crate::convert;

@@ -7,7 +7,6 @@
 
 mod connect;
 mod hosts;
-mod lease;
 mod link;
 mod prepare;
 #[cfg(feature = "tls")]

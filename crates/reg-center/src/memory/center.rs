@@ -131,11 +131,11 @@ impl RegistryCenter for MemoryCenter {
         if client.link == Link::Closed {
             return feed;
         }
-        let mut subscription = Subscription::new(scope.clone(), sender);
+        let mut subscription = Subscription::new(sender);
         if client.link == Link::Up {
             subscription.deliver(&model.snapshot(scope), client.feeds_held);
         }
-        client.feeds.entry(scope.root().clone()).or_default().push(subscription);
+        client.feeds.add(scope.clone(), subscription);
         feed
     }
 

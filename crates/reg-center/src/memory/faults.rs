@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::MemoryCenter;
-use super::server::{Link, NOMINAL_TIMEOUT, Subscription};
+use super::server::{Link, NOMINAL_TIMEOUT};
 use crate::SessionChange;
 
 /// Fault of the next write of a center.
@@ -97,7 +97,7 @@ impl MemoryCenter {
     pub fn release_feeds(&self) {
         if let Ok(client) = self.server.lock().client(self.id) {
             client.feeds_held = false;
-            client.change_feeds(Subscription::release);
+            client.feeds.visit_all(|_, feed| feed.release());
         }
     }
 }

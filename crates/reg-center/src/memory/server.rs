@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::WriteFault;
 use crate::feed::FeedSender;
 use crate::model::Model;
-use crate::{Change, Error, NodePath, Result, Scope, SessionChange, SessionHub, SessionId};
+use crate::{Change, Error, Result, SessionChange, SessionHub, SessionId, Subscriptions};
 
 /// Timeout that a memory session reports. Nothing expires by time; see the [module](super).
 pub(super) const NOMINAL_TIMEOUT: Duration = Duration::from_secs(10);
@@ -24,9 +24,7 @@ pub(super) struct Client {
     pub(super) session: SessionId,
     pub(super) hub: Arc<SessionHub>,
     pub(super) link: Link,
-    /// Keyed by root: a center may have a thousand feeds, and a change must visit only those that
-    /// contain it.
-    pub(super) feeds: BTreeMap<NodePath, Vec<Subscription>>,
+    pub(super) feeds: Subscriptions<Subscription>,
     pub(super) feeds_held: bool,
     pub(super) fault: Option<WriteFault>,
 }
@@ -39,8 +37,8 @@ pub(super) enum Link {
     Closed,
 }
 
+/// One feed. Its changes may be held back.
 pub(super) struct Subscription {
-    scope: Scope,
     sender: FeedSender,
     held: Vec<Change>,
 }
@@ -57,7 +55,7 @@ impl Server {
             session,
             hub: Arc::clone(&hub),
             link: Link::Up,
-            feeds: BTreeMap::new(),
+            feeds: Subscriptions::default(),
             feeds_held: false,
             fault: None,
         };
@@ -94,9 +92,7 @@ impl Server {
         let Self { model, clients, .. } = self;
         if let Some(client) = clients.get_mut(&id) {
             let held = client.feeds_held;
-            client.change_feeds(|subscription| {
-                subscription.deliver(&model.snapshot(&subscription.scope), held)
-            });
+            client.feeds.visit_all(|scope, feed| feed.deliver(&model.snapshot(scope), held));
         }
     }
 
@@ -123,30 +119,13 @@ impl Client {
     fn deliver(&mut self, change: &Change) {
         let Some(path) = change.path() else { return };
         let (held, change) = (self.feeds_held, std::slice::from_ref(change));
-        for root in std::iter::successors(Some(path.clone()), NodePath::parent) {
-            if let Some(feeds) = self.feeds.get_mut(&root) {
-                feeds.retain_mut(|subscription| {
-                    !subscription.scope.contains(path) || subscription.deliver(change, held)
-                });
-                if feeds.is_empty() {
-                    self.feeds.remove(&root);
-                }
-            }
-        }
-    }
-
-    /// Applies a function to each feed, and removes the feeds for which it returns false.
-    pub(super) fn change_feeds(&mut self, mut change: impl FnMut(&mut Subscription) -> bool) {
-        self.feeds.retain(|_, feeds| {
-            feeds.retain_mut(&mut change);
-            !feeds.is_empty()
-        });
+        self.feeds.visit(path, |feed| feed.deliver(change, held));
     }
 }
 
 impl Subscription {
-    pub(super) fn new(scope: Scope, sender: FeedSender) -> Self {
-        Self { scope, sender, held: Vec::new() }
+    pub(super) fn new(sender: FeedSender) -> Self {
+        Self { sender, held: Vec::new() }
     }
 
     /// Delivers or withholds changes. Returns false if the reader was dropped.

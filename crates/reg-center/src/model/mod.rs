@@ -6,15 +6,16 @@
 
 mod tree;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::iter;
 use std::time::SystemTime;
 
 use bytes::Bytes;
 
+use crate::evaluate::{Snapshot, Stamp, evaluate};
 use crate::{
-    Change, Committed, Conflict, ConflictReason, Error, Expect, Lifetime, Node, NodePath, Op,
-    Result, Revision, Scope, SessionId, Stat, TxnOutcome, Version,
+    Change, Committed, Error, Node, NodePath, Op, Result, Revision, Scope, SessionId, Stat,
+    TxnOutcome, Version,
 };
 use tree::Tree;
 
@@ -110,7 +111,7 @@ impl Model {
         if owned.is_empty() {
             return Vec::new();
         }
-        self.revision = Revision(self.revision.0 + 1);
+        self.revision = self.revision.next();
         let revision = Some(self.revision);
         owned
             .into_iter()
@@ -161,172 +162,34 @@ impl Model {
         if !self.is_live(session) {
             return Err(Error::SessionLost { session });
         }
-        ops.iter().try_for_each(Op::admit)?;
-        let mut attempt = Attempt {
-            tree: &mut self.tree,
-            session,
-            revision: Revision(self.revision.0 + 1),
-            clock: self.clock,
-            before: Vec::new(),
+        let stamp = Stamp { session, revision: self.revision.next(), time: self.clock };
+        let effect = match evaluate(&self.tree, stamp, ops)? {
+            Ok(effect) => effect,
+            Err(conflict) => return Ok((TxnOutcome::Conflict(conflict), Vec::new())),
         };
-        let mut stats = Vec::with_capacity(ops.len());
-        for (index, op) in ops.iter().enumerate() {
-            match attempt.apply(op) {
-                Ok(stat) => stats.push(stat),
-                Err(reason) => {
-                    attempt.roll_back();
-                    return Ok((TxnOutcome::Conflict(Conflict { index, reason }), Vec::new()));
-                }
-            }
+        if !effect.changes.is_empty() {
+            self.revision = stamp.revision;
         }
-        let changes = attempt.changes();
-        if !changes.is_empty() {
-            self.revision = Revision(self.revision.0 + 1);
-        }
-        let committed = Committed { revision: Some(self.revision), stats };
-        Ok((TxnOutcome::Committed(committed), changes))
+        effect.changes.iter().for_each(|change| self.tree.apply(change));
+        let committed = Committed { revision: Some(self.revision), stats: effect.stats };
+        Ok((TxnOutcome::Committed(committed), effect.changes))
     }
 }
 
-/// A transaction in progress: writes go to the tree at once, and a log of former states permits a
-/// rollback.
-struct Attempt<'a> {
-    tree: &'a mut Tree,
-    session: SessionId,
-    revision: Revision,
-    clock: Option<SystemTime>,
-    before: Vec<(NodePath, Option<Node>)>,
-}
-
-impl Attempt<'_> {
-    fn apply(&mut self, op: &Op) -> Result<Option<Stat>, ConflictReason> {
-        match op {
-            Op::Create { path, data, lifetime } => self.create(path, data, *lifetime).map(Some),
-            Op::Put { path, data, expect } => self.put(path, data, *expect).map(Some),
-            Op::Delete { path, expect } => self.delete(path, *expect).map(|()| None),
-            Op::Check { path, expect } => self.check(path, *expect).map(|_| None),
-            Op::CheckAbsent { path } if self.tree.get(path).is_some() => {
-                Err(ConflictReason::Exists)
-            }
-            Op::CheckAbsent { .. } => Ok(None),
-        }
+impl Snapshot for Tree {
+    fn node(&self, path: &NodePath) -> Result<Option<Node>> {
+        Ok(self.get(path).cloned())
     }
 
-    fn create(
-        &mut self,
-        path: &NodePath,
-        data: &Bytes,
-        lifetime: Lifetime,
-    ) -> Result<Stat, ConflictReason> {
-        if self.tree.get(path).is_some() {
-            return Err(ConflictReason::Exists);
-        }
-        if let Some(parent) = path.parent() {
-            match self.tree.get(&parent) {
-                Some(node) if node.stat.owner.is_some() => {
-                    return Err(ConflictReason::EphemeralParent);
-                }
-                Some(_) => {}
-                None => {
-                    self.create(&parent, &Bytes::new(), Lifetime::Persistent)?;
-                }
-            }
-        }
-        let owner = match lifetime {
-            Lifetime::Persistent => None,
-            Lifetime::Ephemeral => Some(self.session),
-        };
-        let stat = Stat {
-            version: Version(0),
-            created: self.revision,
-            modified: self.revision,
-            modified_at: self.clock,
-            owner,
-        };
-        self.write(Node { path: path.clone(), data: data.clone(), stat });
-        Ok(stat)
-    }
-
-    fn put(
-        &mut self,
-        path: &NodePath,
-        data: &Bytes,
-        expect: Expect,
-    ) -> Result<Stat, ConflictReason> {
-        let old = self.check(path, expect)?;
-        let stat = Stat {
-            version: old.version.next(),
-            modified: self.revision,
-            modified_at: self.clock,
-            ..old
-        };
-        self.write(Node { path: path.clone(), data: data.clone(), stat });
-        Ok(stat)
-    }
-
-    fn delete(&mut self, path: &NodePath, expect: Expect) -> Result<(), ConflictReason> {
-        self.check(path, expect)?;
-        if self.tree.children(path).next().is_some() {
-            return Err(ConflictReason::HasChildren);
-        }
-        let old = self.tree.remove(path);
-        self.before.push((path.clone(), old));
-        Ok(())
-    }
-
-    fn check(&self, path: &NodePath, expect: Expect) -> Result<Stat, ConflictReason> {
-        let stat = self.tree.get(path).ok_or(ConflictReason::Absent)?.stat;
-        match expect {
-            Expect::Version(version) if version != stat.version => {
-                Err(ConflictReason::VersionMismatch)
-            }
-            Expect::Version(_) | Expect::Exists => Ok(stat),
-        }
-    }
-
-    fn write(&mut self, node: Node) {
-        let path = node.path.clone();
-        let old = self.tree.insert(node);
-        self.before.push((path, old));
-    }
-
-    fn roll_back(self) {
-        for (path, old) in self.before.into_iter().rev() {
-            match old {
-                Some(node) => self.tree.insert(node),
-                None => self.tree.remove(&path),
-            };
-        }
-    }
-
-    /// Returns the net effect, one change per node, in the order of the last write.
-    fn changes(self) -> Vec<Change> {
-        // Collecting from the end keeps the state before the first write of each node.
-        let first: BTreeMap<_, _> =
-            self.before.iter().rev().map(|(path, old)| (path, old.is_some())).collect();
-        let mut seen = BTreeSet::new();
-        let mut changes = Vec::new();
-        for (path, _) in self.before.iter().rev() {
-            if !seen.insert(path) {
-                continue;
-            }
-            match (self.tree.get(path), first[path]) {
-                (Some(node), _) => changes.push(Change::Put(node.clone())),
-                (None, true) => {
-                    changes.push(Change::Gone { path: path.clone(), revision: Some(self.revision) })
-                }
-                (None, false) => {}
-            }
-        }
-        changes.reverse();
-        changes
+    fn children(&self, path: &NodePath) -> Result<Vec<NodePath>> {
+        Ok(self.children(path).cloned().collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Txn;
+    use crate::{Conflict, ConflictReason, Lifetime, Txn};
 
     fn path(text: &str) -> NodePath {
         NodePath::parse(text).unwrap()

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::ops::Bound;
 
-use crate::{Node, NodePath, SessionId};
+use crate::{Change, Node, NodePath, SessionId};
 
 /// All nodes of a registry, ordered by path so that a subtree is a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -23,6 +23,15 @@ impl Tree {
 
     pub(super) fn remove(&mut self, path: &NodePath) -> Option<Node> {
         self.nodes.remove(path)
+    }
+
+    /// Stores one change of a transaction.
+    pub(super) fn apply(&mut self, change: &Change) {
+        match change {
+            Change::Put(node) | Change::Entry(node) => drop(self.insert(node.clone())),
+            Change::Gone { path, .. } => drop(self.remove(path)),
+            Change::Init | Change::Ready => {}
+        }
     }
 
     /// Returns `root` and all nodes below it.

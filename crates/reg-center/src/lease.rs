@@ -1,17 +1,19 @@
-//! Bound on the time for which the session is sure to live.
+//! Bound on the time for which a session is sure to live.
 
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-use reg_center::SessionId;
+use crate::SessionId;
+use crate::sync::Mutex;
 
-/// The lease of the current session.
+/// The lease of a center's current session, for backends: answers
+/// [`lease_remaining`](crate::RegistryCenter::lease_remaining).
 ///
-/// It counts from the *sending* of the last request that the leader of the ensemble has answered,
-/// and ends after two thirds of the timeout. The last third is a margin for two effects. A follower
-/// reports its live sessions to the leader only every half tick, and clocks run at different rates.
+/// It counts from the *sending* of the last acknowledged request that keeps the session alive, and
+/// ends after two thirds of the timeout. The last third is a margin, because clocks run at
+/// different rates and the registry may learn of the request later. A ZooKeeper follower, for
+/// example, reports its live sessions to the leader only every half tick.
 #[derive(Debug, Default)]
-pub(crate) struct Lease {
+pub struct Lease {
     term: Mutex<Option<Term>>,
 }
 
@@ -23,25 +25,27 @@ struct Term {
 
 impl Lease {
     /// Starts the lease of a new session, whose first request was sent at `sent` and acknowledged.
-    pub(crate) fn begin(&self, session: SessionId, sent: Instant, timeout: Duration) {
+    pub fn begin(&self, session: SessionId, sent: Instant, timeout: Duration) {
         *self.term.lock() = Some(Term { session, until: end(sent, timeout) });
     }
 
     /// Extends the lease after a request sent at `sent` was acknowledged in `session`. A late
     /// answer has no effect: one of a former session, or one to an earlier request.
-    pub(crate) fn extend(&self, session: SessionId, sent: Instant, timeout: Duration) {
+    pub fn extend(&self, session: SessionId, sent: Instant, timeout: Duration) {
         if let Some(term) = self.term.lock().as_mut().filter(|term| term.session == session) {
             term.until = term.until.max(end(sent, timeout));
         }
     }
 
     /// Ends the lease: the session may be over.
-    pub(crate) fn end(&self) {
+    pub fn end(&self) {
         *self.term.lock() = None;
     }
 
-    /// Returns the rest of the lease at `now`, never zero.
-    pub(crate) fn remaining(&self, session: SessionId, now: Instant) -> Option<Duration> {
+    /// Returns the rest of the lease at `now`, never zero; `None` if it has ended, or for another
+    /// session.
+    #[must_use]
+    pub fn remaining(&self, session: SessionId, now: Instant) -> Option<Duration> {
         let term = (*self.term.lock()).filter(|term| term.session == session)?;
         term.until.checked_duration_since(now).filter(|left| !left.is_zero())
     }
@@ -56,6 +60,7 @@ mod tests {
     use super::*;
 
     #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test needs some instant")]
     fn the_lease_counts_from_sending_and_keeps_a_third_as_margin() {
         let (lease, session, start) = (Lease::default(), SessionId(1), Instant::now());
         let at = |ms: u64| start + Duration::from_millis(ms);

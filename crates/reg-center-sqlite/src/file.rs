@@ -1,0 +1,125 @@
+//! Opening a registry file: checks of the file system, the format and the content.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::Path;
+
+use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rustix::fs::statfs;
+
+use crate::{Durability, OpenError, SqliteOptions};
+
+/// Marks the file as a registry of this program: `ejob` in ASCII.
+const APPLICATION_ID: i32 = 0x656a_6f62;
+/// Format of the tables. A program refuses the format of a later one.
+const FORMAT: i32 = 1;
+const SCHEMA: &str = include_str!("schema.sql");
+/// File systems whose files can be open on several hosts, by the numbers of Linux.
+const NETWORK_FILE_SYSTEMS: [(u64, &str); 8] = [
+    (0x6969, "nfs"),
+    (0x517b, "smb"),
+    (0xff53_4d42, "cifs"),
+    (0xfe53_4d42, "smb2"),
+    (0x0102_1997, "9p"),
+    (0x00c3_6400, "ceph"),
+    (0x5346_414f, "afs"),
+    (0x7461_636f, "ocfs2"),
+];
+
+/// The identity of a file: it changes if the file is replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub(crate) fn of(path: &Path) -> std::io::Result<Self> {
+        let metadata = fs::metadata(path)?;
+        Ok(Self { device: metadata.dev(), inode: metadata.ino() })
+    }
+}
+
+/// Opens the file, and creates it with the tables if it is missing.
+pub(crate) fn open(options: &SqliteOptions) -> Result<(Connection, FileId), OpenError> {
+    let path = options.path();
+    let file_error = |cause: String| OpenError::File { path: path.to_owned(), cause };
+    check_file_system(path)?;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_CREATE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let mut db = Connection::open_with_flags(path, flags).map_err(|e| sql_error(path, &e))?;
+    prepare(&mut db, options)?;
+    let id = FileId::of(path).map_err(|error| file_error(error.to_string()))?;
+    Ok((db, id))
+}
+
+fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError> {
+    let path = options.path();
+    let sql = |error: rusqlite::Error| sql_error(path, &error);
+    db.busy_timeout(options.lock_timeout).map_err(sql)?;
+    let check: String = db.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(sql)?;
+    if check != "ok" {
+        return Err(OpenError::Damaged { path: path.to_owned(), cause: check });
+    }
+    db.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
+    let synchronous = match options.durability {
+        Durability::Full => "FULL",
+        Durability::Normal => "NORMAL",
+    };
+    db.pragma_update(None, "synchronous", synchronous).map_err(sql)?;
+    if let Some(bytes) = options.max_bytes {
+        let page: u32 = db.pragma_query_value(None, "page_size", |row| row.get(0)).map_err(sql)?;
+        let pages = u32::try_from(bytes / u64::from(page)).unwrap_or(u32::MAX);
+        db.pragma_update(None, "max_page_count", pages).map_err(sql)?;
+    }
+    let txn = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
+    let pragma = |name| txn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let application = pragma("application_id").map_err(sql)?;
+    let format = pragma("user_version").map_err(sql)?;
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = txn.query_row(tables, [], |row| row.get(0)).map_err(sql)?;
+    match application {
+        APPLICATION_ID if format == FORMAT => return Ok(()),
+        APPLICATION_ID => {
+            let path = path.to_owned();
+            return Err(OpenError::LaterFormat { path, found: format, known: FORMAT });
+        }
+        0 if tables == 0 => {}
+        found => return Err(OpenError::OtherProgram { path: path.to_owned(), found }),
+    }
+    txn.execute_batch(SCHEMA).map_err(sql)?;
+    txn.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
+    txn.pragma_update(None, "user_version", FORMAT).map_err(sql)?;
+    txn.commit().map_err(sql)
+}
+
+/// Refuses a file system that other hosts can use at the same time, as far as it can be seen.
+fn check_file_system(path: &Path) -> Result<(), OpenError> {
+    let file_error =
+        |cause: std::io::Error| OpenError::File { path: path.to_owned(), cause: cause.to_string() };
+    let directory = match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(directory).map_err(file_error)?;
+    let at = if path.exists() { path } else { directory };
+    let found = statfs(at).map_err(|error| file_error(error.into()))?;
+    // The type of the number differs among platforms; the numbers have at most 32 bits.
+    #[expect(clippy::cast_sign_loss, reason = "the sign is that of the number's 64th bit")]
+    let number = (found.f_type as u64) & 0xffff_ffff;
+    match NETWORK_FILE_SYSTEMS.iter().find(|(known, _)| *known == number) {
+        Some((_, kind)) => Err(OpenError::NetworkFileSystem { path: path.to_owned(), kind }),
+        None => Ok(()),
+    }
+}
+
+fn sql_error(path: &Path, error: &rusqlite::Error) -> OpenError {
+    let (path, cause) = (path.to_owned(), error.to_string());
+    match error.sqlite_error_code() {
+        Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
+            OpenError::Damaged { path, cause }
+        }
+        _ => OpenError::File { path, cause },
+    }
+}

@@ -1,0 +1,16 @@
+#![doc = include_str!("../README.md")]
+
+mod center;
+mod error;
+mod file;
+mod options;
+mod process;
+mod store;
+mod tables;
+#[cfg(test)]
+mod tests;
+mod worker;
+
+pub use center::SqliteCenter;
+pub use error::OpenError;
+pub use options::{Durability, OptionsError, SqliteOptions};

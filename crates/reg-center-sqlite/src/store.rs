@@ -1,0 +1,265 @@
+//! The registry in tables: transactions, reads, changes and sessions.
+
+use std::time::Duration;
+
+use reg_center::{Beat, Change, Node, NodePath, Op, Revision, Scope, SessionId, TxnOutcome};
+use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
+
+use crate::file::{self, FileId};
+use crate::process::ProcessName;
+use crate::tables::{Tables, from_sql, to_sql};
+use crate::{OpenError, SqliteOptions};
+
+/// An access to the file that failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Failure {
+    /// Nothing was written.
+    NotDone(String),
+    /// The write may have happened.
+    Unknown(String),
+    /// The session is over. Nothing was written.
+    SessionOver,
+}
+
+pub(crate) type Result<T> = std::result::Result<T, Failure>;
+
+/// The answers to a batch of transactions.
+pub(crate) struct Batch {
+    /// Revision of the registry before the batch.
+    pub(crate) before: Revision,
+    /// Revision after the batch.
+    pub(crate) after: Revision,
+    /// The answer to each transaction, in order.
+    pub(crate) answers: Vec<reg_center::Result<TxnOutcome>>,
+    /// All changes of the batch, in order.
+    pub(crate) changes: Vec<Change>,
+}
+
+/// The changes after a revision.
+pub(crate) enum News {
+    /// The changes until this revision. Intermediate states are skipped.
+    Changes(Revision, Vec<Change>),
+    /// Deletions after the revision were forgotten.
+    Gap,
+}
+
+/// The accesses of a center to its registry. Tests inject faults between the two.
+pub(crate) trait Store: Send {
+    /// Opens the file again if it was replaced.
+    fn reopen(&mut self) -> Result<()>;
+    /// Opens a session.
+    fn open_session(&mut self, timeout: Duration) -> Result<SessionId>;
+    /// Raises the counter of a live session.
+    fn beat(&mut self, session: SessionId) -> Result<()>;
+    /// Ends a session and deletes its nodes.
+    fn end_session(&mut self, session: SessionId) -> Result<()>;
+    /// Ends the sessions whose counter still has this value, and deletes their nodes.
+    fn end_silent(&mut self, silent: &[Beat]) -> Result<()>;
+    /// Returns the counters of all sessions, and the sessions whose process has ended.
+    fn beats(&mut self) -> Result<(Vec<Beat>, Vec<Beat>)>;
+    /// Executes transactions of a session, each as a whole or not at all. They become durable
+    /// together.
+    fn commit(&mut self, session: SessionId, txns: &[&[Op]]) -> Result<Batch>;
+    /// Reads nodes at one revision.
+    fn read(&mut self, paths: &[NodePath]) -> Result<Vec<Option<Node>>>;
+    /// Returns the names of the children in ascending order; `None` if the node does not exist.
+    fn children(&mut self, path: &NodePath) -> Result<Option<Vec<String>>>;
+    /// Returns the nodes of a scope, and their revision.
+    fn snapshot(&mut self, scope: &Scope) -> Result<(Revision, Vec<Node>)>;
+    /// Returns the changes after a revision.
+    fn news(&mut self, after: Revision) -> Result<News>;
+    /// Returns true if another connection has written since the last call.
+    fn was_written(&mut self) -> Result<bool>;
+}
+
+/// The registry in a SQLite file.
+pub(crate) struct SqliteStore {
+    options: SqliteOptions,
+    db: Connection,
+    file: FileId,
+    process: Option<ProcessName>,
+    data_version: i64,
+}
+
+impl SqliteStore {
+    pub(crate) fn open(options: SqliteOptions) -> std::result::Result<Self, OpenError> {
+        let (db, file) = file::open(&options)?;
+        Ok(Self { options, db, file, process: ProcessName::own(), data_version: 0 })
+    }
+
+    /// Fails if the path no longer names the open file: writes to it would be lost.
+    fn check_file(&self) -> Result<()> {
+        let path = self.options.path();
+        match FileId::of(path) {
+            Ok(id) if id == self.file => Ok(()),
+            Ok(_) => Err(not_done(format!("{} was replaced by another file", path.display()))),
+            Err(error) => Err(not_done(format!("{}: {error}", path.display()))),
+        }
+    }
+
+    fn write(&mut self) -> Result<Transaction<'_>> {
+        self.check_file()?;
+        Ok(self.db.transaction_with_behavior(TransactionBehavior::Immediate)?)
+    }
+
+    fn read_only(&mut self) -> Result<Transaction<'_>> {
+        self.check_file()?;
+        Ok(self.db.transaction_with_behavior(TransactionBehavior::Deferred)?)
+    }
+}
+
+impl Store for SqliteStore {
+    fn reopen(&mut self) -> Result<()> {
+        if self.check_file().is_ok() {
+            return Ok(());
+        }
+        let (db, file) = file::open(&self.options).map_err(|error| not_done(error.to_string()))?;
+        (self.db, self.file, self.data_version) = (db, file, 0);
+        Ok(())
+    }
+
+    fn open_session(&mut self, timeout: Duration) -> Result<SessionId> {
+        let process = self.process.as_ref().map_or_else(String::new, ToString::to_string);
+        let timeout = i64::try_from(timeout.as_millis()).unwrap_or(i64::MAX);
+        let txn = self.write()?;
+        let next = "UPDATE registry SET last_session = last_session + 1 RETURNING last_session";
+        let id: i64 = txn.query_row(next, [], |row| row.get(0))?;
+        let row = "INSERT INTO session VALUES (?1, 0, ?2, ?3)";
+        txn.execute(row, params![id, timeout, process])?;
+        commit(txn)?;
+        Ok(SessionId(id))
+    }
+
+    fn beat(&mut self, session: SessionId) -> Result<()> {
+        let txn = self.write()?;
+        let raise = "UPDATE session SET beat = beat + 1 WHERE id = ?1";
+        if txn.execute(raise, [session.0])? == 0 {
+            return Err(Failure::SessionOver);
+        }
+        Tables(&txn).forget_old_deletions()?;
+        commit(txn)
+    }
+
+    fn end_session(&mut self, session: SessionId) -> Result<()> {
+        let txn = self.write()?;
+        if txn.execute("DELETE FROM session WHERE id = ?1", [session.0])? > 0 {
+            Tables(&txn).delete_nodes_of(session)?;
+        }
+        commit(txn)
+    }
+
+    fn end_silent(&mut self, silent: &[Beat]) -> Result<()> {
+        let txn = self.write()?;
+        for beat in silent {
+            let delete = "DELETE FROM session WHERE id = ?1 AND beat = ?2";
+            if txn.execute(delete, params![beat.session.0, to_sql(beat.count)])? > 0 {
+                Tables(&txn).delete_nodes_of(beat.session)?;
+                tracing::warn!(session = %beat.session, "ended a session that gave no sign of life");
+            }
+        }
+        commit(txn)
+    }
+
+    fn beats(&mut self) -> Result<(Vec<Beat>, Vec<Beat>)> {
+        let own = self.process.clone();
+        let txn = self.read_only()?;
+        let mut statement =
+            txn.prepare_cached("SELECT id, beat, timeout_ms, process FROM session")?;
+        let rows = statement.query_map([], |row| {
+            let timeout = Duration::from_millis(from_sql(row.get(2)?));
+            let session = SessionId(row.get(0)?);
+            let beat = Beat { session, count: from_sql(row.get(1)?), timeout };
+            Ok((beat, ProcessName::parse(&row.get::<_, String>(3)?)))
+        })?;
+        let (mut beats, mut ended) = (Vec::new(), Vec::new());
+        for row in rows {
+            let (beat, process) = row?;
+            beats.push(beat);
+            if let (Some(own), Some(process)) = (&own, &process)
+                && own.sees_end_of(process)
+            {
+                ended.push(beat);
+            }
+        }
+        Ok((beats, ended))
+    }
+
+    fn commit(&mut self, session: SessionId, txns: &[&[Op]]) -> Result<Batch> {
+        let sql_txn = self.write()?;
+        let live = "SELECT 1 FROM session WHERE id = ?1";
+        let live = sql_txn.prepare_cached(live)?.exists([session.0])?;
+        if !live {
+            return Err(Failure::SessionOver);
+        }
+        let tables = Tables(&sql_txn);
+        let before = tables.revision()?;
+        let mut batch = Batch { before, after: before, answers: Vec::new(), changes: Vec::new() };
+        for ops in txns {
+            tables.execute(session, ops, &mut batch)?;
+        }
+        commit(sql_txn)?;
+        Ok(batch)
+    }
+
+    fn read(&mut self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
+        let txn = self.read_only()?;
+        let tables = Tables(&txn);
+        paths.iter().map(|path| tables.read(path)).collect()
+    }
+
+    fn children(&mut self, path: &NodePath) -> Result<Option<Vec<String>>> {
+        let txn = self.read_only()?;
+        let tables = Tables(&txn);
+        match tables.read(path)? {
+            Some(_) => tables.names_of_children(path).map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn snapshot(&mut self, scope: &Scope) -> Result<(Revision, Vec<Node>)> {
+        let txn = self.read_only()?;
+        let tables = Tables(&txn);
+        let mut nodes = Vec::new();
+        for part in scope.parts() {
+            tables.add_subtree(part, &mut nodes)?;
+        }
+        Ok((tables.revision()?, nodes))
+    }
+
+    fn news(&mut self, after: Revision) -> Result<News> {
+        let txn = self.read_only()?;
+        let tables = Tables(&txn);
+        if tables.forgotten()? > after {
+            return Ok(News::Gap);
+        }
+        Ok(News::Changes(tables.revision()?, tables.changes_after(after)?))
+    }
+
+    fn was_written(&mut self) -> Result<bool> {
+        self.check_file()?;
+        let version = self.db.pragma_query_value(None, "data_version", |row| row.get(0))?;
+        let known = std::mem::replace(&mut self.data_version, version);
+        Ok(known != version)
+    }
+}
+
+/// Commits a transaction. If SQLite cannot say that it failed, its outcome is unknown.
+fn commit(txn: Transaction<'_>) -> Result<()> {
+    txn.commit().map_err(|error| match error.sqlite_error_code() {
+        // The transaction is still open, or was rolled back.
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::DiskFull) => {
+            not_done(error.to_string())
+        }
+        _ => Failure::Unknown(error.to_string()),
+    })
+}
+
+fn not_done(cause: String) -> Failure {
+    Failure::NotDone(cause)
+}
+
+impl From<rusqlite::Error> for Failure {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::NotDone(error.to_string())
+    }
+}

@@ -1,0 +1,5 @@
+//! Real faults of a registry file and of the processes that share it.
+
+mod damaged_files;
+mod killed_processes;
+mod shared_file;

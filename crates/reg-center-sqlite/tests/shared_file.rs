@@ -1,0 +1,133 @@
+//! Several centers on one file.
+
+use std::time::Duration;
+
+use reg_center::{Change, Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
+use reg_center_sqlite::{Durability, SqliteCenter, SqliteOptions};
+
+pub(crate) fn path(text: &str) -> NodePath {
+    NodePath::parse(text).expect("the path is valid")
+}
+
+pub(crate) fn options(directory: &tempfile::TempDir) -> SqliteOptions {
+    SqliteOptions::new(directory.path().join("registry.db")).durability(Durability::Normal)
+}
+
+/// Fails the test if the future takes longer than a minute.
+pub(crate) async fn soon<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, future).await.unwrap_or_else(|_| panic!("{what}: not in {limit:?}"))
+}
+
+#[tokio::test]
+async fn what_was_written_is_there_after_a_restart() {
+    let directory = tempfile::tempdir().unwrap();
+    let center = SqliteCenter::connect(options(&directory)).await.unwrap();
+    let write = Txn::new().create(path("/job/config"), "kept", Lifetime::Persistent).create(
+        path("/job/instance"),
+        "",
+        Lifetime::Ephemeral,
+    );
+    assert!(center.commit(write).await.unwrap().is_committed());
+    let before = center.read(&path("/job/config")).await.unwrap();
+    center.close().await.unwrap();
+
+    let center = SqliteCenter::connect(options(&directory)).await.unwrap();
+    assert_eq!(center.read(&path("/job/config")).await.unwrap(), before);
+    assert_eq!(center.read(&path("/job/instance")).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn a_file_that_vanishes_suspends_the_session_until_it_is_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let (here, away) = (directory.path().join("registry.db"), directory.path().join("away.db"));
+    let center = SqliteCenter::connect(options(&directory)).await.unwrap();
+    let mut sessions = center.session_feed();
+    let Some(SessionChange::Connected { session, .. }) = sessions.next().await else {
+        panic!("the center is connected")
+    };
+    std::fs::rename(&here, &away).unwrap();
+    let write = || Txn::new().put(NodePath::root(), "x");
+    let answer = center.commit(write()).await;
+    assert_eq!(answer, Err(Error::Unavailable { call: "commit" }), "nothing was written");
+    assert_eq!(sessions.next().await, Some(SessionChange::Suspended { session }));
+    std::fs::rename(&away, &here).unwrap();
+    let back = soon("the session comes back", sessions.next()).await;
+    assert!(
+        matches!(back, Some(SessionChange::Connected { session: same, .. }) if same == session)
+    );
+    assert!(center.commit(write()).await.unwrap().is_committed());
+}
+
+#[tokio::test]
+async fn a_center_moves_to_the_file_that_replaces_its_own() {
+    let directory = tempfile::tempdir().unwrap();
+    let other = tempfile::tempdir().unwrap();
+    let replacement = SqliteCenter::connect(options(&other)).await.unwrap();
+    let create = Txn::new().create(path("/replacement"), "", Lifetime::Persistent);
+    assert!(replacement.commit(create).await.unwrap().is_committed());
+    replacement.close().await.unwrap();
+
+    let center = SqliteCenter::connect(options(&directory)).await.unwrap();
+    let mut feed = center.watch(&NodePath::root());
+    let mut sessions = center.session_feed();
+    sessions.next().await;
+    for name in ["registry.db", "registry.db-wal", "registry.db-shm"] {
+        let _ = std::fs::remove_file(directory.path().join(name));
+    }
+    std::fs::rename(other.path().join("registry.db"), directory.path().join("registry.db"))
+        .unwrap();
+    soon("the session is suspended", sessions.next()).await;
+    // The session of the former file is unknown in the new one, unless the numbers agree by chance.
+    let found = async {
+        loop {
+            if let Some(Change::Entry(node)) = feed.next().await
+                && node.path == path("/replacement")
+            {
+                return;
+            }
+        }
+    };
+    soon("the feed shows the new file", found).await;
+}
+
+#[tokio::test]
+async fn a_writer_that_stops_in_its_transaction_delays_others_only_for_the_lock_timeout() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(&directory).lock_timeout(Duration::from_millis(50));
+    let center = SqliteCenter::connect(options.clone()).await.unwrap();
+    let mut sessions = center.session_feed();
+    sessions.next().await;
+    let stuck = rusqlite::Connection::open(options.path()).unwrap();
+    stuck.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let answer = center.commit(Txn::new().put(NodePath::root(), "x")).await;
+    assert_eq!(answer, Err(Error::Unavailable { call: "commit" }));
+    assert!(matches!(sessions.next().await, Some(SessionChange::Suspended { .. })));
+    stuck.execute_batch("ROLLBACK").unwrap();
+    let back = soon("the session comes back", sessions.next()).await;
+    assert!(matches!(back, Some(SessionChange::Connected { .. })));
+}
+
+#[tokio::test]
+async fn a_full_disk_fails_the_write_and_loses_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let center = SqliteCenter::connect(options(&directory)).await.unwrap();
+    let data = vec![b'x'; 600_000];
+    let create = |name: &str| Txn::new().create(path(name), data.clone(), Lifetime::Persistent);
+    assert!(center.commit(create("/first")).await.unwrap().is_committed());
+    center.close().await.unwrap();
+
+    // The file may not grow by a further node of this size.
+    let small = SqliteCenter::connect(options(&directory).max_bytes(1_000_000)).await.unwrap();
+    let answer = small.commit(create("/second")).await;
+    assert_eq!(answer, Err(Error::Unavailable { call: "commit" }));
+    let read = async {
+        loop {
+            if let Ok(node) = small.read(&path("/first")).await {
+                return node;
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    assert_eq!(soon("the file can be read", read).await.unwrap().data.len(), 600_000);
+}

@@ -1,0 +1,168 @@
+//! Addresses of registries.
+
+use std::fmt;
+
+#[cfg(feature = "sqlite")]
+use reg_center_sqlite::SqliteOptions;
+#[cfg(feature = "zookeeper")]
+use reg_center_zookeeper::ZookeeperOptions;
+
+/// Forms of an address, for errors.
+const FORMS: &str = "memory:, sqlite:PATH or zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE";
+
+/// The address of a registry.
+///
+/// Its text form is the address again; it never has credentials.
+///
+/// # Examples
+/// ```
+/// use registry::Address;
+///
+/// assert_eq!(Address::parse("memory:")?, Address::Memory);
+/// assert_eq!(Address::parse("sqlite:/var/lib/ejob/registry.db")?.to_string(),
+///     "sqlite:/var/lib/ejob/registry.db");
+/// let error = Address::parse("redis://127.0.0.1").unwrap_err();
+/// assert_eq!(error.to_string(), "registry address \"redis://127.0.0.1\": unknown kind; \
+///     valid: memory:, sqlite:PATH or zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE");
+/// # Ok::<(), registry::AddressError>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Address {
+    /// `memory:`: in this process.
+    Memory,
+    /// `sqlite:PATH`: a file of this host.
+    #[cfg(feature = "sqlite")]
+    Sqlite(SqliteOptions),
+    /// `zk://…`: ZooKeeper.
+    #[cfg(feature = "zookeeper")]
+    Zookeeper {
+        /// The address as it was given.
+        text: String,
+        /// The options that it stands for.
+        options: ZookeeperOptions,
+    },
+}
+
+impl Address {
+    /// Parses an address.
+    ///
+    /// # Errors
+    /// [`AddressError`] with the address and what would be valid. An address with credentials is
+    /// not shown.
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        let invalid = |reason: &str| AddressError::new(text, format!("{reason}; valid: {FORMS}"));
+        let (kind, rest) = text.split_once(':').ok_or_else(|| invalid("it names no kind"))?;
+        match kind {
+            "memory" if rest.is_empty() => Ok(Self::Memory),
+            "memory" => Err(invalid("nothing follows memory:")),
+            "sqlite" => sqlite(text, rest),
+            "zk" => zookeeper(text),
+            _ => Err(invalid("unknown kind")),
+        }
+    }
+}
+
+#[cfg(feature = "sqlite")]
+fn sqlite(text: &str, path: &str) -> Result<Address, AddressError> {
+    if path.is_empty() {
+        return Err(AddressError::new(text, "the path of the file is missing".to_owned()));
+    }
+    Ok(Address::Sqlite(SqliteOptions::new(path)))
+}
+
+#[cfg(not(feature = "sqlite"))]
+fn sqlite(text: &str, _: &str) -> Result<Address, AddressError> {
+    Err(AddressError::without_feature(text, "sqlite"))
+}
+
+#[cfg(feature = "zookeeper")]
+fn zookeeper(text: &str) -> Result<Address, AddressError> {
+    let options = ZookeeperOptions::parse_url(text)
+        .map_err(|error| AddressError::new(text, error.to_string()))?;
+    Ok(Address::Zookeeper { text: text.to_owned(), options })
+}
+
+#[cfg(not(feature = "zookeeper"))]
+fn zookeeper(text: &str) -> Result<Address, AddressError> {
+    Err(AddressError::without_feature(text, "zookeeper"))
+}
+
+impl std::str::FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        Self::parse(text)
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Memory => f.write_str("memory:"),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => write!(f, "sqlite:{}", options.path().display()),
+            #[cfg(feature = "zookeeper")]
+            Self::Zookeeper { text, .. } => f.write_str(text),
+        }
+    }
+}
+
+/// An invalid address.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("registry address {shown}: {reason}")]
+pub struct AddressError {
+    shown: String,
+    reason: String,
+}
+
+impl AddressError {
+    fn new(text: &str, reason: String) -> Self {
+        // What stands before an `@` may be a password.
+        let shown = if text.contains('@') { "(hidden)".to_owned() } else { format!("{text:?}") };
+        Self { shown, reason }
+    }
+
+    #[cfg(not(all(feature = "sqlite", feature = "zookeeper")))]
+    fn without_feature(text: &str, feature: &str) -> Self {
+        Self::new(text, format!("this program was built without the feature `{feature}`"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_print_as_they_were_parsed() {
+        let addresses = ["memory:", "sqlite:registry.db", "sqlite:/var/lib/ejob/registry.db"];
+        for address in addresses {
+            assert_eq!(Address::parse(address).unwrap().to_string(), address);
+        }
+    }
+
+    #[test]
+    fn invalid_addresses_are_refused_with_the_valid_forms() {
+        let rows = [
+            ("", "registry address \"\": it names no kind; valid: memory:, "),
+            ("registry.db", "registry address \"registry.db\": it names no kind; valid: memory:, "),
+            ("memory:x", "registry address \"memory:x\": nothing follows memory:; valid: "),
+            ("sqlite:", "registry address \"sqlite:\": the path of the file is missing"),
+            ("redis://u:secret@h", "registry address (hidden): unknown kind; valid: memory:, "),
+        ];
+        for (address, expected) in rows {
+            let error = Address::parse(address).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[cfg(feature = "zookeeper")]
+    #[test]
+    fn credentials_in_an_address_are_refused_and_hidden() {
+        let error = Address::parse("zk://user:secret@zk-1:2181/jobs").unwrap_err().to_string();
+        assert!(error.starts_with("registry address (hidden): "), "{error}");
+        assert!(!error.contains("secret"), "{error}");
+        let address = "zk://zk-1:2181,zk-2:2181/jobs";
+        assert_eq!(Address::parse(address).unwrap().to_string(), address);
+    }
+}

@@ -1,0 +1,20 @@
+//! Errors of opening a registry.
+
+use crate::AddressError;
+
+/// Reason why a registry cannot be opened.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// The address is invalid.
+    #[error(transparent)]
+    Address(#[from] AddressError),
+    /// The file cannot be used.
+    #[cfg(feature = "sqlite")]
+    #[error(transparent)]
+    Sqlite(#[from] reg_center_sqlite::OpenError),
+    /// ZooKeeper cannot be used.
+    #[cfg(feature = "zookeeper")]
+    #[error(transparent)]
+    Zookeeper(#[from] reg_center_zookeeper::ConnectError),
+}

@@ -1,0 +1,36 @@
+//! A job on a registry that is opened by its address.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use lite::{JobBuilder, Scheduler, job_fn};
+use registry::Registry;
+use tokio::sync::Notify;
+
+/// Runs a job once on the registry at an address.
+async fn run_once(address: &str) {
+    let scheduler = Scheduler::builder(Registry::open(address).await.unwrap()).build().unwrap();
+    let ran = Arc::new(Notify::new());
+    let notify = Arc::clone(&ran);
+    let job = job_fn(move |_| {
+        let notify = Arc::clone(&notify);
+        async move {
+            notify.notify_one();
+            Ok(())
+        }
+    });
+    let config = JobBuilder::new("report", 1).cron("* * * * * ?").build().unwrap();
+    let _handle = scheduler.schedule(config, job).await.unwrap();
+    let limit = Duration::from_secs(60);
+    tokio::time::timeout(limit, ran.notified()).await.expect("the job runs within a minute");
+    scheduler.shutdown(Duration::from_secs(10)).await;
+}
+
+#[tokio::test]
+async fn a_job_runs_on_each_registry_and_continues_on_a_file() {
+    run_once("memory:").await;
+    let directory = tempfile::tempdir().unwrap();
+    let address = format!("sqlite:{}", directory.path().join("registry.db").display());
+    run_once(&address).await;
+    run_once(&address).await;
+}
