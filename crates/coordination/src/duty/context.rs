@@ -66,8 +66,13 @@ impl<'a> Context<'a> {
     }
 
     /// Returns the fire that the schedule has after the due one.
+    ///
+    /// The event of the fire may come from a timer that has not changed to the present schedule
+    /// yet, so its next fire counts only if the schedule cannot be looked up.
     pub(crate) fn next_of(&self, due: &Due) -> Option<FireTime> {
-        self.judgement().and_then(|judgement| judgement.next_after(due.at, due.next).0)
+        let judgement = self.judgement()?;
+        let known = if judgement.lookup.is_available() { None } else { due.next };
+        judgement.next_after(due.at, known).0
     }
 
     /// Returns the identity for a claim of this instance; `None` while no configuration is known.

@@ -39,7 +39,7 @@ impl Judgement<'_> {
         let Schedules { periods, seen_at, .. } = self.schedules;
         let is_former = |last: &SchedulePeriod| fire < last.latest.min(self.present);
         let is_present = Some(fire) > *seen_at && !periods.last().is_some_and(is_former);
-        if (is_present || self.lookup.0.is_none())
+        if (is_present || !self.lookup.is_available())
             && let Some(known) = known
         {
             return (Some(known), self.version);

@@ -20,6 +20,11 @@ pub type ScheduleLookup =
 pub(crate) struct Lookup(pub(crate) Option<ScheduleLookup>);
 
 impl Lookup {
+    /// Returns true if schedules can be looked up.
+    pub(crate) fn is_available(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Returns the first fire after a time. `None` if there is none, or no lookup.
     pub(crate) fn next_after(&self, config: &JobConfig, after: FireTime) -> Option<FireTime> {
         let lookup = self.0.as_ref()?;
