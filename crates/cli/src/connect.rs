@@ -1,4 +1,4 @@
-//! Connections to the registry.
+//! Connections to the registry; the only module that knows ZooKeeper.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,10 +26,6 @@ const DIGEST: &str = "EJOB_DIGEST";
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Registry")]
 pub(crate) struct ConnectArguments {
-    /// Address of the registry: zk://HOST:PORT,.../NAMESPACE, or sqlite:PATH on one host
-    /// [default: a file in the state directory of the user, if there is one]
-    #[arg(long, global = true, env = REGISTRY, value_name = "ADDRESS")]
-    registry: Option<String>,
     /// Servers of one ZooKeeper ensemble
     #[arg(long, global = true, env = "EJOB_ZOOKEEPER", value_name = "HOST:PORT,...")]
     zookeeper: Option<String>,
@@ -56,46 +52,8 @@ impl ConnectArguments {
         self.timeout
     }
 
-    /// Returns the registry that the command line names.
-    pub(crate) fn target(&self) -> Result<Target, Fault> {
-        let given = |value: &Option<String>| value.clone().filter(|text| !text.is_empty());
-        match (given(&self.registry), given(&self.zookeeper)) {
-            (Some(_), Some(_)) => Err(Fault::usage(format!(
-                "--registry (or {REGISTRY}) and --zookeeper (or EJOB_ZOOKEEPER) both name a registry; give one"
-            ))),
-            (Some(_), None) if self.namespace.is_some() => Err(Fault::usage(format!(
-                "--namespace is given beside --registry; the address has the namespace, such as {EXAMPLE}"
-            ))),
-            (Some(address), None) => Target::parse(&address),
-            (None, Some(servers)) => {
-                Ok(Target::Zookeeper { servers, namespace: self.zookeeper_namespace()? })
-            }
-            // A forgotten address must not start a cluster of its own on each host.
-            (None, None) if self.expects_zookeeper() => {
-                Err(missing("zookeeper", "EJOB_ZOOKEEPER", "zk-1:2181,zk-2:2181"))
-            }
-            (None, None) => Target::default_file().map(Target::File),
-        }
-    }
-
-    /// Returns true if options are given that only ZooKeeper has.
-    fn expects_zookeeper(&self) -> bool {
-        let digest_file =
-            self.digest_file.as_ref().is_some_and(|path| !path.as_os_str().is_empty());
-        let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
-        let credentials = digest_file || is_set(DIGEST) || self.security.is_given();
-        credentials || self.namespace.is_some() || is_set(NAMESPACE)
-    }
-
-    /// Returns the namespace of the registry; `/` for one that has a single namespace.
+    /// Returns the namespace; the error says how to name one.
     pub(crate) fn namespace(&self) -> Result<String, Fault> {
-        match self.target()? {
-            Target::Zookeeper { namespace, .. } => Ok(namespace),
-            Target::File(_) | Target::Memory => Ok("/".to_owned()),
-        }
-    }
-
-    fn zookeeper_namespace(&self) -> Result<String, Fault> {
         let given = self.namespace.clone().or_else(|| std::env::var(NAMESPACE).ok());
         let given = given.filter(|namespace| !namespace.is_empty());
         match given.ok_or_else(|| missing("namespace", NAMESPACE, "/jobs"))? {
@@ -117,6 +75,11 @@ impl ConnectArguments {
     /// Returns true if credentials are configured, so that nodes should be closed to other clients.
     pub(crate) fn has_user(&self) -> bool {
         self.security.has_user() || self.digest().is_ok_and(|digest| digest.is_some())
+    }
+
+    fn addresses(&self) -> Result<&str, Fault> {
+        let given = self.zookeeper.as_deref().filter(|addresses| !addresses.is_empty());
+        given.ok_or_else(|| missing("zookeeper", "EJOB_ZOOKEEPER", "zk-1:2181,zk-2:2181"))
     }
 
     /// Reads the digest from a file or the environment; other users could see an argument.
