@@ -9,7 +9,8 @@ use tokio::sync::Notify;
 
 /// Runs a job once on the registry at an address.
 async fn run_once(address: &str) {
-    let scheduler = Scheduler::builder(Registry::open(address).await.unwrap()).build().unwrap();
+    let registry = Registry::open(address).await.expect("the registry is opened");
+    let scheduler = Scheduler::builder(registry).build().expect("the options are valid");
     let ran = Arc::new(Notify::new());
     let notify = Arc::clone(&ran);
     let job = job_fn(move |_| {
@@ -19,8 +20,9 @@ async fn run_once(address: &str) {
             Ok(())
         }
     });
-    let config = JobBuilder::new("report", 1).cron("* * * * * ?").build().unwrap();
-    let _handle = scheduler.schedule(config, job).await.unwrap();
+    let config = JobBuilder::new("report", 1).cron("* * * * * ?").build();
+    let config = config.expect("the configuration is valid");
+    let _handle = scheduler.schedule(config, job).await.expect("the job is scheduled");
     let limit = Duration::from_secs(60);
     tokio::time::timeout(limit, ran.notified()).await.expect("the job runs within a minute");
     scheduler.shutdown(Duration::from_secs(10)).await;
