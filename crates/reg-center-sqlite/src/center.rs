@@ -33,7 +33,11 @@ impl SqliteCenter {
     /// Opens the file, creates it if it is missing, and opens a session.
     ///
     /// # Errors
-    /// [`OpenError`] names the file and the reason.
+    /// [`OpenError`] names the file and the reason, also if the disk does not answer within the
+    /// session timeout.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with time enabled.
     ///
     /// # Cancel safety
     /// If the future is dropped, a session that was already opened ends.
@@ -88,7 +92,8 @@ impl SqliteCenter {
         let failed = |cause: String| OpenError::File { path: path.clone(), cause };
         spawned.map_err(|error| failed(format!("no thread could be started: {error}")))?;
         let ended = |_| failed("its thread has ended".to_owned());
-        outcome.await.map_err(ended)??;
+        let late = |_| failed(format!("it could not be opened within {patience:?}"));
+        tokio::time::timeout(patience, outcome).await.map_err(late)?.map_err(ended)??;
         Ok(Arc::new(Self { path, patience, requests, shared }))
     }
 

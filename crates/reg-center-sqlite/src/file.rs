@@ -40,17 +40,26 @@ impl FileId {
     }
 }
 
-/// Opens the file, and creates it with the tables if it is missing.
-pub(crate) fn open(options: &SqliteOptions) -> Result<(Connection, FileId), OpenError> {
+/// Opens the file, and creates it with its directory if it is missing.
+pub(crate) fn open_or_create(options: &SqliteOptions) -> Result<(Connection, FileId), OpenError> {
+    let directory = directory_of(options.path());
+    fs::create_dir_all(directory).map_err(|error| file_error(options.path(), &error))?;
+    open(options, OpenFlags::SQLITE_OPEN_CREATE)
+}
+
+/// Opens the file. A missing file is an error: an empty registry in the place of one that was moved
+/// away would start every job anew.
+pub(crate) fn open_existing(options: &SqliteOptions) -> Result<(Connection, FileId), OpenError> {
+    open(options, OpenFlags::empty())
+}
+
+fn open(options: &SqliteOptions, more: OpenFlags) -> Result<(Connection, FileId), OpenError> {
     let path = options.path();
-    let file_error = |cause: String| OpenError::File { path: path.to_owned(), cause };
     check_file_system(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-        | OpenFlags::SQLITE_OPEN_CREATE
-        | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
     let mut db = Connection::open_with_flags(path, flags).map_err(|e| sql_error(path, &e))?;
     prepare(&mut db, options)?;
-    let id = FileId::of(path).map_err(|error| file_error(error.to_string()))?;
+    let id = FileId::of(path).map_err(|error| file_error(path, &error))?;
     Ok((db, id))
 }
 
@@ -62,7 +71,14 @@ fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError
     if check != "ok" {
         return Err(OpenError::Damaged { path: path.to_owned(), cause: check });
     }
-    db.pragma_update(None, "journal_mode", "WAL").map_err(sql)?;
+    // The mode of the journal is stored in the file, so a file of another program is refused first.
+    is_registry(db, path)?;
+    let mode: String =
+        db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)).map_err(sql)?;
+    if mode != "wal" {
+        let cause = format!("its file system does not support WAL, the journal mode stays {mode}");
+        return Err(OpenError::File { path: path.to_owned(), cause });
+    }
     let synchronous = match options.durability {
         Durability::Full => "FULL",
         Durability::Normal => "NORMAL",
@@ -74,19 +90,8 @@ fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError
         db.pragma_update(None, "max_page_count", pages).map_err(sql)?;
     }
     let txn = db.transaction_with_behavior(TransactionBehavior::Immediate).map_err(sql)?;
-    let pragma = |name| txn.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    let application = pragma("application_id").map_err(sql)?;
-    let format = pragma("user_version").map_err(sql)?;
-    let tables = "SELECT count(*) FROM sqlite_schema";
-    let tables: i64 = txn.query_row(tables, [], |row| row.get(0)).map_err(sql)?;
-    match application {
-        APPLICATION_ID if format == FORMAT => return Ok(()),
-        APPLICATION_ID => {
-            let path = path.to_owned();
-            return Err(OpenError::LaterFormat { path, found: format, known: FORMAT });
-        }
-        0 if tables == 0 => {}
-        found => return Err(OpenError::OtherProgram { path: path.to_owned(), found }),
+    if is_registry(&txn, path)? {
+        return Ok(());
     }
     txn.execute_batch(SCHEMA).map_err(sql)?;
     txn.pragma_update(None, "application_id", APPLICATION_ID).map_err(sql)?;
@@ -94,17 +99,28 @@ fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError
     txn.commit().map_err(sql)
 }
 
+/// Returns true if the database has the tables of a registry, false if it is empty.
+fn is_registry(db: &Connection, path: &Path) -> Result<bool, OpenError> {
+    let sql = |error: rusqlite::Error| sql_error(path, &error);
+    let pragma = |name| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
+    let application = pragma("application_id").map_err(sql)?;
+    let format = pragma("user_version").map_err(sql)?;
+    let tables = "SELECT count(*) FROM sqlite_schema";
+    let tables: i64 = db.query_row(tables, [], |row| row.get(0)).map_err(sql)?;
+    match application {
+        APPLICATION_ID if format == FORMAT => Ok(true),
+        APPLICATION_ID => {
+            Err(OpenError::LaterFormat { path: path.to_owned(), found: format, known: FORMAT })
+        }
+        0 if tables == 0 => Ok(false),
+        found => Err(OpenError::OtherProgram { path: path.to_owned(), found }),
+    }
+}
+
 /// Refuses a file system that other hosts can use at the same time, as far as it can be seen.
 fn check_file_system(path: &Path) -> Result<(), OpenError> {
-    let file_error =
-        |cause: std::io::Error| OpenError::File { path: path.to_owned(), cause: cause.to_string() };
-    let directory = match path.parent() {
-        Some(directory) if !directory.as_os_str().is_empty() => directory,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(directory).map_err(file_error)?;
-    let at = if path.exists() { path } else { directory };
-    let found = statfs(at).map_err(|error| file_error(error.into()))?;
+    let at = if path.exists() { path } else { directory_of(path) };
+    let found = statfs(at).map_err(|error| file_error(path, &error.into()))?;
     // The type of the number differs among platforms; the numbers have at most 32 bits.
     #[expect(clippy::cast_sign_loss, reason = "the sign is that of the number's 64th bit")]
     let number = (found.f_type as u64) & 0xffff_ffff;
@@ -112,6 +128,17 @@ fn check_file_system(path: &Path) -> Result<(), OpenError> {
         Some((_, kind)) => Err(OpenError::NetworkFileSystem { path: path.to_owned(), kind }),
         None => Ok(()),
     }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    }
+}
+
+fn file_error(path: &Path, error: &std::io::Error) -> OpenError {
+    OpenError::File { path: path.to_owned(), cause: error.to_string() }
 }
 
 fn sql_error(path: &Path, error: &rusqlite::Error) -> OpenError {

@@ -45,7 +45,7 @@ pub(crate) enum News {
 
 /// The accesses of a center to its registry. Tests inject faults between the two.
 pub(crate) trait Store: Send {
-    /// Opens the file again if it was replaced.
+    /// Opens the file again if it was replaced. Fails while it is missing.
     fn reopen(&mut self) -> Result<()>;
     /// Opens a session.
     fn open_session(&mut self, timeout: Duration) -> Result<SessionId>;
@@ -83,7 +83,7 @@ pub(crate) struct SqliteStore {
 
 impl SqliteStore {
     pub(crate) fn open(options: SqliteOptions) -> std::result::Result<Self, OpenError> {
-        let (db, file) = file::open(&options)?;
+        let (db, file) = file::open_or_create(&options)?;
         Ok(Self { options, db, file, process: ProcessName::own(), data_version: 0 })
     }
 
@@ -113,7 +113,8 @@ impl Store for SqliteStore {
         if self.check_file().is_ok() {
             return Ok(());
         }
-        let (db, file) = file::open(&self.options).map_err(|error| not_done(error.to_string()))?;
+        let opened = file::open_existing(&self.options);
+        let (db, file) = opened.map_err(|error| not_done(error.to_string()))?;
         (self.db, self.file, self.data_version) = (db, file, 0);
         Ok(())
     }

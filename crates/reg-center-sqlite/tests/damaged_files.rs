@@ -24,8 +24,11 @@ async fn other_files_are_refused_and_left_alone() {
     let other = directory.path().join("other.db");
     let db = rusqlite::Connection::open(&other).unwrap();
     db.execute_batch("CREATE TABLE t (x); PRAGMA application_id = 77").unwrap();
+    drop(db);
+    let before = fs::read(&other).unwrap();
     let error = error_of(&other).await;
     assert!(matches!(error, OpenError::OtherProgram { found: 77, .. }), "{error}");
+    assert_eq!(fs::read(&other).unwrap(), before, "not even its journal mode is changed");
 
     let later = directory.path().join("later.db");
     SqliteCenter::connect(SqliteOptions::new(&later)).await.unwrap().close().await.unwrap();

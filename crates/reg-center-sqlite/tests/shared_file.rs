@@ -51,6 +51,10 @@ async fn a_file_that_vanishes_suspends_the_session_until_it_is_back() {
     let answer = center.commit(write()).await;
     assert_eq!(answer, Err(Error::Unavailable { call: "commit" }), "nothing was written");
     assert_eq!(sessions.next().await, Some(SessionChange::Suspended { session }));
+    // Several attempts to open the file again fail meanwhile.
+    let waits = tokio::time::timeout(Duration::from_millis(300), sessions.next()).await;
+    assert!(waits.is_err(), "the session stays suspended: {waits:?}");
+    assert!(!here.exists(), "no empty registry takes the place of the file");
     std::fs::rename(&away, &here).unwrap();
     let back = soon("the session comes back", sessions.next()).await;
     assert!(
