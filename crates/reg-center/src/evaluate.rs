@@ -2,6 +2,7 @@
 //! themselves.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::time::SystemTime;
 
 use bytes::Bytes;
@@ -213,9 +214,12 @@ impl<S: Snapshot> Attempt<'_, S> {
     }
 
     fn has_children(&self, path: &NodePath) -> Result<bool> {
+        // Paths below the node follow it. Visiting all writes for each deletion would take
+        // quadratic time in a large transaction.
+        let after = self.writes.range((Bound::Excluded(path), Bound::Unbounded));
+        let mut below = after.take_while(|(other, _)| other.as_str().starts_with(path.as_str()));
         let is_child = |other: &NodePath| other.parent().as_ref() == Some(path);
-        let writes = self.writes.iter();
-        if writes.clone().any(|(other, write)| write.node.is_some() && is_child(other)) {
+        if below.any(|(other, write)| write.node.is_some() && is_child(other)) {
             return Ok(true);
         }
         let stored = self.snapshot.children(path)?;

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::feed::FeedSender;
-use crate::{Change, NodePath, Scope};
+use crate::{NodePath, Scope};
 
 /// The feeds of one center with their scopes, for backends that find the feeds of a change
 /// themselves.
@@ -11,7 +10,7 @@ use crate::{Change, NodePath, Scope};
 /// A center may have a thousand feeds. A change visits only those whose root is the node or one of
 /// its ancestors.
 #[derive(Debug)]
-pub struct Subscriptions<S = FeedSender> {
+pub struct Subscriptions<S> {
     by_root: BTreeMap<NodePath, Vec<(Scope, S)>>,
 }
 
@@ -59,21 +58,11 @@ impl<S> Subscriptions<S> {
     }
 }
 
-impl Subscriptions {
-    /// Delivers changes to the feeds that cover them, in order, and removes the feeds whose reader
-    /// was dropped.
-    pub fn deliver(&mut self, changes: &[Change]) {
-        for change in changes {
-            let Some(path) = change.path() else { continue };
-            self.visit(path, |sender| sender.send(change.clone()));
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::feed;
+    use crate::Change;
+    use crate::feed::{self, FeedSender};
 
     fn path(text: &str) -> NodePath {
         NodePath::parse(text).unwrap()
@@ -90,7 +79,11 @@ mod tests {
             feed
         });
         let gone = |text: &str| Change::Gone { path: path(text), revision: None };
-        subscriptions.deliver(&[gone("/a/b/c"), gone("/a/x"), Change::Ready]);
+        let mut deliver = |text: &str| {
+            subscriptions.visit(&path(text), |sender: &mut FeedSender| sender.send(gone(text)));
+            subscriptions.is_empty()
+        };
+        assert!(!deliver("/a/b/c") && !deliver("/a/x"));
         let received = feeds.map(|mut feed| {
             let changes = std::iter::from_fn(|| feed.try_next());
             changes.collect::<Vec<_>>()
@@ -98,7 +91,6 @@ mod tests {
         let expected = [vec![gone("/a/b/c"), gone("/a/x")], vec![gone("/a/b/c")], vec![]];
         assert_eq!(received, expected);
         // The readers are dropped now.
-        subscriptions.deliver(&[gone("/a/b"), gone("/ab")]);
-        assert!(subscriptions.by_root.is_empty());
+        assert!(!deliver("/a/b") && deliver("/ab"), "no feed is left");
     }
 }
