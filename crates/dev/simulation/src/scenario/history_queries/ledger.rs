@@ -121,17 +121,17 @@ impl Change {
             && self.before.as_ref().is_some_and(|before| before.is_running() || before.is_orphan())
     }
 
-    fn account(&self) -> Option<Account> {
+    /// Returns the fires of a scheduled claim. `gaps` are those of all records until then.
+    fn account(&self, gaps: &[GapSeen]) -> Option<Account> {
         let fire = self.after.fire?;
         let is_first = self.after.has_source("NORMAL") || self.after.has_source("MISFIRE");
         if !self.is_claim() || !is_first {
             return None;
         }
         let range = self.after.merged.unwrap_or(RangeSeen { first: fire, last: fire, count: 1 });
-        // The gap before noted fires was recorded with the first noted fire.
-        let known = self.before.iter().flat_map(|before| &before.gaps);
-        let mut gaps = known.chain(&self.after.gaps);
-        let gap = gaps.find(|gap| gap.until == range.first);
+        // The gap before noted fires was recorded with the first noted fire. The note of a further
+        // fire may have removed it, because its instance had reported it.
+        let gap = gaps.iter().find(|gap| gap.until == range.first);
         Some(Account {
             first: range.first,
             last: range.last,
@@ -169,7 +169,12 @@ impl Seen<'_> {
 
     /// Returns the fires of the scheduled claims of an item, in order.
     pub(crate) fn accounts(&self, item: u32) -> Vec<Account> {
-        self.ledger_of(item).iter().filter_map(Change::account).collect()
+        let (mut gaps, mut accounts) = (Vec::new(), Vec::new());
+        for change in self.ledger_of(item) {
+            gaps.extend(change.after.gaps.iter().copied());
+            accounts.extend(change.account(&gaps));
+        }
+        accounts
     }
 
     /// Returns the runs that a process held at this moment, with the later changes of their
@@ -224,4 +229,42 @@ fn ledger_write(op: &RegOp) -> Option<(u32, LedgerSeen)> {
     };
     let item = path.strip_prefix('/')?.strip_prefix(JOB)?.strip_prefix("/ledger/")?;
     Some((item.parse().ok()?, serde_json::from_str(data).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::super::Seen;
+    use crate::scenario::findings::Findings;
+
+    /// Returns what is wrong with the fires of item 0, whose record takes these states in order.
+    fn unmet(records: &[&str]) -> Vec<String> {
+        let record = |(n, data): (usize, &&str)| {
+            let line = serde_json::json!({
+                "p": "registry", "inc": 0, "seq": n, "mt": n, "wt": n, "ty": "reg", "zxid": n,
+                "sid": 1, "ops": [{"op": "set", "path": "/job/ledger/0", "ver": n, "data": data}],
+            });
+            serde_json::from_value(line).unwrap()
+        };
+        let records: Vec<_> = records.iter().enumerate().map(record).collect();
+        let seen = Seen::new(&records, Duration::from_secs(2), Duration::from_secs(1));
+        let mut findings = Findings::default();
+        findings.each_fire_accounted(&seen, 0);
+        findings.into_sentences()
+    }
+
+    #[test]
+    fn gap_counts_although_the_note_of_a_further_fire_removed_it() {
+        let claimed = r#"{"state":"running","token":1,"holder":"a","source":"NORMAL","fire":0,"last":0,"next":2000}"#;
+        let taken_over = r#"{"state":"running","token":2,"holder":"b","source":"FAILOVER","fire":0,"last":0,"next":2000}"#;
+        let noted = r#"{"state":"running","token":2,"holder":"b","source":"FAILOVER","fire":0,"last":0,"next":6000,"gaps":[{"first":2000,"until":4000}],"misfire":{"first":4000,"last":4000,"count":1}}"#;
+        let noted_again = r#"{"state":"running","token":2,"holder":"b","source":"FAILOVER","fire":0,"last":0,"next":8000,"misfire":{"first":4000,"last":6000,"count":2}}"#;
+        let ended = r#"{"state":"idle","token":2,"last":0,"next":8000,"misfire":{"first":4000,"last":6000,"count":2}}"#;
+        let made_up = r#"{"state":"running","token":3,"holder":"b","source":"MISFIRE","fire":6000,"last":6000,"next":8000,"merged":{"first":4000,"last":6000,"count":2}}"#;
+        let all = [claimed, taken_over, noted, noted_again, ended, made_up];
+        assert_eq!(unmet(&all), Vec::<String>::new());
+        let without_gap = [claimed, taken_over, noted_again, ended, made_up];
+        assert_eq!(unmet(&without_gap).len(), 1, "no record has the gap");
+    }
 }
