@@ -28,6 +28,9 @@ pub struct LocalRun {
     /// version.
     pub(crate) unseen_after: Option<Version>,
     pub(crate) marks: RunMarks,
+    /// True if its marks may be gone although the view still shows them: a commit that removes them
+    /// may have succeeded, or its session has ended.
+    pub(crate) may_be_unmarked: bool,
 }
 
 impl LocalRun {
@@ -56,6 +59,7 @@ impl LocalRun {
             failure: None,
             unseen_after: None,
             marks: RunMarks::NONE,
+            may_be_unmarked: false,
         }
     }
 
@@ -82,8 +86,23 @@ impl LocalRun {
         settled.with_token_at_least(self.token)
     }
 
+    /// Records the end of the session. Other instances remove the marks that outlast it.
+    pub(crate) fn lose_session(&mut self) {
+        self.marks.lose_session();
+        self.may_be_unmarked = true;
+    }
+
     /// Returns those of its marks that the view shows at its item.
+    ///
+    /// The view has no order across nodes. If it shows a later run in progress, that run's claim
+    /// has created marks of its own, and marks that may be gone count as gone: to remove them here
+    /// would remove those of the later run.
     pub(crate) fn shown_marks(&self, item: &ItemView, session: Option<SessionId>) -> MarkSet {
+        let in_progress = item.ledger.as_ref().and_then(|ledger| ledger.value.running());
+        let is_later_run = in_progress.is_some_and(|run| run.holder != self.holder);
+        if self.may_be_unmarked && is_later_run {
+            return MarkSet::default();
+        }
         self.marks.shown_in(&item.marks, &self.holder, session)
     }
 }
@@ -196,8 +215,8 @@ mod tests {
                     _ => {
                         runs.remove(item);
                         plain.remove(&item);
-                        runs.change_all(|run| run.marks.lose_session());
-                        plain.values_mut().for_each(|run| run.marks.lose_session());
+                        runs.change_all(LocalRun::lose_session);
+                        plain.values_mut().for_each(LocalRun::lose_session);
                     }
                 }
                 let all = || plain.iter().map(|(item, run)| (*item, run));

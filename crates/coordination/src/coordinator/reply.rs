@@ -14,7 +14,7 @@ use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
-use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
+use crate::{Command, Duty, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
 
 impl Coordinator {
     pub(super) fn replied(
@@ -71,6 +71,7 @@ impl Coordinator {
             // This commit proves the fate of earlier assignments: they failed, or it replaced them.
             self.in_doubt.clear();
         }
+        self.note_removed_marks(plan);
         for step in &plan.steps {
             self.take_effect(plan, step, replaced, out);
         }
@@ -124,6 +125,17 @@ impl Coordinator {
         }
         if let Some(me) = self.me.clone() {
             self.note_unknown_claims(plan, &me, config);
+        }
+        self.note_removed_marks(plan);
+    }
+
+    /// Records that the marks of ended runs which a release removes may be gone.
+    fn note_removed_marks(&mut self, plan: &Plan) {
+        if plan.duty != Duty::Release {
+            return;
+        }
+        for (_, item) in plan.steps.iter().filter_map(Step::deleted).filter_map(Mark::of_node) {
+            self.local.runs.change(item, |run| run.may_be_unmarked |= run.outcome.is_some());
         }
     }
 

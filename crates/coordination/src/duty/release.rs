@@ -66,8 +66,9 @@ fn release(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<S
 /// Removes the marks of an ended run whose record no longer shows it: while they exist, no instance
 /// claims the item.
 ///
-/// The record names another run if this one was fenced. A lower token shows that an operator
-/// restored an older record; it is brought up to date first, so that no token is used twice.
+/// The record has a greater token, or another holder, if this run was fenced. A lower token shows
+/// that an operator restored an older record; it is brought up to date first, so that no token is
+/// used twice.
 fn clean_up(cx: &Context<'_>, item: ShardingItem, run: &LocalRun) -> Option<Vec<Step>> {
     let (outcome, token) = (run.outcome?, run.token?);
     let view = cx.view.item(item);
@@ -191,6 +192,20 @@ mod tests {
             (
                 "lasting mark of another instance",
                 lasting(fenced(Dialect::V3)).marked_by(&mark, 2, Lifetime::Persistent),
+                "nothing",
+            ),
+            (
+                "mark of this session, but its removal may have succeeded",
+                fenced(Dialect::V2).marked_in_session(&mark).local(|local| {
+                    local.runs.change(item(0), |run| run.may_be_unmarked = true);
+                }),
+                "nothing",
+            ),
+            (
+                "lasting mark of this instance, but its session has ended",
+                lasting(fenced(Dialect::V3))
+                    .marked_by(&mark, 1, Lifetime::Persistent)
+                    .local(|local| local.runs.change(item(0), LocalRun::lose_session)),
                 "nothing",
             ),
             (

@@ -129,6 +129,6 @@ impl Local {
         self.requests.lose_session();
         self.calls.clear();
         self.java.lose_session();
-        self.runs.change_all(|run| run.marks.lose_session());
+        self.runs.change_all(LocalRun::lose_session);
     }
 }

@@ -656,8 +656,12 @@ mutants! {
     OutageUnnamed,
     /// A fenced run keeps its marks.
     FencedMarksStay,
-    /// A fenced run removes the marks of the next run.
+    /// A fenced run removes the marks of another instance.
     OthersMarksRemoved,
+    /// A fenced run removes marks beside a later run in progress.
+    LaterRunsMarksRemoved,
+    /// A commit that may have removed the marks of a run is not remembered.
+    RemovedMarksForgotten,
     /// The fencing token of a restored record is not raised.
     TokensGoBack,
     /// A run that only a restored record shows is not swept.

@@ -2602,11 +2602,26 @@ pub const MUTANTS: &[Row] = &[
     Row {
         mutant: M::OthersMarksRemoved,
         properties: &["S2"],
-        story: "an earlier run removes the mark of a run in progress",
+        story: "an earlier run removes the mark of another instance",
         watcher: ByStory(test_in(
             "src/duty/release.rs",
             "duty::release::tests::fenced_run_removes_only_its_own_marks",
         )),
+    },
+    Row {
+        mutant: M::LaterRunsMarksRemoved,
+        properties: &["S6"],
+        story: "a view that still shows an earlier mark removes the mark of a run in progress",
+        watcher: ByStory(test_in(
+            "src/duty/release.rs",
+            "duty::release::tests::fenced_run_removes_only_its_own_marks",
+        )),
+    },
+    Row {
+        mutant: M::RemovedMarksForgotten,
+        properties: &["S6"],
+        story: "a run whose release succeeded removes the mark of a run in progress",
+        watcher: Script("marks-of-a-later-run.json"),
     },
     Row {
         mutant: M::TokensGoBack,

@@ -36,4 +36,10 @@ pub(super) const SITES: &[Site] = &[
         to: r#"        if self.local.runs.get(item).is_some_and(is_it) || mutant::is(Mutant::LaterRunUnmarked) {
 "#,
     },
+    Site {
+        from: r#"        if plan.duty != Duty::Release {
+"#,
+        to: r#"        if plan.duty != Duty::Release || mutant::is(Mutant::RemovedMarksForgotten) {
+"#,
+    },
 ];

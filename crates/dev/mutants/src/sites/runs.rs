@@ -3,11 +3,15 @@
 use super::Site;
 
 pub(super) const SITES: &[Site] = &[Site {
-    from: r#"        self.marks.shown_in(&item.marks, &self.holder, session)
+    from: r#"        if self.may_be_unmarked && is_later_run {
+            return MarkSet::default();
+        }
 "#,
     to: r#"        if mutant::is(Mutant::FencedMarksStay) {
             return MarkSet::default();
         }
-        self.marks.shown_in(&item.marks, &self.holder, session)
+        if self.may_be_unmarked && is_later_run && !mutant::is(Mutant::LaterRunsMarksRemoved) {
+            return MarkSet::default();
+        }
 "#,
 }];
