@@ -141,15 +141,14 @@ impl RunMarks {
         session: Option<SessionId>,
     ) -> MarkSet {
         let by_holder = |name: Option<&InstanceId>| name == Some(holder);
-        let lasting = by_holder(view.lasting_holder());
-        let in_session = view.session().is_some() && view.session() == session;
+        let in_session = |owner: Option<SessionId>| owner.is_some() && owner == session;
         let running = match self {
-            Self::Ephemeral(_) => in_session,
-            Self::Lasting(_) => lasting,
+            Self::Ephemeral(_) => in_session(view.session()),
+            Self::Lasting(_) => by_holder(view.lasting_holder()),
         };
         let is_shown = |mark: &Mark| match mark {
             Mark::Running => running,
-            Mark::Alive => view.alive && lasting,
+            Mark::Alive => in_session(view.alive_session),
             Mark::Failover => by_holder(view.failover.as_ref()),
             Mark::Failovering => by_holder(view.failovering.as_ref()),
         };
@@ -209,6 +208,7 @@ mod tests {
         let view_of = |running, name: &InstanceId| MarksView {
             running: Some(RunningMark { created: Revision(1), holder: running }),
             alive: true,
+            alive_session: Some(if name == &holder { session } else { SessionId(2) }),
             failover: Some(name.clone()),
             failovering: Some(name.clone()),
         };
@@ -220,7 +220,7 @@ mod tests {
             (false, named(&holder), &[FAILOVER]),
             (true, named(&holder), &[RUNNING, ALIVE, FAILOVER, FAILOVERING]),
             (true, named(&other), &[]),
-            (true, of_session(1, &holder), &[FAILOVER, FAILOVERING]),
+            (true, of_session(1, &holder), &[ALIVE, FAILOVER, FAILOVERING]),
         ];
         for (lasting, view, shown) in rows {
             let marks = RunMarks::of_claim(RunSource::Failover, lasting);

@@ -217,7 +217,7 @@ impl History {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(150))]
+    #![proptest_config(ProptestConfig::with_cases(600))]
 
     /// Soon after any sequence of restored or removed records each item runs, and no mark remains.
     #[test]

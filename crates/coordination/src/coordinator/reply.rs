@@ -191,12 +191,12 @@ impl Coordinator {
 
     /// Records that a mark of the released run is absent.
     ///
-    /// The token is compared, because a later run of the item may have started here before the
-    /// reply.
+    /// A later run of the item, which has a greater token, may have started here before the reply.
+    /// The release may have raised the token of a record that was restored from outside.
     fn note_absent(&mut self, plan: &Plan, item: ShardingItem, mark: Mark) {
         let mut records = plan.steps.iter().filter_map(Step::ledger);
         let released = records.find(|(of, _)| *of == item).map(|(_, ledger)| ledger.token);
-        let is_it = |run: &LocalRun| released.is_some() && run.token == released;
+        let is_it = |run: &LocalRun| released.is_some() && run.token <= released;
         if self.local.runs.get(item).is_some_and(is_it) {
             self.local.runs.change(item, |run| run.marks.note_absent(mark));
         }

@@ -118,7 +118,9 @@ impl JobView {
             NodeKind::Running(item) => {
                 self.items.change(item, |view| view.marks.running = Some(running_mark(node)));
             }
-            NodeKind::Alive(item) => self.items.change(item, |view| view.marks.alive = true),
+            NodeKind::Alive(item) => self.items.change(item, |view| {
+                (view.marks.alive, view.marks.alive_session) = (true, node.stat.owner);
+            }),
             NodeKind::Failovering(item) => {
                 self.items.change(item, |view| view.marks.failovering = Some(instance_in(node).0));
             }
@@ -277,7 +279,9 @@ impl JobView {
                 self.items.change(item, |view| (view.ledger, view.unreadable) = (None, false));
             }
             NodeKind::Running(item) => self.items.change(item, |view| view.marks.running = None),
-            NodeKind::Alive(item) => self.items.change(item, |view| view.marks.alive = false),
+            NodeKind::Alive(item) => self.items.change(item, |view| {
+                (view.marks.alive, view.marks.alive_session) = (false, None);
+            }),
             NodeKind::Failovering(item) => {
                 self.items.change(item, |view| view.marks.failovering = None)
             }

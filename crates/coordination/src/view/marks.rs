@@ -15,6 +15,8 @@ pub struct MarksView {
     pub running: Option<RunningMark>,
     /// The ephemeral mark beside a persistent mark `running` exists: the holder's session lives.
     pub alive: bool,
+    /// The session that owns that mark.
+    pub alive_session: Option<SessionId>,
     /// Instance that took the item over, by the ephemeral mark `failover`.
     pub failover: Option<InstanceId>,
     /// Instance that took the item over, by the persistent mark `failovering` of 3.x.
@@ -41,8 +43,13 @@ pub enum MarkHolder {
 }
 
 impl MarksView {
-    pub(crate) const NONE: Self =
-        Self { running: None, alive: false, failover: None, failovering: None };
+    pub(crate) const NONE: Self = Self {
+        running: None,
+        alive: false,
+        alive_session: None,
+        failover: None,
+        failovering: None,
+    };
 
     /// Returns true if the mark `running` exists.
     #[must_use]

@@ -4,11 +4,14 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[Site {
     from: r#"            Mark::Running => running,
-            Mark::Alive => view.alive && lasting,
+            Mark::Alive => in_session(view.alive_session),
 "#,
     to: r#"            Mark::Running => {
                 running || (view.shows_run() && mutant::is(Mutant::OthersMarksRemoved))
             }
-            Mark::Alive => view.alive && (lasting || mutant::is(Mutant::OthersMarksRemoved)),
+            Mark::Alive => {
+                in_session(view.alive_session)
+                    || (view.alive && mutant::is(Mutant::OthersMarksRemoved))
+            }
 "#,
 }];
