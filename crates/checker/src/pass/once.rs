@@ -8,8 +8,8 @@ use crate::docs::{self, Ledger, State};
 use crate::history::{Fact, RegOp};
 use crate::replay::trace::{JobTrace, Spot};
 
-/// Job, stage, fire and token of a callback.
-type CallId<'a> = (&'a str, String, i64, u64);
+/// Job, stage and fire of a callback.
+type CallId<'a> = (&'a str, String, i64);
 
 pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     let won = won(facts);
@@ -24,7 +24,7 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
         });
         let Some((_, _, trace)) = facts.jobs().find(|(_, name, _)| name == job) else { continue };
         if stage == "completed" {
-            let id = (job.as_str(), stage.clone(), *fire, *token);
+            let id = (job.as_str(), stage.clone(), *fire);
             let decided = won.get(&id).copied().unwrap_or(spot.mt);
             let open = unfinished(facts, trace, *fire, decided);
             findings.expect(open.is_none(), S13, (job, open), &[spot], || {
@@ -36,8 +36,10 @@ pub(super) fn pass(facts: &Facts<'_>, findings: &mut Findings) {
     }
 }
 
-/// Returns the time at which each callback was won. The number of items may change before its code
-/// is called.
+/// Returns the time at which each callback was first won.
+///
+/// The number of items may change before its code is called, and before another instance repeats a
+/// call whose caller was lost.
 fn won<'a>(facts: &Facts<'a>) -> BTreeMap<CallId<'a>, u64> {
     let mut won = BTreeMap::new();
     for record in facts.records {
@@ -49,7 +51,7 @@ fn won<'a>(facts: &Facts<'a>) -> BTreeMap<CallId<'a>, u64> {
             let job = path.strip_prefix('/').and_then(|path| path.strip_suffix(RECORD));
             let Some((job, calls)) = job.zip(docs::calls(data).ok()) else { continue };
             for (stage, call) in calls {
-                won.entry((job, stage, call.fire, call.token)).or_insert(record.mt);
+                won.entry((job, stage, call.fire)).or_insert(record.mt);
             }
         }
     }
