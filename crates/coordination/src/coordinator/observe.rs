@@ -15,6 +15,7 @@ use crate::local::requests::RequestProgress;
 use crate::local::{Local, LocalCall, Phase};
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::view::ConfigState;
+use crate::view::config::ConfigStamp;
 use crate::view::item::Attention;
 use crate::{
     Command, DropReason, Duty, FireTime, JobConfig, JobEvent, MaxTimeDiff, Now, OnceCall,
@@ -72,20 +73,27 @@ impl Coordinator {
 
     /// Records when the present schedule came into force.
     fn note_schedule(&mut self, now: Now) {
-        let Some(Versioned { value: config, version }) = self.view.config_in_force() else {
+        let Some(config) = self.view.config() else { return };
+        let (Some(valid), Some(stored)) = (self.view.valid_config(), self.view.stored_config())
+        else {
             return;
         };
-        if self.local.fires.schedules.has_noted(config, *version) {
-            return;
-        }
-        let is_compared = config.max_time_diff != MaxTimeDiff::Off;
         // The registry's date is comparable with fires only if the clocks are compared as well.
-        let written = if is_compared { self.view.config_written_at() } else { None };
-        let date = written.unwrap_or(FireTime(config.max_time_diff.present_ms(now)));
-        let seen = Seen { config, version: *version, date, is_dated: written.is_some() };
-        let horizon = self.horizon_ms(now);
-        let last_fire = self.local.fires.last_seen.filter(|fire| fire.0 <= horizon);
-        self.local.fires.schedules.note(&seen, last_fire.max(Some(FireTime(now.wall_ms))));
+        let is_compared = config.max_time_diff != MaxTimeDiff::Off;
+        let written = |stamp: ConfigStamp| stamp.written_at.filter(|_| is_compared);
+        let present = FireTime(config.max_time_diff.present_ms(now));
+        let schedules = &mut self.local.fires.schedules;
+        if !schedules.has_noted(config, valid.version) {
+            let date = written(valid).unwrap_or(present);
+            let is_dated = written(valid).is_some();
+            let seen = Seen { config, version: valid.version, date, is_dated };
+            let horizon = config.max_time_diff.horizon_ms(present.0);
+            let last_fire = self.local.fires.last_seen.filter(|fire| fire.0 <= horizon);
+            schedules.note(&seen, last_fire.max(Some(FireTime(now.wall_ms))));
+        }
+        if stored.version != valid.version {
+            schedules.note_invalid(stored.version, written(stored).unwrap_or(present));
+        }
     }
 
     /// Reports once that the clocks differ, and cancels a due fire that a wrong clock caused.

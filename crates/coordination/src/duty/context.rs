@@ -47,7 +47,7 @@ impl<'a> Context<'a> {
         Some(Judgement {
             lookup: &self.settings.lookup,
             config: self.view.config()?,
-            version: self.view.config_version()?,
+            version: self.view.valid_config()?.version,
             schedules: &self.local.fires.schedules,
             present: FireTime(self.present_ms()),
             unrecorded_runs: self.local.java.may_have_run_fires(self.view),

@@ -14,7 +14,7 @@ const PROPAGATION_MS: i64 = 1_000;
 #[derive(Clone, Copy)]
 pub(crate) struct Judgement<'a> {
     pub(crate) lookup: &'a Lookup,
-    /// The configuration in force.
+    /// The configuration in force, and its version: if the stored one is invalid, an earlier one.
     pub(crate) config: &'a JobConfig,
     pub(crate) version: Version,
     pub(crate) schedules: &'a Schedules,

@@ -16,7 +16,8 @@ pub(super) struct SchedulePeriod {
     pub(super) config: Arc<JobConfig>,
     /// First version with this schedule.
     pub(super) from: Version,
-    /// Last version with this schedule. This process has seen all versions in between.
+    /// Last version with this schedule, or an invalid one after it. This process has seen all
+    /// versions in between.
     pub(super) to: Version,
     /// Latest possible beginning: the date of `from`.
     pub(super) latest: FireTime,
@@ -44,7 +45,9 @@ impl SchedulePeriod {
 pub(crate) struct Schedules {
     /// Oldest first. The last one is in force.
     pub(super) periods: Vec<SchedulePeriod>,
-    /// Date of the last configuration that this process has seen.
+    /// Last configuration that this process has noted.
+    last_noted: Option<Version>,
+    /// Last time at which this process knows that the schedule of that configuration was in force.
     last_date: Option<FireTime>,
     /// Last time, by the clock of this process, at which fires of a former schedule may have come.
     pub(super) seen_at: Option<FireTime>,
@@ -64,9 +67,8 @@ pub(crate) struct Seen<'a> {
 impl Schedules {
     /// Returns true if this version was noted last, with the same schedule.
     pub(crate) fn has_noted(&self, config: &JobConfig, version: Version) -> bool {
-        let is_noted =
-            |last: &SchedulePeriod| last.to == version && is_same_schedule(&last.config, config);
-        self.periods.last().is_some_and(is_noted)
+        let is_same = |last: &SchedulePeriod| is_same_schedule(&last.config, config);
+        self.last_noted == Some(version) && self.periods.last().is_some_and(is_same)
     }
 
     /// Notes a configuration. Until `seen_at`, fires may be those of a former schedule.
@@ -77,6 +79,7 @@ impl Schedules {
             self.periods.clear();
             self.last_date = None;
         }
+        self.last_noted = Some(version);
         let former_date = self.last_date.replace(date);
         let last = self.periods.last_mut();
         let is_next = last.as_ref().is_some_and(|last| last.to.next() == version);
@@ -107,6 +110,18 @@ impl Schedules {
         }
     }
 
+    /// Notes a version whose configuration is invalid, so that the last valid one stays in force.
+    ///
+    /// If this process has missed the version before, it does not know the last valid one.
+    pub(crate) fn note_invalid(&mut self, version: Version, date: FireTime) {
+        if let Some(last) = self.periods.last_mut()
+            && last.to.next() == version
+        {
+            last.to = version;
+            self.last_date = Some(date);
+        }
+    }
+
     /// Returns the index of the period with a version. If this process has not seen the version,
     /// the error is the index of the first period after it.
     pub(super) fn place_of(&self, version: Version) -> Result<usize, usize> {
@@ -123,4 +138,27 @@ fn is_same_schedule(one: &JobConfig, other: &JobConfig) -> bool {
         && one.time_zone == other.time_zone
         && one.excluded_days == other.excluded_days
         && one.monitor_execution == other.monitor_execution
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::JobName;
+
+    #[test]
+    fn invalid_version_belongs_to_the_schedule_before_it_unless_a_version_was_missed() {
+        let config = Arc::new(JobConfig::new(JobName::new("a").unwrap(), 1));
+        let seen = |version| Seen { config: &config, version, date: FireTime(0), is_dated: true };
+        let noted = |invalid| {
+            let mut schedules = Schedules::default();
+            schedules.note(&seen(Version(3)), None);
+            schedules.note_invalid(invalid, FireTime(1_000));
+            schedules
+        };
+        assert_eq!(noted(Version(4)).place_of(Version(4)), Ok(0));
+        assert_eq!(noted(Version(5)).place_of(Version(5)), Err(0));
+        let mut schedules = noted(Version(5));
+        schedules.note(&seen(Version(6)), None);
+        assert_eq!(schedules.place_of(Version(5)), Err(1));
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use reg_center::{Change, Node, NodePath};
 use sharding::{InstanceId, ShardingItem};
 
-use super::config::ConfigState;
+use super::config::{ConfigStamp, ConfigState};
 use super::marks::{MarkHolder, RunningMark};
 use super::members::ServerView;
 use super::{Anomaly, JobView};
@@ -33,8 +33,16 @@ impl JobView {
                     // The last valid configuration stays in force if the snapshot has an invalid
                     // one.
                     let config = self.config.replaced_by(incoming.config.clone());
+                    let valid_config = incoming.valid_config.or(self.valid_config);
                     let follows_next = std::mem::take(&mut self.follows_next);
-                    *self = Self { synced: true, revision, config, follows_next, ..*incoming };
+                    *self = Self {
+                        synced: true,
+                        revision,
+                        config,
+                        valid_config,
+                        follows_next,
+                        ..*incoming
+                    };
                 }
                 Ok(())
             }
@@ -154,8 +162,12 @@ impl JobView {
                 ConfigState::Invalid { reason: error.to_string(), version, last_good: None }
             }
         };
+        let written_at = node.stat.modified_at.map(FireTime::of);
+        self.stored_config = Some(ConfigStamp { version, written_at });
+        if matches!(read, ConfigState::Valid(_)) {
+            self.valid_config = self.stored_config;
+        }
         self.config = self.config.replaced_by(read);
-        self.config_written_at = node.stat.modified_at.map(FireTime::of);
     }
 
     /// Checks the dialect of a configuration and the rules of the caller.
@@ -248,7 +260,10 @@ impl JobView {
     fn remove(&mut self, path: &NodePath) {
         let Some(kind) = self.parse(path) else { return };
         match kind {
-            NodeKind::Config => self.config = ConfigState::Absent,
+            NodeKind::Config => {
+                self.config = ConfigState::Absent;
+                (self.stored_config, self.valid_config) = (None, None);
+            }
             NodeKind::Instance(id) => {
                 self.instances.remove(&id);
                 self.remove_instance(&id);

@@ -28,6 +28,13 @@ pub enum ConfigState {
     },
 }
 
+/// Version of a stored configuration, and its write time by the registry's clock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ConfigStamp {
+    pub(crate) version: Version,
+    pub(crate) written_at: Option<FireTime>,
+}
+
 impl ConfigState {
     /// Returns the state after `next` was read. If `next` is invalid, the last valid configuration
     /// stays in force.
@@ -78,9 +85,17 @@ impl JobView {
         self.config_in_force().map(|config| &config.value)
     }
 
-    /// Returns the write time of the stored configuration by the registry's clock, if it has one.
-    pub(crate) fn config_written_at(&self) -> Option<FireTime> {
-        self.config_written_at
+    /// Returns the stamp of the stored configuration, which may be invalid.
+    pub(crate) fn stored_config(&self) -> Option<ConfigStamp> {
+        self.stored_config
+    }
+
+    /// Returns the stamp of the configuration in force.
+    ///
+    /// While the stored one is invalid, its version does not show whose schedule is in force: each
+    /// instance uses the last valid one that it has seen.
+    pub(crate) fn valid_config(&self) -> Option<ConfigStamp> {
+        self.valid_config
     }
 
     /// Returns the configuration in force, with the version of the stored document, by which guards

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use self::config::Check;
+use self::config::{Check, ConfigStamp};
 use self::items::Items;
 use self::members::{InstanceView, ServerView};
 use crate::java::nodes::JavaNodes;
@@ -25,7 +25,7 @@ use crate::protocol::followed::Followed;
 use crate::protocol::once::OnceRecord;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::wire::Layout;
-use crate::{Dialect, FireTime, ServerIp, Versioned};
+use crate::{Dialect, ServerIp, Versioned};
 
 pub use self::config::{ConfigCheck, ConfigState};
 use crate::protocol::run_request::Triggered;
@@ -61,8 +61,10 @@ pub struct JobView {
     /// Items that the next snapshot will show.
     follows_next: Followed,
     config: ConfigState,
-    /// Write time of the stored configuration, by the registry's clock.
-    config_written_at: Option<FireTime>,
+    /// The stored configuration.
+    stored_config: Option<ConfigStamp>,
+    /// The last valid configuration.
+    valid_config: Option<ConfigStamp>,
     pub(crate) instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
     names: BTreeMap<InstanceId, String>,
@@ -108,7 +110,8 @@ impl JobView {
             followed: Followed::All,
             follows_next: Followed::All,
             config: ConfigState::Absent,
-            config_written_at: None,
+            stored_config: None,
+            valid_config: None,
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
             names: BTreeMap::new(),

@@ -662,6 +662,8 @@ mutants! {
     LaterRunsMarksRemoved,
     /// A commit that may have removed the marks of a run is not remembered.
     RemovedMarksForgotten,
+    /// The schedule in force has the version of an invalid configuration.
+    InvalidVersionInForce,
     /// The fencing token of a restored record is not raised.
     TokensGoBack,
     /// A run that only a restored record shows is not swept.

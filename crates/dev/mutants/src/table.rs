@@ -2624,6 +2624,12 @@ pub const MUTANTS: &[Row] = &[
         watcher: Script("marks-of-a-later-run.json"),
     },
     Row {
+        mutant: M::InvalidVersionInForce,
+        properties: &["S3"],
+        story: "instances take the schedules of different configurations for the same one",
+        watcher: Script("next-fire-under-an-invalid-configuration.json"),
+    },
+    Row {
         mutant: M::TokensGoBack,
         properties: &["S1b"],
         story: "two runs have the same fencing token",

@@ -2,9 +2,20 @@
 
 use super::Site;
 
-pub(super) const SITES: &[Site] = &[Site {
-    from: r#"        sure.then_some(config)
+pub(super) const SITES: &[Site] = &[
+    Site {
+        from: r#"        self.valid_config
 "#,
-    to: r#"        (sure || mutant::is(Mutant::LedByOlderConfig)).then_some(config)
+        to: r#"        if mutant::is(Mutant::InvalidVersionInForce) {
+            return self.stored_config;
+        }
+        self.valid_config
 "#,
-}];
+    },
+    Site {
+        from: r#"        sure.then_some(config)
+"#,
+        to: r#"        (sure || mutant::is(Mutant::LedByOlderConfig)).then_some(config)
+"#,
+    },
+];
