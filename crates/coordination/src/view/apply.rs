@@ -33,7 +33,9 @@ impl JobView {
                     // The last valid configuration stays in force if the snapshot has an invalid
                     // one.
                     let config = self.config.replaced_by(incoming.config.clone());
+                    let is_stored = !matches!(config, ConfigState::Absent);
                     let valid_config = incoming.valid_config.or(self.valid_config);
+                    let valid_config = valid_config.filter(|_| is_stored);
                     let follows_next = std::mem::take(&mut self.follows_next);
                     *self = Self {
                         synced: true,
