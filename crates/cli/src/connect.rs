@@ -1,4 +1,4 @@
-//! Connections to the registry; the only module that knows ZooKeeper.
+//! Connections to the registry.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -8,15 +8,19 @@ use async_trait::async_trait;
 use clap::Args;
 use coordination::JobName;
 use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use reg_center::{NodePath, RegistryCenter};
+use reg_center::{MemoryRegistry, NodePath, RegistryCenter};
+use reg_center_sqlite::SqliteCenter;
 use reg_center_zookeeper::{ConnectError, ZookeeperCenter, ZookeeperOptions};
 
 use crate::fault::{Exit, Fault};
 use crate::security::SecurityArguments;
+use crate::target::{EXAMPLE, REGISTRY, RegistryFile, Target, ZookeeperTarget};
 use crate::text::duration;
 
 /// Maximum number of jobs whose access control lists are read, so that starts stay fast.
 const MAX_EXAMINED_JOBS: usize = 500;
+/// Variable with the servers of ZooKeeper.
+const ZOOKEEPER: &str = "EJOB_ZOOKEEPER";
 /// Variable with the namespace.
 const NAMESPACE: &str = "EJOB_NAMESPACE";
 /// Variable with `user:password`.
@@ -26,10 +30,15 @@ const DIGEST: &str = "EJOB_DIGEST";
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Registry")]
 pub(crate) struct ConnectArguments {
-    /// Servers of one ZooKeeper ensemble
-    #[arg(long, global = true, env = "EJOB_ZOOKEEPER", value_name = "HOST:PORT,...")]
+    /// Address of the registry: zk://HOST:PORT,.../NAMESPACE, sqlite:FILE (one host) or memory:
+    /// (one process) [default: a file in the user's state directory]
+    #[arg(long, global = true, env = REGISTRY, value_name = "ADDRESS")]
+    registry: Option<String>,
+    /// Servers of one ZooKeeper ensemble, with --namespace in place of --registry
+    #[arg(long, global = true, env = ZOOKEEPER, value_name = "HOST:PORT,...")]
     zookeeper: Option<String>,
-    /// Node below which the jobs are stored, such as /jobs [env: EJOB_NAMESPACE, not for bench]
+    /// Node of ZooKeeper below which the jobs are stored, such as /jobs
+    /// [env: EJOB_NAMESPACE, not for bench]
     #[arg(long, global = true, value_name = "PATH")]
     namespace: Option<String>,
     /// File with user:password for ZooKeeper's digest authentication; or set EJOB_DIGEST to
@@ -52,11 +61,91 @@ impl ConnectArguments {
         self.timeout
     }
 
-    /// Returns the namespace; the error says how to name one.
-    pub(crate) fn namespace(&self) -> Result<String, Fault> {
+    /// Returns the registry that a command reads or changes. It is one that outlasts the command.
+    pub(crate) fn target(&self) -> Result<Target, Fault> {
+        lasting(self.named(None)?)
+    }
+
+    /// Returns the registry of a worker. `for_hosts` names an option, if one is given, that has a
+    /// meaning only for a registry that several hosts share.
+    pub(crate) fn worker_target(&self, for_hosts: Option<&str>) -> Result<Target, Fault> {
+        let target = self.named(None)?;
+        match (&target, for_hosts) {
+            (Target::File(file), Some(option)) if file.is_default => Err(without_registry(option)),
+            _ => Ok(target),
+        }
+    }
+
+    /// Returns the registry to measure, and the namespace of the measurement: `default` unless the
+    /// command line names another one.
+    ///
+    /// The namespaces of the environment and of addresses have jobs, so they are not used.
+    pub(crate) fn bench_target(&self, default: &str) -> Result<(Target, String), Fault> {
+        let namespace = given(self.namespace.as_ref()).unwrap_or_else(|| default.to_owned());
+        let target = lasting(self.named(Some(&namespace))?)?;
+        Ok((target, namespace))
+    }
+
+    /// Returns the registry that is named, or the default file. `measured` is the namespace in
+    /// ZooKeeper if the registry is to be measured.
+    fn named(&self, measured: Option<&str>) -> Result<Target, Fault> {
+        let target = match (given(self.registry.as_ref()), given(self.zookeeper.as_ref())) {
+            (Some(_), Some(_)) => {
+                return Err(Fault::usage(format!(
+                    "--registry (or {REGISTRY}) and --zookeeper (or {ZOOKEEPER}) are both given; valid is one of them"
+                )));
+            }
+            (Some(_), None) if self.namespace.is_some() && measured.is_none() => {
+                return Err(Fault::usage(format!(
+                    "--namespace is given beside --registry, whose address has the namespace, such as {EXAMPLE}"
+                )));
+            }
+            (Some(address), None) => Target::parse(&address)?,
+            (None, Some(servers)) => {
+                let namespace = match measured {
+                    Some(namespace) => namespace.to_owned(),
+                    None => self.zookeeper_namespace()?,
+                };
+                Target::of_parts(&servers, &namespace)
+            }
+            // A forgotten address must not start a cluster of its own on each host.
+            (None, None) => match self.zookeeper_option(measured.is_some()) {
+                Some(option) => return Err(without_registry(option)),
+                None => Target::default_file()?,
+            },
+        };
+        match (&target, self.credentials()) {
+            (Target::File(_) | Target::Memory, Some(option)) => Err(Fault::usage(format!(
+                "{option} is given, which only ZooKeeper has, but the registry is {target}"
+            ))),
+            _ => Ok(target),
+        }
+    }
+
+    /// Returns an option that is given and that only ZooKeeper has.
+    fn zookeeper_option(&self, is_measured: bool) -> Option<&'static str> {
+        let set = std::env::var(NAMESPACE).ok().filter(|_| !is_measured);
+        let namespace = self.namespace.clone().or(set).filter(|text| !text.is_empty());
+        namespace.map(|_| "--namespace (or EJOB_NAMESPACE)").or_else(|| self.credentials())
+    }
+
+    /// Returns an option that is given and that has credentials.
+    fn credentials(&self) -> Option<&'static str> {
+        let is_set = std::env::var_os(DIGEST).is_some_and(|value| !value.is_empty());
+        if is_set || self.digest_path().is_some() {
+            return Some("--digest-file (or EJOB_DIGEST)");
+        }
+        self.security.given()
+    }
+
+    fn zookeeper_namespace(&self) -> Result<String, Fault> {
         let given = self.namespace.clone().or_else(|| std::env::var(NAMESPACE).ok());
-        let given = given.filter(|namespace| !namespace.is_empty());
-        match given.ok_or_else(|| missing("namespace", NAMESPACE, "/jobs"))? {
+        let given = given.filter(|namespace| !namespace.is_empty()).ok_or_else(|| {
+            Fault::usage(format!(
+                "--namespace is missing; give it, such as --namespace /jobs, or set {NAMESPACE}"
+            ))
+        });
+        match given? {
             // The root holds ZooKeeper's own nodes, which are not jobs.
             root if root == "/" => Err(Fault::usage(
                 "--namespace is \"/\", where ZooKeeper keeps its own nodes; valid is a node below it, such as /jobs",
@@ -65,27 +154,18 @@ impl ConnectArguments {
         }
     }
 
-    /// Returns the namespace of the command line, or `default` without one.
-    ///
-    /// The environment is ignored, because it names a namespace with jobs.
-    pub(crate) fn namespace_or<'a>(&'a self, default: &'a str) -> &'a str {
-        self.namespace.as_deref().filter(|namespace| !namespace.is_empty()).unwrap_or(default)
-    }
-
     /// Returns true if credentials are configured, so that nodes should be closed to other clients.
     pub(crate) fn has_user(&self) -> bool {
         self.security.has_user() || self.digest().is_ok_and(|digest| digest.is_some())
     }
 
-    fn addresses(&self) -> Result<&str, Fault> {
-        let given = self.zookeeper.as_deref().filter(|addresses| !addresses.is_empty());
-        given.ok_or_else(|| missing("zookeeper", "EJOB_ZOOKEEPER", "zk-1:2181,zk-2:2181"))
+    fn digest_path(&self) -> Option<&PathBuf> {
+        self.digest_file.as_ref().filter(|path| !path.as_os_str().is_empty())
     }
 
     /// Reads the digest from a file or the environment; other users could see an argument.
     fn digest(&self) -> Result<Option<String>, Fault> {
-        let Some(path) = self.digest_file.as_ref().filter(|path| !path.as_os_str().is_empty())
-        else {
+        let Some(path) = self.digest_path() else {
             let set = std::env::var(DIGEST).ok();
             return Ok(set.filter(|digest| !digest.is_empty()));
         };
@@ -96,26 +176,51 @@ impl ConnectArguments {
     }
 }
 
-fn missing(option: &str, variable: &str, example: &str) -> Fault {
+/// Refuses a registry that ends with the command, and a default file that no worker has created.
+fn lasting(target: Target) -> Result<Target, Fault> {
+    match target {
+        Target::Memory => Err(Fault::usage(format!(
+            "--registry is memory:, which ends with its process, so only `ejob worker` can use it; valid is an address such as sqlite:registry.db or {EXAMPLE}"
+        ))),
+        Target::File(file) if file.is_default => {
+            let path = file.path().display();
+            match file.path().try_exists() {
+                Ok(true) => Ok(Target::File(file)),
+                Ok(false) => Err(Fault::not_found(format!(
+                    "no registry is named, and no worker has created {path} yet; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY}"
+                ))),
+                Err(error) => Err(Fault::refused(format!("{path} cannot be examined: {error}"))),
+            }
+        }
+        target @ (Target::Zookeeper(_) | Target::File(_)) => Ok(target),
+    }
+}
+
+fn given(value: Option<&String>) -> Option<String> {
+    value.filter(|text| !text.is_empty()).cloned()
+}
+
+/// Returns the fault of an option that is given without a registry that it belongs to.
+fn without_registry(option: &str) -> Fault {
     Fault::usage(format!(
-        "--{option} is missing; give it, such as --{option} {example}, or set {variable}"
+        "{option} is given, but no registry; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY} or {ZOOKEEPER}"
     ))
 }
 
-/// Namespace of the registry to open, and how to open it.
+/// Registry to open, and how to open it.
 #[derive(Clone, Debug)]
 pub struct Place {
     pub(crate) connect: ConnectArguments,
-    pub(crate) namespace: String,
+    pub(crate) target: Target,
     pub(crate) may_create: bool,
     pub(crate) session_timeout: Option<Duration>,
 }
 
 impl Place {
-    /// Returns the namespace.
+    /// Returns the namespace; `/` in a registry that has only one.
     #[must_use]
     pub fn namespace(&self) -> &str {
-        &self.namespace
+        self.target.namespace()
     }
 
     /// Returns true if a missing namespace may be created.
@@ -127,17 +232,23 @@ impl Place {
     /// Returns the fault for a namespace that does not exist.
     #[must_use]
     pub fn absent(&self) -> Fault {
-        Fault::not_found(format!(
-            "there is no namespace {}; check --namespace and --zookeeper",
-            self.namespace
-        ))
+        match &self.target {
+            Target::Zookeeper(target) => Fault::not_found(format!(
+                "there is no namespace {}; check {}",
+                target.namespace,
+                target.named_by.both()
+            )),
+            target @ (Target::File(_) | Target::Memory) => {
+                Fault::not_found(format!("there is no registry {target}; check --registry"))
+            }
+        }
     }
 }
 
-/// Opens namespaces: those of a ZooKeeper in the program, those of other registries in tests.
+/// Opens registries: those that the command line names in the program, others in tests.
 #[async_trait]
 pub trait Registries: Send + Sync {
-    /// Opens a namespace.
+    /// Opens a registry.
     ///
     /// # Errors
     /// [`Fault`]: an option is not valid, the registry does not answer, or the namespace does not
@@ -160,20 +271,18 @@ pub trait Registries: Send + Sync {
     }
 }
 
-/// Opens namespaces of the ZooKeeper that the command line names.
+/// Opens the registries that the command line names.
 #[derive(Debug)]
-pub(crate) struct ZookeeperRegistries;
+pub(crate) struct NamedRegistries;
 
 #[async_trait]
-impl Registries for ZookeeperRegistries {
+impl Registries for NamedRegistries {
     async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
-        let options = options(place)?;
-        let options_here = options.clone().namespace(&place.namespace);
-        options_here.validate().map_err(invalid)?;
-        if !place.may_create {
-            check_exists(options, place).await?;
+        match &place.target {
+            Target::Zookeeper(target) => open_namespace(target, place).await,
+            Target::File(file) => open_file(file, place).await,
+            Target::Memory => Ok(Arc::new(MemoryRegistry::new().connect())),
         }
-        Ok(connect(options_here, place).await?)
     }
 
     async fn open_nodes(
@@ -181,22 +290,68 @@ impl Registries for ZookeeperRegistries {
         place: &Place,
         job: Option<&JobName>,
     ) -> Result<Vec<(String, String)>, Fault> {
-        let center = connect(options(place)?.namespace(&place.namespace), place).await?;
+        let Target::Zookeeper(target) = &place.target else { return Ok(Vec::new()) };
+        let options = options(target, place)?.namespace(&target.namespace);
+        let center = connect(options, target, place).await?;
         let found = open_nodes(&center, job).await;
         // A session that is not closed ends by its timeout, and no node depends on it.
         let _ = center.close().await;
         let shown = |(path, acl): (NodePath, String)| {
             let path = if path.is_root() { "" } else { path.as_str() };
-            (format!("{}{path}", place.namespace), acl)
+            (format!("{}{path}", target.namespace), acl)
         };
         Ok(found?.into_iter().map(shown).collect())
     }
 }
 
-fn options(place: &Place) -> Result<ZookeeperOptions, Fault> {
-    let addresses = place.connect.addresses()?;
+/// Opens a registry file.
+async fn open_file(file: &RegistryFile, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
+    let path = file.path();
+    let unknown = |error| Fault::refused(format!("{}: {error}", path.display()));
+    if !place.may_create && !path.try_exists().map_err(unknown)? {
+        return Err(place.absent());
+    }
+    let mut options = file.options.clone();
+    if let Some(timeout) = place.session_timeout {
+        options = options.session_timeout(timeout);
+    }
+    let opened =
+        tokio::time::timeout(place.connect.connect_timeout, SqliteCenter::connect(options));
+    match opened.await {
+        Ok(Ok(center)) => Ok(center),
+        Ok(Err(reg_center_sqlite::OpenError::Options(error))) => {
+            let text = error.to_string();
+            Err(Fault::usage(format!("--{}", text.replacen('_', "-", 1))))
+        }
+        Ok(Err(error)) => Err(Fault::refused(error)),
+        Err(_) => Err(Fault::new(
+            Exit::Unreachable,
+            format!(
+                "{} could not be opened within {:?}; check that no other program has locked it",
+                path.display(),
+                place.connect.connect_timeout
+            ),
+        )),
+    }
+}
+
+/// Opens a namespace of ZooKeeper.
+async fn open_namespace(
+    target: &ZookeeperTarget,
+    place: &Place,
+) -> Result<Arc<dyn RegistryCenter>, Fault> {
+    let options = options(target, place)?;
+    let options_here = options.clone().namespace(&target.namespace);
+    options_here.validate().map_err(|error| invalid(&error, target))?;
+    if !place.may_create {
+        check_exists(options, target, place).await?;
+    }
+    Ok(connect(options_here, target, place).await?)
+}
+
+fn options(target: &ZookeeperTarget, place: &Place) -> Result<ZookeeperOptions, Fault> {
     let mut options =
-        ZookeeperOptions::new(addresses).connect_timeout(place.connect.connect_timeout);
+        ZookeeperOptions::new(&*target.servers).connect_timeout(place.connect.connect_timeout);
     if let Some(timeout) = place.session_timeout {
         options = options.session_timeout(timeout);
     }
@@ -232,22 +387,26 @@ async fn open_nodes(
     Ok(lists.into_iter().flatten().collect())
 }
 
-async fn connect(options: ZookeeperOptions, place: &Place) -> Result<Arc<ZookeeperCenter>, Fault> {
+async fn connect(
+    options: ZookeeperOptions,
+    target: &ZookeeperTarget,
+    place: &Place,
+) -> Result<Arc<ZookeeperCenter>, Fault> {
+    let named = target.named_by.servers();
     ZookeeperCenter::connect(options).await.map_err(|error| match error {
-        ConnectError::Options(error) => invalid(error),
+        ConnectError::Options(error) => invalid(&error, target),
         ConnectError::Registry(reg_center::Error::Unavailable { .. }) => {
-            let addresses = place.connect.addresses().unwrap_or_default();
-            let waited = place.connect.connect_timeout;
+            let (servers, waited) = (&target.servers, place.connect.connect_timeout);
             Fault::new(
                 Exit::Unreachable,
                 format!(
-                    "no ZooKeeper answers at {addresses} within {waited:?}; check --zookeeper and that the servers run"
+                    "no ZooKeeper answers at {servers} within {waited:?}; check {named} and that the servers run"
                 ),
             )
         }
         ConnectError::Registry(error) => error.into(),
         ConnectError::UnknownHosts { .. } => {
-            Fault::new(Exit::Unreachable, format!("{error}; check --zookeeper"))
+            Fault::new(Exit::Unreachable, format!("{error}; check {named}"))
         }
         ConnectError::Credentials => Fault::new(
             Exit::NotAuthorized,
@@ -255,20 +414,24 @@ async fn connect(options: ZookeeperOptions, place: &Place) -> Result<Arc<Zookeep
         ),
         ConnectError::Tls { .. } => Fault::new(
             Exit::Unreachable,
-            format!("{error}; check --tls-ca, --tls-cert and the port in --zookeeper"),
+            format!("{error}; check --tls-ca, --tls-cert and the port in {named}"),
         ),
         error => Fault::refused(error),
     })
 }
 
 /// Rejects a missing namespace, which opening it would create.
-async fn check_exists(options: ZookeeperOptions, place: &Place) -> Result<(), Fault> {
-    let path = NodePath::parse(&place.namespace)
-        .map_err(|error| Fault::usage(format!("--namespace: {error}")))?;
+async fn check_exists(
+    options: ZookeeperOptions,
+    target: &ZookeeperTarget,
+    place: &Place,
+) -> Result<(), Fault> {
+    let path = NodePath::parse(&target.namespace)
+        .map_err(|error| Fault::usage(format!("{}: {error}", target.named_by.namespace())))?;
     if path.is_root() {
         return Ok(());
     }
-    let center = connect(options, place).await?;
+    let center = connect(options, target, place).await?;
     let read = center.read(&path).await;
     // A session that is not closed ends by its timeout, and no node depends on it.
     let _ = center.close().await;
@@ -281,20 +444,21 @@ async fn check_exists(options: ZookeeperOptions, place: &Place) -> Result<(), Fa
 }
 
 /// Returns the fault of an option, named as on the command line.
-fn invalid(error: reg_center_zookeeper::OptionsError) -> Fault {
+fn invalid(error: &reg_center_zookeeper::OptionsError, target: &ZookeeperTarget) -> Fault {
     let option = match error.option() {
-        "address" => "zookeeper",
-        "digest" => "digest-file (or EJOB_DIGEST)",
-        "connect_timeout" => "connect-timeout",
-        "session_timeout" => "session-timeout",
-        "tls_ca" => "tls-ca",
-        "tls_certificate" => "tls-cert",
-        "tls_key" => "tls-key",
-        "sasl_user" => "sasl-user",
-        "sasl_password" => "sasl-password-file (or EJOB_SASL_PASSWORD)",
+        "address" => target.named_by.servers(),
+        "namespace" => target.named_by.namespace(),
+        "digest" => "--digest-file (or EJOB_DIGEST)",
+        "connect_timeout" => "--connect-timeout",
+        "session_timeout" => "--session-timeout",
+        "tls_ca" => "--tls-ca",
+        "tls_certificate" => "--tls-cert",
+        "tls_key" => "--tls-key",
+        "sasl_user" => "--sasl-user",
+        "sasl_password" => "--sasl-password-file (or EJOB_SASL_PASSWORD)",
         other => other,
     };
     let text = error.to_string();
     let rest = text.strip_prefix(error.option()).unwrap_or(&text);
-    Fault::usage(format!("--{option}{rest}"))
+    Fault::usage(format!("{option}{rest}"))
 }

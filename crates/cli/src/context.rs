@@ -13,6 +13,7 @@ use reg_center::RegistryCenter;
 
 use crate::connect::{ConnectArguments, Place, Registries};
 use crate::fault::Fault;
+use crate::target::Target;
 
 /// Maximum time for closing a session at the end of a command.
 const CLOSE_DEADLINE: Duration = Duration::from_secs(3);
@@ -99,9 +100,9 @@ impl<'a> Context<'a> {
         &self.connect
     }
 
-    /// Opens the namespace that the command line names, which must exist.
+    /// Opens the registry that the command line names. Its namespace must exist.
     pub(crate) async fn operations(&self) -> Result<Operations, Fault> {
-        Ok(self.operating(self.registry(&self.connect.namespace()?, false, None).await?))
+        Ok(self.operating(self.registry(self.connect.target()?, false, None).await?))
     }
 
     /// Returns the operations of a registry, with the limits of the command line.
@@ -110,15 +111,14 @@ impl<'a> Context<'a> {
         Operations::new(registry).bounds(bounds)
     }
 
-    /// Opens a namespace.
+    /// Opens a registry.
     pub(crate) async fn registry(
         &self,
-        namespace: &str,
+        target: Target,
         may_create: bool,
         session_timeout: Option<Duration>,
     ) -> Result<Arc<dyn RegistryCenter>, Fault> {
-        let (connect, namespace) = (self.connect.clone(), namespace.to_owned());
-        let place = Place { connect, namespace, may_create, session_timeout };
+        let place = Place { connect: self.connect.clone(), target, may_create, session_timeout };
         let registry = self.registries.open(&place).await?;
         self.opened.lock().push(Arc::clone(&registry));
         Ok(registry)
@@ -151,8 +151,8 @@ impl<'a> Context<'a> {
     }
 
     async fn find_open_nodes(&self, job: Option<&JobName>) -> Result<Vec<(String, String)>, Fault> {
-        let (connect, namespace) = (self.connect.clone(), self.connect.namespace()?);
-        let place = Place { connect, namespace, may_create: false, session_timeout: None };
+        let (connect, target) = (self.connect.clone(), self.connect.worker_target(None)?);
+        let place = Place { connect, target, may_create: false, session_timeout: None };
         self.registries.open_nodes(&place, job).await
     }
 

@@ -11,6 +11,7 @@ mod log_format;
 mod output;
 mod program;
 mod security;
+mod target;
 mod text;
 
 pub use connect::{Place, Registries};

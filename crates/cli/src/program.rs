@@ -11,7 +11,7 @@ use job_types::ScriptLauncher;
 use tracing_subscriber::EnvFilter;
 
 use crate::arguments::{Command, CommandLine};
-use crate::connect::{Registries, ZookeeperRegistries};
+use crate::connect::{NamedRegistries, Registries};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
 use crate::init;
@@ -54,7 +54,7 @@ pub fn main() -> ExitCode {
         }
     };
     let (mut out, mut err) = (std::io::stdout(), std::io::stderr());
-    let exit = runtime.block_on(run(arguments, &ZookeeperRegistries, &mut out, &mut err));
+    let exit = runtime.block_on(run(arguments, &NamedRegistries, &mut out, &mut err));
     // A run that does not end must not keep the process alive.
     runtime.shutdown_background();
     ExitCode::from(exit.code())
@@ -288,7 +288,7 @@ mod tests {
             (&["help", "--help"], Exit::Done, "List the jobs of the namespace"),
             (&["help", "-h"], Exit::Done, "List the jobs of the namespace"),
             (&["help", "jobs", "--help"], Exit::Done, "List the jobs of the namespace"),
-            (&["list", "--namespace", "/jobs"], Exit::Partly, "error: no registry"),
+            (&["list", "--registry", "zk://a/jobs"], Exit::Partly, "error: no registry"),
         ];
         for (words, exit, part) in rows {
             let (mut out, mut err) = (Vec::new(), Vec::new());
@@ -327,7 +327,7 @@ mod tests {
         let remark = "the access control lists of the nodes could not be examined: no answer";
         let expected = format!("remark: {remark}\n");
         for (words, expected) in [(&with_user[..], expected.as_str()), (&[], "")] {
-            let line = ["ejob", "doctor", "--namespace", "/jobs"];
+            let line = ["ejob", "doctor", "--registry", "zk://a/jobs"];
             let line = line.iter().chain(words).copied();
             let (mut out, mut err) = (Vec::new(), Vec::new());
             let registries = NoLists(MemoryRegistry::new());

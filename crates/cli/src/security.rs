@@ -43,6 +43,22 @@ impl SecurityArguments {
         })
     }
 
+    /// Returns an option of these that is given.
+    pub(crate) fn given(&self) -> Option<&'static str> {
+        let is_set = std::env::var_os(PASSWORD).is_some_and(|password| !password.is_empty());
+        let options = [
+            (given(&self.tls_ca).is_some(), "--tls-ca"),
+            (given(&self.tls_cert).is_some(), "--tls-cert"),
+            (given(&self.tls_key).is_some(), "--tls-key"),
+            (self.has_user(), "--sasl-user"),
+            (
+                is_set || given(&self.sasl_password_file).is_some(),
+                "--sasl-password-file (or EJOB_SASL_PASSWORD)",
+            ),
+        ];
+        options.into_iter().find_map(|(is_given, option)| is_given.then_some(option))
+    }
+
     /// Returns true if a SASL user is named.
     pub(crate) fn has_user(&self) -> bool {
         self.sasl_user.as_ref().is_some_and(|user| !user.is_empty())

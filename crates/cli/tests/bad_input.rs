@@ -28,6 +28,9 @@ fn ejob(folder: &Path, server: Option<&str>, words: &[&str]) -> Output {
     command(folder, server, words).output().unwrap()
 }
 
+/// End of the error about an option that is given without a registry.
+const NO_REGISTRY: &str = "but no registry; give --registry ADDRESS, such as zk://zk-1:2181,zk-2:2181/jobs, or set EJOB_REGISTRY or EJOB_ZOOKEEPER";
+
 fn command(folder: &Path, server: Option<&str>, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ejob"));
     command.current_dir(folder).args(words);
@@ -36,6 +39,8 @@ fn command(folder: &Path, server: Option<&str>, words: &[&str]) -> Command {
             command.env_remove(name);
         }
     }
+    // No test finds or creates a registry file of the user.
+    command.env("XDG_STATE_HOME", folder.join("state"));
     if let Some(server) = server {
         command.args(["--zookeeper", server]);
         if !words.contains(&"--namespace") {
@@ -120,15 +125,81 @@ fn wrong_command_line_is_one_error_line() {
         ),
         (
             "no namespace",
-            &["jobs"],
+            &["jobs", "--zookeeper", "a"],
             2,
             "--namespace is missing; give it, such as --namespace /jobs, or set EJOB_NAMESPACE",
         ),
         (
-            "no server",
+            "namespace without a registry",
             &["jobs", "--namespace", "/a"],
             2,
-            "--zookeeper is missing; give it, such as --zookeeper zk-1:2181,zk-2:2181, or set EJOB_ZOOKEEPER",
+            &format!("--namespace (or EJOB_NAMESPACE) is given, {NO_REGISTRY}"),
+        ),
+        (
+            "credentials without a registry",
+            &["worker", "good.toml", "--digest-file", "colonless"],
+            2,
+            &format!("--digest-file (or EJOB_DIGEST) is given, {NO_REGISTRY}"),
+        ),
+        (
+            "TLS without a registry",
+            &["jobs", "--tls-ca", "ca.pem"],
+            2,
+            &format!("--tls-ca is given, {NO_REGISTRY}"),
+        ),
+        (
+            "server IP without a registry",
+            &["worker", "good.toml", "--server-ip", "10.0.0.1"],
+            2,
+            &format!("--server-ip is given, {NO_REGISTRY}"),
+        ),
+        (
+            "two registries",
+            &["jobs", "--registry", "sqlite:a.db", "--zookeeper", "a", "--namespace", "/a"],
+            2,
+            "--registry (or EJOB_REGISTRY) and --zookeeper (or EJOB_ZOOKEEPER) are both given; valid is one of them",
+        ),
+        (
+            "namespace beside an address",
+            &["jobs", "--registry", "zk://a/b", "--namespace", "/a"],
+            2,
+            "--namespace is given beside --registry, whose address has the namespace, such as zk://zk-1:2181,zk-2:2181/jobs",
+        ),
+        (
+            "credentials of ZooKeeper for a file",
+            &["jobs", "--registry", "sqlite:a.db", "--digest-file", "colonless"],
+            2,
+            "--digest-file (or EJOB_DIGEST) is given, which only ZooKeeper has, but the registry is sqlite:a.db",
+        ),
+        (
+            "address without a namespace",
+            &["jobs", "--registry", "zk://a"],
+            2,
+            "--registry: \"zk://a\" names no namespace; valid is zk://zk-1:2181,zk-2:2181/jobs",
+        ),
+        (
+            "address of an unknown kind",
+            &["jobs", "--registry", "redis://a"],
+            2,
+            "--registry: registry address \"redis://a\": unknown kind; valid: _",
+        ),
+        (
+            "memory of a process that ends",
+            &["jobs", "--registry", "memory:"],
+            2,
+            "--registry is memory:, which ends with its process, so only `ejob worker` can use it; valid is an address such as _",
+        ),
+        (
+            "no registry file",
+            &["jobs", "--registry", "sqlite:gone.db"],
+            4,
+            "there is no registry sqlite:gone.db; check --registry",
+        ),
+        (
+            "no registry and no default file",
+            &["jobs"],
+            4,
+            "no registry is named, and no worker has created _",
         ),
         (
             "the root as namespace",
@@ -511,7 +582,7 @@ fn wrong_command_line_is_one_error_line() {
         ),
         (
             "an import into itself",
-            &["import", "--from-1x", "/a", "--namespace", "/a"],
+            &["import", "--from-1x", "/a", "--namespace", "/a", "--zookeeper", "a"],
             2,
             "--from-1x and --namespace are both /a; valid is another namespace: _",
         ),
@@ -722,7 +793,7 @@ fn errors_are_one_document_with_json() {
     let rows: [(&[&str], i32, &str); 5] = [
         (&["jbos"], 2, "usage"),
         (&["next", "a", "-n", "0"], 2, "usage"),
-        (&["jobs"], 2, "usage"),
+        (&["jobs"], 4, "not-found"),
         (&["history", "--history", "sqlite:gone.db"], 4, "not-found"),
         (
             &[

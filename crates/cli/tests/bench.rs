@@ -24,7 +24,8 @@ impl Registries for One {
 
 impl One {
     async fn bench(&self, words: &[&str]) -> (Exit, String, String) {
-        let line = ["ejob", "bench"].into_iter().chain(words.iter().copied());
+        let line =
+            ["ejob", "bench", "--zookeeper", "memory"].into_iter().chain(words.iter().copied());
         let (mut out, mut err) = (Vec::new(), Vec::new());
         let done = tokio::time::timeout(PATIENCE, cli::run(line, self, &mut out, &mut err)).await;
         let exit = done.expect("the bench ends in time");

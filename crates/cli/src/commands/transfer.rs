@@ -17,6 +17,7 @@ use super::report;
 use crate::context::{Context, Signed};
 use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
+use crate::target::{Target, ZookeeperTarget};
 use crate::text::{dialect, job_name, one_line};
 
 /// Format of an export file.
@@ -160,9 +161,8 @@ impl ImportArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
         let by = self.signed.by("import")?;
         let given = self.given(cx).await?;
-        let namespace = cx.connect().namespace()?;
         // A dry run must not create the namespace.
-        let operations = match cx.registry(&namespace, self.apply, None).await {
+        let operations = match cx.registry(cx.connect().target()?, self.apply, None).await {
             Err(fault) if fault.exit() == Exit::NotFound && !self.apply => None,
             opened => Some(cx.operating(opened?)),
         };
@@ -226,12 +226,22 @@ impl ImportArguments {
     }
 
     async fn version_1(&self, cx: &Context<'_>, namespace: &str) -> Result<Given, Fault> {
-        if cx.connect().namespace()? == namespace {
-            return Err(Fault::usage(format!(
-                "--from-1x and --namespace are both {namespace}; valid is another namespace: the nodes of 1.x occupy the places of those of later releases"
-            )));
-        }
-        let registry = cx.registry(namespace, false, None).await?;
+        let target = match cx.connect().target()? {
+            Target::Zookeeper(target) if target.namespace == namespace => {
+                return Err(Fault::usage(format!(
+                    "--from-1x and {} are both {namespace}; valid is another namespace: the nodes of 1.x occupy the places of those of later releases",
+                    target.named_by.namespace()
+                )));
+            }
+            Target::Zookeeper(target) => target,
+            target @ (Target::File(_) | Target::Memory) => {
+                return Err(Fault::usage(format!(
+                    "--from-1x is a namespace of ZooKeeper, but the registry is {target}; import to another namespace of that ZooKeeper, then `ejob export` there and `ejob import` here"
+                )));
+            }
+        };
+        let source = ZookeeperTarget { namespace: namespace.to_owned(), ..target };
+        let registry = cx.registry(Target::Zookeeper(source), false, None).await?;
         let source = cx.operating(registry).namespace().await?;
         let mut given = Given::default();
         for job in &source.jobs {

@@ -140,7 +140,8 @@ impl World {
         namespace: &str,
         arguments: &[&str],
     ) -> (Exit, String) {
-        let line = ["ejob", "--namespace", namespace].into_iter().chain(arguments.iter().copied());
+        let place = ["ejob", "--zookeeper", "memory", "--namespace", namespace];
+        let line = place.into_iter().chain(arguments.iter().copied());
         let mut err = Vec::new();
         let exit = within("a command", cli::run(line, &self.memory, out, &mut err)).await;
         (exit, String::from_utf8(err).unwrap())

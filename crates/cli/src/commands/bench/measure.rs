@@ -8,6 +8,7 @@ use super::scratch::commit;
 use super::summary::Summary;
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
+use crate::target::Target;
 
 /// Maximum time for the notification of a write.
 const NOTIFICATION_DEADLINE: Duration = Duration::from_secs(30);
@@ -125,14 +126,14 @@ async fn within<T>(notified: impl Future<Output = Result<T, Fault>>) -> Result<T
 /// Measures the time until a new session can be used, for sessions one after the other.
 pub(super) async fn sessions(
     cx: &Context<'_>,
-    parent: &NodePath,
+    parent: &Target,
     n_sessions: u32,
 ) -> Result<Summary, Fault> {
     let mut times = Vec::new();
     for _ in 0..n_sessions {
         let began = Instant::now();
         // The parent exists, so opening it creates nothing and reads nothing first.
-        let registry = cx.registry(parent.as_str(), true, None).await?;
+        let registry = cx.registry(parent.clone(), true, None).await?;
         times.push(began.elapsed());
         registry.close().await?;
     }

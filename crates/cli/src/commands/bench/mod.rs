@@ -14,6 +14,7 @@ use serde_json::json;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, table};
+use crate::target::{Target, ZookeeperTarget};
 use measure::Bench;
 use scratch::Scratch;
 use summary::Summary;
@@ -41,11 +42,11 @@ pub(crate) struct BenchArguments {
 
 impl BenchArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        let namespace = cx.connect().namespace_or(NAMESPACE);
-        let place = parent_of(namespace)?;
-        let registry = cx.registry(place.parent.as_str(), place.parent.is_root(), None).await?;
-        let other = cx.registry(place.parent.as_str(), place.parent.is_root(), None).await?;
-        let scratch = Scratch::make(registry.as_ref(), place.root, namespace).await?;
+        let (target, namespace) = cx.connect().bench_target(NAMESPACE)?;
+        let place = Place::of(target, &namespace)?;
+        let registry = cx.registry(place.parent.clone(), place.may_create, None).await?;
+        let other = cx.registry(place.parent.clone(), place.may_create, None).await?;
+        let scratch = Scratch::make(registry.as_ref(), place.root, &namespace).await?;
         let measured = tokio::select! {
             biased;
             _ = tokio::signal::ctrl_c() => Err(Fault::refused("stopped by ctrl-c")),
@@ -54,7 +55,7 @@ impl BenchArguments {
         // The namespace is removed after a failed measurement as well.
         let removed = scratch.remove(registry.as_ref()).await;
         match (measured, removed) {
-            (Ok(measured), Ok(())) => Ok(self.page(namespace, &measured)),
+            (Ok(measured), Ok(())) => Ok(self.page(&namespace, &measured)),
             (Err(fault), Ok(())) => Err(fault),
             (measured, Err(fault)) => {
                 let exit = measured.as_ref().map_or_else(Fault::exit, |_| fault.exit());
@@ -70,7 +71,7 @@ impl BenchArguments {
     async fn measure(
         &self,
         cx: &Context<'_>,
-        parent: &NodePath,
+        parent: &Target,
         registry: &Arc<dyn RegistryCenter>,
         other: &Arc<dyn RegistryCenter>,
         scratch: &Scratch,
@@ -101,21 +102,36 @@ impl BenchArguments {
     }
 }
 
-/// A namespace as a node of its parent.
+/// The namespace of the measurements, as a node of its parent.
 struct Place {
-    parent: NodePath,
+    parent: Target,
+    /// Opening the parent creates nothing.
+    may_create: bool,
     root: NodePath,
 }
 
-fn parent_of(namespace: &str) -> Result<Place, Fault> {
-    let path = NodePath::parse(namespace);
-    let path = path.map_err(|error| Fault::usage(format!("--namespace: {error}")))?;
-    let parent = path.parent().ok_or_else(|| {
-        let valid = "valid is a node that does not exist yet, such as /ejob-bench";
-        Fault::usage(format!("--namespace is \"/\", which cannot be created and removed; {valid}"))
-    })?;
-    let root = NodePath::root().join(path.name()).map_err(Fault::usage)?;
-    Ok(Place { parent, root })
+impl Place {
+    fn of(target: Target, namespace: &str) -> Result<Self, Fault> {
+        let path = NodePath::parse(namespace);
+        let path = path.map_err(|error| Fault::usage(format!("--namespace: {error}")))?;
+        let parent = path.parent().ok_or_else(|| {
+            let valid = "valid is a node that does not exist yet, such as /ejob-bench";
+            Fault::usage(format!(
+                "--namespace is \"/\", which cannot be created and removed; {valid}"
+            ))
+        })?;
+        match target {
+            Target::Zookeeper(target) => {
+                let root = NodePath::root().join(path.name()).map_err(Fault::usage)?;
+                let (may_create, namespace) = (parent.is_root(), parent.to_string());
+                let parent = Target::Zookeeper(ZookeeperTarget { namespace, ..target });
+                Ok(Self { parent, may_create, root })
+            }
+            parent @ (Target::File(_) | Target::Memory) => {
+                Ok(Self { parent, may_create: false, root: path })
+            }
+        }
+    }
 }
 
 /// Parses a number from 1 to `max`.

@@ -129,8 +129,12 @@ impl WorkerArguments {
         outlets: &Outlets,
         allow: &Allow,
     ) -> Result<Scheduler, Fault> {
-        let namespace = cx.connect().namespace()?;
-        let registry = cx.registry(&namespace, true, Some(self.session_timeout)).await?;
+        let for_hosts = self.server_ip.as_ref().map(|_| "--server-ip");
+        let target = cx.connect().worker_target(for_hosts)?;
+        if let Some(line) = target.notice() {
+            cx.print_line(&line);
+        }
+        let registry = cx.registry(target, true, Some(self.session_timeout)).await?;
         let handlers = with_alerts(ErrorHandlers::default(), allow.outbound());
         let mut builder = outlets.subscribe(Scheduler::builder(registry)).error_handlers(handlers);
         if let Some(ip) = &self.server_ip {

@@ -1,0 +1,208 @@
+//! The registry that a command line names, and the file that is used if it names none.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use reg_center_sqlite::SqliteOptions;
+use registry::Address;
+
+use crate::fault::Fault;
+
+/// Variable with the address.
+pub(crate) const REGISTRY: &str = "EJOB_REGISTRY";
+/// An address, for messages.
+pub(crate) const EXAMPLE: &str = "zk://zk-1:2181,zk-2:2181/jobs";
+
+/// The registry that a command uses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A namespace of ZooKeeper.
+    Zookeeper(ZookeeperTarget),
+    /// A file of this host.
+    File(RegistryFile),
+    /// The memory of this process.
+    Memory,
+}
+
+/// A namespace of ZooKeeper.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ZookeeperTarget {
+    pub(crate) servers: String,
+    pub(crate) namespace: String,
+    /// The options that name the servers and the namespace, for messages.
+    pub(crate) named_by: NamedBy,
+}
+
+/// The options that name a namespace of ZooKeeper.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NamedBy {
+    /// `--registry`.
+    Address,
+    /// `--zookeeper` and `--namespace`.
+    Parts,
+}
+
+impl NamedBy {
+    pub(crate) fn servers(self) -> &'static str {
+        match self {
+            Self::Address => "--registry",
+            Self::Parts => "--zookeeper",
+        }
+    }
+
+    pub(crate) fn namespace(self) -> &'static str {
+        match self {
+            Self::Address => "--registry",
+            Self::Parts => "--namespace",
+        }
+    }
+
+    pub(crate) fn both(self) -> &'static str {
+        match self {
+            Self::Address => "--registry",
+            Self::Parts => "--namespace and --zookeeper",
+        }
+    }
+}
+
+/// A registry file of this host.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RegistryFile {
+    pub(crate) options: SqliteOptions,
+    /// No registry was named, so that this is the file in the state directory of the user.
+    pub(crate) is_default: bool,
+}
+
+impl RegistryFile {
+    pub(crate) fn path(&self) -> &Path {
+        self.options.path()
+    }
+}
+
+impl Target {
+    /// Parses an address of the command line.
+    pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
+        let invalid = |reason: &dyn fmt::Display| Fault::usage(format!("--registry: {reason}"));
+        match Address::parse(text).map_err(|error| invalid(&error))? {
+            Address::Memory => Ok(Self::Memory),
+            Address::Sqlite(options) => Ok(Self::File(RegistryFile { options, is_default: false })),
+            Address::Zookeeper { .. } => {
+                let rest = text.strip_prefix("zk://").unwrap_or(text);
+                let Some((servers, path)) =
+                    rest.split_once('/').filter(|(_, path)| !path.is_empty())
+                else {
+                    // The root holds ZooKeeper's own nodes, which are not jobs.
+                    let reason = format!("{text:?} names no namespace; valid is {EXAMPLE}");
+                    return Err(invalid(&reason));
+                };
+                let (servers, namespace) = (servers.to_owned(), format!("/{path}"));
+                let named_by = NamedBy::Address;
+                Ok(Self::Zookeeper(ZookeeperTarget { servers, namespace, named_by }))
+            }
+            other => Err(invalid(&format!("ejob cannot use {other}"))),
+        }
+    }
+
+    /// Returns a namespace that `--zookeeper` and `--namespace` name.
+    pub(crate) fn of_parts(servers: &str, namespace: &str) -> Self {
+        Self::Zookeeper(ZookeeperTarget {
+            servers: servers.to_owned(),
+            namespace: namespace.to_owned(),
+            named_by: NamedBy::Parts,
+        })
+    }
+
+    /// Returns the registry file in the state directory of the user.
+    pub(crate) fn default_file() -> Result<Self, Fault> {
+        let path = default_path(|name| std::env::var_os(name)).ok_or_else(|| {
+            Fault::usage(format!(
+                "no registry is named, and neither XDG_STATE_HOME nor HOME names a state directory for a file; give --registry ADDRESS, such as {EXAMPLE} or sqlite:registry.db, or set {REGISTRY}"
+            ))
+        })?;
+        let options = SqliteOptions::new(path);
+        Ok(Self::File(RegistryFile { options, is_default: true }))
+    }
+
+    /// Returns what the user of a worker should know of the registry; `None` for one that several
+    /// hosts share.
+    pub(crate) fn notice(&self) -> Option<String> {
+        match self {
+            Self::Zookeeper(_) => None,
+            Self::File(file) if file.is_default => Some(format!(
+                "registry: {}, single host only; for several hosts give --registry ADDRESS, such as {EXAMPLE}",
+                file.path().display()
+            )),
+            Self::File(file) => {
+                Some(format!("registry: {}, single host only", file.path().display()))
+            }
+            Self::Memory => Some(
+                "registry: memory of this process; it ends with it, and `ejob` commands cannot read it"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// Returns the namespace; `/` for a registry that has only one.
+    pub(crate) fn namespace(&self) -> &str {
+        match self {
+            Self::Zookeeper(target) => &target.namespace,
+            Self::File(_) | Self::Memory => "/",
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Zookeeper(target) => write!(f, "zk://{}{}", target.servers, target.namespace),
+            Self::File(file) => write!(f, "sqlite:{}", file.path().display()),
+            Self::Memory => f.write_str("memory:"),
+        }
+    }
+}
+
+/// Returns the path of the default file. Relative paths in `XDG_STATE_HOME` are invalid by its
+/// definition, and are ignored.
+fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let set = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let state = set("XDG_STATE_HOME").or_else(|| Some(set("HOME")?.join(".local/state")))?;
+    Some(state.join("ejob/registry.db"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn default_file_is_in_the_state_directory_of_the_user() {
+        type Row<'a> = (&'a [(&'a str, &'a str)], Option<&'a str>);
+        let rows: [Row<'_>; 5] = [
+            (&[], None),
+            (&[("HOME", "/home/a")], Some("/home/a/.local/state/ejob/registry.db")),
+            (&[("HOME", "/home/a"), ("XDG_STATE_HOME", "/state")], Some("/state/ejob/registry.db")),
+            (&[("HOME", ""), ("XDG_STATE_HOME", "")], None),
+            (&[("XDG_STATE_HOME", "relative")], None),
+        ];
+        for (variables, expected) in rows {
+            let value = |name: &str| {
+                let found = variables.iter().find(|(known, _)| *known == name)?;
+                Some(OsString::from(found.1))
+            };
+            assert_eq!(default_path(value), expected.map(PathBuf::from), "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn addresses_name_servers_and_namespace_or_a_file() {
+        let rows = [("zk://zk-1:2181,zk-2/a/b", "/a/b"), ("sqlite:x.db", "/"), ("memory:", "/")];
+        for (address, namespace) in rows {
+            let target = Target::parse(address).unwrap();
+            assert_eq!((&*target.to_string(), target.namespace()), (address, namespace));
+        }
+        for address in ["zk://zk-1:2181", "zk://zk-1:2181/", "x.db"] {
+            let fault = Target::parse(address).unwrap_err().to_string();
+            assert!(fault.starts_with("--registry: "), "{fault}");
+        }
+    }
+}
