@@ -1,7 +1,7 @@
 //! Opening a registry file: checks of the file system, the format and the content.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
@@ -42,21 +42,31 @@ impl FileId {
 
 /// Opens the file, and creates it with its directory if it is missing.
 pub(crate) fn open_or_create(options: &SqliteOptions) -> Result<(Connection, FileId), OpenError> {
-    let directory = directory_of(options.path());
-    fs::create_dir_all(directory).map_err(|error| file_error(options.path(), &error))?;
-    open(options, OpenFlags::SQLITE_OPEN_CREATE)
+    let path = options.path();
+    let fault = |error| file_error(path, &error);
+    // Parameters of jobs may be secrets, so directory and file are for their owner alone.
+    fs::DirBuilder::new().recursive(true).mode(0o700).create(directory_of(path)).map_err(fault)?;
+    check_file_system(path)?;
+    create(path).map_err(fault)?;
+    open_existing(options)
+}
+
+/// Creates a missing file. SQLite gives the write-ahead log and its index the same permissions.
+fn create(path: &Path) -> std::io::Result<()> {
+    // A file that exists is not opened: closing it would release the locks of SQLite in this
+    // process.
+    match fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
+        Err(error) if error.kind() != std::io::ErrorKind::AlreadyExists => Err(error),
+        Ok(_) | Err(_) => Ok(()),
+    }
 }
 
 /// Opens the file. A missing file is an error: an empty registry in the place of one that was moved
 /// away would start every job anew.
 pub(crate) fn open_existing(options: &SqliteOptions) -> Result<(Connection, FileId), OpenError> {
-    open(options, OpenFlags::empty())
-}
-
-fn open(options: &SqliteOptions, more: OpenFlags) -> Result<(Connection, FileId), OpenError> {
     let path = options.path();
     check_file_system(path)?;
-    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX | more;
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags).map_err(|e| sql_error(path, &e))?;
     prepare(&mut db, options)?;
     let id = FileId::of(path).map_err(|error| file_error(path, &error))?;

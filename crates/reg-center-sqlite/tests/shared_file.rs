@@ -1,5 +1,6 @@
 //! Several centers on one file.
 
+use std::os::unix::fs::MetadataExt as _;
 use std::time::Duration;
 
 use reg_center::{Change, Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
@@ -134,4 +135,18 @@ async fn a_full_disk_fails_the_write_and_loses_nothing() {
         }
     };
     assert_eq!(soon("the file can be read", read).await.unwrap().data.len(), 600_000);
+}
+
+#[tokio::test]
+async fn new_files_are_for_their_owner_alone() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("new/registry.db");
+    let center = SqliteCenter::connect(SqliteOptions::new(&file)).await.unwrap();
+    let mode = |path: &std::path::Path| std::fs::metadata(path).unwrap().mode() & 0o777;
+    assert_eq!(mode(&directory.path().join("new")), 0o700);
+    for suffix in ["", "-wal", "-shm"] {
+        let name = format!("{}{suffix}", file.display());
+        assert_eq!(mode(name.as_ref()), 0o600, "{name}");
+    }
+    center.close().await.unwrap();
 }
