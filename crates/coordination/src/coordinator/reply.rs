@@ -14,7 +14,7 @@ use crate::local::claims::UnknownClaim;
 use crate::plan::{Plan, Step};
 use crate::run_marks::Mark;
 use crate::runs::LocalRun;
-use crate::{Command, Duty, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
+use crate::{Command, JobConfig, JobEvent, Ledger, Now, Reply, Ticket, Versioned};
 
 impl Coordinator {
     pub(super) fn replied(
@@ -129,11 +129,8 @@ impl Coordinator {
         self.note_removed_marks(plan);
     }
 
-    /// Records that the marks of ended runs which a release removes may be gone.
+    /// Records that the marks of ended runs may be gone if the plan removes marks of their items.
     fn note_removed_marks(&mut self, plan: &Plan) {
-        if plan.duty != Duty::Release {
-            return;
-        }
         for (_, item) in plan.steps.iter().filter_map(Step::deleted).filter_map(Mark::of_node) {
             self.local.runs.change(item, |run| run.may_be_unmarked |= run.outcome.is_some());
         }

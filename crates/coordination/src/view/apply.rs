@@ -1,11 +1,9 @@
 //! Application of the feed's changes to the view.
 
-use std::sync::Arc;
-
 use reg_center::{Change, Node, NodePath};
 use sharding::{InstanceId, ShardingItem};
 
-use super::config::{ConfigStamp, ConfigState};
+use super::config::{ConfigStamp, ConfigView};
 use super::marks::{MarkHolder, RunningMark};
 use super::members::ServerView;
 use super::{Anomaly, JobView};
@@ -33,18 +31,8 @@ impl JobView {
                     // The last valid configuration stays in force if the snapshot has an invalid
                     // one.
                     let config = self.config.replaced_by(incoming.config.clone());
-                    let is_stored = !matches!(config, ConfigState::Absent);
-                    let valid_config = incoming.valid_config.or(self.valid_config);
-                    let valid_config = valid_config.filter(|_| is_stored);
                     let follows_next = std::mem::take(&mut self.follows_next);
-                    *self = Self {
-                        synced: true,
-                        revision,
-                        config,
-                        valid_config,
-                        follows_next,
-                        ..*incoming
-                    };
+                    *self = Self { synced: true, revision, config, follows_next, ..*incoming };
                 }
                 Ok(())
             }
@@ -156,20 +144,10 @@ impl JobView {
     }
 
     fn put_config(&mut self, node: &Node) {
-        let version = node.stat.version;
         let decoded = wire::decode_config(&node.data).and_then(|config| self.checked(config));
-        let read = match decoded {
-            Ok(config) => ConfigState::Valid(Versioned { value: Arc::new(config), version }),
-            Err(error) => {
-                ConfigState::Invalid { reason: error.to_string(), version, last_good: None }
-            }
-        };
         let written_at = node.stat.modified_at.map(FireTime::of);
-        self.stored_config = Some(ConfigStamp { version, written_at });
-        if matches!(read, ConfigState::Valid(_)) {
-            self.valid_config = self.stored_config;
-        }
-        self.config = self.config.replaced_by(read);
+        let stamp = ConfigStamp { version: node.stat.version, written_at };
+        self.config = self.config.replaced_by(ConfigView::of(decoded, stamp));
     }
 
     /// Checks the dialect of a configuration and the rules of the caller.
@@ -262,10 +240,7 @@ impl JobView {
     fn remove(&mut self, path: &NodePath) {
         let Some(kind) = self.parse(path) else { return };
         match kind {
-            NodeKind::Config => {
-                self.config = ConfigState::Absent;
-                (self.stored_config, self.valid_config) = (None, None);
-            }
+            NodeKind::Config => self.config = ConfigView::ABSENT,
             NodeKind::Instance(id) => {
                 self.instances.remove(&id);
                 self.remove_instance(&id);

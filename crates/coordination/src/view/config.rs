@@ -7,7 +7,7 @@ use reg_center::Version;
 
 use super::JobView;
 use crate::Versioned;
-use crate::{FireTime, InvalidConfig, JobConfig, MaxTimeDiff};
+use crate::{ConfigError, FireTime, InvalidConfig, JobConfig, MaxTimeDiff};
 
 /// State of the stored configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -35,10 +35,45 @@ pub(crate) struct ConfigStamp {
     pub(crate) written_at: Option<FireTime>,
 }
 
-impl ConfigState {
-    /// Returns the state after `next` was read. If `next` is invalid, the last valid configuration
+/// The stored configuration and the one in force.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ConfigView {
+    pub(super) state: ConfigState,
+    /// The stored configuration, which may be invalid.
+    stored: Option<ConfigStamp>,
+    /// The configuration in force: the last valid one.
+    valid: Option<ConfigStamp>,
+}
+
+impl ConfigView {
+    pub(super) const ABSENT: Self = Self { state: ConfigState::Absent, stored: None, valid: None };
+
+    /// Returns the view of a document that was read, without any earlier one.
+    pub(super) fn of(read: Result<JobConfig, ConfigError>, stamp: ConfigStamp) -> Self {
+        let (version, stored) = (stamp.version, Some(stamp));
+        match read {
+            Ok(config) => {
+                let state = ConfigState::Valid(Versioned { value: Arc::new(config), version });
+                Self { state, stored, valid: stored }
+            }
+            Err(error) => {
+                let reason = error.to_string();
+                let state = ConfigState::Invalid { reason, version, last_good: None };
+                Self { state, stored, valid: None }
+            }
+        }
+    }
+
+    /// Returns the view after `next` was read. If `next` is invalid, the last valid configuration
     /// stays in force.
     pub(super) fn replaced_by(&self, next: Self) -> Self {
+        let valid = if next.stored.is_some() { next.valid.or(self.valid) } else { None };
+        Self { state: self.state.replaced_by(next.state), valid, ..next }
+    }
+}
+
+impl ConfigState {
+    fn replaced_by(&self, next: Self) -> Self {
         let Self::Invalid { reason, version, last_good: None } = next else { return next };
         let good = match self {
             Self::Absent => None,
@@ -76,7 +111,7 @@ impl JobView {
     /// Returns the state of the stored configuration.
     #[must_use]
     pub fn config_state(&self) -> &ConfigState {
-        &self.config
+        &self.config.state
     }
 
     /// Returns the configuration in force: the stored one, or the last valid one.
@@ -87,7 +122,7 @@ impl JobView {
 
     /// Returns the stamp of the stored configuration, which may be invalid.
     pub(crate) fn stored_config(&self) -> Option<ConfigStamp> {
-        self.stored_config
+        self.config.stored
     }
 
     /// Returns the stamp of the configuration in force.
@@ -95,13 +130,13 @@ impl JobView {
     /// While the stored one is invalid, its version does not show whose schedule is in force: each
     /// instance uses the last valid one that it has seen.
     pub(crate) fn valid_config(&self) -> Option<ConfigStamp> {
-        self.valid_config
+        self.config.valid
     }
 
     /// Returns the configuration in force, with the version of the stored document, by which guards
     /// notice its next change.
     pub(crate) fn config_in_force(&self) -> Option<&Versioned<Arc<JobConfig>>> {
-        match &self.config {
+        match &self.config.state {
             ConfigState::Absent => None,
             ConfigState::Valid(config) => Some(config),
             ConfigState::Invalid { last_good, .. } => last_good.as_ref(),
@@ -119,7 +154,7 @@ impl JobView {
 
     /// Returns true if the stored configuration is valid.
     pub(crate) fn has_usable_config(&self) -> bool {
-        matches!(self.config, ConfigState::Valid(_))
+        matches!(self.config.state, ConfigState::Valid(_))
     }
 
     /// Returns the configuration that a leader may decide by.

@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use reg_center::{NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
-use self::config::{Check, ConfigStamp};
+use self::config::{Check, ConfigView};
 use self::items::Items;
 use self::members::{InstanceView, ServerView};
 use crate::java::nodes::JavaNodes;
@@ -60,11 +60,7 @@ pub struct JobView {
     followed: Followed,
     /// Items that the next snapshot will show.
     follows_next: Followed,
-    config: ConfigState,
-    /// The stored configuration.
-    stored_config: Option<ConfigStamp>,
-    /// The last valid configuration.
-    valid_config: Option<ConfigStamp>,
+    config: ConfigView,
     pub(crate) instances: BTreeMap<InstanceId, InstanceView>,
     draining: BTreeSet<InstanceId>,
     names: BTreeMap<InstanceId, String>,
@@ -109,9 +105,7 @@ impl JobView {
             check: Check(|_| Ok(())),
             followed: Followed::All,
             follows_next: Followed::All,
-            config: ConfigState::Absent,
-            stored_config: None,
-            valid_config: None,
+            config: ConfigView::ABSENT,
             instances: BTreeMap::new(),
             draining: BTreeSet::new(),
             names: BTreeMap::new(),

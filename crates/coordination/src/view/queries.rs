@@ -255,7 +255,7 @@ impl JobView {
 impl fmt::Display for JobView {
     /// Writes the view as text, one fact on each line.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.config {
+        match &self.config.state {
             ConfigState::Absent => writeln!(f, "no configuration")?,
             ConfigState::Invalid { reason, .. } => writeln!(f, "configuration invalid: {reason}")?,
             ConfigState::Valid(config) => {

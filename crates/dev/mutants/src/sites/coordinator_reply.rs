@@ -37,9 +37,12 @@ pub(super) const SITES: &[Site] = &[
 "#,
     },
     Site {
-        from: r#"        if plan.duty != Duty::Release {
+        from: r#"    fn note_removed_marks(&mut self, plan: &Plan) {
 "#,
-        to: r#"        if plan.duty != Duty::Release || mutant::is(Mutant::RemovedMarksForgotten) {
+        to: r#"    fn note_removed_marks(&mut self, plan: &Plan) {
+        if mutant::is(Mutant::RemovedMarksForgotten) {
+            return;
+        }
 "#,
     },
 ];

@@ -4,12 +4,12 @@ use super::Site;
 
 pub(super) const SITES: &[Site] = &[
     Site {
-        from: r#"        self.valid_config
+        from: r#"        self.config.valid
 "#,
         to: r#"        if mutant::is(Mutant::InvalidVersionInForce) {
-            return self.stored_config;
+            return self.config.stored;
         }
-        self.valid_config
+        self.config.valid
 "#,
     },
     Site {
