@@ -182,16 +182,10 @@ fn lasting(target: Target) -> Result<Target, Fault> {
         Target::Memory => Err(Fault::usage(format!(
             "--registry is memory:, which ends with its process, so only `ejob worker` can use it; valid is an address such as sqlite:registry.db or {EXAMPLE}"
         ))),
-        Target::File(file) if file.is_default => {
-            let path = file.path().display();
-            match file.path().try_exists() {
-                Ok(true) => Ok(Target::File(file)),
-                Ok(false) => Err(Fault::not_found(format!(
-                    "no registry is named, and no worker has created {path} yet; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY}"
-                ))),
-                Err(error) => Err(Fault::refused(format!("{path} cannot be examined: {error}"))),
-            }
-        }
+        Target::File(file) if file.is_default && !file.exists()? => Err(Fault::not_found(format!(
+            "no registry is named, and no worker has created {} yet; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY}",
+            file.path().display()
+        ))),
         target @ (Target::Zookeeper(_) | Target::File(_)) => Ok(target),
     }
 }
@@ -306,9 +300,7 @@ impl Registries for NamedRegistries {
 
 /// Opens a registry file.
 async fn open_file(file: &RegistryFile, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
-    let path = file.path();
-    let unknown = |error| Fault::refused(format!("{}: {error}", path.display()));
-    if !place.may_create && !path.try_exists().map_err(unknown)? {
+    if !place.may_create && !file.exists()? {
         return Err(place.absent());
     }
     let mut options = file.options.clone();
@@ -328,7 +320,7 @@ async fn open_file(file: &RegistryFile, place: &Place) -> Result<Arc<dyn Registr
             Exit::Unreachable,
             format!(
                 "{} could not be opened within {:?}; check that no other program has locked it",
-                path.display(),
+                file.path().display(),
                 place.connect.connect_timeout
             ),
         )),

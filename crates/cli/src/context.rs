@@ -151,7 +151,7 @@ impl<'a> Context<'a> {
     }
 
     async fn find_open_nodes(&self, job: Option<&JobName>) -> Result<Vec<(String, String)>, Fault> {
-        let (connect, target) = (self.connect.clone(), self.connect.worker_target(None)?);
+        let (connect, target) = (self.connect.clone(), self.connect.target()?);
         let place = Place { connect, target, may_create: false, session_timeout: None };
         self.registries.open_nodes(&place, job).await
     }

@@ -78,6 +78,12 @@ impl RegistryFile {
     pub(crate) fn path(&self) -> &Path {
         self.options.path()
     }
+
+    pub(crate) fn exists(&self) -> Result<bool, Fault> {
+        self.path().try_exists().map_err(|error| {
+            Fault::refused(format!("{} cannot be examined: {error}", self.path().display()))
+        })
+    }
 }
 
 impl Target {
