@@ -232,16 +232,26 @@ impl Items {
     /// Changes an item and its index entries. An item of which nothing is known any more is
     /// removed.
     pub(crate) fn change(&mut self, item: ShardingItem, change: impl FnOnce(&mut ItemView)) {
-        let known = self.restless.views.remove(&item).or_else(|| self.resting.views.remove(&item));
-        let mut view = known.unwrap_or_default();
-        let before = IndexKeys::of(&view);
-        change(&mut view);
+        let known = match self.restless.views.get_mut(&item) {
+            Some(view) => Some(view),
+            None => self.resting.views.get_mut(&item),
+        };
+        let mut added = None;
+        let view = known.unwrap_or_else(|| added.insert(Box::default()));
+        let before = IndexKeys::of(view);
+        change(view);
         if let Some(owner) = &mut view.owner {
             self.by_owner.share(&mut owner.value);
         }
-        let after = IndexKeys::of(&view);
-        if let Some(partition) = after.partition {
-            self.partition(partition).views.insert(item, view);
+        let after = IndexKeys::of(view);
+        if before.partition != after.partition {
+            let moved = match before.partition {
+                Some(partition) => self.partition(partition).views.remove(&item),
+                None => added,
+            };
+            if let Some((partition, view)) = after.partition.zip(moved) {
+                self.partition(partition).views.insert(item, view);
+            }
         }
         self.update_indexes(item, before, after);
     }
