@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn background_program_is_counted_as_a_step_or_a_failure() {
-        let mut steps = Steps::default();
+        let mut steps = Steps::begin();
         let start = |program| Background::start("side", niced(&Command::new(program))).unwrap();
         let (good, bad) = (start("true"), start("false"));
         steps.command("main", &mut Command::new("true")).unwrap();

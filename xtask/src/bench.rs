@@ -13,7 +13,7 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     zookeeper::ensure()?;
     let folder = workspace().join("target").join("bench");
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     steps.command("build", &mut cargo("build --release -p bench"))?;
     if arguments.iter().any(|argument| argument.starts_with("--java")) {
         interop::java_workers(&mut steps)?;

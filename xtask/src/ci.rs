@@ -8,7 +8,7 @@ use crate::{Error, interop, tidy};
 /// Checks formatting, wording, lints and documentation. With `--interop` also runs the checks with
 /// Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     let suite = match arguments {
         [] => None,
         [only] if only == "--interop" => {

@@ -27,7 +27,7 @@ struct Plan {
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let plan = Plan::read(arguments, &targets()?)?;
     require_tools()?;
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     for target in &plan.targets {
         let found = workspace().join(FOUND).join(target);
         fs::create_dir_all(&found).map_err(Error::file("create", &found))?;

@@ -67,7 +67,7 @@ fn major_version(text: &str, before: &str) -> Option<u32> {
 
 /// Builds and runs the suite with its own arguments.
 pub(crate) fn run_suite(arguments: &[String]) -> Result<(), Error> {
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     let mut suite = prepare(&mut steps)?;
     steps.command("checks", suite.args(arguments))?;
     steps.end("cargo xtask interop")

@@ -11,8 +11,9 @@ use crate::error::with_causes;
 use crate::{Error, workspace};
 
 /// The steps of a task so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Steps {
+    started: Instant,
     /// Succeeded steps with their durations.
     done: Vec<(String, Duration)>,
     /// Errors of failed attempts.
@@ -20,6 +21,11 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
+    /// Begins a task.
+    pub(crate) fn begin() -> Self {
+        Self { started: Instant::now(), done: Vec::new(), failed: Vec::new() }
+    }
+
     /// Runs a command as the next step.
     pub(crate) fn command(&mut self, name: &str, command: &mut Command) -> Result<(), Error> {
         self.step(name, || run(command))
@@ -59,13 +65,13 @@ impl Steps {
 
     /// Ends a task with its summary. Fails with all errors of failed attempts.
     pub(crate) fn end(self, task: &str) -> Result<(), Error> {
-        println!("{}", self.summary(task));
+        // Steps in the background ran at the same time as others.
+        println!("{}", self.summary(task, self.started.elapsed()));
         if self.failed.is_empty() { Ok(()) } else { Err(Error::Steps { failed: self.failed }) }
     }
 
-    /// Returns one line with the succeeded steps and their durations.
-    fn summary(&self, task: &str) -> String {
-        let total: Duration = self.done.iter().map(|(_, duration)| *duration).sum();
+    /// Returns one line with the succeeded steps, their durations and that of the task.
+    fn summary(&self, task: &str, total: Duration) -> String {
         let mut line = format!("{task}: {} steps passed in {}", self.done.len(), seconds(total));
         for (n, (name, duration)) in self.done.iter().enumerate() {
             let separator = if n == 0 { ": " } else { ", " };
@@ -134,7 +140,7 @@ mod tests {
 
     #[test]
     fn first_failure_ends_the_task_and_names_step_and_command() {
-        let mut steps = Steps::default();
+        let mut steps = Steps::begin();
         steps.command("good", &mut Command::new("true")).unwrap();
         let failures = [
             ("bad", Command::new("false"), "step `bad` failed: `false` ended with exit status: 1"),
@@ -149,12 +155,13 @@ mod tests {
             let message = with_causes(&error);
             assert!(message.starts_with(expected), "{message}");
         }
-        assert!(steps.summary("x").starts_with("x: 1 steps passed in "), "{}", steps.summary("x"));
+        let summary = steps.summary("x", Duration::ZERO);
+        assert!(summary.starts_with("x: 1 steps passed in 0.0 s: "), "{summary}");
     }
 
     #[test]
     fn failed_attempts_do_not_stop_the_task_and_are_named_at_its_end() {
-        let mut steps = Steps::default();
+        let mut steps = Steps::begin();
         let mut ran = Vec::new();
         for (name, program) in [("one", "false"), ("two", "true"), ("three", "/no/such")] {
             steps.attempt(name, || {
@@ -163,7 +170,8 @@ mod tests {
             });
         }
         assert_eq!(ran, ["one", "two", "three"]);
-        assert!(steps.summary("x").starts_with("x: 1 steps passed in "), "{}", steps.summary("x"));
+        let summary = steps.summary("x", Duration::ZERO);
+        assert!(summary.starts_with("x: 1 steps passed in 0.0 s: "), "{summary}");
         let message = with_causes(&steps.end("x").unwrap_err());
         let lines: Vec<&str> = message.lines().collect();
         assert_eq!(lines.len(), 3, "{message}");
@@ -174,7 +182,7 @@ mod tests {
 
     #[test]
     fn task_without_failures_succeeds() {
-        let mut steps = Steps::default();
+        let mut steps = Steps::begin();
         steps.attempt("good", || run(&mut Command::new("true")));
         steps.end("x").unwrap();
     }
@@ -186,8 +194,8 @@ mod tests {
             ("doc tests".to_owned(), Duration::from_millis(250)),
         ];
         assert_eq!(
-            Steps { done, failed: Vec::new() }.summary("test"),
-            "test: 2 steps passed in 1.8 s: unit tests 1.5 s, doc tests 0.2 s"
+            Steps { done, ..Steps::begin() }.summary("test", Duration::from_secs(1)),
+            "test: 2 steps passed in 1.0 s: unit tests 1.5 s, doc tests 0.2 s"
         );
     }
 

@@ -47,7 +47,7 @@ pub(crate) const MODEL: [&str; 3] = [
 
 /// Runs all tests, the golden vectors and the quick start.
 pub(crate) fn run() -> Result<(), Error> {
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     steps.step("ZooKeeper", zookeeper::ensure)?;
     let model = || Programs::build("test --profile sim -p model --lib --no-run");
     let mut model = steps.step("build of the model", model)?.library_tests("model")?;
