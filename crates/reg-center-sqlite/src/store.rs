@@ -64,9 +64,9 @@ pub(crate) trait Store: Send {
     fn read(&mut self, paths: &[NodePath]) -> Result<Vec<Option<Node>>>;
     /// Returns the names of the children in ascending order; `None` if the node does not exist.
     fn children(&mut self, path: &NodePath) -> Result<Option<Vec<String>>>;
-    /// Returns the nodes of a scope, and their revision.
+    /// Returns the nodes of a scope, and their revision. Fails if the session is over.
     fn snapshot(&mut self, scope: &Scope) -> Result<(Revision, Vec<Node>)>;
-    /// Returns the changes after a revision.
+    /// Returns the changes after a revision. Fails if the session is over.
     fn news(&mut self, after: Revision) -> Result<News>;
     /// Returns true if another connection has written since the last call.
     fn was_written(&mut self) -> Result<bool>;
@@ -78,13 +78,15 @@ pub(crate) struct SqliteStore {
     db: Connection,
     file: FileId,
     process: Option<ProcessName>,
+    /// The session that this store opened last.
+    session: Option<SessionId>,
     data_version: i64,
 }
 
 impl SqliteStore {
     pub(crate) fn open(options: SqliteOptions) -> std::result::Result<Self, OpenError> {
         let (db, file) = file::open_or_create(&options)?;
-        Ok(Self { options, db, file, process: ProcessName::own(), data_version: 0 })
+        Ok(Self { options, db, file, process: ProcessName::own(), session: None, data_version: 0 })
     }
 
     /// Fails if the path no longer names the open file: writes to it would be lost.
@@ -128,6 +130,7 @@ impl Store for SqliteStore {
         let row = "INSERT INTO session VALUES (?1, 0, ?2, ?3)";
         txn.execute(row, params![id, timeout, process])?;
         commit(txn)?;
+        self.session = Some(SessionId(id));
         Ok(SessionId(id))
     }
 
@@ -187,11 +190,7 @@ impl Store for SqliteStore {
 
     fn commit(&mut self, session: SessionId, txns: &[&[Op]]) -> Result<Batch> {
         let sql_txn = self.write()?;
-        let live = "SELECT 1 FROM session WHERE id = ?1";
-        let live = sql_txn.prepare_cached(live)?.exists([session.0])?;
-        if !live {
-            return Err(Failure::SessionOver);
-        }
+        check_live(&sql_txn, Some(session))?;
         let tables = Tables(&sql_txn);
         let before = tables.revision()?;
         let mut batch = Batch { before, after: before, answers: Vec::new(), changes: Vec::new() };
@@ -218,7 +217,9 @@ impl Store for SqliteStore {
     }
 
     fn snapshot(&mut self, scope: &Scope) -> Result<(Revision, Vec<Node>)> {
+        let session = self.session;
         let txn = self.read_only()?;
+        check_live(&txn, session)?;
         let tables = Tables(&txn);
         let mut nodes = Vec::new();
         for part in scope.parts() {
@@ -228,7 +229,9 @@ impl Store for SqliteStore {
     }
 
     fn news(&mut self, after: Revision) -> Result<News> {
+        let session = self.session;
         let txn = self.read_only()?;
+        check_live(&txn, session)?;
         let tables = Tables(&txn);
         if tables.forgotten()? > after {
             return Ok(News::Gap);
@@ -241,6 +244,19 @@ impl Store for SqliteStore {
         let version = self.db.pragma_query_value(None, "data_version", |row| row.get(0))?;
         let known = std::mem::replace(&mut self.data_version, version);
         Ok(known != version)
+    }
+}
+
+/// Fails if a session is over.
+///
+/// The end of a session deletes its nodes. A feed that showed this before the end of the session
+/// would make the session's process believe that an operator has deleted them.
+fn check_live(txn: &Transaction<'_>, session: Option<SessionId>) -> Result<()> {
+    let Some(session) = session else { return Ok(()) };
+    let live = "SELECT 1 FROM session WHERE id = ?1";
+    match txn.prepare_cached(live)?.exists([session.0])? {
+        true => Ok(()),
+        false => Err(Failure::SessionOver),
     }
 }
 
