@@ -33,7 +33,7 @@ const LAYERS: [Row; 30] = [
     Row {
         name: "lite",
         normal: &["coordination", "inbound", "reg-center", "sharding", "trigger"],
-        dev: &["reg-center-zookeeper", "zookeeper-fixture"],
+        dev: &["reg-center-zookeeper", "registry", "zookeeper-fixture"],
     },
     Row {
         name: "operations",
@@ -106,12 +106,12 @@ const LAYERS: [Row; 30] = [
             "coordination",
             "lite",
             "reg-center",
-            "reg-center-zookeeper",
+            "registry",
             "simulation",
             "testkit",
             "zookeeper-fixture",
         ],
-        dev: &[],
+        dev: &["reg-center-zookeeper"],
     },
     Row { name: "chaos", normal: &["checker", "job-history", "zookeeper-fixture"], dev: &[] },
     Row {

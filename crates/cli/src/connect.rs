@@ -63,13 +63,18 @@ impl ConnectArguments {
 
     /// Returns the registry that a command reads or changes. It is one that outlasts the command.
     pub(crate) fn target(&self) -> Result<Target, Fault> {
-        lasting(self.named(None)?)
+        lasting(self.named(None, None)?)
     }
 
-    /// Returns the registry of a worker. `for_hosts` names an option, if one is given, that has a
-    /// meaning only for a registry that several hosts share.
-    pub(crate) fn worker_target(&self, for_hosts: Option<&str>) -> Result<Target, Fault> {
-        let target = self.named(None)?;
+    /// Returns the registry of a worker: the named one, or else that of its job file. `for_hosts`
+    /// names an option, if one is given, that has a meaning only for a registry that several hosts
+    /// share.
+    pub(crate) fn worker_target(
+        &self,
+        for_hosts: Option<&str>,
+        in_file: Option<&Target>,
+    ) -> Result<Target, Fault> {
+        let target = self.named(None, in_file)?;
         match (&target, for_hosts) {
             (Target::File(file), Some(option)) if file.is_default => Err(without_registry(option)),
             _ => Ok(target),
@@ -82,13 +87,13 @@ impl ConnectArguments {
     /// The namespaces of the environment and of addresses have jobs, so they are not used.
     pub(crate) fn bench_target(&self, default: &str) -> Result<(Target, String), Fault> {
         let namespace = given(self.namespace.as_ref()).unwrap_or_else(|| default.to_owned());
-        let target = lasting(self.named(Some(&namespace))?)?;
+        let target = lasting(self.named(Some(&namespace), None)?)?;
         Ok((target, namespace))
     }
 
-    /// Returns the registry that is named, or the default file. `measured` is the namespace in
-    /// ZooKeeper if the registry is to be measured.
-    fn named(&self, measured: Option<&str>) -> Result<Target, Fault> {
+    /// Returns the registry that is named, or that of the job file, or the default file. `measured`
+    /// is the namespace in ZooKeeper if the registry is to be measured.
+    fn named(&self, measured: Option<&str>, in_file: Option<&Target>) -> Result<Target, Fault> {
         let target = match (given(self.registry.as_ref()), given(self.zookeeper.as_ref())) {
             (Some(_), Some(_)) => {
                 return Err(Fault::usage(format!(
@@ -96,9 +101,7 @@ impl ConnectArguments {
                 )));
             }
             (Some(_), None) if self.namespace.is_some() && measured.is_none() => {
-                return Err(Fault::usage(format!(
-                    "--namespace is given beside --registry, whose address has the namespace, such as {EXAMPLE}"
-                )));
+                return Err(namespace_beside("--registry"));
             }
             (Some(address), None) => Target::parse(&address)?,
             (None, Some(servers)) => {
@@ -109,9 +112,13 @@ impl ConnectArguments {
                 Target::of_parts(&servers, &namespace)
             }
             // A forgotten address must not start a cluster of its own on each host.
-            (None, None) => match self.zookeeper_option(measured.is_some()) {
-                Some(option) => return Err(without_registry(option)),
-                None => Target::default_file()?,
+            (None, None) => match (in_file, self.zookeeper_option(measured.is_some())) {
+                (Some(_), _) if self.namespace.is_some() => {
+                    return Err(namespace_beside("the registry of the job file"));
+                }
+                (Some(target), _) => target.clone(),
+                (None, Some(option)) => return Err(without_registry(option)),
+                (None, None) => Target::default_file()?,
             },
         };
         match (&target, self.credentials()) {
@@ -198,6 +205,12 @@ fn given(value: Option<&String>) -> Option<String> {
 fn without_registry(option: &str) -> Fault {
     Fault::usage(format!(
         "{option} is given, but no registry; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY} or {ZOOKEEPER}"
+    ))
+}
+
+fn namespace_beside(registry: &str) -> Fault {
+    Fault::usage(format!(
+        "--namespace is given beside {registry}, whose address has the namespace, such as {EXAMPLE}"
     ))
 }
 

@@ -39,6 +39,8 @@ pub(crate) struct ZookeeperTarget {
 pub(crate) enum NamedBy {
     /// `--registry`.
     Address,
+    /// The key `registry` of a job file.
+    JobFile,
     /// `--zookeeper` and `--namespace`.
     Parts,
 }
@@ -47,6 +49,7 @@ impl NamedBy {
     pub(crate) fn servers(self) -> &'static str {
         match self {
             Self::Address => "--registry",
+            Self::JobFile => "the registry of the job file",
             Self::Parts => "--zookeeper",
         }
     }
@@ -54,6 +57,7 @@ impl NamedBy {
     pub(crate) fn namespace(self) -> &'static str {
         match self {
             Self::Address => "--registry",
+            Self::JobFile => "the registry of the job file",
             Self::Parts => "--namespace",
         }
     }
@@ -61,6 +65,7 @@ impl NamedBy {
     pub(crate) fn both(self) -> &'static str {
         match self {
             Self::Address => "--registry",
+            Self::JobFile => "the registry of the job file",
             Self::Parts => "--namespace and --zookeeper",
         }
     }
@@ -89,8 +94,17 @@ impl RegistryFile {
 impl Target {
     /// Parses an address of the command line.
     pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
-        let invalid = |reason: &dyn fmt::Display| Fault::usage(format!("--registry: {reason}"));
-        match Address::parse(text).map_err(|error| invalid(&error))? {
+        Self::of_address(text, NamedBy::Address)
+            .map_err(|reason| Fault::usage(format!("--registry: {reason}")))
+    }
+
+    /// Parses the address of a job file. The error is the reason.
+    pub(crate) fn parse_of_file(text: &str) -> Result<Self, String> {
+        Self::of_address(text, NamedBy::JobFile)
+    }
+
+    fn of_address(text: &str, named_by: NamedBy) -> Result<Self, String> {
+        match Address::parse(text).map_err(|error| error.to_string())? {
             Address::Memory => Ok(Self::Memory),
             Address::Sqlite(options) => Ok(Self::File(RegistryFile { options, is_default: false })),
             Address::Zookeeper { .. } => {
@@ -99,14 +113,12 @@ impl Target {
                     rest.split_once('/').filter(|(_, path)| !path.is_empty())
                 else {
                     // The root holds ZooKeeper's own nodes, which are not jobs.
-                    let reason = format!("{text:?} names no namespace; valid is {EXAMPLE}");
-                    return Err(invalid(&reason));
+                    return Err(format!("{text:?} names no namespace; valid is {EXAMPLE}"));
                 };
                 let (servers, namespace) = (servers.to_owned(), format!("/{path}"));
-                let named_by = NamedBy::Address;
                 Ok(Self::Zookeeper(ZookeeperTarget { servers, namespace, named_by }))
             }
-            other => Err(invalid(&format!("ejob cannot use {other}"))),
+            other => Err(format!("ejob cannot use {other}")),
         }
     }
 

@@ -107,6 +107,11 @@ fn wrong_command_line_is_one_error_line() {
         format!("[[jobs]]\nname='a'\nsharding_total_count=1\nscript={{command='{command}'}}\n")
     };
     write("programless.toml", &script("/no/such/tool"));
+    let at = |registry: &str| format!("registry='{registry}'\n{}", script("true"));
+    write("redis.toml", &at("redis://a"));
+    write("unnamed.toml", &at("zk://a"));
+    write("placed.toml", &at("sqlite:placed.db"));
+    write("empty.toml", &at(""));
     write("operator.toml", &script("true | cat"));
     let why = ["--why", "x"];
     let missing = "the following required arguments were not provided:";
@@ -152,6 +157,36 @@ fn wrong_command_line_is_one_error_line() {
             &["worker", "good.toml", "--server-ip", "10.0.0.1"],
             2,
             &format!("--server-ip is given, {NO_REGISTRY}"),
+        ),
+        (
+            "unknown registry in a job file",
+            &["worker", "redis.toml", "--check"],
+            2,
+            "redis.toml: registry: registry address \"redis://a\": unknown kind; valid: _",
+        ),
+        (
+            "registry without a namespace in a job file",
+            &["worker", "unnamed.toml"],
+            2,
+            "unnamed.toml: registry: \"zk://a\" names no namespace; valid is zk://zk-1:2181,zk-2:2181/jobs",
+        ),
+        (
+            "empty registry in a job file",
+            &["worker", "empty.toml"],
+            2,
+            "empty.toml: line 1: registry is empty; valid is an address in quotes, such as _",
+        ),
+        (
+            "namespace beside the registry of a job file",
+            &["worker", "placed.toml", "--namespace", "/a"],
+            2,
+            "--namespace is given beside the registry of the job file, whose address has the namespace, such as zk://zk-1:2181,zk-2:2181/jobs",
+        ),
+        (
+            "credentials beside a file that a job file names",
+            &["worker", "placed.toml", "--digest-file", "colonless"],
+            2,
+            "--digest-file (or EJOB_DIGEST) is given, which only ZooKeeper has, but the registry is sqlite:placed.db",
         ),
         (
             "two registries",

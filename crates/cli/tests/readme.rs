@@ -1,4 +1,4 @@
-//! Runs the section of the README about `ejob` as printed: its file, its commands and their output.
+//! Runs the sessions of the README with `ejob` as printed: the file, the commands and their output.
 
 use std::io::Write;
 use std::path::Path;
@@ -21,14 +21,9 @@ struct Step<'a> {
     answer: Vec<&'a str>,
 }
 
-fn section() -> &'static str {
-    let start = README.find("## Without a program: `ejob`").unwrap();
-    let rest = &README[start + 3..];
-    &rest[..rest.find("\n## ").unwrap()]
-}
-
-/// Returns the first code block in a language.
-fn block<'a>(section: &'a str, language: &str) -> &'a str {
+/// Returns the first code block in a language after a heading.
+fn block(heading: &str, language: &str) -> &'static str {
+    let section = &README[README.find(heading).unwrap()..];
     let start = format!("```{language}\n");
     let text = &section[section.find(&start).unwrap() + start.len()..];
     &text[..text.find("```").unwrap()]
@@ -77,10 +72,17 @@ impl Shell {
         let program = Path::new(env!("CARGO_BIN_EXE_ejob"));
         let path = std::env::var("PATH").unwrap();
         let path = format!("{}:{path}", program.parent().unwrap().display());
-        let mut child = Command::new("bash")
+        let mut bash = Command::new("bash");
+        for (name, _) in std::env::vars_os() {
+            if name.to_string_lossy().starts_with("EJOB_") {
+                bash.env_remove(name);
+            }
+        }
+        let mut child = bash
             .args(["--noprofile", "--norc"])
             .current_dir(folder)
             .env("PATH", path)
+            .env("XDG_STATE_HOME", folder.join("state"))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()
@@ -118,19 +120,26 @@ fn answers(output: &[String], step: &Step<'_>) -> bool {
     output.len() == step.answer.len() && pairs().all(|(line, printed)| is_as_printed(line, printed))
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn readme_section_works_as_printed() {
-    let server = Server::start().expect("a ZooKeeper server is needed");
+/// Runs the session after a heading in a shell. `server` is the address of a ZooKeeper in place of
+/// the printed one.
+///
+/// `workers` are the numbers of the workers that are left at the end. Each has run an item, and
+/// leaves in order.
+async fn run_session(heading: &str, server: Option<&str>, workers: &[u32]) {
     let folder = tempfile::tempdir().unwrap();
-    std::fs::write(folder.path().join("jobs.toml"), block(section(), "toml")).unwrap();
+    let jobs = block("## Without a program: `ejob`", "toml");
+    std::fs::write(folder.path().join("jobs.toml"), jobs).unwrap();
     let mut shell = Shell::start(folder.path());
     // Job control, as in an interactive shell. The trap ends all background jobs with the shell.
     shell.give("set -m; trap 'kill -9 $(jobs -p) 2> /dev/null' EXIT").await;
-    let steps = steps(block(section(), "console"));
-    assert!(steps.len() > 10, "the section has lost its commands");
+    let steps = steps(block(heading, "console"));
+    assert!(steps.len() > 8, "the session has lost its commands");
     for step in &steps {
         // The address of the test's server is the only difference from the printed commands.
-        let command = step.command.replace("127.0.0.1:2181", &server.connect_string());
+        let command = match server {
+            Some(address) => step.command.replace("127.0.0.1:2181", address),
+            None => step.command.to_owned(),
+        };
         let is_background = command.ends_with('&') || command.starts_with("kill");
         if is_background {
             shell.give(&command).await;
@@ -149,7 +158,7 @@ async fn readme_section_works_as_printed() {
         assert!(answers(&output, step), "{command}\n{output:#?}\n{:#?}", step.answer);
     }
     let mut stderr = std::io::stderr();
-    for n in [1, 3] {
+    for n in workers {
         let log = std::fs::read_to_string(folder.path().join(format!("worker-{n}.log"))).unwrap();
         let has_run = log.contains("counting part ");
         if !has_run {
@@ -157,11 +166,22 @@ async fn readme_section_works_as_printed() {
         }
         assert!(has_run, "worker {n} has not run an item");
     }
-    for n in [1, 3] {
+    for n in workers {
         shell.give(&format!("kill %{n}")).await;
         assert!(shell.line().await.starts_with("leaving: "));
         assert!(shell.line().await.starts_with("count: left; "));
     }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_on_one_host_works_as_printed() {
+    run_session("### On one host, without a server", None, &[3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn session_on_several_hosts_works_as_printed() {
+    let server = Server::start().expect("a ZooKeeper server is needed");
+    run_session("### On several hosts", Some(&server.connect_string()), &[1, 3]).await;
 }
 
 #[test]

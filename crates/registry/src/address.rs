@@ -1,6 +1,7 @@
 //! Addresses of registries.
 
 use std::fmt;
+use std::time::Duration;
 
 #[cfg(feature = "sqlite")]
 use reg_center_sqlite::SqliteOptions;
@@ -59,6 +60,23 @@ impl Address {
             "sqlite" => sqlite(text, rest),
             "zk" => zookeeper(text),
             _ => Err(invalid("unknown kind")),
+        }
+    }
+
+    /// Sets the time without contact after which the registry ends a session. `memory:` has no such
+    /// time.
+    ///
+    /// The defaults, and the ranges that opening checks, are those of the options of each registry.
+    #[must_use]
+    pub fn session_timeout(self, timeout: Duration) -> Self {
+        match self {
+            Self::Memory => Self::Memory,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(options) => Self::Sqlite(options.session_timeout(timeout)),
+            #[cfg(feature = "zookeeper")]
+            Self::Zookeeper { text, options } => {
+                Self::Zookeeper { text, options: options.session_timeout(timeout) }
+            }
         }
     }
 }

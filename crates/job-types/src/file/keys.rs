@@ -4,13 +4,16 @@ use super::tree::Step;
 
 /// A time with its unit.
 pub(super) const A_TIME: &str = "a time with its unit, such as 500ms, 5s or 1m 30s";
+/// An address of a registry.
+pub(super) const AN_ADDRESS: &str =
+    "an address in quotes, such as \"sqlite:registry.db\" or \"zk://10.0.0.1:2181/jobs\"";
 const FLAG: &str = "true or false";
 const TEXT: &str = "a text in quotes";
 const FROM_1: &str = "a whole number from 1 to 4294967295";
 const ADDRESSES: &str = "addresses in quotes, such as \"ops@example.com\"";
 
 /// Keys by their paths, without the indices of list elements, with the valid values of each.
-pub(super) const KEYS: [(&str, &str); 77] = [
+pub(super) const KEYS: [(&str, &str); 78] = [
     ("allow", "a table with commands, hosts, alert_hosts and secrets"),
     ("allow.alert_hosts", "a list such as [\"https://hooks.slack.com\"]"),
     ("allow.commands", "a list of lists of words, such as [[\"/opt/report.sh\", \"--daily\"]]"),
@@ -91,6 +94,7 @@ pub(super) const KEYS: [(&str, &str); 77] = [
     ("jobs.strategy", "the name of a strategy in quotes, such as \"ODEVITY\""),
     ("jobs.time_zone", "an IANA name in quotes, such as \"Asia/Shanghai\""),
     ("jobs.timeout", A_TIME),
+    ("registry", AN_ADDRESS),
 ];
 
 /// Returns the description of the valid values at a path. Below `env` and `headers` any name is

@@ -23,9 +23,15 @@ use tree::{Node, Step};
 pub use declared::DeclaredJob;
 pub use error::JobFileError;
 
+/// A TOML or YAML file that declares jobs, so that a worker needs no code. Both forms have the same
 /// keys.
 ///
 /// Times have a unit: `500ms`, `5s`, `1m 30s`. Unknown keys are rejected.
+///
+/// # Registry
+/// The key `registry` is the address of the registry that the jobs are for, such as
+/// `sqlite:registry.db`. `ejob worker` uses it if its command line and its environment name none.
+/// Other programs open it themselves: [`registry`](JobFile::registry).
 ///
 /// # Keys of a job
 /// - `name`, `sharding_total_count`: required.
@@ -126,6 +132,7 @@ pub use error::JobFileError;
 /// ```
 #[derive(Debug)]
 pub struct JobFile {
+    registry: Option<String>,
     allow: Allow,
     jobs: Vec<DeclaredJob>,
 }
@@ -165,12 +172,15 @@ impl JobFile {
     }
 
     fn of(tree: &Node) -> Result<Self, JobFileError> {
-        let FileDoc { allow, jobs } =
+        let FileDoc { registry, allow, jobs } =
             FileDoc::deserialize(tree).map_err(|mistake| describe(tree, &mistake))?;
         let in_file = |invalid| {
             let line = tree.line_of(&steps(&invalid));
             JobFileError::File { line, invalid }
         };
+        if registry.as_deref() == Some("") {
+            return Err(in_file(Invalid::new("registry", "empty", keys::AN_ADDRESS)));
+        }
         let allow = check::allow(allow).map_err(in_file)?;
         if jobs.is_empty() {
             return Err(in_file(Invalid::new("jobs", "empty", "at least one job")));
@@ -192,7 +202,7 @@ impl JobFile {
                 return Err(in_job(Invalid::new("name", found, "a unique name")));
             }
         }
-        Ok(Self { allow, jobs: declared })
+        Ok(Self { registry, allow, jobs: declared })
     }
 
     /// Checks the programs of all scripts, as
@@ -217,6 +227,12 @@ impl JobFile {
             job.work = job.work.clone().launcher(launcher);
         }
         self
+    }
+
+    /// Returns the address of the registry that the file names. It is not checked.
+    #[must_use]
+    pub fn registry(&self) -> Option<&str> {
+        self.registry.as_deref()
     }
 
     /// Returns the permissions of definitions from the registry.

@@ -11,6 +11,7 @@ use crate::SecretText;
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct FileDoc {
+    pub(super) registry: Option<String>,
     #[serde(default)]
     pub(super) allow: AllowDoc,
     #[serde(default)]

@@ -2,8 +2,10 @@
 //! sharding item.
 //!
 //! ```text
-//! cargo run --example line_count -- --registry zk://127.0.0.1:2181/lines --dir crates
+//! cargo run --example line_count -- --registry sqlite:lines.db --dir crates
 //! ```
+//! `--registry zk://127.0.0.1:2181/lines` shares the work of several hosts in the same way.
+//!
 //! Start any number of workers and kill any of them: every file is counted under exactly one
 //! accepted token. The scheduler alone cannot guarantee that. The module [`store`] rejects late
 //! writers, and shows how your own store can.
@@ -20,7 +22,7 @@ use std::time::Duration;
 use clap::Parser;
 use lite::{JobBuilder, Scheduler};
 use options::Options;
-use reg_center_zookeeper::ZookeeperCenter;
+use registry::Registry;
 use tokio::signal::unix::{SignalKind, signal};
 use worker::Worker;
 
@@ -43,8 +45,8 @@ async fn main() -> ExitCode {
 
 async fn run(options: Options) -> Result<(), Box<dyn Error + Send + Sync>> {
     let worker = Worker::new(&options)?;
-    let center = ZookeeperCenter::connect(options.registry()?).await?;
-    let scheduler = Scheduler::builder(center.clone()).build()?;
+    let registry = Registry::open_at(options.registry()).await?;
+    let scheduler = Scheduler::builder(registry.clone()).build()?;
     let config = JobBuilder::new("line-count", options.items)
         .cron("0/2 * * * * ?")
         .failover(true)
@@ -55,7 +57,7 @@ async fn run(options: Options) -> Result<(), Box<dyn Error + Send + Sync>> {
     for report in scheduler.shutdown(SHUTDOWN_DEADLINE).await {
         eprintln!("{}: deregistered: {}, {:?}", report.job, report.deregistered, report.items);
     }
-    reg_center::RegistryCenter::close(&*center).await?;
+    reg_center::RegistryCenter::close(&*registry).await?;
     Ok(())
 }
 

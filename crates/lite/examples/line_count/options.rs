@@ -4,16 +4,16 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
-use reg_center_zookeeper::{OptionsError, ZookeeperOptions};
+use registry::Address;
 
 /// Counts the lines of every file in a folder, as one of any number of workers.
 ///
 /// Prints one line per event on its standard output and runs until SIGTERM or ctrl-c.
 #[derive(Debug, Parser)]
 pub(crate) struct Options {
-    /// Registry of the workers: zk://host:port[,host:port][/namespace]
-    #[arg(long, value_name = "URL", value_parser = registry_url)]
-    pub(crate) registry: String,
+    /// Registry of the workers: sqlite:FILE on one host, or zk://HOST:PORT,.../NAMESPACE
+    #[arg(long, value_name = "ADDRESS")]
+    registry: Address,
     /// Folder whose files are counted
     #[arg(long, value_parser = folder)]
     pub(crate) dir: PathBuf,
@@ -36,11 +36,9 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    pub(crate) fn registry(&self) -> Result<ZookeeperOptions, OptionsError> {
-        let options = ZookeeperOptions::parse_url(&self.registry)?
-            .session_timeout(Duration::from_millis(self.session_timeout_ms));
-        options.validate()?;
-        Ok(options)
+    /// Returns the address with the session timeout.
+    pub(crate) fn registry(&self) -> Address {
+        self.registry.clone().session_timeout(Duration::from_millis(self.session_timeout_ms))
     }
 
     /// Returns the absolute path of the results folder.
@@ -55,10 +53,6 @@ impl Options {
         }
         Ok(out)
     }
-}
-
-fn registry_url(text: &str) -> Result<String, String> {
-    ZookeeperOptions::parse_url(text).map(|_| text.to_owned()).map_err(|error| error.to_string())
 }
 
 /// Returns the absolute path, so that `.` has a parent folder for the results.

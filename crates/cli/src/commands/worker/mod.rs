@@ -22,6 +22,7 @@ use super::history::StoreArguments;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, counted, table};
+use crate::target::Target;
 use crate::text::{clean, dialect, duration, server_ip};
 use ending::{Ending, Signals};
 use outlets::Outlets;
@@ -73,6 +74,10 @@ impl WorkerArguments {
         let since = if self.check { Timestamp::now() } else { Timestamp::UNIX_EPOCH };
         check_configurations(&self.file, &file, since)?;
         self.check_zone()?;
+        let in_file = file.registry().map(Target::parse_of_file).transpose();
+        let in_file = in_file.map_err(|reason| {
+            Fault::usage(format!("{}: registry: {reason}", self.file.display()))
+        })?;
         if self.check {
             file.check_programs().map_err(|error| file_fault(&self.file, &error))?;
             return Ok(checked(&file));
@@ -84,7 +89,8 @@ impl WorkerArguments {
             return Ok(stopped());
         };
         let outlets = outlets?;
-        let Some(scheduler) = signals.unless(self.scheduler(cx, &outlets, file.allow())).await
+        let Some(scheduler) =
+            signals.unless(self.scheduler(cx, &outlets, file.allow(), in_file.as_ref())).await
         else {
             return Ok(stopped());
         };
@@ -128,9 +134,10 @@ impl WorkerArguments {
         cx: &Context<'_>,
         outlets: &Outlets,
         allow: &Allow,
+        in_file: Option<&Target>,
     ) -> Result<Scheduler, Fault> {
         let for_hosts = self.server_ip.as_ref().map(|_| "--server-ip");
-        let target = cx.connect().worker_target(for_hosts)?;
+        let target = cx.connect().worker_target(for_hosts, in_file)?;
         if let Some(line) = target.notice() {
             cx.print_line(&line);
         }
