@@ -1,6 +1,7 @@
 //! Development tasks: `cargo xtask help` lists them.
 #![expect(clippy::print_stdout, reason = "a task prints its progress and results")]
 
+mod backend;
 mod background;
 mod bench;
 mod chaos;
@@ -51,12 +52,12 @@ const TASKS: [Task; 16] = [
         run: |_| test::run(),
     },
     Task {
-        usage: "demo [--rounds N]",
+        usage: "demo [--backend sqlite|zk] [--rounds N]",
         summary: "kill a worker while it runs an item and check the outcome",
         run: demo::run,
     },
     Task {
-        usage: "verify [--backend memory|zk] [--scenario F05] [--seed N] [--nightly]",
+        usage: "verify [--backend memory|sqlite|zk] [--scenario F05] [--seed N] [--nightly]",
         summary: "fault scenarios, simulated or with real processes, each with a verdict",
         run: verify::run_scenarios,
     },
@@ -191,7 +192,7 @@ mod tests {
             ("another option", "tidy --all", "takes `--figures` alone or paths, not `--all`"),
             ("not alone", "tidy docs --figures", "alone or paths, not `--figures`"),
             ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
-            ("another option", "demo --round 1", "`demo` takes `--rounds N` only, not `--round`"),
+            ("another option", "demo --round 1", "and `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {
             let message = usage_error(line);

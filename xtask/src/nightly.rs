@@ -22,13 +22,16 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     let first = first_seed(arguments, SystemTime::now())?;
     let [pure, system] = simulations(first)?;
     println!("the same seeds again: cargo xtask nightly --first-seed {first}");
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     steps.attempt("pure simulation", || run(&mut cargo(&pure)));
     steps.attempt("system simulation", || run(&mut cargo(&system)));
     steps.attempt("exhaustive model", || run(&mut cargo(MODEL)));
     steps.attempt("mutants", || mutants::hunt(&[]));
-    let every_scenario = ["--nightly".to_owned()];
-    steps.attempt("scenarios on ZooKeeper", || verify::run_scenarios(&every_scenario));
+    for backend in ["zk", "sqlite"] {
+        let every_scenario = ["--nightly", "--backend", backend].map(str::to_owned);
+        steps
+            .attempt(&format!("scenarios on {backend}"), || verify::run_scenarios(&every_scenario));
+    }
     let seed = ["--seed".to_owned(), first.to_string()];
     steps.attempt("random faults on real workers", || chaos::run_faults(&seed));
     steps.end("cargo xtask nightly")

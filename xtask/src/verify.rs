@@ -16,7 +16,8 @@ pub(crate) fn run_scenarios(arguments: &[String]) -> Result<(), Error> {
 
 /// Returns whether the scenarios need ZooKeeper. Real processes are the default.
 fn needs_zookeeper(arguments: &[String]) -> bool {
-    !arguments.windows(2).any(|pair| pair == ["--backend", "memory"])
+    let other = [["--backend", "memory"], ["--backend", "sqlite"]];
+    !arguments.windows(2).any(|pair| other.iter().any(|other| pair == other))
 }
 
 #[cfg(test)]
@@ -24,12 +25,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_the_memory_backend_needs_no_zookeeper() {
+    fn other_backends_need_no_zookeeper() {
         let rows = [
             ("", true),
             ("--scenario F05", true),
             ("--backend zk", true),
             ("--backend memory", false),
+            ("--backend sqlite --scenario F05", false),
             ("--nightly --backend memory --seed 3", false),
         ];
         for (line, expected) in rows {

@@ -16,10 +16,9 @@ use std::path::PathBuf;
 use std::process::ExitStatus;
 use std::time::Duration;
 
-use zookeeper_fixture::Server;
-
+use crate::Error;
+use crate::backend::{self, Backend};
 use crate::program::Programs;
-use crate::{Error, zookeeper};
 
 /// Reason why the demonstration failed.
 #[derive(Debug, thiserror::Error)]
@@ -44,35 +43,95 @@ pub(crate) enum DemoError {
     Checks { n_checks: usize, failed: Vec<String> },
 }
 
-/// Runs the demonstration for the number of rounds in the arguments.
+/// Number of rounds, and the registry that they run on.
+#[derive(Debug, PartialEq, Eq)]
+struct Options {
+    backend: Backend,
+    n_rounds: u32,
+}
+
+/// Runs the demonstration.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
-    let n_rounds = parse_rounds(arguments)?;
-    zookeeper::ensure()?;
+    let Options { backend, n_rounds } = Options::parse(arguments)?;
     let built = Programs::build_as_tested("--example line_count")?;
     let program = built.path("line_count")?;
-    let server = Server::start()?;
-    println!("ZooKeeper listens on {}", server.connect_string());
+    let registry = backend.start()?;
     for n in 1..=n_rounds {
         println!("\nround {n} of {n_rounds}");
-        round::run(program, &server, n)?;
+        round::run(program, &registry, n)?;
     }
     println!("\ncargo xtask demo: {n_rounds} rounds, every check passed");
     Ok(())
 }
 
-fn parse_rounds(arguments: &[String]) -> Result<u32, Error> {
-    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
-    let refuse =
-        |found: &str| Err(Error::Usage(format!("`--rounds` takes a number from 1, not {found}")));
-    match words.as_slice() {
-        [] => Ok(1),
-        ["--rounds"] => refuse("nothing"),
-        ["--rounds", number] => match number.parse() {
-            Ok(n_rounds) if n_rounds > 0 => Ok(n_rounds),
-            Ok(_) | Err(_) => refuse(&format!("`{number}`")),
-        },
-        ["--rounds", _, surplus, ..] | [surplus, ..] => {
-            Err(Error::Usage(format!("`demo` takes `--rounds N` only, not `{surplus}`")))
+impl Options {
+    fn parse(arguments: &[String]) -> Result<Self, Error> {
+        let mut options = Self { backend: Backend::Zookeeper, n_rounds: 1 };
+        let mut words = arguments.iter().map(String::as_str);
+        while let Some(word) = words.next() {
+            match word {
+                "--backend" => {
+                    let name = words.next();
+                    options.backend = name
+                        .and_then(Backend::of)
+                        .ok_or_else(|| refused(word, &format!("takes {}", backend::NAMES), name))?;
+                }
+                "--rounds" => {
+                    let number = words.next();
+                    options.n_rounds = number
+                        .and_then(|number| number.parse().ok())
+                        .filter(|n_rounds| *n_rounds > 0)
+                        .ok_or_else(|| refused(word, "takes a number from 1", number))?;
+                }
+                surplus => {
+                    return Err(Error::Usage(format!(
+                        "`demo` takes `--backend NAME` and `--rounds N` only, not `{surplus}`"
+                    )));
+                }
+            }
+        }
+        Ok(options)
+    }
+}
+
+fn refused(option: &str, valid: &str, found: Option<&str>) -> Error {
+    let found = found.map_or_else(|| "nothing".to_owned(), |found| format!("`{found}`"));
+    Error::Usage(format!("`{option}` {valid}, not {found}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> Result<Options, String> {
+        let words: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+        Options::parse(&words).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn options_have_defaults() {
+        let rows = [
+            ("", Backend::Zookeeper, 1),
+            ("--rounds 3", Backend::Zookeeper, 3),
+            ("--backend sqlite --rounds 2", Backend::Sqlite, 2),
+        ];
+        for (line, backend, n_rounds) in rows {
+            assert_eq!(parse(line), Ok(Options { backend, n_rounds }), "{line}");
+        }
+    }
+
+    #[test]
+    fn invalid_option_is_rejected_with_the_valid_values() {
+        let rows = [
+            ("--rounds", "`--rounds` takes a number from 1, not nothing"),
+            ("--rounds 0", "`--rounds` takes a number from 1, not `0`"),
+            ("--backend", "`--backend` takes sqlite or zk, not nothing"),
+            ("--backend redis", "`--backend` takes sqlite or zk, not `redis`"),
+            ("3", "`demo` takes `--backend NAME` and `--rounds N` only, not `3`"),
+        ];
+        for (line, expected) in rows {
+            let error = parse(line).unwrap_err();
+            assert!(error.starts_with(expected), "{line}: {error}");
         }
     }
 }

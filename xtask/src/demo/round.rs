@@ -9,7 +9,6 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
-use zookeeper_fixture::Server;
 
 use super::DemoError;
 use super::corpus::Corpus;
@@ -18,6 +17,7 @@ use super::results::Results;
 use super::verdict::{self, Evidence, Victim};
 use super::worker::{Message, Output, Worker};
 use crate::Error;
+use crate::backend::RunningRegistry;
 
 const N_WORKERS: usize = 3;
 /// Pause of a worker between reading an item's files and writing its result, in milliseconds.
@@ -30,11 +30,11 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Maximum number of attempts: a worker may finish its item before it is killed.
 const MAX_ATTEMPTS: usize = 5;
 
-/// Runs a round in a namespace and folders of its own.
-pub(super) fn run(program: &Path, server: &Server, n: u32) -> Result<(), Error> {
+/// Runs a round in a registry and folders of its own.
+pub(super) fn run(program: &Path, registry: &RunningRegistry, n: u32) -> Result<(), Error> {
     for attempt in 1..=MAX_ATTEMPTS {
-        let namespace = format!("demo-{n}-{attempt}");
-        let mut round = Round::start(program, server, &namespace)?;
+        let address = registry.address(&format!("demo-{n}-{attempt}"));
+        let mut round = Round::start(program, &address)?;
         let victims = round.kill_worker_with_item()?;
         if !victims.is_empty() {
             return round.finish(&victims);
@@ -57,7 +57,7 @@ struct Round {
 }
 
 impl Round {
-    fn start(program: &Path, server: &Server, namespace: &str) -> Result<Round, Error> {
+    fn start(program: &Path, address: &str) -> Result<Round, Error> {
         let folder = tempfile::Builder::new()
             .prefix("line-count-")
             .tempdir()
@@ -72,7 +72,7 @@ impl Round {
             let name = format!("worker-{}", index + 1);
             let mut command = Command::new(program);
             command
-                .args(["--registry", &format!("zk://{}/{namespace}", server.connect_string())])
+                .args(["--registry", address])
                 .arg("--dir")
                 .arg(&corpus.folder)
                 .arg("--out")

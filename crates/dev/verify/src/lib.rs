@@ -9,3 +9,4 @@ pub mod run;
 pub mod smoke;
 pub mod txnlog;
 pub mod worker;
+pub mod writelog;

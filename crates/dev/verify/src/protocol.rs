@@ -13,10 +13,10 @@ pub(crate) struct Plan {
     pub(crate) name: String,
     /// Number of this start of the process, from 0.
     pub(crate) life: u32,
-    /// Addresses of the registry for this worker.
-    pub(crate) addresses: String,
-    /// Namespace of all nodes.
-    pub(crate) namespace: String,
+    /// Address of the registry for this worker.
+    pub(crate) registry: String,
+    /// True if the worker has to log its transactions in the registry.
+    pub(crate) writes_log: bool,
     /// Session timeout in milliseconds.
     pub(crate) session_timeout_ms: u64,
     /// IP address by which operators know the worker.

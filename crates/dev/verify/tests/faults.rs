@@ -10,14 +10,14 @@ use checker::history::{ExecEvent, Fact, NemesisEvent, ProcessEvent, Record, Sess
 use checker::{History, Verdict, check};
 use lite::{JobConfig, JobName};
 use testkit::harness::{Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegEvent, When, Work};
-use verify::cluster::ZkCluster;
+use verify::cluster::{RealBackend, RealCluster};
 
 const N_ITEMS: u32 = 4;
 /// Limit of waits in periods; a real period is two seconds.
 const PATIENCE: u32 = 10;
 
-async fn start(run: &str) -> Box<ZkCluster> {
-    let mut cluster = support::cluster(run).await;
+async fn start(run: &str) -> Box<RealCluster> {
+    let mut cluster = support::cluster(RealBackend::Zookeeper, run).await;
     let name = JobName::new("faults").unwrap();
     let cron = Some(cluster.cron());
     let config = JobConfig { cron, failover: true, ..JobConfig::new(name, N_ITEMS) };
@@ -75,7 +75,7 @@ fn n_faults(records: &[Record], kind: &str, ev: NemesisEvent) -> usize {
 }
 
 /// Waits until a process has ended another run.
-async fn wait_for_progress(cluster: &mut ZkCluster, name: &str) {
+async fn wait_for_progress(cluster: &mut RealCluster, name: &str) {
     let before = n_done(cluster.records().unwrap(), name);
     let more = |records: &[Record]| n_done(records, name) > before;
     cluster.until(&format!("{name} ends another run"), PATIENCE, &more).await.unwrap();
@@ -85,7 +85,7 @@ async fn wait_for_progress(cluster: &mut ZkCluster, name: &str) {
 /// away.
 ///
 /// A run that ends together with its session belongs to the scenarios.
-async fn wait_until_idle(cluster: &mut ZkCluster) {
+async fn wait_until_idle(cluster: &mut RealCluster) {
     let settled =
         |records: &[Record]| n_events(records, "a", "settled") + n_events(records, "b", "settled");
     let begun = |records: &[Record]| {
@@ -103,7 +103,7 @@ fn point(duty: &str, when: When) -> Point {
 }
 
 /// Ends the run and returns its history, which the checker must accept.
-async fn end(mut cluster: Box<ZkCluster>) -> Vec<Record> {
+async fn end(mut cluster: Box<RealCluster>) -> Vec<Record> {
     cluster.heal().await.unwrap();
     for name in ["a", "b"] {
         wait_for_progress(&mut cluster, name).await;

@@ -18,8 +18,8 @@ use super::operator::Operator;
 use super::process::{END_LIMIT, Process, State};
 use super::skew::SkewMethod;
 use super::{
-    NAMESPACE, PERIOD, ProcessListener, SESSION_TIMEOUT, Worker, ZkCluster, expire, harness,
-    note_expiry, parts, refused,
+    PERIOD, ProcessListener, RealCluster, SESSION_TIMEOUT, Worker, harness, note_expiry, parts,
+    refused,
 };
 use crate::protocol::{Arm, Order, Plan, WorkPlan};
 
@@ -36,7 +36,7 @@ fn ms(duration: Duration) -> u64 {
 }
 
 #[async_trait]
-impl Cluster for ZkCluster {
+impl Cluster for RealCluster {
     fn period(&self) -> Duration {
         PERIOD
     }
@@ -50,8 +50,7 @@ impl Cluster for ZkCluster {
     }
 
     async fn create_job(&mut self, config: JobConfig) -> Result<(), ClusterError> {
-        let addresses = self.servers.connect_string();
-        let operator = Operator::connect(&addresses, NAMESPACE, &config.job_name).await?;
+        let operator = Operator::new(self.registry.connect_operator().await?, &config.job_name);
         operator.configure(&config).await?;
         self.operator = Some(operator);
         self.operated(&format!("create job total={}", config.sharding_total_count), true)?;
@@ -68,17 +67,17 @@ impl Cluster for ZkCluster {
             }
         }
         if !self.workers.contains_key(name) {
-            let links = Links::start(&self.server_addresses).await;
+            let links = Links::start(&self.registry.servers()).await;
             let links = links.map_err(|error| harness("start proxies", error))?;
             self.workers.insert(name.to_owned(), Worker::new(links));
         }
         let plan = self.plan(name, &opts)?;
         let command = self.command(&plan)?;
         self.history.follow(&plan.history);
-        let (nemesis, servers) = (Arc::clone(&self.nemesis), self.server_addresses.clone());
+        let (nemesis, expiry) = (Arc::clone(&self.nemesis), self.registry.expiry());
         let worker =
             self.workers.get_mut(name).ok_or_else(|| refused("spawn", name, "has no links"))?;
-        let listener = ProcessListener { nemesis, servers, links: Arc::clone(&worker.links) };
+        let listener = ProcessListener { nemesis, expiry, links: Arc::clone(&worker.links) };
         worker.process = Some(Process::start(command, &plan, Arc::new(listener))?);
         worker.n_starts += 1;
         worker.arms.clear();
@@ -117,6 +116,9 @@ impl Cluster for ZkCluster {
 
     async fn link(&mut self, name: &str, mode: LinkMode) -> Result<(), ClusterError> {
         let worker = self.worker("link", name)?;
+        if worker.links.is_empty() && mode != LinkMode::Pass {
+            return Err(refused("link", name, "has no network to its registry"));
+        }
         let before = worker.links.mode();
         worker.links.set(mode).await.map_err(|error| harness("change a link", error))?;
         if let Some((kind, why)) = links::fault(before) {
@@ -135,8 +137,8 @@ impl Cluster for ZkCluster {
         let session = self.session_of(name)?;
         let session = session.ok_or_else(|| refused("expire", name, "has no session"))?;
         let links = &self.worker("expire", name)?.links;
-        let expired = expire(links, &self.server_addresses, Some(session)).await?;
-        note_expiry(&self.nemesis, name, expired)
+        self.registry.expiry().end(links, session).await?;
+        note_expiry(&self.nemesis, name, session)
     }
 
     async fn skew(&mut self, name: &str, ms: i64) -> Result<(), ClusterError> {
@@ -239,7 +241,7 @@ impl Worker {
     }
 }
 
-impl ZkCluster {
+impl RealCluster {
     fn skew_file(&self, name: &str) -> std::path::PathBuf {
         self.options.folder.join(format!("{name}.faketime"))
     }
@@ -252,8 +254,8 @@ impl ZkCluster {
         Ok(Plan {
             name: name.to_owned(),
             life: start,
-            addresses: worker.links.addresses(),
-            namespace: NAMESPACE.to_owned(),
+            registry: self.registry.address(&worker.links),
+            writes_log: self.registry.is_logged_by_clients(),
             session_timeout_ms: ms(SESSION_TIMEOUT),
             server: opts.server.clone(),
             life_name: opts.life.clone().unwrap_or_else(|| format!("{name}{start}")),

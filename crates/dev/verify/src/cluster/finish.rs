@@ -6,16 +6,17 @@ use std::sync::Arc;
 use checker::history::{Fact, FaultOutcome, NemesisEvent, Record};
 use testkit::harness::ClusterError;
 
-use super::history::HistoryFollower;
-use super::{NAMESPACE, ZkCluster, harness, parts};
+use super::history::{HistoryFollower, RegistryLog};
+use super::registry::TestedRegistry;
+use super::{RealCluster, harness, parts};
 use crate::journal;
-use crate::txnlog::LogFolder;
+use crate::txnlog::{LogFolder, Union};
 
 /// Maximum change of the wall clock during a run. A larger one makes the times of the registry's
 /// log wrong.
 const MAX_DRIFT_NS: u64 = 50_000_000;
 
-impl ZkCluster {
+impl RealCluster {
     /// Ends the run and returns its history.
     ///
     /// The history ends first, then the processes are killed: records of their end belong to no
@@ -31,13 +32,20 @@ impl ZkCluster {
         if let Some(operator) = self.operator.take() {
             operator.close().await;
         }
-        // By now the logs of a majority contain every committed transaction.
-        self.servers.kill_all()?;
         let folder = self.options.folder.clone();
-        self.servers
-            .keep_logs(&folder)
-            .map_err(|error| harness("keep the servers' logs", error))?;
-        let records = self.collect()?;
+        let log = match &mut self.registry {
+            TestedRegistry::Zookeeper(servers) => {
+                // By now the logs of a majority contain every committed transaction.
+                servers.kill_all()?;
+                let kept = servers.keep_logs(&folder);
+                let n_servers = kept.map_err(|error| harness("keep the servers' logs", error))?;
+                let logs =
+                    (1..=n_servers).map(|id| LogFolder::new(folder.join(format!("zk-{id}"))));
+                RegistryLog::Files(Union::new(logs.collect()))
+            }
+            TestedRegistry::Sqlite(_) => self.complete_log().await?,
+        };
+        let records = self.collect(log)?;
         let lines: Result<Vec<Vec<u8>>, _> = records.iter().map(journal::line).collect();
         let written =
             lines.and_then(|lines| fs::write(folder.join("history.jsonl"), lines.concat()));
@@ -55,12 +63,23 @@ impl ZkCluster {
         Ok(())
     }
 
+    /// Reads the log of the clients to its end, and checks that it describes the stored nodes.
+    async fn complete_log(&self) -> Result<RegistryLog, ClusterError> {
+        const ACT: &str = "read the log of the registry";
+        let Some(log) = self.history.log_of_clients() else {
+            return Err(harness(ACT, std::io::Error::other("the clients write no log")));
+        };
+        let (entries, differences) = log.finish().await.map_err(|error| harness(ACT, error))?;
+        if differences.is_empty() {
+            return Ok(RegistryLog::Complete(entries));
+        }
+        Err(harness(ACT, std::io::Error::other(differences.join("; "))))
+    }
+
     /// Reads all records again, from the beginning and from the files that are kept.
-    fn collect(&mut self) -> Result<Vec<Record>, ClusterError> {
+    fn collect(&mut self, log: RegistryLog) -> Result<Vec<Record>, ClusterError> {
         let folder = &self.options.folder;
-        let logs = (1..=self.server_addresses.len()).map(|id| folder.join(format!("zk-{id}")));
-        let logs = logs.map(LogFolder::new).collect();
-        let mut all = HistoryFollower::new(logs, NAMESPACE, self.started);
+        let mut all = HistoryFollower::new(log, self.started);
         all.follow(&parts(folder).join("nemesis.jsonl"));
         all.follow_resource(&folder.join("resource.log"));
         for (name, worker) in &self.workers {

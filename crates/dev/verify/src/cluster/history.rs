@@ -6,9 +6,14 @@ use std::path::{Path, PathBuf};
 
 use checker::history::Record;
 
+use testkit::harness::ClusterError;
+
+use super::NAMESPACE;
+use super::registry::TestedRegistry;
 use crate::clock::WallOffset;
 use crate::resource::Effects;
-use crate::txnlog::{LogError, LogFolder, Owners, RecordConverter, Union};
+use crate::txnlog::{Entry, LogError, Owners, RecordConverter, Union};
+use crate::writelog::{LogReader, ReadError};
 
 /// Failure to read a history.
 #[derive(Debug, thiserror::Error)]
@@ -19,13 +24,46 @@ pub(super) enum FollowError {
     Line { path: String, line: String, source: serde_json::Error },
     #[error(transparent)]
     Registry(#[from] LogError),
+    #[error(transparent)]
+    Log(#[from] ReadError),
+}
+
+/// The log of the registry, and its position.
+#[derive(Debug)]
+pub(super) enum RegistryLog {
+    /// The files of the servers, which have all namespaces.
+    Files(Union),
+    /// The log that the clients have written.
+    Nodes(LogReader),
+    /// A log that was read to its end.
+    Complete(Vec<(Entry, u64)>),
+}
+
+impl RegistryLog {
+    /// Follows the log of a registry from its beginning.
+    pub(super) async fn follow(registry: &TestedRegistry) -> Result<Self, ClusterError> {
+        match registry {
+            TestedRegistry::Zookeeper(servers) => Ok(Self::Files(Union::new(servers.logs()))),
+            TestedRegistry::Sqlite(_) => {
+                Ok(Self::Nodes(LogReader::start(registry.connect().await?)))
+            }
+        }
+    }
+
+    /// Returns the namespace of the nodes in the log.
+    fn namespace(&self) -> &'static str {
+        match self {
+            Self::Files(_) => NAMESPACE,
+            Self::Nodes(_) | Self::Complete(_) => "",
+        }
+    }
 }
 
 /// All records so far, in the order in which they were read.
 #[derive(Debug)]
 pub(super) struct HistoryFollower {
     sources: Vec<Source>,
-    registry: Union,
+    registry: RegistryLog,
     converter: RecordConverter,
     started: WallOffset,
     records: Vec<Record>,
@@ -41,8 +79,8 @@ struct Source {
 }
 
 impl HistoryFollower {
-    pub(super) fn new(logs: Vec<LogFolder>, namespace: &str, started: WallOffset) -> Self {
-        let (registry, converter) = (Union::new(logs), RecordConverter::new(namespace));
+    pub(super) fn new(registry: RegistryLog, started: WallOffset) -> Self {
+        let converter = RecordConverter::new(registry.namespace());
         Self { sources: Vec::new(), registry, converter, started, records: Vec::new() }
     }
 
@@ -63,9 +101,19 @@ impl HistoryFollower {
         for source in &mut self.sources {
             source.read_on(&mut new)?;
         }
-        let ends = WallOffset::measure();
-        for entry in self.registry.read_on()? {
-            let mt = self.started.monotonic_of(ends, entry.time_ms);
+        let entries = match &mut self.registry {
+            RegistryLog::Files(files) => {
+                let ends = WallOffset::measure();
+                let time = |entry: Entry| {
+                    let mt = self.started.monotonic_of(ends, entry.time_ms);
+                    (entry, mt)
+                };
+                files.read_on()?.into_iter().map(time).collect()
+            }
+            RegistryLog::Nodes(nodes) => nodes.read_on()?,
+            RegistryLog::Complete(entries) => std::mem::take(entries),
+        };
+        for (entry, mt) in entries {
             new.extend(self.converter.record(entry, mt, owners));
         }
         new.sort_by_key(|record| record.mt);
@@ -75,7 +123,26 @@ impl HistoryFollower {
 
     /// Returns the number of transactions that too few servers have logged for a commit.
     pub(super) fn n_uncommitted(&self) -> usize {
-        self.registry.uncommitted().count()
+        match &self.registry {
+            RegistryLog::Files(files) => files.uncommitted().count(),
+            RegistryLog::Nodes(_) | RegistryLog::Complete(_) => 0,
+        }
+    }
+
+    /// Returns the owners of sessions, if the log has them.
+    pub(super) fn owners(&self) -> Option<Owners> {
+        match &self.registry {
+            RegistryLog::Nodes(nodes) => Some(nodes.owners()),
+            RegistryLog::Files(_) | RegistryLog::Complete(_) => None,
+        }
+    }
+
+    /// Returns the log of the clients, if the registry has no other.
+    pub(super) fn log_of_clients(&self) -> Option<&LogReader> {
+        match &self.registry {
+            RegistryLog::Nodes(nodes) => Some(nodes),
+            RegistryLog::Files(_) | RegistryLog::Complete(_) => None,
+        }
     }
 }
 

@@ -31,6 +31,11 @@ impl Links {
         Ok(Self { proxies, state: Mutex::new(State { mode: LinkMode::Pass, pinned: None }) })
     }
 
+    /// Returns true if there is no network between the worker and its registry.
+    pub(super) fn is_empty(&self) -> bool {
+        self.proxies.is_empty()
+    }
+
     /// Returns the addresses that the worker connects to.
     pub(super) fn addresses(&self) -> String {
         self.proxies.iter().map(Proxy::connect_string).collect::<Vec<_>>().join(",")

@@ -1,11 +1,11 @@
-//! The real cluster: worker processes, a three-node ensemble, and a proxy between each worker and
-//! each server.
+//! The real cluster: worker processes, their registry, and a proxy between each worker and each
+//! server of the registry.
 //!
 //! In reading order: `servers`, `lagging_server` (the ensemble) · `links` (the network) · `wire`
-//! (expiry of a session from outside) · `process` (a worker process) · `skew` (its clock) ·
-//! `operator` · `nemesis` (the record of faults) · `history` (the records so far) · `actions`
-//! (implements the trait `Cluster`) · `registry_actions` (its part about the registry) · `finish` ·
-//! this file.
+//! (expiry of a session from outside) · `registry_file` (a registry without servers) · `registry`
+//! (any of them) · `process` (a worker process) · `skew` (its clock) · `operator` · `nemesis` (the
+//! record of faults) · `history` (the records so far) · `actions` (implements the trait `Cluster`)
+//! · `registry_actions` (its part about the registry) · `finish` · this file.
 
 mod actions;
 mod finish;
@@ -15,35 +15,38 @@ mod links;
 mod nemesis;
 mod operator;
 mod process;
+mod registry;
 mod registry_actions;
+mod registry_file;
 mod servers;
 mod skew;
 mod wire;
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use checker::history::{FORMAT, Fact, NemesisEvent, Record};
 use lite::{Following, JobConfig};
-use testkit::harness::{ClusterError, LinkMode};
+use testkit::harness::ClusterError;
 use tokio::task::block_in_place;
 
 use crate::clock::{WallOffset, wall_ms};
 use crate::journal::Journal;
 use crate::protocol::{Arm, Order, PointAction};
 use crate::txnlog::Owners;
-use history::HistoryFollower;
+use history::{HistoryFollower, RegistryLog};
 use lagging_server::LaggingServer;
 use links::Links;
 use nemesis::Nemesis;
 use operator::Operator;
 use process::{Listener, Process, State};
-use servers::Servers;
+use registry::{Expiry, TestedRegistry};
 use skew::SkewMethod;
+
+pub use registry::RealBackend;
 
 /// Period of the job's schedule.
 const PERIOD: Duration = Duration::from_secs(2);
@@ -54,7 +57,9 @@ const NAMESPACE: &str = "/verify";
 
 /// Options of a real cluster.
 #[derive(Clone, Debug)]
-pub struct ZkOptions {
+pub struct RealOptions {
+    /// The registry.
+    pub backend: RealBackend,
     /// Folder for histories, logs and the servers' transactions. It is created, and must not have
     /// been used before.
     pub folder: PathBuf,
@@ -71,10 +76,9 @@ pub struct ZkOptions {
 /// A cluster of processes on this machine. All of them end when it is dropped, also when a test
 /// panics.
 #[derive(Debug)]
-pub struct ZkCluster {
-    options: ZkOptions,
-    servers: Servers,
-    server_addresses: Vec<SocketAddr>,
+pub struct RealCluster {
+    options: RealOptions,
+    registry: TestedRegistry,
     method: SkewMethod,
     config: Option<JobConfig>,
     operator: Option<Operator>,
@@ -99,25 +103,26 @@ struct Worker {
     arms: Vec<Arm>,
 }
 
-impl ZkCluster {
-    /// Starts the ensemble, without workers. Takes about three seconds.
+impl RealCluster {
+    /// Starts the registry, without workers. An ensemble takes about three seconds.
     ///
     /// # Errors
-    /// [`ClusterError::Harness`] if ZooKeeper is not installed, or if the folder cannot be used.
+    /// [`ClusterError::Harness`] if the registry is not installed, or if the folder cannot be used.
     ///
     /// # Panics
     /// Panics outside of a tokio runtime with several threads, because waits for servers and
     /// processes block a thread.
-    pub async fn start(options: ZkOptions) -> Result<Self, ClusterError> {
+    pub async fn start(options: RealOptions) -> Result<Self, ClusterError> {
         let folder = &options.folder;
         fs::create_dir_all(parts(folder))
             .map_err(|error| harness("create the folder of the run", error))?;
-        let servers = Servers::start()?;
+        let registry = TestedRegistry::start(options.backend, folder)?;
         let nemesis_path = parts(folder).join("nemesis.jsonl");
         let journal = Journal::create(&nemesis_path, "nemesis", 0, Box::new(wall_ms))
             .map_err(|error| harness("create the history", error))?;
         let started = WallOffset::measure();
-        let mut history = HistoryFollower::new(servers.logs(), NAMESPACE, started);
+        let log = RegistryLog::follow(&registry).await?;
+        let mut history = HistoryFollower::new(log, started);
         history.follow(&nemesis_path);
         history.follow_resource(&folder.join("resource.log"));
         let method = SkewMethod::of_this_machine();
@@ -125,8 +130,7 @@ impl ZkCluster {
         let nemesis = Arc::new(Nemesis::new(journal));
         nemesis.note(meta(&options, &method))?;
         Ok(Self {
-            server_addresses: servers.addresses(),
-            servers,
+            registry,
             method,
             config: None,
             operator: None,
@@ -155,8 +159,11 @@ impl ZkCluster {
         self.history.read_on(&owners).map_err(|error| harness("read the history", error))
     }
 
-    /// Returns the owners of sessions, as far as the proxies have seen them.
+    /// Returns the owners of sessions, as far as the log or the proxies have shown them.
     fn owners(&self) -> Owners {
+        if let Some(owners) = self.history.owners() {
+            return owners;
+        }
         let of_worker = |(name, worker): (&String, &Worker)| {
             let name = name.clone();
             let sessions: Vec<_> = worker.links.sessions().collect();
@@ -194,13 +201,13 @@ fn parts(folder: &Path) -> PathBuf {
     folder.join("parts")
 }
 
-fn meta(options: &ZkOptions, method: &SkewMethod) -> Fact {
-    let params = [("skew_means", method.name()), ("servers", "3")];
+fn meta(options: &RealOptions, method: &SkewMethod) -> Fact {
+    let params = [("skew_means", method.name())];
     Fact::RunMeta {
         v: FORMAT,
         run: options.run.clone(),
         seed: None,
-        backend: "zookeeper".to_owned(),
+        backend: options.backend.name().to_owned(),
         session_timeout_ms: u64::try_from(SESSION_TIMEOUT.as_millis()).unwrap_or(u64::MAX),
         require: options.require.clone(),
         params: params.map(|(name, value)| (name.to_owned(), value.into())).into(),
@@ -211,7 +218,7 @@ fn meta(options: &ZkOptions, method: &SkewMethod) -> Fact {
 struct ProcessListener {
     nemesis: Arc<Nemesis>,
     links: Arc<Links>,
-    servers: Vec<SocketAddr>,
+    expiry: Expiry,
 }
 
 impl Listener for ProcessListener {
@@ -266,7 +273,11 @@ impl ProcessListener {
                 return Ok(());
             }
             PointAction::Pause => block_in_place(|| process.stopped_by_itself())?,
-            PointAction::Expire => drop(expire(&self.links, &self.servers, session).await?),
+            PointAction::Expire => {
+                let none = || std::io::Error::other("the worker has no session");
+                let session = session.ok_or_else(|| harness("end a session", none()))?;
+                self.expiry.end(&self.links, session).await?;
+            }
             // A reset of the connection loses the held bytes.
             PointAction::Lose => {
                 self.links.reset().await.map_err(|error| harness("reset a link", error))?
@@ -279,31 +290,6 @@ impl ProcessListener {
 
 fn note_expiry(nemesis: &Nemesis, name: &str, session: i64) -> Result<(), ClusterError> {
     nemesis.fault(NemesisEvent::Point, "expire", name, format!("session {session:#x}"))
-}
-
-/// Ends a session that was opened through these links, and returns its id.
-///
-/// Two clients of one session disconnect each other. The links are therefore cut first, unless they
-/// are cut already.
-async fn expire(
-    links: &Links,
-    servers: &[SocketAddr],
-    session: Option<i64>,
-) -> Result<i64, ClusterError> {
-    const ACT: &str = "end a session";
-    let found = links.sessions().find(|found| Some(found.session) == session);
-    let found = found
-        .ok_or_else(|| harness(ACT, std::io::Error::other("the links have no such session")))?;
-    let is_cut = links.mode() == LinkMode::Black;
-    if !is_cut {
-        links.refuse().await.map_err(|error| harness(ACT, error))?;
-    }
-    let ended = wire::end_session(servers, &found, SESSION_TIMEOUT).await;
-    if !is_cut {
-        links.apply().await.map_err(|error| harness(ACT, error))?;
-    }
-    ended.map_err(|error| harness(ACT, error))?;
-    Ok(found.session)
 }
 
 /// Returns an error of the harness itself.

@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use coordination::{JobName, Layout, encode_config};
 use lite::JobConfig;
 use reg_center::{ConflictReason, Lifetime, NodePath, RegistryCenter, Txn, TxnOutcome};
-use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use testkit::harness::ClusterError;
 
 use super::harness;
@@ -15,29 +14,17 @@ use super::harness;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Delay before the next attempt.
 const PAUSE: Duration = Duration::from_millis(50);
-/// Session timeout of the operator, longer than any fault of the registry.
-const SESSION_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// An operator with a registry session.
 #[derive(Debug)]
 pub(super) struct Operator {
-    center: Arc<ZookeeperCenter>,
+    center: Arc<dyn RegistryCenter>,
     root: NodePath,
 }
 
 impl Operator {
-    pub(super) async fn connect(
-        addresses: &str,
-        namespace: &str,
-        job: &JobName,
-    ) -> Result<Self, ClusterError> {
-        let options = ZookeeperOptions::new(addresses)
-            .namespace(namespace)
-            .session_timeout(SESSION_TIMEOUT)
-            .connect_timeout(PATIENCE);
-        let center = ZookeeperCenter::connect(options).await;
-        let center = center.map_err(|error| harness("connect as an operator", error))?;
-        Ok(Self { center, root: Layout::new(job).root() })
+    pub(super) fn new(center: Arc<dyn RegistryCenter>, job: &JobName) -> Self {
+        Self { center, root: Layout::new(job).root() }
     }
 
     pub(super) async fn close(&self) {

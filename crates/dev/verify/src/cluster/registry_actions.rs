@@ -5,7 +5,8 @@ use std::time::Duration;
 use checker::history::{Fact, NemesisEvent, SessionEvent};
 use testkit::harness::{AdminOp, ClusterError, RegEvent};
 
-use super::{SESSION_TIMEOUT, ZkCluster, harness, refused};
+use super::registry::TestedRegistry;
+use super::{RealCluster, SESSION_TIMEOUT, harness, refused};
 
 /// Target of faults of the registry.
 const REGISTRY: &str = "registry";
@@ -19,18 +20,21 @@ const LAG: &str = "lag";
 /// answers reduce its lease. Several stops must fit into either.
 const LAG_PARTS: u32 = 8;
 
-impl ZkCluster {
+impl RealCluster {
     /// Plays a fault of the registry. Returns when it has ended and all servers serve again.
     pub(super) async fn registry_event(&mut self, event: RegEvent) -> Result<(), ClusterError> {
         match event {
             RegEvent::KillLeader => {
-                self.begin(DOWN, "kill_leader".to_owned())?;
-                self.servers.kill_leader()?;
+                let servers = self.registry.ensemble("kill the leader")?;
+                self.nemesis.fault(NemesisEvent::Begin, DOWN, REGISTRY, "kill_leader")?;
+                servers.kill_leader()?;
                 self.end(DOWN)
             }
             RegEvent::StopLeader(time) => {
-                self.begin(DOWN, format!("stop_leader {}", in_ms(time)))?;
-                let leader = self.servers.pause_leader()?;
+                let servers = self.registry.ensemble("stop the leader")?;
+                let why = format!("stop_leader {}", in_ms(time));
+                self.nemesis.fault(NemesisEvent::Begin, DOWN, REGISTRY, why)?;
+                let leader = servers.pause_leader()?;
                 self.stopped_server = Some(leader);
                 tokio::time::sleep(time).await;
                 self.resume_server().await?;
@@ -38,9 +42,15 @@ impl ZkCluster {
             }
             RegEvent::RestartAll(time) => {
                 self.begin(DOWN, format!("restart_all {}", in_ms(time)))?;
-                self.servers.kill_all()?;
-                tokio::time::sleep(time).await;
-                self.servers.start_missing()?;
+                match &mut self.registry {
+                    TestedRegistry::Zookeeper(servers) => {
+                        servers.kill_all()?;
+                        tokio::time::sleep(time).await;
+                        servers.start_missing()?;
+                    }
+                    // A file cannot be down, but another program can keep all others from writing.
+                    TestedRegistry::Sqlite(file) => file.lock(time).await?,
+                }
                 self.end(DOWN)
             }
             RegEvent::Lag(time) => {
@@ -58,7 +68,8 @@ impl ZkCluster {
     /// The lag is limited to that part.
     async fn lag(&mut self, time: Duration) -> Result<(), ClusterError> {
         let stopped = time.min(SESSION_TIMEOUT / LAG_PARTS);
-        let (follower, lagging_server) = self.servers.start_lag(stopped)?;
+        let (follower, lagging_server) =
+            self.registry.ensemble("let a server lag")?.start_lag(stopped)?;
         self.lagging_server = Some(lagging_server);
         let names: Vec<String> = self.processes().map(|process| process.name.clone()).collect();
         for name in &names {
@@ -80,7 +91,7 @@ impl ZkCluster {
 
     async fn resume_server(&mut self) -> Result<(), ClusterError> {
         match self.stopped_server.take() {
-            Some(server) => self.servers.resume(server),
+            Some(server) => self.registry.ensemble("continue a server")?.resume(server),
             None => Ok(()),
         }
     }
@@ -88,7 +99,10 @@ impl ZkCluster {
     pub(super) async fn heal_registry(&mut self) -> Result<(), ClusterError> {
         self.end_lag().await?;
         self.resume_server().await?;
-        self.servers.start_missing()
+        match &mut self.registry {
+            TestedRegistry::Zookeeper(servers) => servers.start_missing(),
+            TestedRegistry::Sqlite(_) => Ok(()),
+        }
     }
 
     fn begin(&self, kind: &str, why: String) -> Result<(), ClusterError> {

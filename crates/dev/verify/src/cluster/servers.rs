@@ -54,8 +54,9 @@ impl Servers {
             .collect()
     }
 
-    /// Copies all transaction logs to `folder`, with one folder for each server.
-    pub(super) fn keep_logs(&self, folder: &Path) -> std::io::Result<()> {
+    /// Copies all transaction logs to `folder`, with one folder for each server. Returns the number
+    /// of servers.
+    pub(super) fn keep_logs(&self, folder: &Path) -> std::io::Result<usize> {
         for (id, server) in (1..).zip(self.ensemble.lock().servers()) {
             let to = folder.join(format!("zk-{id}"));
             std::fs::create_dir_all(&to)?;
@@ -73,7 +74,7 @@ impl Servers {
                 }
             }
         }
-        Ok(())
+        Ok(N_SERVERS)
     }
 
     /// Kills the leader, waits for another leader, and starts the server again.

@@ -5,11 +5,24 @@ use checker::{History, Options, Verdict, check};
 use simulation::scenario::{self, Scenario};
 use testkit::harness::{Cluster, ClusterError};
 
+use super::command_line::Backend;
+use crate::cluster::RealBackend;
 use crate::smoke;
 
 /// Scenarios that are played each time; the others are played at night.
 const QUICK: [&str; 11] =
     ["S00", "F01", "F02", "F05", "F08", "F12", "F14", "F16", "F17", "F20", "F24"];
+
+/// Scenarios that do not exist on a file, each with the reason.
+const NOT_ON_A_FILE: [(&str, &str); 7] = [
+    ("F08", "it needs a network between workers and registry"),
+    ("F09", "it needs a network between workers and registry"),
+    ("F18", "it needs servers of the registry"),
+    ("F19", "it needs servers of the registry"),
+    ("F24", "it needs the clock of a registry"),
+    ("F27", "the end of a killed process is seen before it is started again"),
+    ("F30", "it needs a network between workers and registry"),
+];
 
 /// A case that can be played on a cluster.
 #[derive(Clone, Copy, Debug)]
@@ -50,6 +63,15 @@ impl Case {
         }
     }
 
+    /// Returns the reason why the case does not exist on a backend, if it does not.
+    pub(super) fn absence_on(self, backend: Backend) -> Option<&'static str> {
+        let absent: &[_] = match backend {
+            Backend::Real(RealBackend::Sqlite) => &NOT_ON_A_FILE,
+            Backend::Memory | Backend::Real(RealBackend::Zookeeper) => &[],
+        };
+        absent.iter().find(|(id, _)| *id == self.id()).map(|(_, reason)| *reason)
+    }
+
     pub(super) fn is_quick(self) -> bool {
         QUICK.contains(&self.id())
     }
@@ -83,5 +105,13 @@ mod tests {
     #[test]
     fn every_quick_case_exists() {
         assert_eq!(Case::all().filter(|case| case.is_quick()).count(), QUICK.len());
+    }
+
+    #[test]
+    fn every_case_that_is_absent_on_a_file_exists_elsewhere() {
+        let sqlite = Backend::Real(RealBackend::Sqlite);
+        let absent = Case::all().filter(|case| case.absence_on(sqlite).is_some());
+        let ids: Vec<&str> = absent.map(Case::id).collect();
+        assert_eq!(ids, NOT_ON_A_FILE.map(|(id, _)| id));
     }
 }

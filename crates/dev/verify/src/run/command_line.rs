@@ -1,6 +1,7 @@
 //! Command line of the runner.
 
 use super::cases::Case;
+use crate::cluster::RealBackend;
 
 /// Seeds of a nightly run.
 const NIGHTLY_SEEDS: std::ops::RangeInclusive<u64> = 1..=10;
@@ -10,8 +11,8 @@ const NIGHTLY_SEEDS: std::ops::RangeInclusive<u64> = 1..=10;
 pub(super) enum Backend {
     /// A simulated cluster in virtual time.
     Memory,
-    /// Real processes on a real ensemble.
-    Zk,
+    /// Real processes on a real registry.
+    Real(RealBackend),
 }
 
 /// An invalid command line.
@@ -39,8 +40,12 @@ pub(super) struct CommandLine {
 
 impl CommandLine {
     pub(super) fn parse(arguments: &[String]) -> Result<Self, UsageError> {
-        let mut parsed =
-            Self { backend: Backend::Zk, scenarios: Vec::new(), seed: 1, nightly: false };
+        let mut parsed = Self {
+            backend: Backend::Real(RealBackend::Zookeeper),
+            scenarios: Vec::new(),
+            seed: 1,
+            nightly: false,
+        };
         let mut words = arguments.iter().map(String::as_str);
         while let Some(word) = words.next() {
             match word {
@@ -77,17 +82,30 @@ impl CommandLine {
 
     fn cases(&self) -> Result<Vec<Case>, UsageError> {
         if self.scenarios.is_empty() {
-            return Ok(Case::all().filter(|case| self.nightly || case.is_quick()).collect());
+            let exist = Case::all().filter(|case| case.absence_on(self.backend).is_none());
+            return Ok(exist.filter(|case| self.nightly || case.is_quick()).collect());
         }
-        self.scenarios.iter().map(|id| find(id)).collect()
+        self.scenarios.iter().map(|id| self.existing(id)).collect()
+    }
+
+    fn existing(&self, id: &str) -> Result<Case, UsageError> {
+        let case = find(id)?;
+        match case.absence_on(self.backend) {
+            None => Ok(case),
+            Some(reason) => {
+                let valid = format!("a scenario that exists on this backend: {reason}");
+                Err(refuse("--scenario", Some(id), valid))
+            }
+        }
     }
 }
 
 fn backend(value: Option<&str>) -> Result<Backend, UsageError> {
     match value {
         Some("memory") => Ok(Backend::Memory),
-        Some("zk") => Ok(Backend::Zk),
-        other => Err(refuse("--backend", other, "memory or zk")),
+        Some("sqlite") => Ok(Backend::Real(RealBackend::Sqlite)),
+        Some("zk") => Ok(Backend::Real(RealBackend::Zookeeper)),
+        other => Err(refuse("--backend", other, "memory, sqlite or zk")),
     }
 }
 
@@ -123,8 +141,8 @@ mod tests {
     #[test]
     fn invalid_command_line_names_the_valid_values() {
         let rows = [
-            ("--backend etcd", "--backend is `etcd`; valid is memory or zk"),
-            ("--backend", "--backend is missing; valid is memory or zk"),
+            ("--backend etcd", "--backend is `etcd`; valid is memory, sqlite or zk"),
+            ("--backend", "--backend is missing; valid is memory, sqlite or zk"),
             ("--seed x", "--seed is `x`; valid is a number from 0"),
             ("--scenario X9", "--scenario is `X9`; valid is S00, F01, F02"),
             ("--scenario F05 --scenario f05", "--scenario is `f05`; valid is each of them once"),
@@ -143,5 +161,16 @@ mod tests {
         assert_eq!(count(""), quick);
         assert_eq!(count("--scenario s00 --seed 4"), 1);
         assert_eq!(count("--nightly"), Case::all().count() * 10);
+    }
+
+    #[test]
+    fn scenario_of_servers_is_rejected_on_a_file() {
+        let selected = |line: &str| parse(line).unwrap().selection();
+        assert!(selected("--scenario F08").is_ok());
+        let error = selected("--backend sqlite --scenario F08").unwrap_err().to_string();
+        let expected = "--scenario is `F08`; valid is a scenario that exists on this backend: it \
+                        needs a network between workers and registry";
+        assert_eq!(error, expected);
+        assert!(selected("--backend sqlite").unwrap().iter().all(|(case, _)| case.id() != "F08"));
     }
 }

@@ -16,7 +16,7 @@ use checker::history::Record;
 use checker::{Options, Verdict};
 use testkit::harness::{ClusterError, ScenarioCluster};
 
-use crate::cluster::{ZkCluster, ZkOptions};
+use crate::cluster::{RealBackend, RealCluster, RealOptions};
 use crate::journal;
 use cases::{Case, Judged};
 use command_line::{Backend, CommandLine};
@@ -25,8 +25,8 @@ pub use command_line::UsageError;
 
 /// Maximum difference between the times of the registry's log and of processes.
 ///
-/// The log has the time of the proposal in whole milliseconds. Processes record the consequences
-/// when they see them.
+/// ZooKeeper's log has the time of the proposal in whole milliseconds, and a log of the clients the
+/// time at which a write was sent. Processes record the consequences when they see them.
 const REAL_CLOCK_ERROR: Duration = Duration::from_millis(20);
 /// Factor on time bounds, because real processes run on loaded machines.
 const REAL_SCALE: f64 = 3.0;
@@ -150,7 +150,7 @@ impl Run {
         let folder = self.folder_of(case, seed);
         let judged = match self.backend {
             Backend::Memory => Self::in_memory(case, seed)?,
-            Backend::Zk => self.on_zookeeper(case, seed, folder.clone())?,
+            Backend::Real(backend) => self.on_real(backend, case, seed, folder.clone())?,
         };
         keep(&folder, &judged)?;
         Ok(judged)
@@ -163,8 +163,9 @@ impl Run {
         })
     }
 
-    fn on_zookeeper(
+    fn on_real(
         &self,
+        backend: RealBackend,
         case: Case,
         seed: u64,
         folder: PathBuf,
@@ -176,9 +177,10 @@ impl Run {
         let run = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let worker = self.program.with_file_name("ejob-worker");
         let following = testkit::harness::following(seed);
-        let options = ZkOptions { folder, worker, run, require: BTreeMap::new(), following };
+        let options =
+            RealOptions { backend, folder, worker, run, require: BTreeMap::new(), following };
         Ok(runtime.block_on(async {
-            let cluster = Box::new(ZkCluster::start(options).await?);
+            let cluster = Box::new(RealCluster::start(options).await?);
             case.play(cluster, seed, &real_options()).await
         })?)
     }
@@ -188,7 +190,8 @@ impl Run {
 fn again(backend: Backend, case: Case, seed: u64) -> String {
     let backend = match backend {
         Backend::Memory => " --backend memory",
-        Backend::Zk => "",
+        Backend::Real(RealBackend::Sqlite) => " --backend sqlite",
+        Backend::Real(RealBackend::Zookeeper) => "",
     };
     format!("cargo xtask verify{backend} --scenario {} --seed {seed}", case.id())
 }
@@ -267,7 +270,14 @@ mod tests {
     fn printed_command_repeats_the_run() {
         let rows = [
             (Backend::Memory, "cargo xtask verify --backend memory --scenario F05 --seed 1001"),
-            (Backend::Zk, "cargo xtask verify --scenario F05 --seed 1001"),
+            (
+                Backend::Real(RealBackend::Sqlite),
+                "cargo xtask verify --backend sqlite --scenario F05 --seed 1001",
+            ),
+            (
+                Backend::Real(RealBackend::Zookeeper),
+                "cargo xtask verify --scenario F05 --seed 1001",
+            ),
         ];
         let f05 = Case::all().find(|case| case.id() == "F05").unwrap();
         for (backend, expected) in rows {

@@ -4,13 +4,13 @@ use std::io::{self, BufRead};
 use std::process::{ExitCode, exit};
 use std::sync::Arc;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use checker::history::{Fact, ProcessEvent};
 use coordination::ID_DELIMITER;
 use lite::{Clock, Following, JobHandle, JobRecord, Scheduler};
 use reg_center::{RegistryCenter, SessionChange, SessionFeed};
-use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
+use registry::{Address, OpenError, Registry};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use tokio::sync::{mpsc, watch};
 use tracing_subscriber::EnvFilter;
@@ -23,6 +23,7 @@ use super::recorder::Recorder;
 use super::skew::SkewedClock;
 use crate::journal::Journal;
 use crate::protocol::{Message, Order, Plan};
+use crate::writelog::LoggedCenter;
 
 /// Exit status of a worker that has left in order.
 pub(crate) const LEFT_IN_ORDER: i32 = 0;
@@ -30,6 +31,8 @@ pub(crate) const LEFT_IN_ORDER: i32 = 0;
 const HARNESS_GONE: i32 = 71;
 /// Limit of the first connection. A scenario may have taken the registry down.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(120);
+/// Delay before the next attempt to connect.
+const CONNECT_PAUSE: Duration = Duration::from_millis(100);
 /// Limit of the attempt to close the session at the registry.
 const CLOSE_TIMEOUT: Duration = Duration::from_secs(10);
 
@@ -103,11 +106,7 @@ impl Worker {
         // session.
         let orders = orders();
         self.note(ProcessEvent::Start);
-        let options = ZookeeperOptions::new(&self.plan.addresses)
-            .namespace(&self.plan.namespace)
-            .session_timeout(Duration::from_millis(self.plan.session_timeout_ms))
-            .connect_timeout(CONNECT_TIMEOUT);
-        let center: Arc<dyn RegistryCenter> = ZookeeperCenter::connect(options).await?;
+        let center = self.connect().await?;
         let job = watch::Sender::new(None);
         let first_instance = format!("{}{ID_DELIMITER}{}", self.plan.server, self.plan.life_name);
         let sessions = SessionRecorder {
@@ -132,6 +131,27 @@ impl Worker {
         let _ = tokio::time::timeout(CLOSE_TIMEOUT, sessions).await;
         self.note(ProcessEvent::Exit);
         exit(LEFT_IN_ORDER)
+    }
+
+    /// Opens a session. A scenario may have taken the registry down, so it tries for a while.
+    async fn connect(&self) -> Result<Arc<dyn RegistryCenter>, WorkerError> {
+        let timeout = Duration::from_millis(self.plan.session_timeout_ms);
+        let address =
+            Address::parse(&self.plan.registry).map_err(OpenError::from)?.session_timeout(timeout);
+        let deadline = Instant::now() + CONNECT_TIMEOUT;
+        let center = loop {
+            match Registry::open_at(address.clone()).await {
+                Ok(center) => break center,
+                Err(error) if Instant::now() >= deadline => return Err(error.into()),
+                Err(error) => tracing::warn!(%error, "the registry cannot be opened yet"),
+            }
+            tokio::time::sleep(CONNECT_PAUSE).await;
+        };
+        if !self.plan.writes_log {
+            return Ok(center);
+        }
+        let prefix = format!("{}.{}", self.plan.name, self.plan.life);
+        Ok(Arc::new(LoggedCenter::new(center, &self.plan.name, &prefix)))
     }
 
     fn process(&self, ev: ProcessEvent) -> Fact {

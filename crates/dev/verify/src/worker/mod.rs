@@ -14,7 +14,7 @@ mod skew;
 
 use std::process::ExitCode;
 
-use reg_center_zookeeper::ConnectError;
+use registry::OpenError;
 
 pub(crate) use lifecycle::LEFT_IN_ORDER;
 
@@ -54,7 +54,7 @@ pub enum WorkerError {
     Config(#[source] coordination::ConfigError),
     /// The worker could not connect to the registry.
     #[error("cannot open a session at the registry")]
-    Connect(#[from] ConnectError),
+    Connect(#[from] OpenError),
     /// The scheduler rejected the job.
     #[error("cannot schedule the job")]
     Job(#[from] lite::Error),

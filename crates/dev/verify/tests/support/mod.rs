@@ -4,19 +4,20 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use lite::Following;
-use verify::cluster::{ZkCluster, ZkOptions};
+use verify::cluster::{RealBackend, RealCluster, RealOptions};
 
 /// Starts a cluster whose files are kept in a folder of their own.
-pub(crate) async fn cluster(run: &str) -> ZkCluster {
+pub(crate) async fn cluster(backend: RealBackend, run: &str) -> RealCluster {
     let folder = format!("{run}-{}", std::process::id());
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let worker = PathBuf::from(env!("CARGO_BIN_EXE_ejob-worker"));
-    let options = ZkOptions {
+    let options = RealOptions {
+        backend,
         folder,
         worker,
         run: run.to_owned(),
         require: BTreeMap::new(),
         following: Following::default(),
     };
-    ZkCluster::start(options).await.expect("ZooKeeper is installed on this machine")
+    RealCluster::start(options).await.expect("the registry is installed on this machine")
 }

@@ -1,0 +1,77 @@
+//! A registry in a file, and its faults.
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use testkit::harness::ClusterError;
+
+use super::harness;
+
+/// Limit of the wait until another process has ended a session.
+const EXPIRY_LIMIT: Duration = Duration::from_secs(30);
+/// Interval at which the session is looked for.
+const LOOK_AGAIN: Duration = Duration::from_millis(5);
+/// Limit of the wait for the write lock.
+const LOCK_LIMIT: Duration = Duration::from_secs(10);
+
+/// A registry file.
+#[derive(Clone, Debug)]
+pub(super) struct RegistryFile {
+    path: PathBuf,
+}
+
+impl RegistryFile {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    pub(super) fn address(&self) -> String {
+        format!("sqlite:{}", self.path.display())
+    }
+
+    /// Ends a session: to the other processes its timeout is over. Its ephemeral nodes are gone
+    /// when this returns.
+    pub(super) async fn expire(&self, session: i64) -> Result<(), ClusterError> {
+        const ACT: &str = "end a session";
+        let sql = |error: rusqlite::Error| harness(ACT, error);
+        let file = self.open(ACT)?;
+        let changed = file
+            .execute("UPDATE session SET timeout_ms = 1 WHERE id = ?1", [session])
+            .map_err(sql)?;
+        if changed == 0 {
+            let error = format!("the registry has no session {session}");
+            return Err(harness(ACT, std::io::Error::other(error)));
+        }
+        let deadline = Instant::now() + EXPIRY_LIMIT;
+        loop {
+            let live = "SELECT count(*) FROM session WHERE id = ?1";
+            let n_live: i64 = file.query_row(live, [session], |row| row.get(0)).map_err(sql)?;
+            if n_live == 0 {
+                return Ok(());
+            }
+            if Instant::now() >= deadline {
+                let error =
+                    format!("waited {EXPIRY_LIMIT:?}, and no process has ended session {session}");
+                return Err(harness(ACT, std::io::Error::other(error)));
+            }
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    /// Holds the write lock of the file for a time, so that no process can write.
+    pub(super) async fn lock(&self, time: Duration) -> Result<(), ClusterError> {
+        const ACT: &str = "lock the registry file";
+        let sql = |error: rusqlite::Error| harness(ACT, error);
+        let file = self.open(ACT)?;
+        file.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
+        tokio::time::sleep(time).await;
+        file.execute_batch("ROLLBACK").map_err(sql)
+    }
+
+    fn open(&self, act: &'static str) -> Result<Connection, ClusterError> {
+        let file = Connection::open(&self.path).map_err(|error| harness(act, error))?;
+        file.busy_timeout(LOCK_LIMIT).map_err(|error| harness(act, error))?;
+        Ok(file)
+    }
+}
