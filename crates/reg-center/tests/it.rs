@@ -2,6 +2,8 @@
 
 mod answers;
 #[cfg(feature = "contract")]
+mod broken;
+#[cfg(feature = "contract")]
 mod contract;
 #[cfg(feature = "contract")]
 mod memory;

@@ -1,5 +1,6 @@
 //! Guarantee 9: the feed, without faults.
 
+use super::failure::{equal, fail};
 use super::mirror::Mirror;
 use super::stage::{Actor, Stage, path};
 use crate::{Change, Lifetime, Txn};
@@ -19,19 +20,21 @@ pub(super) async fn a_feed_begins_with_a_snapshot_of_the_subtree(stage: &Stage<'
     }
     let mut feed = actor.feed("/job");
     let mut entries = Vec::new();
-    assert_eq!(stage.within("the first change", feed.next()).await, Some(Change::Init));
+    equal!(stage.within("the first change", feed.next()).await, Some(Change::Init));
     loop {
         match stage.within("the snapshot", feed.next()).await {
             Some(Change::Entry(node)) => entries.push(node),
             Some(Change::Ready) => break,
-            other @ (Some(Change::Init | Change::Put(_) | Change::Gone { .. }) | None) => {
-                panic!("unexpected in a snapshot: {other:?}")
-            }
+            other @ (Some(Change::Init | Change::Put(_) | Change::Gone { .. }) | None) => fail(
+                "the order of a snapshot",
+                "Entry or Ready after Init",
+                format_args!("{other:?}"),
+            ),
         }
     }
     entries.sort_by(|a, b| a.path.cmp(&b.path));
-    assert_eq!(entries, actor.tree("/job").await);
-    assert_eq!(entries.len(), 4, "the root is included, nodes that share its prefix are not");
+    equal!(entries, actor.tree("/job").await);
+    equal!(entries.len(), 4, "the root is included, nodes that share its prefix are not");
 }
 
 pub(super) async fn changes_of_every_kind_are_delivered(stage: &Stage<'_>) {
@@ -56,19 +59,20 @@ pub(super) async fn changes_of_every_kind_are_delivered(stage: &Stage<'_>) {
     for (step, txn) in steps {
         writer.commit(txn).await;
         mirror.converge(&writer).await;
-        assert!(!mirror.has_seen("/job/q"), "{step}: /job/q never existed");
+        equal!(
+            mirror.has_seen("/job/q"),
+            false,
+            "{step}: the feed delivers /job/q, which never existed"
+        );
     }
-    stage
-        .within("the writer closes", writer.center.close())
-        .await
-        .expect("the registry answers the close");
+    writer.close().await;
     mirror
         .until(&reader, "the ephemeral node of the writer goes", |mirror| {
             mirror.get("/job/e").is_none()
         })
         .await;
     mirror.converge(&reader).await;
-    assert_eq!(mirror.n_snapshots(), 1, "without a gap there is no second snapshot");
+    equal!(mirror.n_snapshots(), 1, "without a gap there is no second snapshot");
 }
 
 pub(super) async fn a_root_may_be_created_and_deleted(stage: &Stage<'_>) {
@@ -78,7 +82,7 @@ pub(super) async fn a_root_may_be_created_and_deleted(stage: &Stage<'_>) {
     for round in 0..3 {
         create(&writer, "/job/a").await;
         mirror.converge(&writer).await;
-        assert_eq!(mirror.nodes().len(), 2, "round {round}");
+        equal!(mirror.nodes().len(), 2, "round {round}");
         writer.commit(Txn::new().delete(path("/job/a")).delete(path("/job"))).await;
         mirror.until(&reader, "all nodes are gone", |mirror| mirror.nodes().is_empty()).await;
     }
@@ -124,7 +128,7 @@ pub(super) async fn feeds_with_overlapping_roots_are_independent(stage: &Stage<'
         create(&writer, &format!("/job/config/{round}")).await;
         for mirror in &mut mirrors {
             mirror.converge(&writer).await;
-            assert_eq!(mirror.n_snapshots(), 1, "round {round}");
+            equal!(mirror.n_snapshots(), 1, "round {round}");
         }
         drop(mirrors.remove(0));
     }
@@ -158,7 +162,7 @@ pub(super) async fn a_feed_of_parts_delivers_the_changes_of_its_parts(stage: &St
     let mut whole = Mirror::of_parts(&reader, "/job", &["/job/config", "/job"]);
     let mut nothing = Mirror::of_parts(&reader, "/job", &[]);
     mirror.converge(&writer).await;
-    assert_eq!(mirror.nodes().len(), 3);
+    equal!(mirror.nodes().len(), 3);
     let steps = [
         ("within a part", Txn::new().put(path("/job/sharding/1/instance"), "1")),
         (
@@ -187,11 +191,12 @@ pub(super) async fn a_feed_of_parts_delivers_the_changes_of_its_parts(stage: &St
         writer.commit(txn).await;
         for mirror in [&mut mirror, &mut whole, &mut nothing] {
             mirror.converge(&writer).await;
-            assert_eq!(mirror.n_snapshots(), 1, "{step}");
+            equal!(mirror.n_snapshots(), 1, "{step}");
         }
     }
-    assert!(whole.has_seen("/job/sharding/2/instance"));
-    assert!(!mirror.has_seen("/job/sharding/2/instance") && nothing.nodes().is_empty());
+    let outside = "/job/sharding/2/instance";
+    equal!(whole.has_seen(outside), true, "the feed of /job delivers {outside}");
+    equal!(nothing.nodes(), [], "the nodes of a feed without parts");
 }
 
 pub(super) async fn a_snapshot_of_many_nodes_is_complete(stage: &Stage<'_>) {
@@ -206,6 +211,6 @@ pub(super) async fn a_snapshot_of_many_nodes_is_complete(stage: &Stage<'_>) {
     }
     let mut mirror = Mirror::of(&reader, "/job");
     mirror.until(&reader, "the snapshot", |_| true).await;
-    assert_eq!(mirror.nodes().len(), 1 + FOLDERS * (NODES + 1));
+    equal!(mirror.nodes().len(), 1 + FOLDERS * (NODES + 1));
     mirror.converge(&writer).await;
 }

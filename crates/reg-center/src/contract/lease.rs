@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use futures_util::future::join;
 
+use super::failure::{equal, fits, holds};
 use super::mirror::Mirror;
 use super::stage::{Actor, Stage, path};
 use crate::{Lifetime, SessionChange, SessionId, Txn};
@@ -12,12 +13,12 @@ pub(super) async fn only_the_connected_session_has_a_lease(stage: &Stage<'_>) {
     let (actor, other) = (stage.actor().await, stage.actor().await);
     let mut changes = actor.center.session_feed();
     let session = actor.await_connected(&mut changes).await;
-    let lease = actor.center.lease_remaining(session).expect("just connected");
-    assert!(!lease.is_zero());
-    assert_eq!(actor.center.lease_remaining(other.session()), None, "a session of another client");
+    let lease = actor.center.lease_remaining(session);
+    holds!(lease.is_some_and(|lease| !lease.is_zero()), lease, "a lease of the connected session");
+    equal!(actor.center.lease_remaining(other.session()), None, "a session of another client");
     let next = actor.renew(&mut changes).await;
-    assert_eq!(actor.center.lease_remaining(session), None, "a lost session");
-    assert!(actor.center.lease_remaining(next).is_some());
+    equal!(actor.center.lease_remaining(session), None, "a lost session");
+    fits!(actor.center.lease_remaining(next), Some(_), "the lease of the next session");
 }
 
 /// Waits until the lease of the session is over and returns the latest promised instant.
@@ -49,8 +50,17 @@ pub(super) async fn the_lease_ends_before_the_registry_expires_the_session(stage
     };
     let both = join(promised_until(&owner, session), gone);
     let (promised, gone) = stage.within("the session ends", both).await;
-    assert!(promised <= gone, "promised until {promised:?}, ended at {gone:?}");
-    assert!(owner.center.lease_remaining(session).unwrap_or_default().is_zero());
+    holds!(
+        promised <= gone,
+        promised,
+        "a lease until {gone:?} at most, when the registry deleted the node"
+    );
+    let lease = owner.center.lease_remaining(session);
+    holds!(
+        lease.unwrap_or_default().is_zero(),
+        lease,
+        "no lease after the registry has ended the session"
+    );
     owner.faults.heal().await;
     owner
         .await_change(&mut changes, "the session is lost", |change| {
@@ -58,5 +68,5 @@ pub(super) async fn the_lease_ends_before_the_registry_expires_the_session(stage
         })
         .await;
     let next = owner.await_connected(&mut changes).await;
-    assert!(owner.center.lease_remaining(next).is_some());
+    fits!(owner.center.lease_remaining(next), Some(_), "the lease of the next session");
 }

@@ -2,8 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::stage::{Actor, path};
+use super::failure::{equal, fail, holds};
+use super::stage::{Actor, Late, path};
 use crate::{Change, Feed, Node, NodePath, Scope};
+
+/// Ends the case: a part of a snapshot came outside of one.
+pub(super) fn out_of_order(part: &str) -> ! {
+    fail("the order of a snapshot", "Init before it", format_args!("{part} without Init"))
+}
 
 /// A copy of a subtree, or of parts of it, that only a feed updates.
 pub(super) struct Mirror {
@@ -65,7 +71,8 @@ impl Mirror {
     ) {
         let read = async {
             while !(self.is_complete() && wanted(self)) {
-                let change = self.feed.next().await.unwrap_or_else(|| panic!("feed ended: {what}"));
+                let change = self.feed.next().await;
+                let change = change.unwrap_or_else(|| fail("the feed", what, "its end"));
                 self.apply(change);
             }
         };
@@ -78,18 +85,25 @@ impl Mirror {
         truth.retain(|node| self.scope.contains(&node.path));
         let read = async {
             while !(self.is_complete() && self.nodes.values().eq(&truth)) {
-                let change = self.feed.next().await.expect("the feed is open");
-                self.apply(change);
+                let change = self.feed.next().await;
+                self.apply(change.unwrap_or_else(|| fail("the feed", "changes", "its end")));
             }
         };
-        actor.stage.within(&format!("the feed delivers the final state {truth:?}"), read).await;
+        if let Err(Late(patience)) = actor.stage.in_time(read).await {
+            let check = format_args!("the feed delivers the final state within {patience:?}");
+            let found = if self.n_snapshots == 0 {
+                "no complete snapshot".to_owned()
+            } else {
+                format!("{:?} in the feed; number of snapshots: {}", self.nodes(), self.n_snapshots)
+            };
+            fail(check, format_args!("{truth:?} as read"), found);
+        }
     }
 
-    /// Reads the pending changes and returns true if the feed has ended.
-    pub(super) async fn ends(&mut self, actor: &Actor<'_>) -> bool {
+    /// Reads the pending changes until the feed ends.
+    pub(super) async fn ends(&mut self, actor: &Actor<'_>) {
         let drain = async { while self.feed.next().await.is_some() {} };
-        actor.stage.within("the feed ends", drain).await;
-        true
+        actor.stage.within("the feed of a closed center ends", drain).await;
     }
 
     fn is_complete(&self) -> bool {
@@ -100,7 +114,7 @@ impl Mirror {
     fn apply(&mut self, change: Change) {
         if let Some(path) = change.path() {
             let root = self.scope.root();
-            assert!(path.is_within(root), "{path} is not within {root}");
+            holds!(path.is_within(root), path, "only nodes within the root {root} of the feed");
             if !self.scope.contains(path) {
                 return;
             }
@@ -109,12 +123,14 @@ impl Mirror {
             Change::Init => self.snapshot = Some(BTreeMap::new()),
             Change::Entry(node) => {
                 self.seen.insert(node.path.clone());
-                let snapshot = self.snapshot.as_mut().expect("an Entry follows Init");
+                let snapshot = self.snapshot.as_mut();
+                let snapshot = snapshot.unwrap_or_else(|| out_of_order("an Entry"));
                 let twice = snapshot.insert(node.path.clone(), node);
-                assert_eq!(twice, None, "a snapshot has each node once");
+                equal!(twice, None, "the earlier entry of the same node in a snapshot");
             }
             Change::Ready => {
-                let snapshot = self.snapshot.take().expect("Ready follows Init");
+                let snapshot = self.snapshot.take();
+                let snapshot = snapshot.unwrap_or_else(|| out_of_order("Ready"));
                 for (path, new) in &snapshot {
                     self.check_order(path, new);
                 }
@@ -122,15 +138,15 @@ impl Mirror {
                 self.n_snapshots += 1;
             }
             Change::Put(node) => {
-                assert!(self.is_complete(), "a change follows a snapshot: {node:?}");
+                holds!(self.is_complete(), node, "Init, entries and Ready before a change");
                 self.check_order(&node.path, &node);
                 let again = self.nodes.get(&node.path) == Some(&node);
-                assert!(!again, "a state is delivered once: {node:?}");
+                holds!(!again, node, "each state of {} once", node.path);
                 self.seen.insert(node.path.clone());
                 self.nodes.insert(node.path.clone(), node);
             }
             Change::Gone { path, .. } => {
-                assert!(self.is_complete(), "a change follows a snapshot: {path} is gone");
+                holds!(self.is_complete(), path, "Init, entries and Ready before a deletion");
                 self.nodes.remove(&path);
             }
         }
@@ -138,8 +154,16 @@ impl Mirror {
 
     fn check_order(&self, path: &NodePath, new: &Node) {
         if let Some(old) = self.nodes.get(path) {
-            assert!(new.stat.modified >= old.stat.modified, "{path} went back: {old:?} to {new:?}");
-            assert!(new.stat.created >= old.stat.created, "{path} went back: {old:?} to {new:?}");
+            holds!(
+                new.stat.modified >= old.stat.modified,
+                new,
+                "a state of {path} that is not older than {old:?}"
+            );
+            holds!(
+                new.stat.created >= old.stat.created,
+                new,
+                "a state of {path} that is not older than {old:?}"
+            );
         }
     }
 }

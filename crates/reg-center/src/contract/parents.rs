@@ -2,6 +2,7 @@
 
 use futures_util::future::join;
 
+use super::failure::{equal, fail, fits};
 use super::stage::{Actor, Stage, path};
 use crate::{ConflictReason, Lifetime, Txn, TxnOutcome, Version};
 
@@ -16,14 +17,14 @@ pub(super) async fn missing_parents_are_created_persistent_and_empty(stage: &Sta
         .create(path("/a/b/e"), "y", Lifetime::Persistent)
         .create(path("/f/g"), "z", Lifetime::Persistent);
     actor.commit(txn).await;
-    assert_eq!(
+    equal!(
         paths(&actor, "/").await,
         ["/", "/a", "/a/b", "/a/b/c", "/a/b/c/d", "/a/b/e", "/f", "/f/g"]
     );
     for parent in ["/a", "/a/b", "/a/b/c", "/f"] {
         let node = actor.node(parent).await;
-        assert_eq!((&node.data[..], node.stat.owner), (&b""[..], None), "{parent}");
-        assert_eq!(node.stat.version, Version(0), "{parent}");
+        equal!((&node.data[..], node.stat.owner), (&b""[..], None), "{parent}");
+        equal!(node.stat.version, Version(0), "{parent}");
     }
 }
 
@@ -33,25 +34,27 @@ pub(super) async fn parents_are_created_in_the_order_of_operations(stage: &Stage
     let absent = |at: &str| Txn::new().check_absent(path(at));
     actor.commit(absent("/a").create(path("/a/b"), "", new)).await;
     actor.commit(absent("/x/y").check_absent(path("/x")).create(path("/x/z"), "", new)).await;
-    assert_eq!(paths(&actor, "/x").await, ["/x", "/x/z"]);
+    equal!(paths(&actor, "/x").await, ["/x", "/x/z"]);
     actor
         .commit(absent("/u").create(path("/u/v/w"), "", new).create(path("/u/v/x"), "", new))
         .await;
-    assert_eq!(paths(&actor, "/u").await, ["/u", "/u/v", "/u/v/w", "/u/v/x"]);
+    equal!(paths(&actor, "/u").await, ["/u", "/u/v", "/u/v/w", "/u/v/x"]);
     actor
         .commit(Txn::new().delete(path("/x/z")).delete(path("/x")).create(path("/x/w"), "", new))
         .await;
-    assert_eq!(paths(&actor, "/x").await, ["/x", "/x/w"]);
+    equal!(paths(&actor, "/x").await, ["/x", "/x/w"]);
     actor.commit(Txn::new().create(path("/p"), "own", new).create(path("/p/q"), "", new)).await;
-    assert_eq!(actor.node("/p").await.data, "own");
+    equal!(actor.node("/p").await.data, "own");
     // The first operation creates the parent, so that the second one conflicts with it.
     let outcome =
         actor.outcome(Txn::new().create(path("/m/n"), "", new).create(path("/m"), "", new)).await;
     match outcome {
         TxnOutcome::Conflict(conflict) => {
-            assert_eq!((conflict.index, conflict.reason), (1, ConflictReason::Exists));
+            equal!((conflict.index, conflict.reason), (1, ConflictReason::Exists));
         }
-        TxnOutcome::Committed(_) => panic!("/m exists when it is created"),
+        TxnOutcome::Committed(_) => {
+            fail("creation of /m after /m/n", "a conflict: /m exists", "a commit")
+        }
     }
 }
 
@@ -68,8 +71,8 @@ pub(super) async fn parents_are_not_created_if_the_transaction_conflicts(stage: 
         ),
     ];
     for (case, txn) in rows {
-        assert!(!actor.outcome(txn).await.is_committed(), "{case}");
-        assert_eq!(paths(&actor, "/").await, ["/"], "{case}");
+        fits!(actor.outcome(txn).await, TxnOutcome::Conflict(_), "{case}");
+        equal!(paths(&actor, "/").await, ["/"], "{case}");
     }
 }
 
@@ -82,8 +85,8 @@ pub(super) async fn absence_is_checked_below_missing_and_ephemeral_parents(stage
         .check_absent(path("/e/x/y"))
         .put(path("/e"), "seen");
     actor.commit(txn).await;
-    assert_eq!(paths(&actor, "/").await, ["/", "/e"], "a check leaves no node behind");
-    assert_eq!(actor.node("/e").await.data, "seen");
+    equal!(paths(&actor, "/").await, ["/", "/e"], "a check leaves no node behind");
+    equal!(actor.node("/e").await.data, "seen");
 }
 
 pub(super) async fn concurrent_transactions_with_the_same_missing_parents_both_commit(
@@ -97,9 +100,10 @@ pub(super) async fn concurrent_transactions_with_the_same_missing_parents_both_c
         let both = join(a.center.commit(create("a")), b.center.commit(create("b")));
         let (by_a, by_b) = stage.within("both transactions are answered", both).await;
         for outcome in [by_a, by_b] {
-            assert!(
-                outcome.expect("both transactions are answered with an outcome").is_committed(),
-                "round {round}"
+            fits!(
+                outcome,
+                Ok(TxnOutcome::Committed(_)),
+                "round {round}: two creations below the same missing parents"
             );
         }
     }

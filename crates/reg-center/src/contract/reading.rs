@@ -1,7 +1,8 @@
 //! Guarantee 10: read your writes, and after a sync the writes of all clients.
 
+use super::failure::{answered, equal, fail, holds};
 use super::stage::{Stage, path};
-use crate::{Change, Error, Lifetime, Node, Txn};
+use crate::{Change, Lifetime, Node, Txn};
 
 pub(super) async fn a_read_sees_writes_of_the_same_client(stage: &Stage<'_>) {
     let actor = stage.actor().await;
@@ -16,11 +17,12 @@ pub(super) async fn a_read_sees_writes_of_the_same_client(stage: &Stage<'_>) {
             40 => drop(actor.renew(&mut changes).await),
             _ => {}
         }
-        assert_eq!(actor.node("/n").await.data, data);
+        equal!(actor.node("/n").await.data, data);
         let name = format!("c{round}");
         let at = path("/n").join(&name).expect("a name");
         actor.commit(Txn::new().create(at, "", Lifetime::Persistent)).await;
-        assert!(actor.children(&path("/n")).await.expect("/n exists").contains(&name));
+        let names = actor.children(&path("/n")).await;
+        holds!(names.iter().flatten().any(|child| *child == name), names, "the new child {name}");
     }
 }
 
@@ -31,14 +33,14 @@ pub(super) async fn after_a_sync_a_read_sees_writes_of_other_clients(stage: &Sta
         let (writer, reader) = if round % 2 == 0 { (&a, &b) } else { (&b, &a) };
         writer.commit(Txn::new().put(path("/n"), round.to_string())).await;
         reader.sync().await;
-        assert_eq!(reader.node("/n").await.data, round.to_string());
+        equal!(reader.node("/n").await.data, round.to_string());
     }
 }
 
 pub(super) async fn read_all_returns_nodes_in_the_order_of_the_paths(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let none = stage.within("the empty read is answered", actor.center.read_all(&[])).await;
-    assert_eq!(none.expect("an empty read succeeds"), []);
+    equal!(answered("read_all", none), [], "a read of no paths");
     let paths: Vec<_> = (0..450).rev().map(|n| path(&format!("/many-{n}"))).collect();
     for some in paths.chunks(50) {
         // Every second node exists.
@@ -49,14 +51,15 @@ pub(super) async fn read_all_returns_nodes_in_the_order_of_the_paths(stage: &Sta
         actor.commit(txn).await;
     }
     let read = stage.within("all nodes are read", actor.center.read_all(&paths)).await;
-    let read = read.expect("there is a connection");
-    assert_eq!(read.len(), paths.len());
+    let read = answered("read_all", read);
+    equal!(read.len(), paths.len());
     for (n, (path, node)) in paths.iter().zip(&read).enumerate() {
         let data = node.as_ref().map(|node| (node.path.clone(), node.data.to_vec()));
         let expected = (n % 2 == 0).then(|| (path.clone(), path.as_str().as_bytes().to_vec()));
-        assert_eq!(data, expected);
+        equal!(data, expected);
         let alone = actor.center.read(path);
-        assert_eq!(stage.within("one node is read", alone).await.expect("connected"), *node);
+        let alone = answered("read", stage.within("one node is read", alone).await);
+        equal!(*node, alone, "{path}, as read_all returns it");
     }
 }
 
@@ -67,8 +70,8 @@ pub(super) async fn the_registry_returns_a_monotonic_time_or_none(stage: &Stage<
     for round in 0..3 {
         let asked =
             stage.within("the registry returns its time", actor.center.registry_time(&probe)).await;
-        let time = asked.unwrap_or_else(|error: Error| panic!("round {round}: {error}"));
-        assert!(last <= time, "round {round}: {time:?} after {last:?}");
+        let time = answered("registry_time", asked);
+        holds!(last <= time, time, "round {round}: a time that is not before {last:?}");
         last = time;
     }
 }
@@ -79,7 +82,7 @@ pub(super) async fn the_time_of_a_reply_is_the_registrys(stage: &Stage<'_>) {
     let ask = async || {
         let asked =
             stage.within("the registry returns its time", actor.center.registry_time(&probe)).await;
-        asked.expect("there is a connection")
+        answered("registry_time", asked)
     };
     let before = ask().await;
     let written = Txn::new().create(path("/n"), "", Lifetime::Persistent);
@@ -87,9 +90,9 @@ pub(super) async fn the_time_of_a_reply_is_the_registrys(stage: &Stage<'_>) {
     let reading = actor.center.clock_reading();
     let after = ask().await;
     let Some(reading) = reading else { return };
-    assert!(before.is_some_and(|before| before <= reading.time), "{reading:?} after {before:?}");
-    assert!(after.is_some_and(|after| reading.time <= after), "{reading:?} before {after:?}");
-    assert!(reading.since_received <= reading.since_sent, "{reading:?}");
+    holds!(before.is_some_and(|before| before <= reading.time), reading, "a time after {before:?}");
+    holds!(after.is_some_and(|after| reading.time <= after), reading, "a time before {after:?}");
+    holds!(reading.since_received <= reading.since_sent, reading, "a reply after its request");
 }
 
 pub(super) async fn a_node_carries_the_registrys_time_of_its_last_write(stage: &Stage<'_>) {
@@ -98,7 +101,7 @@ pub(super) async fn a_node_carries_the_registrys_time_of_its_last_write(stage: &
     let ask = async || {
         let asked =
             stage.within("the registry returns its time", actor.center.registry_time(&probe)).await;
-        asked.expect("there is a connection")
+        answered("registry_time", asked)
     };
     actor.commit(Txn::new().create(path("/n"), "", Lifetime::Persistent)).await;
     let before = ask().await;
@@ -111,20 +114,23 @@ pub(super) async fn a_node_carries_the_registrys_time_of_its_last_write(stage: &
             Some(Change::Entry(node)) => listed.push(node),
             Some(Change::Ready) => break,
             Some(Change::Init) => {}
-            other => panic!("{other:?} before the snapshot is complete"),
+            other => {
+                fail("the order of a snapshot", "Init, entries, Ready", format_args!("{other:?}"))
+            }
         }
     }
-    assert_eq!(listed.len(), 1, "number of nodes in the snapshot");
+    equal!(listed.len(), 1, "number of nodes in the snapshot");
     let read = actor.node("/n").await;
     let all = stage.within("the node is read", actor.center.read_all(&[path("/n")])).await;
-    let all = all.expect("there is a connection").into_iter().flatten();
+    let all = answered("read_all", all).into_iter().flatten();
     for node in listed.into_iter().chain([read]).chain(all) {
         let written = node.stat.modified_at;
-        assert_eq!(
+        equal!(
             written.is_some(),
             before.is_some(),
             "both have a time or neither: {written:?}, {before:?}"
         );
-        assert!(before <= written && written <= after, "{before:?} {written:?} {after:?}");
+        let between = before <= written && written <= after;
+        holds!(between, written, "a time between {before:?} and {after:?}");
     }
 }

@@ -1,25 +1,36 @@
 //! Guarantee 7: sessions in order.
 
+use super::failure::{equal, fail, fits, holds};
 use super::stage::{Stage, path};
 use crate::{Error, Lifetime, SessionChange, SessionFeed, SessionId, Txn};
 
 pub(super) async fn a_subscriber_gets_the_current_state_first(stage: &Stage<'_>) {
     let (a, b) = (stage.actor().await, stage.actor().await);
-    assert_ne!(a.session(), b.session(), "each client has a session of its own");
+    holds!(
+        a.session() != b.session(),
+        b.session(),
+        "a session other than that of the first client"
+    );
     let mut changes = a.center.session_feed();
     let first = stage.within("the current state is delivered", changes.next()).await;
-    assert_eq!(first, a.center.session());
+    equal!(first, a.center.session());
     match first {
-        Some(SessionChange::Connected { timeout, .. }) => assert!(!timeout.is_zero()),
+        Some(SessionChange::Connected { timeout, .. }) => {
+            holds!(!timeout.is_zero(), timeout, "a session timeout that is not zero");
+        }
         other @ (Some(
             SessionChange::Suspended { .. } | SessionChange::Lost { .. } | SessionChange::Closed,
         )
-        | None) => panic!("must be connected: {other:?}"),
+        | None) => fail("the session", "Connected", format_args!("{other:?}")),
     }
     a.cut_off(&mut changes).await;
     let mut late = a.center.session_feed();
     let session = b.stage.within("a later subscriber gets the current state", late.next()).await;
-    assert!(matches!(session, Some(SessionChange::Suspended { .. })), "{session:?}");
+    fits!(
+        session,
+        Some(SessionChange::Suspended { .. }),
+        "the first change of a subscriber while suspended"
+    );
 }
 
 pub(super) async fn a_connection_that_comes_back_in_time_keeps_the_session(stage: &Stage<'_>) {
@@ -27,10 +38,10 @@ pub(super) async fn a_connection_that_comes_back_in_time_keeps_the_session(stage
     let mut changes = actor.center.session_feed();
     let session = actor.await_connected(&mut changes).await;
     actor.cut_off(&mut changes).await;
-    assert_eq!(actor.center.session(), Some(SessionChange::Suspended { session }));
-    assert_eq!(actor.bring_back(&mut changes).await, session);
-    assert_eq!(actor.flap(&mut changes).await, session);
-    assert_eq!(actor.session(), session);
+    equal!(actor.center.session(), Some(SessionChange::Suspended { session }));
+    equal!(actor.bring_back(&mut changes).await, session);
+    equal!(actor.flap(&mut changes).await, session);
+    equal!(actor.session(), session);
 }
 
 pub(super) async fn a_lost_session_is_followed_by_another_one(stage: &Stage<'_>) {
@@ -39,11 +50,11 @@ pub(super) async fn a_lost_session_is_followed_by_another_one(stage: &Stage<'_>)
     let mut session = actor.await_connected(&mut changes).await;
     for round in 0..3 {
         let next = actor.renew(&mut changes).await;
-        assert_ne!(next, session, "round {round}");
+        holds!(next != session, next, "a session other than {session}");
         session = next;
         actor.commit(Txn::new().create(path(&format!("/{round}")), "", Lifetime::Ephemeral)).await;
     }
-    assert_eq!(actor.tree("/").await.len(), 2, "only the node of the last session is left");
+    equal!(actor.tree("/").await.len(), 2, "only the node of the last session is left");
 }
 
 pub(super) async fn an_expiry_is_reported_on_reconnect(stage: &Stage<'_>) {
@@ -53,7 +64,7 @@ pub(super) async fn an_expiry_is_reported_on_reconnect(stage: &Stage<'_>) {
     actor.commit(Txn::new().create(path("/mine"), "", Lifetime::Ephemeral)).await;
     actor.faults.expire_unnoticed().await;
     observer.sync().await;
-    assert_eq!(observer.read("/mine").await, None, "the registry has expired the session");
+    equal!(observer.read("/mine").await, None, "the registry has expired the session");
     actor.await_suspended(&mut changes).await;
     actor.faults.heal().await;
     let lost = actor
@@ -61,8 +72,9 @@ pub(super) async fn an_expiry_is_reported_on_reconnect(stage: &Stage<'_>) {
             matches!(change, SessionChange::Lost { .. } | SessionChange::Connected { .. })
         })
         .await;
-    assert_eq!(lost, SessionChange::Lost { session: old });
-    assert_ne!(actor.await_connected(&mut changes).await, old);
+    equal!(lost, SessionChange::Lost { session: old });
+    let next = actor.await_connected(&mut changes).await;
+    holds!(next != old, next, "a session other than {old}");
 }
 
 /// Asserts that `change` may follow `last`.
@@ -82,7 +94,7 @@ fn assert_follows(last: Option<SessionChange>, change: SessionChange) {
         | (Some(Lost { .. }), Suspended { .. } | Lost { .. })
         | (Some(Closed), Connected { .. } | Suspended { .. } | Lost { .. } | Closed) => false,
     };
-    assert!(allowed, "{change} after {last:?}");
+    holds!(allowed, change, "a change that may follow {last:?}");
 }
 
 async fn all_of(stage: &Stage<'_>, mut changes: SessionFeed) -> Vec<SessionChange> {
@@ -106,21 +118,22 @@ pub(super) async fn every_subscriber_gets_each_change_once_in_order(stage: &Stag
     actor.bring_back(&mut changes).await;
     actor.renew(&mut changes).await;
     actor.flap(&mut changes).await;
-    stage
-        .within("close returns", actor.center.close())
-        .await
-        .expect("the registry answers the close");
+    actor.close().await;
     let all = all_of(stage, one).await;
-    assert_eq!(all, all_of(stage, two).await);
+    equal!(all, all_of(stage, two).await);
     let mut last = None;
     for change in &all {
         assert_follows(last, *change);
         last = Some(*change);
     }
     let count = |wanted: fn(&SessionChange) -> bool| all.iter().filter(|c| wanted(c)).count();
-    assert!(count(|c| matches!(c, SessionChange::Suspended { .. })) >= 3, "{all:?}");
-    assert_eq!(count(|c| matches!(c, SessionChange::Lost { .. })), 1, "{all:?}");
-    assert_eq!(last, Some(SessionChange::Closed));
+    holds!(
+        count(|c| matches!(c, SessionChange::Suspended { .. })) >= 3,
+        all,
+        "Suspended after each of three cuts"
+    );
+    equal!(count(|c| matches!(c, SessionChange::Lost { .. })), 1, "{all:?}");
+    equal!(last, Some(SessionChange::Closed));
 }
 
 pub(super) async fn a_bound_transaction_runs_only_in_its_session(stage: &Stage<'_>) {
@@ -134,12 +147,12 @@ pub(super) async fn a_bound_transaction_runs_only_in_its_session(stage: &Stage<'
     let other_sessions = [other.session(), SessionId(old.0.wrapping_add(1))];
     for session in other_sessions {
         let refused = actor.try_commit(bound(session, "/strange")).await;
-        assert_eq!(refused, Err(Error::SessionLost { session }));
+        equal!(refused, Err(Error::SessionLost { session }));
     }
     let new = actor.renew(&mut changes).await;
     let refused = actor.try_commit(bound(old, "/late")).await;
-    assert_eq!(refused, Err(Error::SessionLost { session: old }));
+    equal!(refused, Err(Error::SessionLost { session: old }));
     actor.commit(bound(new, "/renewed")).await;
     let names = actor.children(&path("/")).await;
-    assert_eq!(names, Some(vec!["in-time".to_owned(), "renewed".to_owned()]));
+    equal!(names, Some(vec!["in-time".to_owned(), "renewed".to_owned()]));
 }

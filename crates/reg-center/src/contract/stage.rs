@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 
+use super::failure::{answered, fail};
 use super::{Client, Faults, Harness};
 use crate::{
     Committed, Feed, Node, NodePath, RegistryCenter, Result, SessionChange, SessionFeed, SessionId,
@@ -17,18 +18,17 @@ use crate::{
 /// The environment of one case.
 pub(super) struct Stage<'h> {
     harness: &'h dyn Harness,
-    title: String,
 }
 
 impl std::fmt::Debug for Stage<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Stage").field("title", &self.title).finish_non_exhaustive()
+        f.debug_struct("Stage").finish_non_exhaustive()
     }
 }
 
 impl<'h> Stage<'h> {
-    pub(super) fn new(harness: &'h dyn Harness, title: String) -> Self {
-        Self { harness, title }
+    pub(super) fn new(harness: &'h dyn Harness) -> Self {
+        Self { harness }
     }
 
     pub(super) async fn actor(&self) -> Actor<'_> {
@@ -37,14 +37,21 @@ impl<'h> Stage<'h> {
         Actor { stage: self, center, faults }
     }
 
-    /// Awaits a future that must complete in time, and panics with `what` if it does not.
+    /// Awaits a future that must complete in time, and ends the case if it does not.
     pub(super) async fn within<T>(&self, what: &str, future: impl Future<Output = T>) -> T {
+        let late = |Late(patience)| {
+            let check = format_args!("a wait of at most {patience:?}");
+            fail(check, what, "it did not happen in time")
+        };
+        self.in_time(future).await.unwrap_or_else(late)
+    }
+
+    /// Awaits a future that should complete in time.
+    pub(super) async fn in_time<T>(&self, future: impl Future<Output = T>) -> Result<T, Late> {
         let patience = self.harness.patience();
         match select(pin!(future), self.harness.sleep(patience)).await {
-            Either::Left((value, _)) => value,
-            Either::Right(_) => {
-                panic!("{}: did not happen within {patience:?}: {what}", self.title)
-            }
+            Either::Left((value, _)) => Ok(value),
+            Either::Right(_) => Err(Late(patience)),
         }
     }
 
@@ -56,6 +63,10 @@ impl<'h> Stage<'h> {
         self.harness.now()
     }
 }
+
+/// A wait that has reached its deadline, with its length.
+#[derive(Debug)]
+pub(super) struct Late(pub(super) Duration);
 
 /// Yields once, so that the other futures of the same task run.
 pub(super) async fn yield_once() {
@@ -76,6 +87,12 @@ pub(super) fn path(text: &str) -> NodePath {
     NodePath::parse(text).expect("a path of the suite")
 }
 
+/// Returns a child that the registry has listed.
+fn child(parent: &NodePath, name: &str) -> NodePath {
+    let invalid = |error| fail(format_args!("list {parent}"), "names of children", error);
+    parent.join(name).unwrap_or_else(invalid)
+}
+
 /// One client of a case.
 pub(super) struct Actor<'s> {
     pub(super) stage: &'s Stage<'s>,
@@ -91,7 +108,7 @@ impl Actor<'_> {
     /// Commits and returns the outcome. Panics if the registry answers with an error.
     pub(super) async fn outcome(&self, txn: Txn) -> TxnOutcome {
         let shown = format!("{txn:?}");
-        self.try_commit(txn).await.unwrap_or_else(|error| panic!("{shown}: {error}"))
+        answered(shown, self.try_commit(txn).await)
     }
 
     /// Commits a transaction that must not conflict.
@@ -99,7 +116,9 @@ impl Actor<'_> {
         let shown = format!("{txn:?}");
         match self.outcome(txn).await {
             TxnOutcome::Committed(committed) => committed,
-            TxnOutcome::Conflict(conflict) => panic!("{shown}: {conflict}"),
+            TxnOutcome::Conflict(conflict) => {
+                fail(shown, "a commit", format_args!("a conflict: {conflict}"))
+            }
         }
     }
 
@@ -108,22 +127,23 @@ impl Actor<'_> {
     }
 
     pub(super) async fn read(&self, at: &str) -> Option<Node> {
-        self.try_read(at).await.unwrap_or_else(|error| panic!("read {at}: {error}"))
+        let answer = self.try_read(at).await;
+        answered(format_args!("read {at}"), answer)
     }
 
     /// Reads a node that must exist.
     pub(super) async fn node(&self, at: &str) -> Node {
-        self.read(at).await.unwrap_or_else(|| panic!("{at} must exist"))
+        self.read(at).await.unwrap_or_else(|| fail(format_args!("read {at}"), "a node", "None"))
     }
 
     pub(super) async fn children(&self, at: &NodePath) -> Option<Vec<String>> {
         let listed = self.stage.within("a listing is answered", self.center.children(at)).await;
-        listed.unwrap_or_else(|error| panic!("list {at}: {error}"))
+        answered(format_args!("list {at}"), listed)
     }
 
     pub(super) async fn sync(&self) {
         let synced = self.stage.within("a sync is answered", self.center.sync()).await;
-        synced.unwrap_or_else(|error| panic!("sync: {error}"));
+        answered("sync", synced);
     }
 
     /// Reads `root` and all nodes below it, after all acknowledged writes.
@@ -135,7 +155,7 @@ impl Actor<'_> {
             let Some(node) = self.read(next.as_str()).await else { continue };
             nodes.push(node);
             let names = self.children(&next).await.unwrap_or_default();
-            open.extend(names.iter().map(|name| next.join(name).expect("a child's name")));
+            open.extend(names.iter().map(|name| child(&next, name)));
         }
         nodes.sort_by(|a, b| a.path.cmp(&b.path));
         nodes
@@ -168,7 +188,7 @@ impl Actor<'_> {
                 | SessionChange::Lost { .. }
                 | SessionChange::Closed,
             )
-            | None) => panic!("must be connected: {other:?}"),
+            | None) => fail("the session", "Connected", format_args!("{other:?}")),
         }
     }
 
@@ -181,8 +201,8 @@ impl Actor<'_> {
     ) -> SessionChange {
         let wait = async {
             loop {
-                let change =
-                    changes.next().await.unwrap_or_else(|| panic!("closed before: {what}"));
+                let change = changes.next().await;
+                let change = change.unwrap_or_else(|| fail("the session feed", what, "its end"));
                 if wanted(&change) {
                     return change;
                 }
@@ -232,6 +252,12 @@ impl Actor<'_> {
         self.faults.reset().await;
         self.await_suspended(changes).await;
         self.await_connected(changes).await
+    }
+
+    /// Closes the center, which the registry answers.
+    pub(super) async fn close(&self) {
+        let closed = self.stage.within("close returns", self.center.close()).await;
+        answered("close", closed);
     }
 
     /// Expires the session and waits for the next one.

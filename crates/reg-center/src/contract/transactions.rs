@@ -2,6 +2,7 @@
 
 use futures_util::future::{join, join3};
 
+use super::failure::{answered, equal, fail, fits, holds};
 use super::stage::{Actor, Stage, path, yield_once};
 use crate::{Conflict, ConflictReason, Error, Lifetime, NodePath, Txn, TxnOutcome, Version};
 
@@ -24,14 +25,15 @@ pub(super) async fn operations_of_every_kind_happen_together(stage: &Stage<'_>) 
         .delete(path("/delete"))
         .delete_if(path("/delete-if"), Version(0));
     let committed = actor.commit(txn).await;
-    assert_eq!(committed.stats.len(), 9);
+    equal!(committed.stats.len(), 9);
     let nodes = actor.tree("/").await;
     let found: Vec<_> = nodes.iter().map(|node| (node.path.as_str(), &node.data[..])).collect();
     let expected: [(&str, &[u8]); 5] =
         [("/", b""), ("/kept", b"1"), ("/mine", b"2"), ("/put", b"new"), ("/put-if", b"new")];
-    assert_eq!(found, expected);
+    equal!(found, expected);
     let revisions: Vec<_> = nodes[1..].iter().map(|node| node.stat.modified).collect();
-    assert!(revisions.iter().all(|revision| *revision == revisions[0]), "one revision: {nodes:?}");
+    let shared = revisions.iter().all(|revision| *revision == revisions[0]);
+    holds!(shared, revisions, "one revision of all nodes that the transaction wrote");
 }
 
 pub(super) async fn a_conflict_names_the_failed_expectation_and_changes_nothing(stage: &Stage<'_>) {
@@ -119,8 +121,8 @@ pub(super) async fn a_conflict_names_the_failed_expectation_and_changes_nothing(
     ];
     for (case, txn, index, reason) in rows {
         let expected = TxnOutcome::Conflict(Conflict { index, reason });
-        assert_eq!(actor.outcome(txn).await, expected, "{case}");
-        assert_eq!(actor.tree("/").await, before, "{case}");
+        equal!(actor.outcome(txn).await, expected, "{case}");
+        equal!(actor.tree("/").await, before, "{case}");
     }
 }
 
@@ -140,24 +142,24 @@ pub(super) async fn an_operation_sees_those_before_it(stage: &Stage<'_>) {
         .create(path("/a"), "again", Lifetime::Persistent);
     actor.commit(txn).await;
     let node = actor.node("/a").await;
-    assert_eq!((&node.data[..], node.stat.version), (&b"again"[..], Version(0)));
+    equal!((&node.data[..], node.stat.version), (&b"again"[..], Version(0)));
 }
 
 pub(super) async fn a_transaction_without_operations_commits(stage: &Stage<'_>) {
     let actor = stage.actor().await;
     let before = actor.tree("/").await;
-    assert!(actor.commit(Txn::new()).await.stats.is_empty());
-    assert_eq!(actor.tree("/").await, before);
+    equal!(actor.commit(Txn::new()).await.stats, [], "the stats of no operations");
+    equal!(actor.tree("/").await, before);
 }
 
 pub(super) async fn the_root_exists_and_cannot_be_deleted(stage: &Stage<'_>) {
     let actor = stage.actor().await;
-    assert_eq!(actor.node("/").await.stat.owner, None);
+    equal!(actor.node("/").await.stat.owner, None);
     let txn = Txn::new().create(path("/a"), "", Lifetime::Persistent).delete(NodePath::root());
     let refused = actor.try_commit(txn).await;
-    assert!(matches!(refused, Err(Error::Rejected { .. })), "{refused:?}");
-    assert_eq!(actor.read("/a").await, None);
-    assert!(actor.read("/").await.is_some());
+    fits!(refused, Err(Error::Rejected { .. }), "deletion of the root");
+    equal!(actor.read("/a").await, None);
+    fits!(actor.read("/").await, Some(_), "the root");
 }
 
 /// Increments the counter `share` times by compare-and-set and returns the number of conflicts.
@@ -167,12 +169,15 @@ async fn count_up(actor: &Actor<'_>, share: u32) -> u32 {
     while done < share {
         let node = actor.node("/counter").await;
         yield_once().await;
-        let count: u32 = std::str::from_utf8(&node.data).expect("digits").parse().expect("a count");
+        let count = std::str::from_utf8(&node.data).ok().and_then(|text| text.parse::<u32>().ok());
+        let count = count.unwrap_or_else(|| {
+            fail("the data of the counter", "a number", format_args!("{:?}", node.data))
+        });
         let txn = Txn::new().put_if(node.path, node.stat.version, (count + 1).to_string());
         match actor.outcome(txn).await {
             TxnOutcome::Committed(_) => done += 1,
             TxnOutcome::Conflict(conflict) => {
-                assert_eq!(conflict.reason, ConflictReason::VersionMismatch);
+                equal!(conflict.reason, ConflictReason::VersionMismatch);
                 lost += 1;
             }
         }
@@ -191,9 +196,10 @@ pub(super) async fn concurrent_compare_and_sets_lose_no_update(stage: &Stage<'_>
         join3(count_up(&a, SHARE), count_up(&b, SHARE), count_up(&c, SHARE)).await;
     a.sync().await;
     let node = a.node("/counter").await;
-    assert_eq!(node.data, (3 * SHARE).to_string());
-    assert_eq!(node.stat.version, Version(3 * SHARE), "each success is one write");
-    assert!(a_lost + b_lost + c_lost > 0, "at least one compare-and-set conflicted");
+    equal!(node.data, (3 * SHARE).to_string());
+    equal!(node.stat.version, Version(3 * SHARE), "each success is one write");
+    let lost = a_lost + b_lost + c_lost;
+    holds!(lost > 0, lost, "at least one conflict of three concurrent clients");
 }
 
 pub(super) async fn one_of_two_concurrent_creations_of_a_node_wins(stage: &Stage<'_>) {
@@ -203,9 +209,7 @@ pub(super) async fn one_of_two_concurrent_creations_of_a_node_wins(stage: &Stage
         let elect = || Txn::new().create(at.clone(), "", Lifetime::Ephemeral);
         let both = join(a.center.commit(elect()), b.center.commit(elect()));
         let (by_a, by_b) = stage.within("both transactions are answered", both).await;
-        let won = [by_a, by_b].map(|outcome| {
-            outcome.expect("both transactions are answered with an outcome").is_committed()
-        });
-        assert!(won[0] != won[1], "round {round}: {won:?}");
+        let won = [by_a, by_b].map(|outcome| answered("commit", outcome).is_committed());
+        holds!(won[0] != won[1], won, "round {round}: one commit and one conflict");
     }
 }

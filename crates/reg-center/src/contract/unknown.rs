@@ -4,6 +4,7 @@
 use futures_util::FutureExt;
 use futures_util::future::join;
 
+use super::failure::{equal, fits, holds};
 use super::stage::{Actor, Stage, path};
 use crate::{Error, Lifetime, Txn};
 
@@ -22,7 +23,11 @@ async fn happened(actor: &Actor<'_>, name: &str) -> bool {
     let second = actor.read(&format!("/{name}/second")).await.is_some();
     // The transaction may be executed between the two reads; then both nodes exist.
     let first = first || second && actor.read(&format!("/{name}/first")).await.is_some();
-    assert_eq!(first, second, "{name}: all or nothing");
+    equal!(
+        (first, second),
+        (first, first),
+        "{name}: both nodes of the transaction exist, or neither"
+    );
     first
 }
 
@@ -50,10 +55,10 @@ pub(super) async fn a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome
             writer.faults.reset().await;
         };
         let (outcome, ()) = stage.within("the write ends", join(write, executed_then_cut)).await;
-        assert!(matches!(outcome, Err(Error::Unknown { .. })), "{round}: {outcome:?}");
+        fits!(outcome, Err(Error::Unknown { .. }), "the outcome of a commit whose reply was lost");
         writer.await_suspended(&mut changes).await;
         writer.await_connected(&mut changes).await;
-        assert!(happened(&writer, round).await);
+        equal!(happened(&writer, round).await, true, "the executed transaction is in the registry");
         assert_usable(&writer, round).await;
     }
 }
@@ -72,14 +77,16 @@ pub(super) async fn the_error_of_a_lost_request_is_correct(stage: &Stage<'_>) {
     let found = happened(&writer, "a").await;
     match outcome {
         // The request left after the connection was restored.
-        Ok(outcome) => assert!(found && outcome.is_committed(), "{outcome:?}"),
-        Err(Error::Unavailable { .. }) => {
-            assert!(!found, "a commit that failed as unavailable is never executed")
+        Ok(outcome) => {
+            equal!(outcome.is_committed(), found, "{outcome:?}, and the nodes exist");
         }
-        Err(error) => assert!(error.is_unknown(), "{error:?}"),
+        Err(Error::Unavailable { .. }) => {
+            equal!(found, false, "a commit that failed as Unavailable has happened");
+        }
+        Err(error) => fits!(error, Error::Unknown { .. }, "the outcome of a lost request"),
     }
     assert_usable(&writer, "b").await;
-    assert_eq!(happened(&writer, "a").await, found, "the outcome does not change later");
+    equal!(happened(&writer, "a").await, found, "the outcome does not change later");
 }
 
 pub(super) async fn a_lost_request_is_never_executed_in_a_later_session(stage: &Stage<'_>) {
@@ -90,10 +97,11 @@ pub(super) async fn a_lost_request_is_never_executed_in_a_later_session(stage: &
     let write = writer.center.commit(pair("a"));
     let (outcome, _) =
         stage.within("the write ends", join(write, writer.renew(&mut changes))).await;
-    let error = outcome.expect_err("no reply arrived");
-    assert!(error.is_retryable() || error.is_session_lost(), "{error:?}");
+    let ended =
+        outcome.as_ref().is_err_and(|error| error.is_retryable() || error.is_session_lost());
+    holds!(ended, outcome, "Unknown, Unavailable or SessionLost: no reply arrived");
     assert_usable(&writer, "a").await;
-    assert!(!happened(&observer, "a").await);
+    equal!(happened(&observer, "a").await, false, "a request of the lost session is executed");
 }
 
 pub(super) async fn a_dropped_commit_still_happens(stage: &Stage<'_>) {
@@ -103,7 +111,7 @@ pub(super) async fn a_dropped_commit_still_happens(stage: &Stage<'_>) {
         let polled_once = writer.center.commit(pair(&name)).now_or_never();
         drop(polled_once);
         observer.await_node(&format!("/{name}/second")).await;
-        assert!(happened(&observer, &name).await);
+        equal!(happened(&observer, &name).await, true, "the dropped commit happened");
         assert_usable(&writer, &name).await;
     }
 }

@@ -1,7 +1,8 @@
 //! Guarantee 4: versions and revisions.
 
+use super::failure::{equal, fits, holds};
 use super::stage::{Stage, path};
-use crate::{Lifetime, Revision, Txn, Version};
+use crate::{Lifetime, Revision, Txn, TxnOutcome, Version};
 
 pub(super) async fn each_write_raises_the_version_by_one_and_takes_a_greater_revision(
     stage: &Stage<'_>,
@@ -9,21 +10,27 @@ pub(super) async fn each_write_raises_the_version_by_one_and_takes_a_greater_rev
     let (a, b) = (stage.actor().await, stage.actor().await);
     a.commit(Txn::new().create(path("/n"), "0", Lifetime::Persistent)).await;
     let first = a.node("/n").await.stat;
-    assert_eq!((first.version, first.modified), (Version(0), first.created));
+    equal!((first.version, first.modified), (Version(0), first.created));
     let mut last = first;
     for round in 1..=10 {
         let (writer, reader) = if round % 2 == 0 { (&a, &b) } else { (&b, &a) };
         writer.commit(Txn::new().put(path("/n"), round.to_string())).await;
         reader.sync().await;
         let stat = reader.node("/n").await.stat;
-        assert_eq!(stat.version, Version(round));
-        assert_eq!(stat.created, first.created);
-        assert!(stat.modified > last.modified, "{stat:?} after {last:?}");
+        equal!(stat.version, Version(round));
+        equal!(stat.created, first.created);
+        holds!(
+            stat.modified > last.modified,
+            stat.modified,
+            "a revision greater than {}",
+            last.modified
+        );
         last = stat;
     }
     // A write to another node has a later revision than all of them, too.
     a.commit(Txn::new().create(path("/m"), "", Lifetime::Persistent)).await;
-    assert!(a.node("/m").await.stat.created > last.modified);
+    let created = a.node("/m").await.stat.created;
+    holds!(created > last.modified, created, "a revision greater than {}", last.modified);
 }
 
 pub(super) async fn a_commit_returns_the_stats_that_a_read_shows(stage: &Stage<'_>) {
@@ -40,12 +47,12 @@ pub(super) async fn a_commit_returns_the_stats_that_a_read_shows(stage: &Stage<'
     for (case, txn) in rows {
         let ops = txn.ops().to_vec();
         let committed = actor.commit(txn).await;
-        assert_eq!(committed.stats.len(), ops.len(), "{case}");
+        equal!(committed.stats.len(), ops.len(), "{case}");
         for (op, returned) in ops.iter().zip(&committed.stats) {
             let node = actor.read(op.path().as_str()).await;
             if let Some(returned) = returned {
-                assert_eq!(Some(*returned), node.map(|node| node.stat), "{case}: {op}");
-                assert_eq!(
+                equal!(Some(*returned), node.map(|node| node.stat), "{case}: {op}");
+                equal!(
                     committed.revision.unwrap_or(returned.modified),
                     returned.modified,
                     "{case}: {op}"
@@ -53,8 +60,8 @@ pub(super) async fn a_commit_returns_the_stats_that_a_read_shows(stage: &Stage<'
             }
         }
         if let Some(put) = ops.iter().position(|op| op.name() == "put") {
-            assert!(committed.stats[put].is_some(), "{case}: a put has a stat");
-            assert!(committed.revision.is_some(), "{case}: a put has a revision");
+            fits!(committed.stats[put], Some(_), "{case}: the stat of a put");
+            fits!(committed.revision, Some(_), "{case}: the revision of a transaction with a put");
         }
     }
 }
@@ -70,8 +77,9 @@ pub(super) async fn a_recreated_node_starts_at_version_zero_with_a_new_creation_
     actor.commit(Txn::new().delete(path("/n"))).await;
     actor.commit(create()).await;
     let new = actor.node("/n").await.stat;
-    assert_eq!((old.version, new.version), (Version(1), Version(0)));
-    assert!(new.created > old.modified && new.modified == new.created, "{new:?} after {old:?}");
+    equal!((old.version, new.version), (Version(1), Version(0)));
+    holds!(new.created > old.modified, new, "a creation revision greater than {}", old.modified);
+    equal!(new.modified, new.created, "the revision of the last write of a new node");
 }
 
 /// Documents a trap: a recreated node has the same version as before, so a version check passes
@@ -88,9 +96,10 @@ pub(super) async fn a_version_check_cannot_detect_that_a_node_was_recreated(stag
         "",
         Lifetime::Persistent,
     );
-    assert!(
-        old.outcome(by_version).await.is_committed(),
-        "the check passes although the node was recreated"
+    fits!(
+        old.outcome(by_version).await,
+        TxnOutcome::Committed(_),
+        "a version check of a node that was recreated with the same version"
     );
 
     let term = Txn::new().create(path("/terms/old-1"), "", Lifetime::Ephemeral);
@@ -101,9 +110,10 @@ pub(super) async fn a_version_check_cannot_detect_that_a_node_was_recreated(stag
         "",
         Lifetime::Persistent,
     );
-    assert!(
-        !old.outcome(by_own_node).await.is_committed(),
-        "a check of a node with a unique name fences"
+    fits!(
+        old.outcome(by_own_node).await,
+        TxnOutcome::Conflict(_),
+        "a check of a deleted node with a unique name"
     );
 }
 
@@ -116,10 +126,11 @@ pub(super) async fn all_nodes_of_a_transaction_share_one_revision(stage: &Stage<
         });
         actor.commit(txn).await;
         let nodes = actor.tree(&format!("/{round}")).await;
-        assert_eq!(nodes.len(), 11);
+        equal!(nodes.len(), 11);
         let revision = nodes[0].stat.created;
-        assert!(nodes.iter().all(|node| node.stat.created == revision), "{nodes:?}");
-        assert!(revision > last);
+        let shared = nodes.iter().all(|node| node.stat.created == revision);
+        holds!(shared, nodes, "the creation revision {revision} in all nodes");
+        holds!(revision > last, revision, "a revision greater than {last}");
         last = revision;
     }
 }

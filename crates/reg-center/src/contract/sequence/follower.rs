@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::replay::Numbers;
 use super::{NodeState, Reference};
+use crate::contract::failure::{equal, fail, holds};
+use crate::contract::mirror::out_of_order;
 use crate::{Change, Feed, Node, NodePath};
 
 /// A copy of a subtree that only a feed updates.
@@ -42,7 +44,8 @@ impl Follower {
     /// Waits until the copy equals the expected state of the registry.
     pub(super) async fn converge(&mut self, reference: &Reference, numbers: &mut Numbers) {
         while !self.is_complete(reference) {
-            let change = self.feed.next().await.expect("a feed lasts as long as its client");
+            let change = self.feed.next().await;
+            let change = change.unwrap_or_else(|| fail("the feed", "changes", "its end"));
             self.take(change, reference, numbers);
         }
     }
@@ -54,11 +57,12 @@ impl Follower {
         }
     }
 
-    /// Describes the expected and the actual nodes, for messages.
-    pub(super) fn complaint(&self, reference: &Reference) -> String {
+    /// Ends the case, because the feed has not delivered the final state in time.
+    pub(super) fn fail_as_late(&self, reference: &Reference) -> ! {
         let wanted: Vec<_> = reference.subtree(self.root.as_str()).collect();
         let Self { client, root, nodes, .. } = self;
-        format!("the feed of client {client} at {root} shows {wanted:?}, not {nodes:?}")
+        let check = format_args!("the final state in the feed of client {client} at {root}");
+        fail(check, format_args!("{wanted:?}"), format_args!("{nodes:?}"))
     }
 
     fn is_complete(&self, reference: &Reference) -> bool {
@@ -75,12 +79,14 @@ impl Follower {
                 // A snapshot may repeat the last delivered state.
                 let from = self.delivered.get(&path).map_or(0, |count| count.saturating_sub(1));
                 self.find(&path, from, Some(&state), reference);
-                let snapshot = self.snapshot.as_mut().expect("an Entry follows Init");
+                let snapshot = self.snapshot.as_mut();
+                let snapshot = snapshot.unwrap_or_else(|| out_of_order("an Entry"));
                 let twice = snapshot.insert(path, state);
-                assert_eq!(twice, None, "a snapshot has each node once: {node:?}");
+                equal!(twice, None, "the earlier entry of {} in a snapshot", node.path);
             }
             Change::Ready => {
-                let snapshot = self.snapshot.take().expect("Ready follows Init");
+                let snapshot = self.snapshot.take();
+                let snapshot = snapshot.unwrap_or_else(|| out_of_order("Ready"));
                 let known: BTreeSet<_> = self.nodes.keys().cloned().collect();
                 for gone in known.into_iter().filter(|path| !snapshot.contains_key(path)) {
                     self.find(&gone, self.delivered[&gone], None, reference);
@@ -115,25 +121,27 @@ impl Follower {
         let found = history.iter().skip(from).position(|past| past.as_ref() == state);
         let root = &self.root;
         let found = found.unwrap_or_else(|| {
-            panic!(
-                "feed of {root}: {path} has state {state:?}, expected one of {history:?} \
-                 after the first {from}"
+            fail(
+                format_args!("feed of {root}: the state of {path}"),
+                format_args!("one of {history:?} after the first {from}"),
+                format_args!("{state:?}"),
             )
         });
         self.delivered.insert(path.to_owned(), from + found + 1);
     }
 
     fn state(&self, node: &Node, numbers: &mut Numbers) -> NodeState {
-        assert!(node.path.is_within(&self.root), "{} is not below {}", node.path, self.root);
+        holds!(
+            node.path.is_within(&self.root),
+            node.path,
+            "only nodes within the root {} of the feed",
+            self.root
+        );
         numbers.state(node)
     }
 
     fn assert_follows_a_snapshot(&self, path: &NodePath) {
         let is_in_order = self.is_begun && self.snapshot.is_none();
-        assert!(
-            is_in_order,
-            "feed of {}: {path} changes outside of a complete snapshot",
-            self.root
-        );
+        holds!(is_in_order, path, "feed of {}: a complete snapshot before a change", self.root);
     }
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::follower::Follower;
 use super::{Answer, CLIENTS, NodeState, Reference, Sequence, Step};
+use crate::contract::failure::{equal, fail, holds};
 use crate::contract::stage::{Actor, Stage, path};
 use crate::{Committed, Error, Node, NodePath, Op, Revision, SessionId, Txn, TxnOutcome};
 
@@ -35,8 +36,12 @@ impl Numbers {
     /// Records the revision of a write. Later writes have greater revisions.
     fn learn(&mut self, revision: Revision, write: usize) {
         let known = *self.writes.entry(revision).or_insert(write);
-        assert_eq!(known, write, "{revision} belongs to one write");
-        assert!(self.writes.values().is_sorted_by(|a, b| a < b), "revisions grow: {self:?}");
+        equal!(known, write, "the number of the write that took {revision}");
+        holds!(
+            self.writes.values().is_sorted_by(|a, b| a < b),
+            self,
+            "greater revisions for later writes"
+        );
     }
 
     /// Converts a node to the form of the reference.
@@ -44,7 +49,11 @@ impl Numbers {
         let write = |revision| {
             let write = self.writes.get(&revision).copied();
             write.unwrap_or_else(|| {
-                panic!("{node:?}: {revision} belongs to no known write; {self:?}")
+                fail(
+                    "the revision of a node",
+                    format_args!("a revision of {self:?}"),
+                    format_args!("{revision} in {node:?}"),
+                )
             })
         };
         NodeState {
@@ -58,7 +67,9 @@ impl Numbers {
 
     fn session(&self, session: SessionId) -> usize {
         let number = self.sessions.get(&session).copied();
-        number.unwrap_or_else(|| panic!("session {session} belongs to no client; {self:?}"))
+        number.unwrap_or_else(|| {
+            fail("the owner of a node", format_args!("a session of {self:?}"), session)
+        })
     }
 }
 
@@ -94,7 +105,7 @@ impl<'s> Player<'s> {
     fn record_session(&mut self, client: usize) {
         let session = self.actors[client].session();
         let taken = self.numbers.sessions.insert(session, self.reference.session(client));
-        assert_eq!(taken, None, "{}: session {session} is used twice", self.place);
+        equal!(taken, None, "{}: the earlier client of session {session}", self.place);
     }
 
     async fn play(&mut self, step: &Step) {
@@ -105,7 +116,7 @@ impl<'s> Player<'s> {
                 self.actors[*client].sync().await;
                 self.compare_node(*client, path).await;
                 let listed = self.actors[*client].children(path).await;
-                assert_eq!(listed, self.reference.children(path.as_str()), "{}", self.place);
+                equal!(listed, self.reference.children(path.as_str()), "{}", self.place);
             }
             Step::Watch { client, root } => {
                 let feed = self.actors[*client].feed(root.as_str());
@@ -142,18 +153,18 @@ impl<'s> Player<'s> {
             (Ok(TxnOutcome::Conflict(conflict)), Answer::Conflict { index, reason })
                 if (conflict.index, conflict.reason) == (*index, *reason) => {}
             (Err(Error::Rejected { .. }), Answer::Rejected) => {}
-            _ => panic!("{}: got {outcome:?}, expected {wanted:?}", self.place),
+            _ => fail(&self.place, format_args!("{wanted:?}"), format_args!("{outcome:?}")),
         }
     }
 
     /// Compares stats. A registry may omit a stat that the reference has, but must not differ.
     fn compare_stats(&mut self, committed: &Committed, wanted: &[Option<NodeState>]) {
-        assert_eq!(committed.stats.len(), wanted.len(), "{}", self.place);
+        equal!(committed.stats.len(), wanted.len(), "{}", self.place);
         for (stat, wanted) in committed.stats.iter().zip(wanted) {
             let (Some(stat), wanted) = (stat, wanted) else { continue };
             let returned = (stat.version.0, stat.owner.map(|owner| self.numbers.session(owner)));
             let wanted = wanted.as_ref().map(|state| (state.version, state.owner));
-            assert_eq!(Some(returned), wanted, "{}: {committed:?}", self.place);
+            equal!(Some(returned), wanted, "{}: {committed:?}", self.place);
         }
     }
 
@@ -165,8 +176,9 @@ impl<'s> Player<'s> {
                 let node = self.actors[client].node(at).await;
                 self.numbers.learn(node.stat.modified, state.modified);
                 if let Some(revision) = committed.revision {
-                    assert_eq!(
-                        revision, node.stat.modified,
+                    equal!(
+                        revision,
+                        node.stat.modified,
                         "{}: the revision of the reply",
                         self.place
                     );
@@ -179,12 +191,12 @@ impl<'s> Player<'s> {
     async fn compare_node(&self, client: usize, at: &NodePath) {
         let node = self.actors[client].read(at.as_str()).await;
         let state = node.map(|node| self.numbers.state(&node));
-        assert_eq!(state.as_ref(), self.reference.node(at.as_str()), "{}: {at}", self.place);
+        equal!(state.as_ref(), self.reference.node(at.as_str()), "{}: {at}", self.place);
     }
 
     async fn close(&mut self, client: usize) {
         let closed = self.stage.within("the center closes", self.actors[client].center.close());
-        assert_eq!(closed.await, Ok(()), "{}", self.place);
+        equal!(closed.await, Ok(()), "{}: the answer to close", self.place);
         let (ending, staying) = self.feeds.drain(..).partition(|feed| feed.client == client);
         self.feeds = staying;
         let ending: Vec<Follower> = ending;
@@ -201,12 +213,13 @@ impl<'s> Player<'s> {
                 tree.iter().map(|node| (node.path.to_string(), self.numbers.state(node))).collect();
             let wanted = self.reference.subtree("/");
             let wanted: Vec<_> = wanted.map(|(at, node)| (at.to_owned(), node.clone())).collect();
-            assert_eq!(tree, wanted, "{}: the tree as client {client} reads it", self.place);
+            equal!(tree, wanted, "{}: the tree as client {client} reads it", self.place);
         }
         for feed in &mut self.feeds {
-            let complaint = feed.complaint(&self.reference);
             let converge = feed.converge(&self.reference, &mut self.numbers);
-            self.stage.within(&complaint, converge).await;
+            if self.stage.in_time(converge).await.is_err() {
+                feed.fail_as_late(&self.reference);
+            }
         }
         for client in 0..CLIENTS {
             self.reference.apply(&Step::Close { client });
