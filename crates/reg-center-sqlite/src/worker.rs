@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use reg_center::feed::FeedSender;
 use reg_center::{
-    Beats, Change, Error, Lease, Node, NodePath, Op, Result, Revision, Scope, SessionChange,
-    SessionHub, SessionId, Subscriptions, Txn, TxnOutcome,
+    Beats, Error, Lease, LogFeeds, Node, NodePath, Op, Result, Scope, SessionChange, SessionHub,
+    SessionId, Txn, TxnOutcome,
 };
 use tokio::sync::oneshot::Sender;
 
@@ -51,12 +51,6 @@ pub(crate) struct Shared {
     pub(crate) lease: Lease,
 }
 
-/// A feed, with the revision of its last snapshot.
-struct Follower {
-    sender: FeedSender,
-    since: Revision,
-}
-
 /// State of the connection between a center and its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
@@ -73,9 +67,7 @@ pub(crate) struct Worker<S> {
     poll_interval: Duration,
     shared: Arc<Shared>,
     link: Link,
-    feeds: Subscriptions<Follower>,
-    /// The feeds have all changes up to this revision.
-    delivered: Revision,
+    feeds: LogFeeds,
     beats: Beats,
     next_beat: Instant,
     next_look: Instant,
@@ -99,8 +91,7 @@ impl<S: Store> Worker<S> {
             poll_interval: options.poll_interval,
             shared,
             link: Link::Lost,
-            feeds: Subscriptions::default(),
-            delivered: Revision::default(),
+            feeds: LogFeeds::default(),
             beats: Beats::default(),
             next_beat: now,
             next_look: now,
@@ -184,7 +175,7 @@ impl<S: Store> Worker<S> {
         const CALL: &str = "commit";
         let mut admitted = Vec::with_capacity(commits.len());
         for (txn, reply) in commits {
-            match self.session_for(&txn) {
+            match txn.session_in(self.shared.hub.current()) {
                 Ok(session) => admitted.push((session, txn, reply)),
                 Err(error) => drop(reply.send(Err(error))),
             }
@@ -198,8 +189,8 @@ impl<S: Store> Worker<S> {
                 for ((.., reply), answer) in admitted.into_iter().zip(answers) {
                     let _ = reply.send(answer);
                 }
-                if before == self.delivered {
-                    self.deliver(&changes, after);
+                if self.feeds.cursor() == Some(before) {
+                    self.feeds.deliver(&changes, after);
                 } else {
                     self.deliver_news();
                 }
@@ -222,95 +213,45 @@ impl<S: Store> Worker<S> {
         }
     }
 
-    /// Returns the session in which a transaction runs now.
-    fn session_for(&self, txn: &Txn) -> Result<SessionId> {
-        let current = match self.link {
-            Link::Up(session) | Link::Suspended(session) => Some(session),
-            Link::Lost => None,
-        };
-        if let Some(bound) = txn.session()
-            && current != Some(bound)
-        {
-            return Err(Error::SessionLost { session: bound });
-        }
-        match self.link {
-            Link::Up(session) => Ok(session),
-            Link::Suspended(_) | Link::Lost => Err(Error::Unavailable { call: "commit" }),
-        }
-    }
-
     fn watch(&mut self, scope: Scope, sender: FeedSender) {
-        let mut follower = Follower { sender, since: Revision::default() };
-        if let Link::Up(_) = self.link {
-            match self.store.snapshot(&scope) {
-                Ok(snapshot) => {
-                    follower.restart(snapshot);
-                    if self.feeds.is_empty() {
-                        self.delivered = follower.since;
-                    }
-                }
-                // The feed starts as soon as the file can be used again.
-                Err(failure) => self.failed(&failure),
-            }
+        self.feeds.add(scope, sender);
+        // Without a connection the feed starts as soon as the file can be used again.
+        if let Link::Up(_) = self.link
+            && let Err(failure) = self.start_feeds()
+        {
+            self.failed(&failure);
         }
-        self.feeds.add(scope, follower);
-    }
-
-    /// Delivers changes until a revision.
-    fn deliver(&mut self, changes: &[Change], until: Revision) {
-        for change in changes {
-            let (path, revision) = match change {
-                Change::Put(node) => (&node.path, Some(node.stat.modified)),
-                Change::Gone { path, revision } => (path, *revision),
-                Change::Init | Change::Entry(_) | Change::Ready => continue,
-            };
-            self.feeds.visit(path, |follower| {
-                let known = revision.is_some_and(|revision| revision <= follower.since);
-                known || follower.sender.send(change.clone())
-            });
-        }
-        self.delivered = until;
     }
 
     /// Delivers the changes since the last delivery.
     fn deliver_news(&mut self) {
-        if self.feeds.is_empty() {
-            return;
-        }
-        match self.store.news(self.delivered) {
-            Ok(News::Changes(until, changes)) => self.deliver(&changes, until),
-            Ok(News::Gap) => {
-                if let Err(failure) = self.restart_feeds() {
-                    self.failed(&failure);
-                }
+        let Some(cursor) = self.feeds.cursor() else { return };
+        let delivered = match self.store.news(cursor) {
+            Ok(News::Changes(until, changes)) => {
+                self.feeds.deliver(&changes, until);
+                Ok(())
             }
-            Err(failure) => self.failed(&failure),
+            Ok(News::Gap) => self.restart_feeds(),
+            Err(failure) => Err(failure),
+        };
+        if let Err(failure) = delivered {
+            self.failed(&failure);
         }
     }
 
     /// Starts all feeds with a new snapshot.
     fn restart_feeds(&mut self) -> Result<(), Failure> {
-        let mut oldest = None;
-        let mut result = Ok(());
-        let store = &mut self.store;
-        self.feeds.visit_all(|scope, follower| {
-            if follower.sender.is_closed() {
-                return false;
-            }
-            if result.is_err() {
-                return true;
-            }
-            match store.snapshot(scope) {
-                Ok(snapshot) => {
-                    oldest.get_or_insert(snapshot.0);
-                    follower.restart(snapshot);
-                }
-                Err(failure) => result = Err(failure),
-            }
-            true
-        });
-        self.delivered = oldest.unwrap_or(self.delivered);
-        result
+        self.feeds.restart();
+        self.start_feeds()
+    }
+
+    /// Starts the feeds that wait for a snapshot.
+    fn start_feeds(&mut self) -> Result<(), Failure> {
+        for scope in self.feeds.unlisted() {
+            let (revision, nodes) = self.store.snapshot(&scope)?;
+            self.feeds.start(&scope, revision, &nodes);
+        }
+        Ok(())
     }
 
     fn next_wake(&self) -> Instant {
@@ -461,17 +402,6 @@ impl<S: Store> Worker<S> {
             tracing::warn!(cause = cause_of(&failure), "the session ends by its timeout");
             Error::Unavailable { call: "close" }
         })
-    }
-}
-
-impl Follower {
-    /// Delivers a snapshot.
-    fn restart(&mut self, (revision, nodes): (Revision, Vec<Node>)) {
-        let entries = nodes.into_iter().map(Change::Entry);
-        for change in std::iter::once(Change::Init).chain(entries).chain([Change::Ready]) {
-            self.sender.send(change);
-        }
-        self.since = revision;
     }
 }
 

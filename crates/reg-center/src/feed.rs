@@ -42,6 +42,17 @@ impl Change {
             Self::Init | Self::Ready => None,
         }
     }
+
+    /// Returns the revision of the change: that of the node's last write, or of its deletion if the
+    /// registry reports it.
+    #[must_use]
+    pub fn revision(&self) -> Option<Revision> {
+        match self {
+            Self::Entry(node) | Self::Put(node) => Some(node.stat.modified),
+            Self::Gone { revision, .. } => *revision,
+            Self::Init | Self::Ready => None,
+        }
+    }
 }
 
 /// Creates the two ends of a feed.

@@ -38,7 +38,17 @@ impl<S> Subscriptions<S> {
         }
     }
 
-    /// Calls `send` for each feed, and removes the feeds for which it returns false.
+    /// Calls `send` for each feed of exactly this scope, and removes the feeds for which it returns
+    /// false.
+    pub fn visit_scope(&mut self, scope: &Scope, mut send: impl FnMut(&mut S) -> bool) {
+        let Some(feeds) = self.by_root.get_mut(scope.root()) else { return };
+        feeds.retain_mut(|(other, sender)| other != scope || send(sender));
+        if feeds.is_empty() {
+            self.by_root.remove(scope.root());
+        }
+    }
+
+    /// Calls `send` for each feed, ordered by root. Removes the feeds for which it returns false.
     pub fn visit_all(&mut self, mut send: impl FnMut(&Scope, &mut S) -> bool) {
         self.by_root.retain(|_, feeds| {
             feeds.retain_mut(|(scope, sender)| send(scope, sender));

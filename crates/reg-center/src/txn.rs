@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use crate::{Lifetime, NodePath, Revision, SessionId, Stat, Version};
+use crate::{Error, Lifetime, NodePath, Revision, SessionChange, SessionId, Stat, Version};
 
 /// Precondition of an operation on an existing node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -224,6 +224,29 @@ impl Txn {
     #[must_use]
     pub fn session(&self) -> Option<SessionId> {
         self.session
+    }
+
+    /// Returns the session in which the transaction runs now, given the last change of the center's
+    /// session. A backend calls this when `commit` is called, so that no transaction waits for a
+    /// later session.
+    ///
+    /// # Errors
+    /// [`Error::SessionLost`] if the transaction is bound to another session,
+    /// [`Error::Unavailable`] without a connection, [`Error::Closed`] after the end of the center.
+    pub fn session_in(&self, current: Option<SessionChange>) -> crate::Result<SessionId> {
+        let (session, connected) = match current {
+            Some(SessionChange::Connected { session, .. }) => (Some(session), true),
+            Some(SessionChange::Suspended { session }) => (Some(session), false),
+            Some(SessionChange::Lost { .. }) | None => (None, false),
+            Some(SessionChange::Closed) => return Err(Error::Closed),
+        };
+        match (self.session, session) {
+            (Some(bound), session) if session != Some(bound) => {
+                Err(Error::SessionLost { session: bound })
+            }
+            (_, Some(session)) if connected => Ok(session),
+            _ => Err(Error::Unavailable { call: "commit" }),
+        }
     }
 
     /// Returns the purpose of the transaction; empty if none was set.

@@ -63,6 +63,30 @@ fn transaction_size_counts_paths_and_data_of_every_operation() {
 }
 
 #[test]
+fn a_transaction_runs_in_the_connected_session_that_it_is_bound_to() {
+    let other = SessionId(8);
+    let connected = |session| SessionChange::Connected { session, timeout: Duration::from_secs(1) };
+    let suspended = SessionChange::Suspended { session: SESSION };
+    let lost = SessionChange::Lost { session: SESSION };
+    let unavailable = Err(Error::Unavailable { call: "commit" });
+    let gone = Err(Error::SessionLost { session: SESSION });
+    // Columns: the center's session, the result of an unbound and of a bound transaction.
+    let rows = [
+        (None, unavailable.clone(), gone.clone()),
+        (Some(connected(SESSION)), Ok(SESSION), Ok(SESSION)),
+        (Some(connected(other)), Ok(other), gone.clone()),
+        (Some(suspended), unavailable.clone(), unavailable.clone()),
+        (Some(lost), unavailable.clone(), gone),
+        (Some(SessionChange::Closed), Err(Error::Closed), Err(Error::Closed)),
+    ];
+    for (current, unbound, bound) in rows {
+        assert_eq!(Txn::new().session_in(current), unbound, "unbound, {current:?}");
+        let txn = Txn::new().in_session(SESSION);
+        assert_eq!(txn.session_in(current), bound, "bound, {current:?}");
+    }
+}
+
+#[test]
 fn a_hub_delivers_nothing_after_closed() {
     let hub = SessionHub::new();
     assert_eq!(hub.current(), None);
