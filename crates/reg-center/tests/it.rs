@@ -6,6 +6,8 @@ mod broken;
 #[cfg(feature = "contract")]
 mod contract;
 #[cfg(feature = "contract")]
+mod from_scratch;
+#[cfg(feature = "contract")]
 mod memory;
 #[cfg(feature = "contract")]
 mod prop_memory;
