@@ -8,13 +8,13 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use reg_center::{
-    Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope, SessionChange, SessionFeed,
-    SessionId, Txn, TxnOutcome,
+    ClientSession, Error, Feed, Limits, Node, NodePath, RegistryCenter, Result, Scope,
+    SessionChange, SessionFeed, SessionId, Txn, TxnOutcome,
 };
 use tokio::sync::oneshot;
 
 use crate::store::{SqliteStore, Store};
-use crate::worker::{Request, Shared, Ticket, Worker};
+use crate::worker::{Request, Ticket, Worker};
 use crate::{OpenError, SqliteOptions};
 
 /// A registry center on a SQLite file.
@@ -26,7 +26,7 @@ pub struct SqliteCenter {
     /// Limit of each call, if the disk does not answer.
     patience: Duration,
     requests: mpsc::Sender<Request>,
-    shared: Arc<Shared>,
+    session: Arc<ClientSession>,
 }
 
 impl SqliteCenter {
@@ -71,10 +71,10 @@ impl SqliteCenter {
         let path = options.path.clone();
         let patience = options.session_timeout.max(options.lock_timeout);
         let (requests, received) = mpsc::channel();
-        let shared = Arc::new(Shared::default());
+        let session = Arc::new(ClientSession::default());
         let (opened, outcome) = oneshot::channel();
         let thread = std::thread::Builder::new().name("ejob-sqlite".to_owned());
-        let (for_worker, file) = (Arc::clone(&shared), path.clone());
+        let (for_worker, file) = (Arc::clone(&session), path.clone());
         let spawned = thread.spawn(move || {
             let started = open(options.clone()).and_then(|store| {
                 let failed = |cause| OpenError::File { path: file, cause };
@@ -94,7 +94,7 @@ impl SqliteCenter {
         let ended = |_| failed("its thread has ended".to_owned());
         let late = |_| failed(format!("it could not be opened within {patience:?}"));
         tokio::time::timeout(patience, outcome).await.map_err(late)?.map_err(ended)??;
-        Ok(Arc::new(Self { path, patience, requests, shared }))
+        Ok(Arc::new(Self { path, patience, requests, session }))
     }
 
     /// Sends a request and waits for its answer. `late` returns the error for an answer that does
@@ -119,7 +119,7 @@ impl fmt::Debug for SqliteCenter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SqliteCenter")
             .field("path", &self.path)
-            .field("session", &self.shared.hub.current())
+            .field("session", &self.session.current())
             .finish_non_exhaustive()
     }
 }
@@ -133,15 +133,15 @@ impl RegistryCenter for SqliteCenter {
     }
 
     fn session(&self) -> Option<SessionChange> {
-        self.shared.hub.current()
+        self.session.current()
     }
 
     fn session_feed(&self) -> SessionFeed {
-        self.shared.hub.subscribe()
+        self.session.subscribe()
     }
 
     fn lease_remaining(&self, session: SessionId) -> Option<Duration> {
-        self.shared.lease.remaining(session, Instant::now())
+        self.session.lease_remaining(session, Instant::now())
     }
 
     async fn read(&self, path: &NodePath) -> Result<Option<Node>> {

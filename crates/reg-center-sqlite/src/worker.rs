@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use reg_center::feed::FeedSender;
 use reg_center::{
-    Beats, Error, Lease, LogFeeds, Node, NodePath, Op, Result, Scope, SessionChange, SessionHub,
+    Beats, ClientSession, Error, LogFeeds, Node, NodePath, Op, Result, Scope, SessionConnection,
     SessionId, Txn, TxnOutcome,
 };
 use tokio::sync::oneshot::Sender;
@@ -44,29 +44,11 @@ impl Ticket {
     }
 }
 
-/// State that the thread and its center share.
-#[derive(Debug, Default)]
-pub(crate) struct Shared {
-    pub(crate) hub: SessionHub,
-    pub(crate) lease: Lease,
-}
-
-/// State of the connection between a center and its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Link {
-    Up(SessionId),
-    /// The file cannot be used. The session may live on.
-    Suspended(SessionId),
-    /// There is no session.
-    Lost,
-}
-
 pub(crate) struct Worker<S> {
     store: S,
     timeout: Duration,
     poll_interval: Duration,
-    shared: Arc<Shared>,
-    link: Link,
+    session: Arc<ClientSession>,
     feeds: LogFeeds,
     beats: Beats,
     next_beat: Instant,
@@ -82,15 +64,14 @@ impl<S: Store> Worker<S> {
     pub(crate) fn start(
         store: S,
         options: &SqliteOptions,
-        shared: Arc<Shared>,
+        session: Arc<ClientSession>,
     ) -> Result<Self, String> {
         let now = Instant::now();
         let mut worker = Self {
             store,
             timeout: options.session_timeout,
             poll_interval: options.poll_interval,
-            shared,
-            link: Link::Lost,
+            session,
             feeds: LogFeeds::default(),
             beats: Beats::default(),
             next_beat: now,
@@ -164,7 +145,7 @@ impl<S: Store> Worker<S> {
         call: &'static str,
         access: impl FnOnce(&mut S) -> Result<T, Failure>,
     ) -> Result<T> {
-        let Link::Up(_) = self.link else { return Err(Error::Unavailable { call }) };
+        self.session.check(call)?;
         access(&mut self.store).map_err(|failure| {
             self.failed(&failure);
             Error::Unavailable { call }
@@ -175,8 +156,8 @@ impl<S: Store> Worker<S> {
         const CALL: &str = "commit";
         let mut admitted = Vec::with_capacity(commits.len());
         for (txn, reply) in commits {
-            match txn.session_in(self.shared.hub.current()) {
-                Ok(session) => admitted.push((session, txn, reply)),
+            match self.session.admit(&txn) {
+                Ok(by) => admitted.push((by.session, txn, reply)),
                 Err(error) => drop(reply.send(Err(error))),
             }
         }
@@ -216,7 +197,7 @@ impl<S: Store> Worker<S> {
     fn watch(&mut self, scope: Scope, sender: FeedSender) {
         self.feeds.add(scope, sender);
         // Without a connection the feed starts as soon as the file can be used again.
-        if let Link::Up(_) = self.link
+        if self.session.connected().is_some()
             && let Err(failure) = self.start_feeds()
         {
             self.failed(&failure);
@@ -256,7 +237,7 @@ impl<S: Store> Worker<S> {
 
     fn next_wake(&self) -> Instant {
         let mut wake = self.next_beat;
-        if let Link::Up(_) = self.link {
+        if self.session.connected().is_some() {
             wake = wake.min(self.next_look);
             if !self.feeds.is_empty() {
                 wake = wake.min(self.next_poll);
@@ -269,19 +250,17 @@ impl<S: Store> Worker<S> {
     fn tick(&mut self) {
         let now = Instant::now();
         if now >= self.next_beat {
-            match self.link {
-                Link::Up(session) => self.beat(session),
-                Link::Suspended(_) | Link::Lost => self.recover(),
+            match self.session.connected() {
+                Some(session) => self.beat(session),
+                None => self.recover(),
             }
         }
-        if let Link::Up(session) = self.link
+        if let Some(session) = self.session.connected()
             && now >= self.next_look
         {
             self.end_dead_sessions(session);
         }
-        if let Link::Up(_) = self.link
-            && now >= self.next_poll
-        {
+        if self.session.connected().is_some() && now >= self.next_poll {
             self.next_poll = now + self.poll_interval;
             match self.store.was_written() {
                 Ok(true) => self.deliver_news(),
@@ -295,7 +274,7 @@ impl<S: Store> Worker<S> {
         let sent = Instant::now();
         match self.store.beat(session) {
             Ok(()) => {
-                self.shared.lease.extend(session, sent, self.timeout);
+                self.acknowledge(session, sent);
                 self.next_beat = sent + self.timeout / 4;
             }
             Err(failure) => self.failed(&failure),
@@ -323,7 +302,7 @@ impl<S: Store> Worker<S> {
 
     /// Reports that the file cannot be used, or that the session is over.
     fn failed(&mut self, failure: &Failure) {
-        let Link::Up(session) = self.link else { return };
+        let Some(session) = self.session.connected() else { return };
         let retry = match failure {
             Failure::SessionOver => {
                 self.lose(session);
@@ -331,8 +310,7 @@ impl<S: Store> Worker<S> {
             }
             Failure::NotDone(cause) | Failure::Unknown(cause) => {
                 tracing::warn!(%session, cause, "the registry file cannot be used");
-                self.link = Link::Suspended(session);
-                self.shared.hub.publish(SessionChange::Suspended { session });
+                self.session.suspend(self.session.connection());
                 RETRY_PAUSE
             }
         };
@@ -341,17 +319,15 @@ impl<S: Store> Worker<S> {
 
     fn lose(&mut self, session: SessionId) {
         tracing::warn!(%session, "session lost");
-        self.shared.lease.end();
-        self.link = Link::Lost;
-        self.shared.hub.publish(SessionChange::Lost { session });
+        self.session.lose(session);
     }
 
     /// Tries to use the file again.
     fn recover(&mut self) {
         self.next_beat = Instant::now() + RETRY_PAUSE;
-        let recovered = self.store.reopen().and_then(|()| match self.link {
-            Link::Suspended(session) => self.resume(session),
-            Link::Up(_) | Link::Lost => self.open_session(),
+        let recovered = self.store.reopen().and_then(|()| match self.session.id() {
+            Some(session) => self.resume(session),
+            None => self.open_session(),
         });
         if let Err(failure) = recovered {
             tracing::debug!(cause = cause_of(&failure), "the registry file still cannot be used");
@@ -361,10 +337,7 @@ impl<S: Store> Worker<S> {
     fn resume(&mut self, session: SessionId) -> Result<(), Failure> {
         let sent = Instant::now();
         match self.store.beat(session) {
-            Ok(()) => {
-                self.shared.lease.extend(session, sent, self.timeout);
-                self.connected(session, sent)
-            }
+            Ok(()) => self.connected(session, sent),
             Err(Failure::SessionOver) => {
                 self.lose(session);
                 self.open_session()
@@ -376,28 +349,28 @@ impl<S: Store> Worker<S> {
     fn open_session(&mut self) -> Result<(), Failure> {
         let sent = Instant::now();
         let session = self.store.open_session(self.timeout)?;
-        self.shared.lease.begin(session, sent, self.timeout);
         self.connected(session, sent)
     }
 
     /// Reports a connection, after all feeds have a new snapshot.
     fn connected(&mut self, session: SessionId, sent: Instant) -> Result<(), Failure> {
         self.restart_feeds()?;
-        self.link = Link::Up(session);
         self.next_beat = sent + self.timeout / 4;
         tracing::info!(%session, timeout_ms = self.timeout.as_millis(), "connected");
-        self.shared.hub.publish(SessionChange::Connected { session, timeout: self.timeout });
+        self.acknowledge(session, sent);
         Ok(())
     }
 
+    /// Records that the session lives, by a write that began at `sent`.
+    fn acknowledge(&self, session: SessionId, sent: Instant) {
+        let by = SessionConnection { session, connection: self.session.connection() };
+        self.session.acknowledge(by, sent, self.timeout);
+    }
+
     fn close(&mut self) -> Result<()> {
-        self.shared.lease.end();
+        let session = self.session.close();
         self.feeds.clear();
-        let ended = match self.link {
-            Link::Up(session) | Link::Suspended(session) => self.store.end_session(session),
-            Link::Lost => Ok(()),
-        };
-        self.shared.hub.publish(SessionChange::Closed);
+        let ended = session.map_or(Ok(()), |session| self.store.end_session(session));
         ended.map_err(|failure| {
             tracing::warn!(cause = cause_of(&failure), "the session ends by its timeout");
             Error::Unavailable { call: "close" }

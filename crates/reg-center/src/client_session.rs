@@ -74,6 +74,20 @@ impl ClientSession {
         }
     }
 
+    /// Returns the session if it is connected.
+    #[must_use]
+    pub fn connected(&self) -> Option<SessionId> {
+        match self.current() {
+            Some(SessionChange::Connected { session, .. }) => Some(session),
+            Some(
+                SessionChange::Suspended { .. }
+                | SessionChange::Lost { .. }
+                | SessionChange::Closed,
+            )
+            | None => None,
+        }
+    }
+
     /// Returns the number of the connection, which begins at 0.
     #[must_use]
     pub fn connection(&self) -> u64 {
@@ -144,7 +158,7 @@ impl ClientSession {
     /// The lease goes on: it ends by itself if the connection does not come back in time.
     pub fn suspend(&self, connection: u64) -> bool {
         let mut current = self.connection.lock();
-        let Some(SessionChange::Connected { session, .. }) = self.current() else { return false };
+        let Some(session) = self.connected() else { return false };
         if *current != connection {
             return false;
         }
