@@ -366,6 +366,8 @@ fn a_case_panics_with_the_text_of_its_failure() {
     };
     let panic = std::panic::catch_unwind(run).expect_err("the case panics");
     assert_eq!(panic.downcast_ref::<String>(), Some(&failure.to_string()));
+    let guide = include_str!("../../../docs/write-a-registry.md");
+    assert!(guide.contains(&failure.to_string()), "the guide shows this failure");
     let lines: Vec<_> = failure.to_string().lines().map(str::to_owned).collect();
     assert_eq!(
         lines,

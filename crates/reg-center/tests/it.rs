@@ -8,6 +8,8 @@ mod contract;
 #[cfg(feature = "contract")]
 mod from_scratch;
 #[cfg(feature = "contract")]
+mod guide;
+#[cfg(feature = "contract")]
 mod memory;
 #[cfg(feature = "contract")]
 mod prop_memory;
