@@ -383,6 +383,37 @@ fn a_case_panics_with_the_text_of_its_failure() {
     );
 }
 
+/// A test server that is missing must not look like a broken guarantee.
+#[test]
+fn a_panic_of_the_harness_is_no_broken_guarantee() {
+    struct NoServer;
+
+    #[async_trait]
+    impl Harness for NoServer {
+        async fn connect(&self) -> Client {
+            panic!("no server: install the package etcd-server");
+        }
+
+        fn sleep(&self, _: Duration) -> BoxFuture<'static, ()> {
+            Box::pin(std::future::pending())
+        }
+
+        fn now(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    let case = Case::named("an_absent_node_differs_from_an_empty_node").expect("it exists");
+    let checked = futures_util::FutureExt::now_or_never(case.check(&NoServer));
+    let failure = checked.expect("the panic ends the case").expect_err("the case fails");
+    assert_eq!(
+        failure.to_string(),
+        "guarantee 1 cannot be judged: Error is never absence\n\
+         case: an_absent_node_differs_from_an_empty_node\n\
+         the backend or its harness panicked: no server: install the package etcd-server"
+    );
+}
+
 /// A sequence prints its steps, so that it can be stored and replayed.
 #[test]
 fn a_sequence_panics_with_its_steps_and_the_difference() {

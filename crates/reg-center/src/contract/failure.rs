@@ -29,23 +29,37 @@ pub(super) const SEQUENCE_MISTAKE: &str = "the backend evaluates operations by i
     Use `evaluate`, store exactly its changes, and deliver exactly these to the feeds. If the \
     sequence ends with flap, expire or close, look at the session and at the snapshot after it";
 
-/// A guarantee that a registry does not keep.
+/// A guarantee that a registry does not keep, or that cannot be judged because of a panic.
 ///
 /// Its text has several lines: the guarantee, the case, the expected and the found value, and the
 /// mistake that backends usually make there.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Failure {
     /// The number of the guarantee; `None` for a sequence, which concerns most of them.
     pub guarantee: Option<u8>,
     /// The name of the case, or the steps of the sequence.
     pub case: String,
-    /// The expected and the found value, or the text of another panic.
+    /// The check with the expected and the found value, or the text of another panic.
     pub finding: String,
-    /// The usual mistake.
-    pub mistake: &'static str,
+    /// The usual mistake; `None` if the backend or its harness panicked.
+    pub mistake: Option<&'static str>,
 }
 
 impl Failure {
+    pub(super) fn new(
+        guarantee: Option<u8>,
+        case: String,
+        finding: Finding,
+        mistake: &'static str,
+    ) -> Self {
+        let (finding, mistake) = match finding {
+            Finding::Check(text) => (text, Some(mistake)),
+            Finding::Panic(text) => (format!("the backend or its harness panicked: {text}"), None),
+        };
+        Self { guarantee, case, finding, mistake }
+    }
+
     /// Returns the short name of the guarantee, as on the [front page](crate).
     #[must_use]
     pub fn guarantee_name(&self) -> Option<&'static str> {
@@ -57,20 +71,39 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.guarantee, self.guarantee_name()) {
-            (Some(number), Some(name)) => writeln!(f, "guarantee {number} is broken: {name}")?,
+            (Some(number), Some(name)) => {
+                let verdict = self.mistake.map_or("cannot be judged", |_| "is broken");
+                writeln!(f, "guarantee {number} {verdict}: {name}")?;
+            }
+            _ if self.mistake.is_none() => writeln!(f, "the sequence cannot be judged")?,
             _ => writeln!(f, "the registry differs from the reference")?,
         }
         writeln!(f, "case: {}", self.case.trim_end())?;
-        writeln!(f, "{}", self.finding)?;
-        write!(f, "usual mistake: {}.", self.mistake)
+        f.write_str(&self.finding)?;
+        self.mistake.map_or(Ok(()), |mistake| write!(f, "\nusual mistake: {mistake}."))
     }
 }
 
 impl std::error::Error for Failure {}
 
-/// Runs a case, and returns the text of its panic as the finding.
-pub(super) async fn finding_of(case: impl Future<Output = ()>) -> Result<(), String> {
-    AssertUnwindSafe(case).catch_unwind().await.map_err(|payload| text_of(&*payload))
+/// The text of a panic that has ended a case.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Finding {
+    /// A check of the suite.
+    Check(String),
+    /// A panic of the backend or of its harness, such as a server that is not installed.
+    Panic(String),
+}
+
+/// Begin of the message of each check.
+const CHECK: &str = "check: ";
+
+/// Runs a case, and returns the text of its panic.
+pub(super) async fn run(case: impl Future<Output = ()>) -> Result<(), Finding> {
+    AssertUnwindSafe(case).catch_unwind().await.map_err(|payload| {
+        let text = text_of(&*payload);
+        if text.starts_with(CHECK) { Finding::Check(text) } else { Finding::Panic(text) }
+    })
 }
 
 fn text_of(payload: &(dyn Any + Send)) -> String {
@@ -86,7 +119,7 @@ pub(super) fn fail(
     expected: impl fmt::Display,
     found: impl fmt::Display,
 ) -> ! {
-    panic!("check: {check}\nexpected: {expected}\nfound: {found}")
+    panic!("{CHECK}{check}\nexpected: {expected}\nfound: {found}")
 }
 
 /// Returns the value of an answer, and ends the case if the call failed.
@@ -165,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn a_panic_of_any_kind_is_a_finding() {
+    fn a_panic_of_any_kind_has_a_text() {
         let rows: [(&str, Box<dyn Any + Send>, &str); 3] = [
             ("a formatted text", Box::new("7 is odd".to_owned()), "7 is odd"),
             ("a fixed text", Box::new("odd"), "odd"),

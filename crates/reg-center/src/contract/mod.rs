@@ -85,11 +85,8 @@ impl Case {
     /// panics.
     pub async fn check(&self, harness: &dyn Harness) -> Result<(), Failure> {
         let stage = Stage::new(harness);
-        failure::finding_of((self.play)(&stage)).await.map_err(|finding| Failure {
-            guarantee: Some(self.guarantee),
-            case: self.name.to_owned(),
-            finding,
-            mistake: self.mistake,
+        failure::run((self.play)(&stage)).await.map_err(|finding| {
+            Failure::new(Some(self.guarantee), self.name.to_owned(), finding, self.mistake)
         })
     }
 
@@ -110,10 +107,9 @@ impl Case {
 /// which can be stored and replayed.
 pub async fn replay(harness: &dyn Harness, sequence: &Sequence) {
     let stage = Stage::new(harness);
-    if let Err(finding) = failure::finding_of(sequence::replay(&stage, sequence)).await {
+    if let Err(finding) = failure::run(sequence::replay(&stage, sequence)).await {
         let case = format!("a sequence of {} steps:\n{sequence}", sequence.steps().len());
-        let mistake = failure::SEQUENCE_MISTAKE;
-        panic!("{}", Failure { guarantee: None, case, finding, mistake });
+        panic!("{}", Failure::new(None, case, finding, failure::SEQUENCE_MISTAKE));
     }
 }
 
