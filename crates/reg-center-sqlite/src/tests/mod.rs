@@ -78,6 +78,18 @@ impl FileFaults {
     fn set(&self, mode: Mode) {
         *self.mode.lock() = mode;
     }
+
+    /// Ends the session through another connection.
+    fn end_session(&self) {
+        let session = match self.center.session() {
+            Some(
+                SessionChange::Connected { session, .. } | SessionChange::Suspended { session },
+            ) => session,
+            other => panic!("there is no session to expire: {other:?}"),
+        };
+        let mut store = SqliteStore::open(self.options.clone()).expect("the file is opened");
+        store.end_session(session).expect("the session is ended through another connection");
+    }
 }
 
 #[async_trait]
@@ -115,19 +127,13 @@ impl Faults for FileFaults {
     }
 
     async fn expire(&self) {
-        self.expire_unnoticed().await;
+        // Nothing fails, so that the center learns of the end by its next access to the file.
+        self.end_session();
         self.set(Mode::Pass);
     }
 
     async fn expire_unnoticed(&self) {
         self.set(Mode::Fail);
-        let session = match self.center.session() {
-            Some(
-                SessionChange::Connected { session, .. } | SessionChange::Suspended { session },
-            ) => session,
-            other => panic!("there is no session to expire: {other:?}"),
-        };
-        let mut store = SqliteStore::open(self.options.clone()).expect("the file is opened");
-        store.end_session(session).expect("the session is ended through another connection");
+        self.end_session();
     }
 }

@@ -164,6 +164,10 @@ table! { $
         sessions::every_subscriber_gets_each_change_once_in_order =>
             "several tasks publish session changes, so that one is repeated or overtaken. Publish \
              under one lock, and only transitions",
+        sessions::a_session_ends_before_its_nodes_vanish_from_a_feed =>
+            "the feed delivers the deletion of the session's own nodes while the client still \
+             believes in the session. Read the session together with the changes, and report its \
+             end first",
         sessions::a_bound_transaction_runs_only_in_its_session =>
             "the session of the transaction is not compared, or only by the client. \
              `Txn::session_in` compares it, and the registry checks it again in the transaction";

@@ -2,7 +2,7 @@
 
 use super::failure::{equal, fail, fits, holds};
 use super::stage::{Stage, path};
-use crate::{Error, Lifetime, SessionChange, SessionFeed, SessionId, Txn};
+use crate::{Change, Error, Lifetime, SessionChange, SessionFeed, SessionId, Txn};
 
 pub(super) async fn a_subscriber_gets_the_current_state_first(stage: &Stage<'_>) {
     let (a, b) = (stage.actor().await, stage.actor().await);
@@ -134,6 +134,44 @@ pub(super) async fn every_subscriber_gets_each_change_once_in_order(stage: &Stag
     );
     equal!(count(|c| matches!(c, SessionChange::Lost { .. })), 1, "{all:?}");
     equal!(last, Some(SessionChange::Closed));
+}
+
+/// Catches a feed that is faster than the session: the process would believe that an operator has
+/// deleted its nodes.
+pub(super) async fn a_session_ends_before_its_nodes_vanish_from_a_feed(stage: &Stage<'_>) {
+    let actor = stage.actor().await;
+    let mut changes = actor.center.session_feed();
+    let old = actor.await_connected(&mut changes).await;
+    let mine = path("/job/mine");
+    actor.commit(Txn::new().create(mine.clone(), "", Lifetime::Ephemeral)).await;
+    let mut feed = actor.feed("/job");
+    let vanished = async {
+        let (mut in_snapshot, mut was_shown) = (false, false);
+        loop {
+            match feed.next().await {
+                Some(Change::Init) => in_snapshot = false,
+                Some(Change::Entry(node) | Change::Put(node)) => in_snapshot |= node.path == mine,
+                // The first snapshot comes before the fault.
+                Some(Change::Ready) if in_snapshot && !was_shown => {
+                    was_shown = true;
+                    actor.faults.expire().await;
+                }
+                Some(Change::Ready) if !in_snapshot => return,
+                Some(Change::Gone { path, .. }) if path == mine => return,
+                Some(Change::Ready | Change::Gone { .. }) => {}
+                None => fail("the feed", "a change", "its end"),
+            }
+        }
+    };
+    stage.within("the ephemeral node vanishes from the feed", vanished).await;
+    let present = actor.center.session();
+    let is_old = match present {
+        Some(SessionChange::Connected { session, .. } | SessionChange::Suspended { session }) => {
+            session == old
+        }
+        Some(SessionChange::Lost { .. } | SessionChange::Closed) | None => false,
+    };
+    holds!(!is_old, present, "the end of session {old}");
 }
 
 pub(super) async fn a_bound_transaction_runs_only_in_its_session(stage: &Stage<'_>) {
