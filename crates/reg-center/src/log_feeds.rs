@@ -39,6 +39,8 @@ pub struct LogFeeds {
     feeds: Subscriptions<Follower>,
     /// The listed feeds have all changes up to this revision; `None` if no feed is listed.
     cursor: Option<Revision>,
+    /// The scopes of the feeds that wait for a snapshot; some of them may be there twice.
+    unlisted: Vec<Scope>,
 }
 
 /// The state of the registry that the feeds of a center need.
@@ -73,6 +75,10 @@ struct Follower {
 impl LogFeeds {
     /// Adds a feed, which waits for its first snapshot.
     pub fn add(&mut self, scope: Scope, sender: FeedSender) {
+        if self.feeds.is_empty() {
+            self.clear();
+        }
+        self.unlisted.push(scope.clone());
         self.feeds.add(scope, Follower { sender, since: None });
     }
 
@@ -99,28 +105,11 @@ impl LogFeeds {
         if self.feeds.is_empty() { None } else { self.cursor }
     }
 
-    /// Returns the scopes of the feeds that wait for a snapshot, each once. Removes the feeds whose
-    /// reader was dropped.
+    /// Returns the scopes of the feeds that wait for a snapshot.
     pub fn unlisted(&mut self) -> Vec<Scope> {
-        let mut scopes: Vec<Scope> = Vec::new();
-        let mut listed = false;
-        self.feeds.visit_all(|scope, follower| {
-            if follower.sender.is_closed() {
-                return false;
-            }
-            listed |= follower.since.is_some();
-            // Feeds of the same root follow each other.
-            let mut same_root =
-                scopes.iter().rev().take_while(|other| other.root() == scope.root());
-            if follower.since.is_none() && same_root.all(|other| other != scope) {
-                scopes.push(scope.clone());
-            }
-            true
-        });
-        if !listed {
-            self.cursor = None;
-        }
-        scopes
+        self.unlisted.sort_by(|a, b| a.root().cmp(b.root()));
+        self.unlisted.dedup();
+        self.unlisted.clone()
     }
 
     /// Delivers a snapshot to the feeds of this scope that wait for one. Changes that were read
@@ -131,6 +120,10 @@ impl LogFeeds {
     pub fn start(&mut self, scope: &Scope, revision: Revision, nodes: &[Node]) {
         if self.cursor.is_some_and(|cursor| revision < cursor) {
             return;
+        }
+        // The scopes come in the order of the query, so the first one is it in most cases.
+        while let Some(place) = self.unlisted.iter().position(|other| other == scope) {
+            self.unlisted.remove(place);
         }
         let mut begun = false;
         self.feeds.visit_scope(scope, |follower| {
@@ -172,9 +165,15 @@ impl LogFeeds {
     /// Makes every feed begin again with a snapshot.
     pub fn restart(&mut self) {
         self.cursor = None;
-        self.feeds.visit_all(|_, follower| {
+        self.unlisted.clear();
+        let unlisted = &mut self.unlisted;
+        self.feeds.visit_all(|scope, follower| {
             follower.since = None;
-            !follower.sender.is_closed()
+            let is_open = !follower.sender.is_closed();
+            if is_open && unlisted.last() != Some(scope) {
+                unlisted.push(scope.clone());
+            }
+            is_open
         });
     }
 
@@ -187,6 +186,7 @@ impl LogFeeds {
     /// Ends all feeds.
     pub fn clear(&mut self) {
         self.feeds.clear();
+        self.unlisted.clear();
         self.cursor = None;
     }
 }
@@ -262,6 +262,25 @@ mod tests {
     }
 
     #[test]
+    fn a_waiting_feed_that_is_dropped_is_removed_by_its_snapshot() {
+        let mut feeds = LogFeeds::default();
+        drop(add(&mut feeds, "/a"));
+        start_all(&mut feeds, 1);
+        assert!(feeds.is_empty());
+        assert_eq!(feeds.query(), LogQuery { cursor: None, unlisted: Vec::new() });
+    }
+
+    #[test]
+    fn feeds_of_one_scope_share_a_snapshot() {
+        let mut feeds = LogFeeds::default();
+        let mut same = [add(&mut feeds, "/b"), add(&mut feeds, "/a"), add(&mut feeds, "/b")];
+        assert_eq!(feeds.unlisted(), ["/a", "/b"].map(|root| Scope::all_of(path(root))));
+        start_all(&mut feeds, 1);
+        assert_eq!(same.each_mut().map(drain), [(); 3].map(|()| SNAPSHOT.to_vec()));
+        assert_eq!(feeds.unlisted(), []);
+    }
+
+    #[test]
     fn a_snapshot_older_than_the_cursor_is_ignored() {
         let mut feeds = LogFeeds::default();
         let _first = add(&mut feeds, "/");
@@ -315,11 +334,12 @@ mod tests {
     }
 
     #[test]
-    fn the_cursor_starts_again_if_all_listed_feeds_were_dropped() {
+    fn the_cursor_starts_again_after_all_feeds_were_dropped() {
         let mut feeds = LogFeeds::default();
         let first = add(&mut feeds, "/a");
         start_all(&mut feeds, 1);
         drop(first);
+        feeds.deliver(&[gone("/a", 2)], Revision(2));
         let mut second = add(&mut feeds, "/b");
         start_all(&mut feeds, 9);
         assert_eq!(feeds.cursor(), Some(Revision(9)));
