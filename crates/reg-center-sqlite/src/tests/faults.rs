@@ -20,8 +20,9 @@ pub(super) enum Mode {
     FailAfter(Duration),
     /// Every access takes longer.
     Delay(Duration),
-    /// Commits happen and their outcome is lost. Every other access fails.
-    LoseReplies,
+    /// The next commit happens and its outcome is lost. Then every access fails. Before the commit
+    /// accesses pass: a failed poll would suspend the session, and the commit would not be tried.
+    LoseReply,
 }
 
 pub(super) struct FaultyStore<S> {
@@ -38,8 +39,8 @@ impl<S: Store> FaultyStore<S> {
         let mode = *self.mode.lock();
         let injected = || Err(Failure::NotDone("injected".to_owned()));
         match mode {
-            Mode::Pass => access(&mut self.inner),
-            Mode::Fail | Mode::LoseReplies => injected(),
+            Mode::Pass | Mode::LoseReply => access(&mut self.inner),
+            Mode::Fail => injected(),
             Mode::FailOnce => {
                 *self.mode.lock() = Mode::Pass;
                 injected()
@@ -82,8 +83,9 @@ impl<S: Store> Store for FaultyStore<S> {
     }
 
     fn commit(&mut self, session: SessionId, txns: &[&[Op]]) -> Result<Batch> {
-        if *self.mode.lock() == Mode::LoseReplies {
+        if *self.mode.lock() == Mode::LoseReply {
             self.inner.commit(session, txns)?;
+            *self.mode.lock() = Mode::Fail;
             return Err(Failure::Unknown("injected".to_owned()));
         }
         self.access(|store| store.commit(session, txns))

@@ -115,7 +115,7 @@ impl Faults for FileFaults {
     }
 
     async fn hold_replies(&self) {
-        self.set(Mode::LoseReplies);
+        self.set(Mode::LoseReply);
     }
 
     async fn hold_requests(&self) {
