@@ -28,6 +28,8 @@ pub(crate) enum Error {
     Copy(#[from] ::mutants::CopyError),
     #[error(transparent)]
     Fixture(#[from] zookeeper_fixture::Error),
+    #[error(transparent)]
+    PostgresFixture(#[from] postgres_fixture::Error),
     #[error(
         "no ZooKeeper server could be found or installed; install ZooKeeper's or Maven's package, \
          or set ZOOKEEPER_HOME:\n{}",

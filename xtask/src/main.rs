@@ -13,6 +13,7 @@ mod fuzz;
 mod interop;
 mod mutants;
 mod nightly;
+mod postgres;
 mod program;
 mod sim;
 mod steps;
@@ -34,12 +35,17 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 16] = [
+const TASKS: [Task; 17] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
         summary: "find or install a ZooKeeper server for the tests",
         run: |_| zookeeper::ensure(),
+    },
+    Task {
+        usage: "postgres",
+        summary: "find or install a PostgreSQL server for the tests",
+        run: |_| postgres::ensure(),
     },
     Task {
         usage: "zk",

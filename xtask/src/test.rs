@@ -3,7 +3,7 @@
 use crate::background::Background;
 use crate::program::Programs;
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, workspace, zookeeper};
+use crate::{Error, postgres, workspace, zookeeper};
 
 /// Arguments of cargo for all tests except doc tests.
 ///
@@ -49,6 +49,7 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::begin();
     steps.step("ZooKeeper", zookeeper::ensure)?;
+    steps.step("PostgreSQL", postgres::ensure)?;
     let model = || Programs::build("test --profile sim -p model --lib --no-run");
     let mut model = steps.step("build of the model", model)?.library_tests("model")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);

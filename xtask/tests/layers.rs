@@ -17,17 +17,18 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 30] = [
+const LAYERS: [Row; 33] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
     Row { name: "coordination", normal: &["reg-center", "sharding"], dev: &[] },
     Row { name: "reg-center-zookeeper", normal: &["reg-center"], dev: &["zookeeper-fixture"] },
     Row { name: "reg-center-sqlite", normal: &["reg-center"], dev: &[] },
+    Row { name: "reg-center-postgres", normal: &["reg-center"], dev: &["postgres-fixture"] },
     Row {
         name: "registry",
-        normal: &["reg-center", "reg-center-sqlite", "reg-center-zookeeper"],
-        dev: &["lite"],
+        normal: &["reg-center", "reg-center-postgres", "reg-center-sqlite", "reg-center-zookeeper"],
+        dev: &["lite", "postgres-fixture"],
     },
     Row { name: "inbound", normal: &[], dev: &[] },
     Row {
@@ -77,7 +78,9 @@ const LAYERS: [Row; 30] = [
         dev: &["zookeeper-fixture"],
     },
     Row { name: "example-opentelemetry", normal: &["lite", "reg-center"], dev: &[] },
-    Row { name: "zookeeper-fixture", normal: &[], dev: &[] },
+    Row { name: "server-fixture", normal: &[], dev: &[] },
+    Row { name: "zookeeper-fixture", normal: &["server-fixture"], dev: &[] },
+    Row { name: "postgres-fixture", normal: &["server-fixture"], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },
     Row { name: "testkit", normal: &["checker", "coordination", "lite", "reg-center"], dev: &[] },
     Row { name: "promises", normal: &["coordination", "reg-center", "sharding"], dev: &[] },
@@ -145,7 +148,7 @@ const LAYERS: [Row; 30] = [
         dev: &[],
     },
     Row { name: "mutants", normal: &[], dev: &[] },
-    Row { name: "xtask", normal: &["mutants", "zookeeper-fixture"], dev: &[] },
+    Row { name: "xtask", normal: &["mutants", "postgres-fixture", "zookeeper-fixture"], dev: &[] },
 ];
 
 const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];
@@ -191,7 +194,7 @@ const UNREACHABLE: [(&str, &[&str], &str); 6] = [
             "sharding",
             "trigger",
         ],
-        "only job-history knows databases",
+        "only job-history and reg-center-postgres know database servers",
     ),
 ];
 

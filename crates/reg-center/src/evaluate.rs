@@ -33,7 +33,7 @@ pub trait Snapshot {
 pub struct Stamp {
     /// The session that executes the transaction. It owns the ephemeral nodes.
     pub session: SessionId,
-    /// The revision of the transaction: greater than that of all earlier writes.
+    /// The revision of the transaction: greater than those of all earlier writes of its trees.
     pub revision: Revision,
     /// The registry's time, if it has a clock.
     pub time: Option<SystemTime>,

@@ -7,8 +7,10 @@ use bytes::Bytes;
 
 use crate::NodePath;
 
-/// A point in the total order of all committed writes of a registry.
+/// A point in the order of the committed writes of a registry.
 ///
+/// The order is total for the writes of one tree: a top-level node with all nodes below it. Writes
+/// of different trees are ordered if the first one was answered before the other one was sent.
 /// Corresponds to ZooKeeper's zxid and etcd's revision. Comparable only within one registry.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Revision(pub u64);

@@ -223,7 +223,7 @@ const ROWS: [Row; 12] = [
     },
     Row {
         defect: Defect::LostReplyIsAConflict,
-        case: "a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome",
+        case: "a_lost_reply_never_hides_that_a_whole_transaction_happened",
         patience: PATIENCE,
         guarantee: "guarantee 2 is broken: All or nothing",
         expected: "expected: Err(Error::Unknown { .. })",

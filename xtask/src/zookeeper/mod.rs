@@ -84,13 +84,19 @@ fn has_java() -> bool {
 /// Returns an `apt-get` command that needs no input and waits for other installations.
 pub(crate) fn apt_get() -> Command {
     let settings = ["DEBIAN_FRONTEND=noninteractive", "apt-get", "-o", "DPkg::Lock::Timeout=300"];
-    let mut command = if rustix::process::geteuid().is_root() {
+    let mut command = privileged();
+    command.args(settings);
+    command
+}
+
+/// Returns a command that runs a program as root, directly or by `sudo`. The caller adds variables
+/// of the environment, the program and its arguments.
+pub(crate) fn privileged() -> Command {
+    if rustix::process::geteuid().is_root() {
         Command::new("env")
     } else {
         let mut sudo = Command::new("sudo");
         sudo.args(["-n", "env"]);
         sudo
-    };
-    command.args(settings);
-    command
+    }
 }

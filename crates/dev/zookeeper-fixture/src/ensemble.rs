@@ -5,7 +5,8 @@ use std::ops::RangeInclusive;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::process::POLL_INTERVAL;
+use server_fixture::POLL_INTERVAL;
+
 use crate::{Error, Installation, Server, ServerOptions};
 
 const POSSIBLE_SIZES: RangeInclusive<usize> = 2..=9;

@@ -35,14 +35,6 @@ pub enum Error {
         /// The operating system's error.
         source: io::Error,
     },
-    /// No loopback address could be reserved.
-    #[error("no free address in 127.0.0.0/8 after {tried} attempts")]
-    NoAddress {
-        /// Number of addresses that were tried.
-        tried: usize,
-        /// The operating system's error for the last address.
-        source: io::Error,
-    },
     /// The server's process could not be started.
     #[error("cannot start `{program}`")]
     Spawn {
@@ -133,24 +125,9 @@ pub enum Error {
         /// The last reported mode of each server; `None` for a server that did not serve.
         modes: Vec<Option<String>>,
     },
-    /// The proxy could not listen on its address.
-    #[error("the proxy cannot listen on {address}")]
-    Listen {
-        /// The proxy's address.
-        address: SocketAddr,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// The proxy did not reach the awaited state within the time allowed.
-    #[error("the proxy did not reach {awaited} within {after:?}; its counters: {found}")]
-    ProxyDeadline {
-        /// The awaited state.
-        awaited: String,
-        /// Duration of the wait.
-        after: Duration,
-        /// The proxy's counters at the end of the wait.
-        found: String,
-    },
+    /// An address, a folder or a proxy is not in the requested state.
+    #[error(transparent)]
+    Shared(#[from] server_fixture::Error),
 }
 
 impl Error {

@@ -2,13 +2,9 @@
 
 mod ensemble;
 mod error;
-mod folder;
 mod four_letter;
 mod installation;
-mod loopback;
 mod options;
-mod process;
-pub mod proxy;
 mod secure;
 mod server;
 
@@ -16,5 +12,6 @@ pub use ensemble::Ensemble;
 pub use error::Error;
 pub use installation::{Installation, PINNED_RELEASE};
 pub use options::ServerOptions;
-pub use secure::{Authority, ClientCertificate, Identity, SaslUsers, TlsServer};
+pub use secure::{ClientCertificate, SaslUsers, TlsServer};
 pub use server::Server;
+pub use server_fixture::{Authority, Identity, proxy};

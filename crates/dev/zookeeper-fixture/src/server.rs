@@ -8,10 +8,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::folder::Folder;
-use crate::loopback::LoopbackAddress;
+use server_fixture::{Folder, LoopbackAddress, POLL_INTERVAL, Process};
+
 use crate::options::data_folder;
-use crate::process::{POLL_INTERVAL, Process};
 use crate::secure::SECURE_PORT;
 use crate::{Error, Installation, ServerOptions, four_letter};
 

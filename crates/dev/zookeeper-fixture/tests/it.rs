@@ -1,5 +1,4 @@
 //! All tests from outside, as one program.
 
 mod parent_death;
-mod proxy;
 mod server;

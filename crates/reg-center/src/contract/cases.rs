@@ -92,7 +92,7 @@ table! { $
         stored::a_stored_sequence_agrees_with_the_reference_1 => STALE_SEQUENCE,
         stored::a_stored_sequence_agrees_with_the_reference_2 => STALE_SEQUENCE,
         stored::a_stored_sequence_agrees_with_the_reference_3 => STALE_SEQUENCE,
-        unknown::a_lost_reply_leaves_a_whole_transaction_with_unknown_outcome =>
+        unknown::a_lost_reply_never_hides_that_a_whole_transaction_happened =>
             "a commit whose reply was lost is reported as `Conflict` or `Unavailable`, or is sent \
              again by a driver that retries. Only a request that was never sent is `Unavailable`",
         unknown::the_error_of_a_lost_request_is_correct =>
@@ -121,7 +121,10 @@ table! { $
             "the version continues after a node was created again, so that checks which other \
              registries pass conflict",
         versions::all_nodes_of_a_transaction_share_one_revision =>
-            "each operation draws a revision. Draw one for the transaction";
+            "each operation draws a revision. Draw one for the transaction",
+        versions::revisions_agree_with_the_order_of_concurrent_writes_in_each_tree =>
+            "the revision is drawn before the transaction has waited for other writers of the same \
+             tree, so that a later write can have a smaller one";
     guarantee_05 (5):
         parents::missing_parents_are_created_persistent_and_empty =>
             "parents get the data or the owner of the node, or are missing above the first level",

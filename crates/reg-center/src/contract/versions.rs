@@ -1,7 +1,12 @@
 //! Guarantee 4: versions and revisions.
 
-use super::failure::{equal, fits, holds};
-use super::stage::{Stage, path};
+use std::collections::BTreeMap;
+
+use futures_util::future::join;
+
+use super::failure::{equal, fail, fits, holds};
+use super::prng::Prng;
+use super::stage::{Actor, Stage, path};
 use crate::{Lifetime, Revision, Txn, TxnOutcome, Version};
 
 pub(super) async fn each_write_raises_the_version_by_one_and_takes_a_greater_revision(
@@ -132,5 +137,56 @@ pub(super) async fn all_nodes_of_a_transaction_share_one_revision(stage: &Stage<
         holds!(shared, nodes, "the creation revision {revision} in all nodes");
         holds!(revision > last, revision, "a revision greater than {last}");
         last = revision;
+    }
+}
+
+const TREES: [&str; 3] = ["/one", "/two", "/three"];
+
+/// The revisions of writes, by tree and by the version of the tree's counter after the write.
+type Order = BTreeMap<(&'static str, Version), Revision>;
+
+/// Writes to the counters of one tree or two trees at a time.
+async fn count(actor: &Actor<'_>, seed: u64) -> Order {
+    let mut prng = Prng::new(seed);
+    let (mut order, mut last) = (Order::new(), Revision(0));
+    for _ in 0..60 {
+        let (first, second) = (prng.pick(&TREES), prng.pick(&TREES));
+        let trees = if first == second { vec![first] } else { vec![first, second] };
+        let put = |txn: Txn, tree: &&str| txn.put(path(&format!("{tree}/n")), "");
+        let committed = actor.commit(trees.iter().fold(Txn::new(), put)).await;
+        let Some(revision) = committed.revision else {
+            fail("the revision of a put", "a revision", "none")
+        };
+        holds!(revision > last, revision, "more than {last}, which was answered before");
+        last = revision;
+        for (tree, stat) in trees.iter().zip(&committed.stats) {
+            let Some(stat) = stat else { fail("the stat of a put", "a stat", "none") };
+            let twice = order.insert((*tree, stat.version), revision);
+            equal!(twice, None, "an earlier write of {tree} with version {:?}", stat.version);
+        }
+    }
+    order
+}
+
+/// Catches a registry that takes the revision before it waits for the writes of the same tree.
+pub(super) async fn revisions_agree_with_the_order_of_concurrent_writes_in_each_tree(
+    stage: &Stage<'_>,
+) {
+    let (a, b) = (stage.actor().await, stage.actor().await);
+    let create =
+        |txn: Txn, tree: &&str| txn.create(path(&format!("{tree}/n")), "", Lifetime::Persistent);
+    a.commit(TREES.iter().fold(Txn::new(), create)).await;
+    let both = join(count(&a, 1), count(&b, 2));
+    let (mut order, other) = stage.within("the writes are answered", both).await;
+    order.extend(other);
+    // The key orders the writes of a tree by the version of its counter.
+    let writes: Vec<_> = order.into_iter().collect();
+    for pair in writes.windows(2) {
+        let [((tree, version), revision), ((next_tree, _), next)] = pair else { continue };
+        holds!(
+            tree != next_tree || revision < next,
+            next,
+            "more than {revision}, that of the write before in {tree}, with version {version:?}"
+        );
     }
 }

@@ -1,10 +1,8 @@
 //! Authentication of clients: certificates and keys for tests, and users with passwords.
 
-mod authority;
 mod sasl;
 mod tls;
 
-pub use authority::{Authority, Identity};
 pub use sasl::SaslUsers;
 pub(crate) use tls::SECURE_PORT;
 pub use tls::{ClientCertificate, TlsServer};

@@ -4,7 +4,8 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use super::{Authority, Identity};
+use server_fixture::{Authority, Identity};
+
 use crate::Error;
 
 /// Requirement of a certificate of clients.

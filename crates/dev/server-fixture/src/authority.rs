@@ -15,7 +15,7 @@ use rcgen::{
 ///
 /// # Examples
 /// ```
-/// use zookeeper_fixture::Authority;
+/// use server_fixture::Authority;
 ///
 /// let authority = Authority::new("the test's own");
 /// assert!(authority.pem().starts_with("-----BEGIN CERTIFICATE-----"));

@@ -11,7 +11,7 @@ use crate::Error;
 
 /// Port of the reservation: the process that listens on it owns the loopback address.
 const RESERVATION_PORT: u16 = 2180;
-/// The port of ZooKeeper's clients, the same on every address.
+/// The port of clients of a proxy and of a ZooKeeper server, the same on every address.
 const CLIENT_PORT: u16 = 2181;
 const MAX_ATTEMPTS: usize = 4096;
 
@@ -20,14 +20,17 @@ const MAX_ATTEMPTS: usize = 4096;
 /// The reservation is a listening socket, so the kernel arbitrates between processes and ends the
 /// reservation with the process, however that ends. All ports but 2180 are free for the owner.
 #[derive(Debug)]
-pub(crate) struct LoopbackAddress {
+pub struct LoopbackAddress {
     ip: Ipv4Addr,
     reservation: TcpListener,
 }
 
 impl LoopbackAddress {
     /// Reserves the next free address.
-    pub(crate) fn reserve() -> Result<LoopbackAddress, Error> {
+    ///
+    /// # Errors
+    /// [`Error::NoAddress`] after 4096 attempts.
+    pub fn reserve() -> Result<LoopbackAddress, Error> {
         let mut last = io::Error::other("no address was tried");
         for candidate in candidates().take(MAX_ATTEMPTS) {
             match LoopbackAddress::try_reserve(candidate) {
@@ -39,19 +42,25 @@ impl LoopbackAddress {
     }
 
     /// Reserves this address, unless another process has reserved it.
-    pub(crate) fn try_reserve(ip: Ipv4Addr) -> io::Result<LoopbackAddress> {
+    ///
+    /// # Errors
+    /// The operating system's error, for an address that is in use.
+    pub fn try_reserve(ip: Ipv4Addr) -> io::Result<LoopbackAddress> {
         let reservation = TcpListener::bind((ip, RESERVATION_PORT))?;
         // A program without knowledge of reservations may listen on the client port.
         stop_listening(&TcpListener::bind((ip, CLIENT_PORT))?);
         Ok(LoopbackAddress { ip, reservation })
     }
 
-    pub(crate) fn ip(&self) -> Ipv4Addr {
+    /// Returns the address without a port.
+    #[must_use]
+    pub fn ip(&self) -> Ipv4Addr {
         self.ip
     }
 
     /// Returns the address for clients.
-    pub(crate) fn client_address(&self) -> SocketAddr {
+    #[must_use]
+    pub fn client_address(&self) -> SocketAddr {
         (self.ip, CLIENT_PORT).into()
     }
 }

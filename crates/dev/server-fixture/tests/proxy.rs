@@ -6,13 +6,13 @@ use std::io;
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use server_fixture::Error;
+use server_fixture::proxy::{Cut, Mode, Proxy};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::OwnedWriteHalf;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::time::{Instant, timeout};
-use zookeeper_fixture::Error;
-use zookeeper_fixture::proxy::{Cut, Mode, Proxy};
 
 const LIMIT: Duration = Duration::from_secs(30);
 

@@ -15,20 +15,25 @@ use crate::loopback::LoopbackAddress;
 /// address reservation owns the folder of that name. A folder whose address can be reserved has no
 /// owner and may be removed.
 #[derive(Debug)]
-pub(crate) struct Folder {
+pub struct Folder {
     path: PathBuf,
 }
 
 impl Folder {
     /// Creates the empty folder of a reserved address.
-    pub(crate) fn create(address: &LoopbackAddress) -> Result<Folder, Error> {
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn create(address: &LoopbackAddress) -> Result<Folder, Error> {
         static REMOVED: Once = Once::new();
         let base = base();
         REMOVED.call_once(|| remove_leftovers(&base));
         create_in(&base, address)
     }
 
-    pub(crate) fn path(&self) -> &Path {
+    /// Returns the path of the folder.
+    #[must_use]
+    pub fn path(&self) -> &Path {
         &self.path
     }
 }
@@ -49,7 +54,7 @@ fn base() -> PathBuf {
     let namespace = fs::read_link("/proc/self/ns/net").unwrap_or_default();
     let namespace: String =
         namespace.to_string_lossy().chars().filter(char::is_ascii_digit).collect();
-    env::temp_dir().join(format!("zookeeper-fixture-{user}-{namespace}"))
+    env::temp_dir().join(format!("server-fixture-{user}-{namespace}"))
 }
 
 fn create_in(base: &Path, address: &LoopbackAddress) -> Result<Folder, Error> {

@@ -53,7 +53,7 @@ async fn relay(
     server: &mut Option<TcpStream>,
     number: u64,
 ) -> io::Result<()> {
-    let server = server.insert(TcpStream::connect(shared.upstream).await?);
+    let server = server.insert(TcpStream::connect(shared.upstream()).await?);
     client.set_nodelay(true)?;
     server.set_nodelay(true)?;
     let (from_client, to_client) = client.split();

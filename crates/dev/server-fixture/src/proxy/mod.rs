@@ -13,7 +13,7 @@ mod listener;
 mod mode;
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::watch;
@@ -35,13 +35,11 @@ const SWITCH_LIMIT: Duration = Duration::from_secs(30);
 ///
 /// # Examples
 /// ```no_run
-/// # async fn example() -> Result<(), zookeeper_fixture::Error> {
+/// # async fn example(server: std::net::SocketAddr) -> Result<(), server_fixture::Error> {
 /// use std::time::Duration;
-/// use zookeeper_fixture::Server;
-/// use zookeeper_fixture::proxy::{Cut, Mode, Proxy};
+/// use server_fixture::proxy::{Cut, Mode, Proxy};
 ///
-/// let server = Server::start()?;
-/// let proxy = Proxy::start(server.address()).await?;
+/// let proxy = Proxy::start(server).await?;
 /// // … connect a client to `proxy.connect_string()` …
 /// proxy.wait_for_connections(1, Duration::from_secs(10)).await?;
 /// proxy.set(Mode::HoldReplies).await?; // writes of the client now have an unknown outcome
@@ -59,7 +57,7 @@ pub struct Proxy {
 #[derive(Debug)]
 struct Shared {
     address: LoopbackAddress,
-    upstream: SocketAddr,
+    upstream: Mutex<SocketAddr>,
     orders: watch::Sender<Orders>,
     counters: watch::Sender<Counters>,
     greetings: Greetings,
@@ -73,6 +71,12 @@ struct Orders {
     cut_below: u64,
     /// Kind of their end.
     cut: Cut,
+}
+
+impl Shared {
+    fn upstream(&self) -> SocketAddr {
+        *self.upstream.lock().unwrap_or_else(PoisonError::into_inner)
+    }
 }
 
 impl Proxy {
@@ -89,7 +93,7 @@ impl Proxy {
         let orders = Orders { mode: Mode::Pass, cut_below: 0, cut: Cut::Close };
         let shared = Arc::new(Shared {
             address: LoopbackAddress::reserve()?,
-            upstream,
+            upstream: Mutex::new(upstream),
             orders: watch::Sender::new(orders),
             counters: watch::Sender::new(Counters::default()),
             greetings: Greetings::default(),
@@ -105,10 +109,17 @@ impl Proxy {
         self.shared.address.client_address()
     }
 
-    /// Returns the proxy's connect string for ZooKeeper clients: `127.9.8.7:2181`.
+    /// Returns the proxy's address as text: `127.9.8.7:2181`.
     #[must_use]
     pub fn connect_string(&self) -> String {
         self.address().to_string()
+    }
+
+    /// Directs new connections to another server, as a virtual address does after a failover.
+    ///
+    /// Existing connections stay with their server until they are cut.
+    pub fn redirect(&self, upstream: SocketAddr) {
+        *self.shared.upstream.lock().unwrap_or_else(PoisonError::into_inner) = upstream;
     }
 
     /// Returns the mode that was set last.

@@ -1,7 +1,7 @@
 //! One child process, which is killed with this process: start, signals, end.
 
 use std::io;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc;
 use std::thread;
@@ -10,11 +10,11 @@ use std::time::{Duration, Instant};
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 /// Interval at which conditions of another process are polled, because no signal reports them.
-pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(5);
+pub const POLL_INTERVAL: Duration = Duration::from_millis(5);
 
 /// A running child process. Dropping it kills and reaps it.
 #[derive(Debug)]
-pub(crate) struct Process {
+pub struct Process {
     child: Child,
 }
 
@@ -23,19 +23,25 @@ impl Process {
     ///
     /// A child with a parent-death signal gets it when the *thread* that started it ends. Tests
     /// start servers on threads that end with the test, while all tests may share a server.
-    pub(crate) fn spawn(command: Command) -> io::Result<Process> {
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn spawn(command: Command) -> io::Result<Process> {
         let (reply, answer) = mpsc::channel();
         launcher().send(Launch { command, reply }).map_err(io::Error::other)?;
         let child = answer.recv().map_err(io::Error::other)??;
         Ok(Process { child })
     }
 
-    pub(crate) fn signal(&self, signal: Signal) -> io::Result<()> {
+    fn signal(&self, signal: Signal) -> io::Result<()> {
         Ok(kill_process(self.pid(), signal)?)
     }
 
-    /// Stops all threads of the process, and returns when they have stopped.
-    pub(crate) fn pause(&self) -> io::Result<()> {
+    /// Stops all threads of the process (SIGSTOP), and returns when they have stopped.
+    ///
+    /// # Errors
+    /// The operating system's error, also for a process that has ended.
+    pub fn pause(&self) -> io::Result<()> {
         self.signal(Signal::STOP)?;
         // NOWAIT keeps the state for the later reaping of the process.
         let options = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
@@ -45,18 +51,40 @@ impl Process {
         }
     }
 
-    pub(crate) fn resume(&self) -> io::Result<()> {
+    /// Resumes a paused process (SIGCONT).
+    ///
+    /// # Errors
+    /// The operating system's error, also for a process that was reaped.
+    pub fn resume(&self) -> io::Result<()> {
         self.signal(Signal::CONT)
     }
 
     /// Returns the exit status of the process, or `None` while it runs.
-    pub(crate) fn exit_status(&mut self) -> io::Result<Option<ExitStatus>> {
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn exit_status(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
 
     /// Sends SIGTERM to the process. Returns whether it ended within `limit`.
-    pub(crate) fn terminate(&mut self, limit: Duration) -> io::Result<bool> {
-        self.signal(Signal::TERM)?;
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn terminate(&mut self, limit: Duration) -> io::Result<bool> {
+        self.end(Signal::TERM, limit)
+    }
+
+    /// Sends SIGINT to the process. Returns whether it ended within `limit`.
+    ///
+    /// # Errors
+    /// The operating system's error.
+    pub fn interrupt(&mut self, limit: Duration) -> io::Result<bool> {
+        self.end(Signal::INT, limit)
+    }
+
+    fn end(&mut self, signal: Signal, limit: Duration) -> io::Result<bool> {
+        self.signal(signal)?;
         // A paused process handles the signal only after it is resumed.
         self.resume()?;
         let deadline = Instant::now() + limit;
@@ -80,6 +108,24 @@ impl Drop for Process {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Returns the command line that starts a program which the kernel kills with this process.
+///
+/// The kernel does so by the parent-death signal that `setpriv` of util-linux sets. `None` if
+/// `setpriv` is missing.
+#[must_use]
+pub fn dying_with_parent() -> Option<Command> {
+    static WORKS: OnceLock<bool> = OnceLock::new();
+    let arguments = ["--pdeathsig", "KILL"];
+    let works = *WORKS.get_or_init(|| {
+        let mut probe = Command::new("setpriv");
+        probe.args(arguments).arg("true").stdout(Stdio::null()).stderr(Stdio::null());
+        probe.status().is_ok_and(|status| status.success())
+    });
+    let mut command = Command::new("setpriv");
+    command.args(arguments);
+    works.then_some(command)
 }
 
 struct Launch {

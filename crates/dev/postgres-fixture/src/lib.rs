@@ -1,0 +1,13 @@
+#![doc = include_str!("../README.md")]
+
+mod error;
+mod installation;
+mod options;
+mod server;
+mod standby;
+
+pub use error::Error;
+pub use installation::Installation;
+pub use options::ServerOptions;
+pub use server::Server;
+pub use server_fixture::{Authority, Identity, proxy};

@@ -1,0 +1,3 @@
+//! All tests from outside, as one program.
+
+mod proxy;

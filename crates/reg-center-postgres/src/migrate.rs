@@ -1,0 +1,101 @@
+//! The schema: its check at each connection, and its creation.
+
+use sqlx::Row as _;
+
+use crate::connection::Connection;
+use crate::error::Failure;
+use crate::{OpenError, PostgresOptions};
+
+/// The format that this program writes.
+const FORMAT: i32 = 1;
+const SCHEMA: &str = include_str!("schema.sql");
+const FUNCTIONS: &str = include_str!("functions.sql");
+
+/// SQLSTATE of a missing table or schema.
+const MISSING: [&str; 2] = ["42P01", "3F000"];
+
+/// Checks that the server takes writes and that the schema has the right format. Creates the schema
+/// if it is missing.
+pub(crate) async fn prepare(
+    connection: Connection,
+    options: &PostgresOptions,
+) -> Result<Connection, OpenError> {
+    let mut connection = connection;
+    let standby = connection.read("SELECT pg_is_in_recovery()").await;
+    let standby = standby.and_then(|rows| first::<bool>(&rows));
+    if standby.map_err(unreachable(options))? {
+        return Err(OpenError::Standby { server: options.server() });
+    }
+    match format(&mut connection, options).await {
+        Ok(found) => check(found, options).map(|()| connection),
+        Err(failure) if MISSING.contains(&failure.code()) => {
+            create(connection, options).await?;
+            // The failed query has ended the transaction, so the next one needs a connection.
+            Connection::open(options).await
+        }
+        Err(failure) if failure.code() == "42501" => Err(refused(&failure, options)),
+        Err(failure) => Err(unreachable(options)(failure)),
+    }
+}
+
+async fn format(
+    connection: &mut Connection,
+    options: &PostgresOptions,
+) -> crate::error::Result<i32> {
+    let sql = format!("SELECT version FROM \"{}\".format", options.schema);
+    first(&connection.read(&sql).await?)
+}
+
+fn check(found: i32, options: &PostgresOptions) -> Result<(), OpenError> {
+    if found > FORMAT {
+        let (server, schema) = (options.server(), options.schema.clone());
+        return Err(OpenError::LaterFormat { server, schema, found, known: FORMAT });
+    }
+    Ok(())
+}
+
+/// Creates the schema, unless another process has just created it.
+async fn create(failed: Connection, options: &PostgresOptions) -> Result<(), OpenError> {
+    drop(failed);
+    let mut connection = Connection::open(options).await?;
+    // Processes that start together create the schema one after the other. The name of the lock is
+    // the name of the schema.
+    let lock = format!("SELECT pg_advisory_xact_lock(hashtextextended('{}', 0))", options.schema);
+    let schema = format!("\"{}\"", options.schema);
+    let tables = format!("{SCHEMA}{FUNCTIONS}").replace("{schema}", &schema);
+    let exists = format!(
+        "SELECT EXISTS (SELECT 1 FROM pg_class AS c JOIN pg_namespace AS n ON n.oid = c.relnamespace \
+         WHERE n.nspname = '{}' AND c.relname = 'format')",
+        options.schema
+    );
+    let statements = format!(
+        "{lock}; DO $migration$ BEGIN IF NOT ({exists}) THEN \
+         CREATE SCHEMA IF NOT EXISTS {schema}; EXECUTE $tables${tables}$tables$; \
+         END IF; END $migration$"
+    );
+    let created = connection.write(&statements).await;
+    created.map_err(|failure| refused(&failure, options))?;
+    connection.close().await;
+    tracing::info!(schema = options.schema, format = FORMAT, "created the schema of the registry");
+    Ok(())
+}
+
+fn refused(failure: &Failure, options: &PostgresOptions) -> OpenError {
+    OpenError::Schema {
+        server: options.server(),
+        schema: options.schema.clone(),
+        cause: failure.cause().to_owned(),
+    }
+}
+
+fn unreachable(options: &PostgresOptions) -> impl Fn(Failure) -> OpenError + '_ {
+    |failure| OpenError::Unreachable { server: options.server(), cause: failure.cause().to_owned() }
+}
+
+fn first<T>(rows: &[sqlx::postgres::PgRow]) -> crate::error::Result<T>
+where
+    T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    let row = rows.first().ok_or_else(|| Failure::not_done("the server returned no row"))?;
+    row.try_get(0).map_err(|error| Failure::not_done(error.to_string()))
+}

@@ -1,0 +1,8 @@
+//! All tests on real servers, as one program.
+
+mod behind_proxies;
+mod contract;
+mod failover;
+mod sequences;
+mod server_faults;
+mod setup;

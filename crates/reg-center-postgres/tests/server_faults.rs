@@ -1,0 +1,278 @@
+//! Faults of the server itself: SIGKILL and restart, a stuck transaction, lost replies.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use postgres_fixture::Server;
+use postgres_fixture::proxy::{Cut, Mode, Proxy};
+use reg_center::{Change, Error, Lifetime, RegistryCenter as _, SessionChange, Txn, Version};
+use reg_center_postgres::{Notify, PostgresCenter};
+
+use crate::behind_proxies::{connect, namespace, options_for, path, runtime, server, soon};
+
+fn put() -> Txn {
+    Txn::new().put(path("/job/n"), "")
+}
+
+fn create(at: &str, lifetime: Lifetime) -> Txn {
+    Txn::new().create(path(at), "", lifetime)
+}
+
+/// Commits until the registry answers, as a program does that knows the outcome to be final.
+async fn commit(center: &PostgresCenter, txn: Txn) {
+    let committed = async {
+        loop {
+            match center.commit(txn.clone()).await {
+                Ok(outcome) => return assert!(outcome.is_committed(), "{txn:?}: {outcome:?}"),
+                Err(Error::Unavailable { .. }) => tokio::task::yield_now().await,
+                Err(error) => panic!("{txn:?}: {error}"),
+            }
+        }
+    };
+    soon("the registry answers", committed).await;
+}
+
+/// Kills the server again and again while two centers write. Every answered commit must be there,
+/// no commit may happen twice, and the sessions stay.
+#[test]
+fn a_killed_server_loses_no_answered_commit_and_no_session() {
+    const WRITERS: usize = 2;
+    let mut server = Server::start().unwrap();
+    runtime().block_on(async {
+        let options = options_for(server.address()).session_timeout(Duration::from_secs(60));
+        let mut centers = Vec::new();
+        for writer in 0..WRITERS {
+            let center = connect(options.clone()).await;
+            commit(&center, create(&format!("/job-{writer}/n"), Lifetime::Persistent)).await;
+            commit(&center, create(&format!("/job-{writer}/mine"), Lifetime::Ephemeral)).await;
+            centers.push(center);
+        }
+        let sessions: Vec<_> = centers.iter().map(|center| center.session()).collect();
+        let (stop, stopped) = tokio::sync::watch::channel(false);
+        let writers: Vec<_> = centers
+            .iter()
+            .enumerate()
+            .map(|(writer, center)| {
+                let (center, stopped) = (Arc::clone(center), stopped.clone());
+                tokio::spawn(async move { write(&center, writer, || *stopped.borrow()).await })
+            })
+            .collect();
+        for _ in 0..5 {
+            // Each kill hits ongoing writes.
+            for (writer, center) in centers.iter().enumerate() {
+                await_more_writes(center, writer).await;
+            }
+            server.kill().unwrap();
+            server.restart().unwrap();
+        }
+        for (writer, center) in centers.iter().enumerate() {
+            await_more_writes(center, writer).await;
+        }
+        stop.send(true).unwrap();
+        for (writer, task) in writers.into_iter().enumerate() {
+            let (answered, unknown) = task.await.unwrap();
+            let at = path(&format!("/job-{writer}/n"));
+            let found = centers[0].read(&at).await.unwrap().unwrap().stat.version;
+            assert!(answered >= 100, "writer {writer}: {answered} answered commits");
+            let possible = Version(answered)..=Version(answered + unknown);
+            assert!(possible.contains(&found), "writer {writer}: {found}, expected {possible:?}");
+        }
+        let now: Vec<_> = centers.iter().map(|center| center.session()).collect();
+        assert_eq!(now, sessions);
+    });
+}
+
+/// Waits until a counter was raised by 20.
+async fn await_more_writes(center: &PostgresCenter, writer: usize) {
+    let mut start = None;
+    let raised = async {
+        loop {
+            match center.read(&path(&format!("/job-{writer}/n"))).await {
+                Ok(node) => {
+                    let version = node.expect("the counter exists").stat.version;
+                    if version.0 >= start.get_or_insert(version).0 + 20 {
+                        return;
+                    }
+                }
+                Err(Error::Unavailable { .. }) => {}
+                Err(error) => panic!("{error}"),
+            }
+            tokio::task::yield_now().await;
+        }
+    };
+    soon("the writer has written", raised).await;
+}
+
+/// Raises a counter. Returns the numbers of answered and of unknown commits.
+async fn write(
+    center: &PostgresCenter,
+    writer: usize,
+    is_stopped: impl Fn() -> bool,
+) -> (u32, u32) {
+    let (mut answered, mut unknown) = (0, 0);
+    while !is_stopped() {
+        let put = Txn::new().put(path(&format!("/job-{writer}/n")), "");
+        match center.commit(put).await {
+            Ok(outcome) => {
+                assert!(outcome.is_committed());
+                answered += 1;
+            }
+            Err(Error::Unknown { .. }) => unknown += 1,
+            Err(Error::Unavailable { .. }) => tokio::task::yield_now().await,
+            Err(error) => panic!("{error}"),
+        }
+    }
+    (answered, unknown)
+}
+
+/// The reply to a commit is lost, and the center finds its outcome on the next connection.
+#[test]
+fn an_unknown_outcome_is_found_on_the_next_connection() {
+    runtime().block_on(async {
+        let namespace = namespace();
+        let proxy = Proxy::start(server().address()).await.unwrap();
+        let options = |address| options_for(address).namespace(&namespace).notify(Notify::Off);
+        let center = connect(options(proxy.address())).await;
+        let observer = connect(options(server().address())).await;
+        commit(&center, create("/job/n", Lifetime::Persistent)).await;
+        for round in 1..=5 {
+            proxy.set(Mode::HoldReplies).await.unwrap();
+            let lost_reply = async {
+                let executed = async {
+                    while observer.read(&path("/job/n")).await.unwrap().unwrap().stat.version
+                        < Version(round)
+                    {}
+                };
+                soon("the commit is executed", executed).await;
+                proxy.kick(Cut::Reset).await.unwrap();
+                proxy.set(Mode::Pass).await.unwrap();
+            };
+            let (outcome, ()) = tokio::join!(center.commit(put()), lost_reply);
+            assert!(outcome.unwrap().is_committed(), "round {round}: it was found");
+            let node = center.read(&path("/job/n")).await.unwrap().unwrap();
+            assert_eq!(node.stat.version, Version(round));
+        }
+        // A request that never arrived was not executed.
+        proxy.set(Mode::HoldRequests).await.unwrap();
+        let before = proxy.counters().request_bytes();
+        let lost_request = async {
+            let limit = Duration::from_secs(60);
+            proxy.wait_for_request_bytes(before + 1, limit).await.unwrap();
+            proxy.kick(Cut::Reset).await.unwrap();
+            proxy.set(Mode::Pass).await.unwrap();
+        };
+        let (outcome, ()) = tokio::join!(center.commit(put()), lost_request);
+        assert_eq!(outcome, Err(Error::Unavailable { call: "commit" }));
+        let node = observer.read(&path("/job/n")).await.unwrap().unwrap();
+        assert_eq!(node.stat.version, Version(5));
+    });
+}
+
+/// Another program holds the row of a job. Other calls must not wait for ever.
+#[test]
+fn a_stuck_transaction_of_another_program_delays_a_commit_only_for_the_request_timeout() {
+    runtime().block_on(async {
+        let name = namespace();
+        let options = options_for(server().address())
+            .namespace(&name)
+            .request_timeout(Duration::from_millis(500));
+        let center = connect(options).await;
+        commit(&center, create("/job/n", Lifetime::Persistent)).await;
+        let mut sessions = center.session_feed();
+        let Some(SessionChange::Connected { session, .. }) = sessions.next().await else {
+            panic!("the center is connected")
+        };
+        let lock = format!(
+            "BEGIN; SELECT 1 FROM ejob.tree AS t JOIN ejob.namespace AS n ON n.id = t.ns \
+             WHERE n.name = '{name}' FOR UPDATE OF t; SELECT pg_sleep(600)"
+        );
+        let stuck = std::thread::spawn(move || server().query(&lock));
+        let holder = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' \
+                      AND pid <> pg_backend_pid() AND wait_event = 'PgSleep'";
+        let holds = async {
+            loop {
+                let pid = tokio::task::spawn_blocking(|| server().query(holder)).await.unwrap();
+                if let Ok(pid) = pid.unwrap().parse::<u32>() {
+                    return pid;
+                }
+            }
+        };
+        let pid = soon("the row is locked", holds).await;
+        assert_eq!(center.commit(put()).await, Err(Error::Unavailable { call: "commit" }));
+        assert_eq!(sessions.next().await, Some(SessionChange::Suspended { session }));
+        let back = soon("the session comes back", sessions.next()).await;
+        assert!(
+            matches!(back, Some(SessionChange::Connected { session: same, .. }) if same == session)
+        );
+        tokio::task::spawn_blocking(move || {
+            server().query(&format!("SELECT pg_terminate_backend({pid})")).unwrap();
+            stuck.join().unwrap().unwrap_err();
+        })
+        .await
+        .unwrap();
+        commit(&center, put()).await;
+    });
+}
+
+/// A feed that is further behind than the kept changes starts with a new snapshot.
+#[test]
+fn a_feed_behind_the_kept_changes_starts_again() {
+    const WRITES: usize = 5;
+    const NODES: usize = 5_000;
+    runtime().block_on(async {
+        let namespace = namespace();
+        let proxy = Proxy::start(server().address()).await.unwrap();
+        let options = |address| {
+            // The beat that removes old changes comes each 500 ms.
+            options_for(address).namespace(&namespace).session_timeout(Duration::from_secs(2))
+        };
+        let writer = connect(options(server().address())).await;
+        let reader = connect(
+            options(proxy.address())
+                .notify(Notify::Off)
+                // Only this poll would find the changes.
+                .poll_interval(Duration::from_secs(60))
+                .session_timeout(Duration::from_secs(600)),
+        )
+        .await;
+        let nodes = (0..NODES).fold(Txn::new(), |txn, n| {
+            txn.create(path(&format!("/job/{n}")), "", Lifetime::Persistent)
+        });
+        commit(&writer, nodes).await;
+        let mut feed = reader.watch(&path("/job"));
+        let snapshot = async { while feed.next().await != Some(Change::Ready) {} };
+        soon("the first snapshot", snapshot).await;
+        for _ in 0..WRITES {
+            let all = (0..NODES).fold(Txn::new(), |txn, n| txn.put(path(&format!("/job/{n}")), ""));
+            commit(&writer, all).await;
+        }
+        let count = "SELECT count(*) FROM ejob.change AS c JOIN ejob.tree AS t ON t.id = c.tree \
+                     JOIN ejob.namespace AS n ON n.id = t.ns WHERE n.name = ";
+        let count = format!("{count}'{namespace}'");
+        let removed = async {
+            loop {
+                let count = count.clone();
+                let rows = tokio::task::spawn_blocking(move || server().query(&count)).await;
+                if rows.unwrap().unwrap().parse::<usize>().unwrap() < 20_000 {
+                    return;
+                }
+            }
+        };
+        soon("old changes are removed", removed).await;
+        // A commit of the reader itself makes it look for changes of this job.
+        commit(&reader, Txn::new().put(path("/job/0"), "last")).await;
+        let mut n_entries = 0;
+        let again = async {
+            loop {
+                match feed.next().await.unwrap() {
+                    Change::Init => n_entries = 0,
+                    Change::Entry(_) => n_entries += 1,
+                    Change::Ready => return,
+                    change @ (Change::Put(_) | Change::Gone { .. }) => panic!("{change:?}"),
+                }
+            }
+        };
+        soon("a new snapshot", again).await;
+        assert_eq!(n_entries, NODES + 1);
+    });
+}

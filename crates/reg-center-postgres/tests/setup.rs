@@ -1,0 +1,181 @@
+//! Preparation of the schema, rights, passwords and TLS.
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
+
+use std::path::PathBuf;
+
+use postgres_fixture::{Authority, Server, ServerOptions};
+use reg_center::{Error, Lifetime, NodePath, RegistryCenter as _, Txn};
+use reg_center_postgres::{OpenError, PostgresCenter, PostgresOptions, Tls};
+
+use crate::behind_proxies::{connect, namespace, options_for, path, runtime, server, soon};
+
+/// The rights of a program, as the README names them.
+const GRANTS: &str = "GRANT USAGE ON SCHEMA least TO worker; \
+    GRANT SELECT ON ALL TABLES IN SCHEMA least TO worker; \
+    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA least TO worker";
+
+async fn error_of(options: PostgresOptions) -> OpenError {
+    let connected = soon("an answer", PostgresCenter::connect(options)).await;
+    connected.expect_err("the options are wrong")
+}
+
+async fn use_registry(options: PostgresOptions) {
+    let center = connect(options).await;
+    let create = Txn::new().create(path("/job/mine"), "x", Lifetime::Ephemeral);
+    assert!(center.commit(create).await.unwrap().is_committed());
+    assert_eq!(center.children(&NodePath::root()).await.unwrap().unwrap(), ["job"]);
+    center.close().await.unwrap();
+}
+
+#[test]
+fn processes_that_start_together_create_the_schema_once() {
+    runtime().block_on(async {
+        let options = options_for(server().address()).schema("together");
+        let centers: Vec<_> =
+            (0..8).map(|_| tokio::spawn(PostgresCenter::connect(options.clone()))).collect();
+        for center in centers {
+            let center = soon("the center connects", center).await.unwrap().unwrap();
+            center.close().await.unwrap();
+        }
+    });
+}
+
+#[test]
+fn registries_of_other_namespaces_and_schemas_are_separate() {
+    runtime().block_on(async {
+        let options = || options_for(server().address()).schema("separate");
+        let one = PostgresCenter::connect(options().namespace("one")).await.unwrap();
+        let create = Txn::new().create(path("/job"), "", Lifetime::Persistent);
+        assert!(one.commit(create).await.unwrap().is_committed());
+        for other in [options().namespace("two"), options().namespace("one").schema("separate_2")] {
+            let other = PostgresCenter::connect(other).await.unwrap();
+            assert_eq!(other.read(&path("/job")).await.unwrap(), None, "{other:?}");
+        }
+        let same = PostgresCenter::connect(options().namespace("one")).await.unwrap();
+        assert!(same.read(&path("/job")).await.unwrap().is_some());
+    });
+}
+
+#[test]
+fn the_documented_rights_are_enough_and_no_others_are_needed() {
+    let query = |sql: &str| server().query(sql).unwrap();
+    query("CREATE ROLE worker LOGIN; CREATE ROLE stranger LOGIN");
+    runtime().block_on(async {
+        let options = || options_for(server().address()).schema("least").namespace("least");
+        let error = error_of(options().user("worker")).await;
+        assert!(matches!(error, OpenError::Schema { .. }), "{error}");
+        let text = error.to_string();
+        assert!(text.contains("permission denied for database"), "{text}");
+        assert!(text.contains("connect once as a user that may create it"), "{text}");
+
+        PostgresCenter::create_schema(options()).await.unwrap();
+        query(GRANTS);
+        use_registry(options().user("worker")).await;
+        let error = error_of(options().user("stranger")).await;
+        assert!(matches!(error, OpenError::Schema { .. }), "{error}");
+        for statement in [
+            "UPDATE least.node SET data = 'x'",
+            "DELETE FROM least.session",
+            "SELECT nextval('least.last_revision')",
+        ] {
+            let refused = server().query(&format!("SET ROLE worker; {statement}"));
+            let refused = refused.unwrap_err().to_string();
+            assert!(refused.contains("permission denied"), "{statement}: {refused}");
+        }
+    });
+}
+
+#[test]
+fn a_later_format_is_refused() {
+    runtime().block_on(async {
+        let options = options_for(server().address()).schema("later");
+        PostgresCenter::create_schema(options.clone()).await.unwrap();
+        server().query("UPDATE later.format SET version = 9").unwrap();
+        let error = error_of(options).await;
+        assert!(matches!(error, OpenError::LaterFormat { found: 9, known: 1, .. }), "{error}");
+    });
+}
+
+#[test]
+fn a_wrong_address_is_named() {
+    runtime().block_on(async {
+        let address = server().address();
+        let rows = [
+            (PostgresOptions::new("127.0.0.1", 1, "postgres"), "postgres://127.0.0.1:1/postgres: "),
+            (
+                PostgresOptions::new(address.ip().to_string(), address.port(), "none")
+                    .user("postgres"),
+                "database \"none\" does not exist",
+            ),
+        ];
+        for (options, expected) in rows {
+            let error = error_of(options).await;
+            assert!(matches!(error, OpenError::Unreachable { .. }), "{error:?}");
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+        let file = options_for(address).password_file("/no/such/file");
+        let error = error_of(file).await.to_string();
+        assert!(error.starts_with("password_file: cannot read /no/such/file: "), "{error}");
+    });
+}
+
+#[test]
+fn a_path_that_no_index_takes_is_rejected_with_its_length() {
+    runtime().block_on(async {
+        let options = options_for(server().address()).namespace(namespace());
+        let center = PostgresCenter::connect(options).await.unwrap();
+        // Text that does not compress.
+        let name: String =
+            (0..300_u32).map(|n| format!("{:08x}", n.wrapping_mul(0x9E37_79B9))).collect();
+        let longest = path(&format!("/{}", &name[..1_999]));
+        let create = |at: NodePath| Txn::new().create(at, "", Lifetime::Persistent);
+        assert!(center.commit(create(longest.clone())).await.unwrap().is_committed());
+        assert!(center.read(&longest).await.unwrap().is_some());
+        let longer = path(&format!("/{}", &name[..2_000]));
+        assert_eq!(center.read(&longer).await.unwrap(), None);
+        let rejected = center.commit(create(longer)).await.unwrap_err();
+        let Error::Rejected { cause, .. } = rejected else { panic!("{rejected}") };
+        assert_eq!(cause, "a path has 2001 bytes, PostgreSQL takes at most 2000");
+    });
+}
+
+#[test]
+fn passwords_come_from_a_file_and_tls_is_verified() {
+    let authority = Authority::new("the test's own");
+    let server_options = ServerOptions::default().password("s3cret").tls(&authority);
+    let server = Server::start_with(&server_options).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, text: &str| -> PathBuf {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let good = file("good", "s3cret\n");
+    let trusted = file("trusted.pem", authority.pem());
+    let other = file("other.pem", Authority::new("another").pem());
+    runtime().block_on(async {
+        let options = || options_for(server.address()).password_file(&good);
+        let verified = || options().tls(Tls::VerifyFull).tls_root_cert(&trusted);
+        use_registry(verified()).await;
+        use_registry(options()).await;
+
+        let wrong = options_for(server.address()).password_file(file("wrong", "hunter2"));
+        let error = error_of(wrong).await;
+        assert!(matches!(error, OpenError::Refused { .. }), "{error:?}");
+        let shown = format!("{error} {error:?}");
+        assert!(!shown.contains("hunter2"), "{shown}");
+        for (case, options) in [
+            ("no TLS", options().tls(Tls::Disable)),
+            ("another authority", options().tls(Tls::VerifyCa).tls_root_cert(&other)),
+        ] {
+            let error = error_of(options).await;
+            let is_refused =
+                matches!(error, OpenError::Refused { .. } | OpenError::Unreachable { .. });
+            assert!(is_refused, "{case}: {error:?}");
+        }
+        // The password of a later connection may be another one.
+        server.query("ALTER ROLE postgres PASSWORD 'n3w'").unwrap_or_default();
+        std::fs::write(&good, "n3w").unwrap();
+        use_registry(verified()).await;
+    });
+}
