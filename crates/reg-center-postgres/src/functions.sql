@@ -7,11 +7,6 @@ CREATE FUNCTION {schema}.current_timeline() RETURNS int
 LANGUAGE sql VOLATILE
 AS $$ SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int $$;
 
--- Returns the next revision of an epoch. The caller holds the locks of all trees that it writes.
-CREATE FUNCTION {schema}.next_revision(p_epoch bigint) RETURNS bigint
-LANGUAGE sql VOLATILE
-AS $$ SELECT (p_epoch << 40) + nextval('{schema}.last_revision') $$;
-
 -- Creates the clocks of trees that have none. Runs in a transaction of its own, so that it waits
 -- for other creators without holding any other lock.
 CREATE FUNCTION {schema}.create_trees(p_ns int, p_names text[]) RETURNS void
@@ -20,20 +15,6 @@ AS $$
     INSERT INTO tree (ns, name)
     SELECT p_ns, n.name FROM unnest(p_names) AS n(name) ORDER BY n.name COLLATE "C"
     ON CONFLICT DO NOTHING
-$$;
-
--- Records that the clocks of some trees have changes behind their revision.
-CREATE FUNCTION {schema}.advance(p_trees bigint[]) RETURNS void
-LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
-AS $$
-    UPDATE tree AS t SET revision = w.revision, n_changes = t.n_changes + w.n_changes
-    FROM (
-        SELECT c.tree, max(c.revision) AS revision, count(*) AS n_changes
-        FROM change AS c JOIN tree AS o ON o.id = c.tree
-        WHERE o.id = ANY (p_trees) AND c.revision > o.revision
-        GROUP BY c.tree
-    ) AS w
-    WHERE t.id = w.tree
 $$;
 
 -- Ends a session, if its beat still has this value or the value is negative. Deletes its nodes at
@@ -47,6 +28,7 @@ DECLARE
     v_ids bigint[];
     v_names text[];
     v_revision bigint;
+    v_count bigint;
 BEGIN
     -- Waits for a commit of the session. From then on no commit of it can begin.
     DELETE FROM session AS s WHERE s.id = p_session AND (p_beat < 0 OR s.beat = p_beat)
@@ -68,13 +50,15 @@ BEGIN
         RETURN '{}';
     END IF;
     SELECT n.epoch INTO v_epoch FROM namespace AS n WHERE n.id = v_ns;
-    v_revision := next_revision(v_epoch);
+    v_revision := (v_epoch << 40) + nextval('last_revision');
     WITH gone AS (DELETE FROM node AS n WHERE n.owner = p_session RETURNING n.parent, n.name)
     INSERT INTO change (tree, revision, parent, name)
     SELECT k.id, v_revision, g.parent, g.name
     FROM gone AS g JOIN tree AS k ON k.ns = v_ns AND k.name =
         split_part(g.parent || '/' || g.name, '/', CASE g.parent WHEN '/' THEN 3 ELSE 2 END);
-    PERFORM advance(v_ids);
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    UPDATE tree AS t SET revision = v_revision, n_changes = t.n_changes + v_count
+    WHERE t.id = ANY (v_ids);
     RETURN v_names;
 END
 $$;
@@ -152,10 +136,11 @@ BEGIN
         WHERE c.tree = v_tree ORDER BY c.revision DESC OFFSET p_kept LIMIT 1;
         IF FOUND THEN
             DELETE FROM change AS c WHERE c.tree = v_tree AND c.revision <= v_last;
-            UPDATE tree AS t SET forgotten = v_last, n_changes =
-                (SELECT count(*) FROM change AS c WHERE c.tree = v_tree)
-            WHERE t.id = v_tree;
+            UPDATE tree AS t SET forgotten = v_last WHERE t.id = v_tree;
         END IF;
+        -- Conflicts have been counted as well.
+        UPDATE tree AS t SET n_changes = (SELECT count(*) FROM change AS c WHERE c.tree = v_tree)
+        WHERE t.id = v_tree;
     END LOOP;
     RETURN true;
 END
@@ -183,6 +168,8 @@ RETURNS TABLE (
     o_version bigint, o_created bigint, o_owner bigint
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+-- The statements are simple: planning them again would take longer than executing them.
+SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     v_epoch bigint;
@@ -196,17 +183,17 @@ DECLARE
     v_path text;
     v_above text;
     v_slash int;
-    v_missing text[];
     v_owner bigint;
     v_version bigint;
+    v_created bigint;
     v_data bytea;
     v_start int := 0;
     v_reason text;
-    v_wrote boolean := false;
-    w_tree bigint[];
-    w_parent text[];
-    w_name text[];
-    w_existed boolean[];
+    v_found boolean;
+    v_deleted text[];
+    v_last bigint := 0;
+    v_count bigint := 0;
+    v_written bigint[] := '{}';
 BEGIN
     -- Locks out the end of the session until the commit.
     SELECT s.epoch INTO v_epoch FROM session AS s
@@ -231,15 +218,24 @@ BEGIN
         o_txn := v_txn;
         o_failed := NULL;
         o_reason := NULL;
-        w_tree := '{}';
-        w_parent := '{}';
-        w_name := '{}';
-        w_existed := '{}';
+        v_deleted := '{}';
         BEGIN
             FOR i IN v_first .. p_ends[v_txn] LOOP
                 v_op := i;
                 v_parent := p_parents[i];
                 v_name := p_names[i];
+                IF p_kinds[i] <= 4 THEN
+                    IF v_revision IS NULL THEN
+                        v_revision := (v_epoch << 40) + nextval('last_revision');
+                    END IF;
+                    v_count := v_count + 1;
+                    v_written := v_written || v_ids[p_tree[i]];
+                    IF p_kinds[i] <> 4 THEN
+                        INSERT INTO change
+                        VALUES (v_ids[p_tree[i]], v_revision, v_parent, v_name);
+                        v_data := substr(p_data, v_start + 1, p_data_ends[i] - v_start);
+                    END IF;
+                END IF;
                 CASE p_kinds[i]
                 WHEN 1, 2 THEN
                     v_reason := NULL;
@@ -249,12 +245,8 @@ BEGIN
                         v_reason := 'exists';
                         RAISE EXCEPTION USING ERRCODE = 'EJ001';
                     END IF;
-                    IF v_revision IS NULL THEN
-                        v_revision := next_revision(v_epoch);
-                    END IF;
                     -- Climbs to the next node that exists. The root always exists.
                     v_path := v_parent;
-                    v_missing := '{}';
                     WHILE v_path <> '/' LOOP
                         v_slash := length(v_path) - strpos(reverse(v_path), '/');
                         v_above := CASE v_slash WHEN 0 THEN '/' ELSE left(v_path, v_slash) END;
@@ -271,22 +263,15 @@ BEGIN
                         INSERT INTO node
                         VALUES (p_ns, v_above, substr(v_path, v_slash + 2), '', 0, v_revision,
                                 v_revision, NULL);
-                        w_tree := w_tree || v_ids[p_tree[i]];
-                        w_parent := w_parent || v_above;
-                        w_name := w_name || substr(v_path, v_slash + 2);
-                        w_existed := w_existed || false;
+                        INSERT INTO change
+                        VALUES (v_ids[p_tree[i]], v_revision, v_above, substr(v_path, v_slash + 2));
+                        v_count := v_count + 1;
                         v_path := v_above;
                     END LOOP;
                     v_owner := CASE p_kinds[i] WHEN 2 THEN p_session END;
-                    v_data := substr(p_data, v_start + 1, p_data_ends[i] - v_start);
                     INSERT INTO node
                     VALUES (p_ns, v_parent, v_name, v_data, 0, v_revision, v_revision, v_owner);
-                    w_existed := w_existed || false;
                 WHEN 3 THEN
-                    IF v_revision IS NULL THEN
-                        v_revision := next_revision(v_epoch);
-                    END IF;
-                    v_data := substr(p_data, v_start + 1, p_data_ends[i] - v_start);
                     -- The versions of the contract have 32 bits.
                     UPDATE node AS n
                     SET data = v_data, version = (n.version + 1) & 4294967295,
@@ -294,27 +279,36 @@ BEGIN
                     WHERE n.ns = p_ns AND n.parent = v_parent AND n.name = v_name
                       AND (p_versions[i] < 0 OR n.version = p_versions[i])
                     RETURNING n.version, n.created, n.owner INTO o_version, o_created, o_owner;
-                    IF FOUND THEN
+                    v_found := FOUND;
+                    IF v_found THEN
                         o_op := i - v_first + 1;
                         o_revision := v_revision;
                         RETURN NEXT;
                     END IF;
-                    w_existed := w_existed || true;
                 WHEN 4 THEN
-                    IF v_revision IS NULL THEN
-                        v_revision := next_revision(v_epoch);
-                    END IF;
                     v_path := CASE v_parent WHEN '/' THEN '/' ELSE v_parent || '/' END || v_name;
                     DELETE FROM node AS n
                     WHERE n.ns = p_ns AND n.parent = v_parent AND n.name = v_name
                       AND (p_versions[i] < 0 OR n.version = p_versions[i])
                       AND NOT EXISTS (
-                          SELECT 1 FROM node AS c WHERE c.ns = p_ns AND c.parent = v_path);
-                    w_existed := w_existed || true;
+                          SELECT 1 FROM node AS c WHERE c.ns = p_ns AND c.parent = v_path)
+                    RETURNING n.created INTO v_created;
+                    v_found := FOUND;
+                    IF v_found AND v_created = v_revision AND v_path <> ALL (v_deleted) THEN
+                        -- Feeds never hear of a node that this transaction has created.
+                        DELETE FROM change AS c
+                        WHERE c.tree = v_ids[p_tree[i]] AND c.revision = v_revision
+                          AND c.parent = v_parent AND c.name = v_name;
+                    ELSIF v_found THEN
+                        v_deleted := v_deleted || v_path;
+                        INSERT INTO change
+                        VALUES (v_ids[p_tree[i]], v_revision, v_parent, v_name);
+                    END IF;
                 WHEN 5 THEN
                     PERFORM 1 FROM node AS n
                     WHERE n.ns = p_ns AND n.parent = v_parent AND n.name = v_name
                       AND (p_versions[i] < 0 OR n.version = p_versions[i]);
+                    v_found := FOUND;
                 WHEN 6 THEN
                     PERFORM 1 FROM node AS n
                     WHERE n.ns = p_ns AND n.parent = v_parent AND n.name = v_name;
@@ -323,7 +317,7 @@ BEGIN
                         RAISE EXCEPTION USING ERRCODE = 'EJ001';
                     END IF;
                 END CASE;
-                IF p_kinds[i] IN (3, 4, 5) AND NOT FOUND THEN
+                IF p_kinds[i] IN (3, 4, 5) AND NOT v_found THEN
                     SELECT n.version INTO v_version FROM node AS n
                     WHERE n.ns = p_ns AND n.parent = v_parent AND n.name = v_name;
                     v_reason := CASE
@@ -332,28 +326,9 @@ BEGIN
                         ELSE 'children' END;
                     RAISE EXCEPTION USING ERRCODE = 'EJ001';
                 END IF;
-                IF p_kinds[i] <= 4 THEN
-                    w_tree := w_tree || v_ids[p_tree[i]];
-                    w_parent := w_parent || v_parent;
-                    w_name := w_name || v_name;
-                END IF;
                 v_start := p_data_ends[i];
             END LOOP;
-            IF v_revision IS NOT NULL THEN
-                -- The net effect: not the nodes that this transaction has created and deleted.
-                INSERT INTO change (tree, revision, parent, name)
-                SELECT u.tree, v_revision, u.parent, u.name
-                FROM (
-                    SELECT DISTINCT ON (w.parent, w.name) w.tree, w.parent, w.name, w.existed
-                    FROM unnest(w_tree, w_parent, w_name, w_existed) WITH ORDINALITY
-                        AS w (tree, parent, name, existed, place)
-                    ORDER BY w.parent, w.name, w.place
-                ) AS u
-                WHERE u.existed OR EXISTS (
-                    SELECT 1 FROM node AS n
-                    WHERE n.ns = p_ns AND n.parent = u.parent AND n.name = u.name);
-                v_wrote := true;
-            END IF;
+            v_last := coalesce(v_revision, v_last);
             v_revisions := v_revisions || coalesce(v_revision, 0);
         EXCEPTION WHEN SQLSTATE 'EJ001' THEN
             v_revisions := v_revisions || (-1)::bigint;
@@ -367,8 +342,10 @@ BEGIN
         v_first := p_ends[v_txn] + 1;
         v_start := CASE WHEN p_ends[v_txn] > 0 THEN p_data_ends[p_ends[v_txn]] ELSE 0 END;
     END LOOP;
-    IF v_wrote THEN
-        PERFORM advance(v_ids);
+    IF v_last > 0 THEN
+        -- A revision between the last write of each tree and the next one does as well.
+        UPDATE tree AS t SET revision = v_last, n_changes = t.n_changes + v_count
+        WHERE t.id = ANY (v_written);
         UPDATE session AS s SET seq = p_seq, revisions = v_revisions WHERE s.id = p_session;
     ELSE
         -- Nothing was written, so there is nothing to wait for on the disk.
