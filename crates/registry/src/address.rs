@@ -3,13 +3,16 @@
 use std::fmt;
 use std::time::Duration;
 
+#[cfg(feature = "postgres")]
+use reg_center_postgres::PostgresOptions;
 #[cfg(feature = "sqlite")]
 use reg_center_sqlite::SqliteOptions;
 #[cfg(feature = "zookeeper")]
 use reg_center_zookeeper::ZookeeperOptions;
 
 /// Forms of an address, for errors.
-const FORMS: &str = "memory:, sqlite:PATH or zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE";
+const FORMS: &str = "memory:, sqlite:PATH, zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE or \
+    postgres://[USER@]HOST[:PORT]/DATABASE?namespace=NAME";
 
 /// The address of a registry.
 ///
@@ -24,7 +27,8 @@ const FORMS: &str = "memory:, sqlite:PATH or zk://HOST[:PORT][,HOST[:PORT]…]/N
 ///     "sqlite:/var/lib/ejob/registry.db");
 /// let error = Address::parse("redis://127.0.0.1").unwrap_err();
 /// assert_eq!(error.to_string(), "registry address \"redis://127.0.0.1\": unknown kind; \
-///     valid: memory:, sqlite:PATH or zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE");
+///     valid: memory:, sqlite:PATH, zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE or \
+///     postgres://[USER@]HOST[:PORT]/DATABASE?namespace=NAME");
 /// # Ok::<(), registry::AddressError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,6 +47,14 @@ pub enum Address {
         /// The options that it stands for.
         options: ZookeeperOptions,
     },
+    /// `postgres://…`: a PostgreSQL database.
+    #[cfg(feature = "postgres")]
+    Postgres {
+        /// The address as it was given, without a password.
+        text: String,
+        /// The options that it stands for.
+        options: PostgresOptions,
+    },
 }
 
 impl Address {
@@ -59,6 +71,7 @@ impl Address {
             "memory" => Err(invalid("nothing follows memory:")),
             "sqlite" => sqlite(text, rest),
             "zk" => zookeeper(text),
+            "postgres" => postgres(text),
             _ => Err(invalid("unknown kind")),
         }
     }
@@ -106,6 +119,21 @@ fn zookeeper(text: &str) -> Result<Address, AddressError> {
     Err(AddressError::without_feature(text, "zookeeper"))
 }
 
+#[cfg(feature = "postgres")]
+fn postgres(text: &str) -> Result<Address, AddressError> {
+    let options = PostgresOptions::parse_url(text).map_err(|error| AddressError {
+        // Even a valid address may have a password in an invalid place.
+        shown: "(hidden)".to_owned(),
+        reason: error.to_string(),
+    })?;
+    Ok(Address::Postgres { text: text.to_owned(), options })
+}
+
+#[cfg(not(feature = "postgres"))]
+fn postgres(text: &str) -> Result<Address, AddressError> {
+    Err(AddressError::without_feature(text, "postgres"))
+}
+
 impl std::str::FromStr for Address {
     type Err = AddressError;
 
@@ -122,6 +150,8 @@ impl fmt::Display for Address {
             Self::Sqlite(options) => write!(f, "sqlite:{}", options.path().display()),
             #[cfg(feature = "zookeeper")]
             Self::Zookeeper { text, .. } => f.write_str(text),
+            #[cfg(feature = "postgres")]
+            Self::Postgres { text, .. } => f.write_str(text),
         }
     }
 }
@@ -141,7 +171,7 @@ impl AddressError {
         Self { shown, reason }
     }
 
-    #[cfg(not(all(feature = "sqlite", feature = "zookeeper")))]
+    #[cfg(not(all(feature = "sqlite", feature = "zookeeper", feature = "postgres")))]
     fn without_feature(text: &str, feature: &str) -> Self {
         Self::new(text, format!("this program was built without the feature `{feature}`"))
     }
@@ -171,6 +201,24 @@ mod tests {
         for (address, expected) in rows {
             let error = Address::parse(address).unwrap_err().to_string();
             assert!(error.starts_with(expected), "{error}");
+        }
+    }
+
+    #[cfg(feature = "postgres")]
+    #[test]
+    fn a_password_in_the_address_of_a_database_is_refused_and_hidden() {
+        let address = "postgres://worker@db:5432/jobs?namespace=reports";
+        assert_eq!(Address::parse(address).unwrap().to_string(), address);
+        let rows = [
+            ("postgres://worker:hunter2@db/jobs", "password: \"(hidden)\" is invalid"),
+            ("postgres://db/jobs?password=hunter2", "parameter: \"password\" is invalid"),
+            ("postgres://db", "database: \"\" is invalid, valid is the name of a database"),
+        ];
+        for (address, expected) in rows {
+            let error = Address::parse(address).unwrap_err();
+            let expected = format!("registry address (hidden): {expected}");
+            assert!(error.to_string().starts_with(&expected), "{error}");
+            assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
         }
     }
 

@@ -13,6 +13,10 @@ pub enum OpenError {
     #[cfg(feature = "sqlite")]
     #[error(transparent)]
     Sqlite(#[from] reg_center_sqlite::OpenError),
+    /// The database cannot be used.
+    #[cfg(feature = "postgres")]
+    #[error(transparent)]
+    Postgres(#[from] reg_center_postgres::OpenError),
     /// ZooKeeper cannot be used.
     #[cfg(feature = "zookeeper")]
     #[error(transparent)]

@@ -43,6 +43,10 @@ impl Registry {
             Address::Sqlite(options) => {
                 reg_center_sqlite::SqliteCenter::connect(options.clone()).await?
             }
+            #[cfg(feature = "postgres")]
+            Address::Postgres { options, .. } => {
+                reg_center_postgres::PostgresCenter::connect(options.clone()).await?
+            }
             #[cfg(feature = "zookeeper")]
             Address::Zookeeper { options, .. } => {
                 reg_center_zookeeper::ZookeeperCenter::connect(options.clone()).await?

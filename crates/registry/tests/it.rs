@@ -36,3 +36,12 @@ async fn a_job_runs_on_each_registry_and_continues_on_a_file() {
     run_once(&address).await;
     run_once(&address).await;
 }
+
+#[cfg(feature = "postgres")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_runs_on_a_database_and_continues_there() {
+    let server = postgres_fixture::Server::start().expect("a PostgreSQL server is needed");
+    let address = format!("{}?namespace=jobs&notify=off", server.url());
+    run_once(&address).await;
+    run_once(&address).await;
+}
