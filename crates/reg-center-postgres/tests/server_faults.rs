@@ -168,7 +168,49 @@ fn an_unknown_outcome_is_found_on_the_next_connection() {
     });
 }
 
-/// Another program holds the row of a job. Other calls must not wait for ever.
+/// A transaction of another program that holds the rows of all jobs of a namespace.
+struct Holder {
+    pid: u32,
+    thread: std::thread::JoinHandle<Result<String, postgres_fixture::Error>>,
+}
+
+impl Holder {
+    async fn start(namespace: &str) -> Self {
+        let lock = format!(
+            "BEGIN; SELECT 1 FROM ejob.tree AS t JOIN ejob.namespace AS n ON n.id = t.ns \
+             WHERE n.name = '{namespace}' FOR UPDATE OF t; SELECT pg_sleep(600)"
+        );
+        let thread = std::thread::spawn(move || server().query(&lock));
+        let holder = format!(
+            "SELECT pid FROM pg_stat_activity WHERE query LIKE '%''{namespace}'' FOR UPDATE OF t%' \
+             AND wait_event = 'PgSleep'"
+        );
+        Self { pid: wait_for_row(holder).await, thread }
+    }
+
+    async fn release(self) {
+        let end = move || {
+            server().query(&format!("SELECT pg_terminate_backend({})", self.pid)).unwrap();
+            self.thread.join().unwrap().unwrap_err();
+        };
+        tokio::task::spawn_blocking(end).await.unwrap();
+    }
+}
+
+/// Repeats a query until it returns a number.
+async fn wait_for_row(sql: String) -> u32 {
+    let found = async {
+        loop {
+            let sql = sql.clone();
+            let row = tokio::task::spawn_blocking(move || server().query(&sql)).await.unwrap();
+            if let Ok(number) = row.unwrap().parse() {
+                return number;
+            }
+        }
+    };
+    soon(&sql, found).await
+}
+
 #[test]
 fn a_stuck_transaction_of_another_program_delays_a_commit_only_for_the_request_timeout() {
     runtime().block_on(async {
@@ -182,35 +224,53 @@ fn a_stuck_transaction_of_another_program_delays_a_commit_only_for_the_request_t
         let Some(SessionChange::Connected { session, .. }) = sessions.next().await else {
             panic!("the center is connected")
         };
-        let lock = format!(
-            "BEGIN; SELECT 1 FROM ejob.tree AS t JOIN ejob.namespace AS n ON n.id = t.ns \
-             WHERE n.name = '{name}' FOR UPDATE OF t; SELECT pg_sleep(600)"
-        );
-        let stuck = std::thread::spawn(move || server().query(&lock));
-        let holder = "SELECT pid FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' \
-                      AND pid <> pg_backend_pid() AND wait_event = 'PgSleep'";
-        let holds = async {
-            loop {
-                let pid = tokio::task::spawn_blocking(|| server().query(holder)).await.unwrap();
-                if let Ok(pid) = pid.unwrap().parse::<u32>() {
-                    return pid;
-                }
-            }
-        };
-        let pid = soon("the row is locked", holds).await;
+        let holder = Holder::start(&name).await;
         assert_eq!(center.commit(put()).await, Err(Error::Unavailable { call: "commit" }));
         assert_eq!(sessions.next().await, Some(SessionChange::Suspended { session }));
         let back = soon("the session comes back", sessions.next()).await;
         assert!(
             matches!(back, Some(SessionChange::Connected { session: same, .. }) if same == session)
         );
-        tokio::task::spawn_blocking(move || {
-            server().query(&format!("SELECT pg_terminate_backend({pid})")).unwrap();
-            stuck.join().unwrap().unwrap_err();
-        })
-        .await
-        .unwrap();
+        holder.release().await;
         commit(&center, put()).await;
+    });
+}
+
+/// The connection breaks while its commit waits for a lock on the server. The server executes the
+/// commit later, so the center must wait for it before it looks for the outcome.
+#[test]
+fn a_commit_that_outlives_its_connection_is_awaited() {
+    runtime().block_on(async {
+        let name = namespace();
+        let proxy = Proxy::start(server().address()).await.unwrap();
+        let options = options_for(proxy.address())
+            .namespace(&name)
+            .notify(Notify::Off)
+            .session_timeout(Duration::from_secs(60))
+            .request_timeout(Duration::from_secs(30));
+        let center = connect(options).await;
+        commit(&center, create("/job/n", Lifetime::Persistent)).await;
+        let holder = Holder::start(&name).await;
+        let broken = async {
+            let waits = format!(
+                "SELECT w.pid FROM pg_stat_activity AS w WHERE {} = ANY (pg_blocking_pids(w.pid))",
+                holder.pid
+            );
+            wait_for_row(waits).await;
+            let n_connections = proxy.counters().accepted();
+            proxy.kick(Cut::Reset).await.unwrap();
+            // The center is on its next connection, and waits there for its former one.
+            let limit = Duration::from_secs(60);
+            proxy.wait_for_connections(n_connections + 1, limit).await.unwrap();
+            let resumes = "SELECT pid FROM pg_stat_activity \
+                           WHERE query LIKE '%resume_session%' AND wait_event_type = 'Lock'";
+            wait_for_row(resumes.to_owned()).await;
+            holder.release().await;
+        };
+        let (outcome, ()) = tokio::join!(center.commit(put()), broken);
+        assert!(outcome.unwrap().is_committed());
+        let node = center.read(&path("/job/n")).await.unwrap().unwrap();
+        assert_eq!(node.stat.version, Version(1));
     });
 }
 
