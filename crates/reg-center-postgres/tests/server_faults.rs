@@ -8,7 +8,9 @@ use postgres_fixture::proxy::{Cut, Mode, Proxy};
 use reg_center::{Change, Error, Lifetime, RegistryCenter as _, SessionChange, Txn, Version};
 use reg_center_postgres::{Notify, PostgresCenter};
 
-use crate::behind_proxies::{connect, namespace, options_for, path, runtime, server, soon};
+use crate::behind_proxies::{
+    connect, namespace, options_for, path, runtime, server, session_of, soon,
+};
 
 fn put() -> Txn {
     Txn::new().put(path("/job/n"), "")
@@ -271,6 +273,57 @@ fn a_commit_that_outlives_its_connection_is_awaited() {
         assert!(outcome.unwrap().is_committed());
         let node = center.read(&path("/job/n")).await.unwrap().unwrap();
         assert_eq!(node.stat.version, Version(1));
+    });
+}
+
+/// Another center ends a session while a commit of the session is under way. The end must wait, or
+/// the commit would leave an ephemeral node without a session.
+#[test]
+fn a_session_that_ends_during_its_commit_leaves_no_node() {
+    runtime().block_on(async {
+        let name = namespace();
+        let options = options_for(server().address())
+            .namespace(&name)
+            .notify(Notify::Off)
+            .session_timeout(Duration::from_secs(60))
+            .request_timeout(Duration::from_secs(30));
+        let (center, other) = (connect(options.clone()).await, connect(options).await);
+        commit(&center, create("/job/n", Lifetime::Persistent)).await;
+        let session = session_of(&center);
+        let holder = Holder::start(&name).await;
+        let ended = async {
+            let waits = |on: u32| {
+                format!(
+                    "SELECT w.pid FROM pg_stat_activity AS w \
+                     WHERE {on} = ANY (pg_blocking_pids(w.pid)) LIMIT 1"
+                )
+            };
+            let committing = wait_for_row(waits(holder.pid)).await;
+            let end = format!("SELECT ejob.end_session({}, -1)", session.0);
+            let ending = std::thread::spawn(move || server().query(&end));
+            wait_for_row(waits(committing)).await;
+            holder.release().await;
+            tokio::task::spawn_blocking(|| ending.join().unwrap().unwrap()).await.unwrap();
+        };
+        let mine = center.commit(create("/job/mine", Lifetime::Ephemeral));
+        let (outcome, ()) = tokio::join!(mine, ended);
+        assert!(outcome.unwrap().is_committed(), "it was committed before the session ended");
+        assert_eq!(other.children(&path("/job")).await.unwrap().unwrap(), ["n"]);
+    });
+}
+
+/// A center that has seen an old counter must not end a session that has raised it since.
+#[test]
+fn a_session_with_another_counter_is_not_ended() {
+    runtime().block_on(async {
+        let center = connect(options_for(server().address()).namespace(namespace())).await;
+        commit(&center, create("/mine", Lifetime::Ephemeral)).await;
+        let session = session_of(&center);
+        let end = format!("SELECT ejob.end_session({}, 1000000) IS NULL", session.0);
+        let refused = tokio::task::spawn_blocking(move || server().query(&end)).await.unwrap();
+        assert_eq!(refused.unwrap(), "t");
+        assert!(center.read(&path("/mine")).await.unwrap().is_some());
+        commit(&center, create("/second", Lifetime::Ephemeral).in_session(session)).await;
     });
 }
 
