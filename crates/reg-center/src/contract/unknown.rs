@@ -6,7 +6,7 @@ use futures_util::future::join;
 
 use super::failure::{equal, fits, holds};
 use super::stage::{Actor, Stage, path};
-use crate::{Error, Lifetime, Txn};
+use crate::{Error, Lifetime, Txn, TxnOutcome};
 
 fn pair(name: &str) -> Txn {
     Txn::new().create(path(&format!("/{name}/first")), "", Lifetime::Persistent).create(
