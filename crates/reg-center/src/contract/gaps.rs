@@ -223,7 +223,8 @@ async fn survives_a_reconnect(stage: &Stage<'_>, parts: &[String]) {
     let mut changes = reader.center.session_feed();
     let session = reader.await_connected(&mut changes).await;
     let at = |n: usize| path(&nth_path(n));
-    for chunk in (0..NODES).collect::<Vec<_>>().chunks(500) {
+    let n_ops = writer.center.limits().max_ops.min(500);
+    for chunk in (0..NODES).collect::<Vec<_>>().chunks(n_ops) {
         let txn =
             chunk.iter().fold(Txn::new(), |txn, n| txn.create(at(*n), "", Lifetime::Persistent));
         writer.commit(txn).await;
