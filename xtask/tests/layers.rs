@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 33] = [
+const LAYERS: [Row; 34] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -81,6 +81,7 @@ const LAYERS: [Row; 33] = [
     Row { name: "server-fixture", normal: &[], dev: &[] },
     Row { name: "zookeeper-fixture", normal: &["server-fixture"], dev: &[] },
     Row { name: "postgres-fixture", normal: &["server-fixture"], dev: &[] },
+    Row { name: "etcd-fixture", normal: &["server-fixture"], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },
     Row { name: "testkit", normal: &["checker", "coordination", "lite", "reg-center"], dev: &[] },
     Row { name: "promises", normal: &["coordination", "reg-center", "sharding"], dev: &[] },

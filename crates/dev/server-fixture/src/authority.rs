@@ -124,3 +124,13 @@ fn params(name: &str, hosts: Vec<String>) -> CertificateParams {
     params.distinguished_name.push(DnType::CommonName, name);
     params
 }
+
+/// Requirement of a certificate of clients.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ClientCertificate {
+    /// The client needs a certificate of the server's authority.
+    #[default]
+    Required,
+    /// The server requests no certificate.
+    NotAsked,
+}

@@ -7,7 +7,7 @@ mod loopback;
 mod process;
 pub mod proxy;
 
-pub use authority::{Authority, Identity};
+pub use authority::{Authority, ClientCertificate, Identity};
 pub use error::Error;
 pub use folder::Folder;
 pub use loopback::LoopbackAddress;

@@ -12,6 +12,6 @@ pub use ensemble::Ensemble;
 pub use error::Error;
 pub use installation::{Installation, PINNED_RELEASE};
 pub use options::ServerOptions;
-pub use secure::{ClientCertificate, SaslUsers, TlsServer};
+pub use secure::{SaslUsers, TlsServer};
 pub use server::Server;
-pub use server_fixture::{Authority, Identity, proxy};
+pub use server_fixture::{Authority, ClientCertificate, Identity, proxy};

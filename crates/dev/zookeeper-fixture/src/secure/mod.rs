@@ -5,4 +5,4 @@ mod tls;
 
 pub use sasl::SaslUsers;
 pub(crate) use tls::SECURE_PORT;
-pub use tls::{ClientCertificate, TlsServer};
+pub use tls::TlsServer;

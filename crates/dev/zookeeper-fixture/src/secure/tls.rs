@@ -8,16 +8,6 @@ use server_fixture::{Authority, Identity};
 
 use crate::Error;
 
-/// Requirement of a certificate of clients.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum ClientCertificate {
-    /// The client needs a certificate of the server's authority. ZooKeeper's default.
-    #[default]
-    Required,
-    /// The server requests no certificate.
-    NotAsked,
-}
-
 /// TLS settings of a server, which uses TLS on a second port.
 ///
 /// The server's certificate is issued for its own address when it starts.

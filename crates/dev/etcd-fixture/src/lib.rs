@@ -1,0 +1,18 @@
+#![doc = include_str!("../README.md")]
+
+mod cluster;
+mod error;
+mod http;
+mod install;
+mod installation;
+mod options;
+mod server;
+mod users;
+
+pub use cluster::Cluster;
+pub use error::Error;
+pub use installation::Installation;
+pub use options::ServerOptions;
+pub use server::Server;
+pub use users::{Grant, User};
+pub use server_fixture::{Authority, ClientCertificate, Identity, proxy};

@@ -1,0 +1,119 @@
+//! Tests with real servers: serving, data across restarts, pause, leaders, and end.
+
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
+
+use std::io::{BufRead as _, BufReader};
+use std::net::{SocketAddr, TcpStream};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use etcd_fixture::{Cluster, Error, Grant, Server, ServerOptions, User};
+use rustix::process::{Pid, Signal, kill_process};
+
+const LIMIT: Duration = Duration::from_secs(60);
+
+#[test]
+fn each_server_serves_on_its_own_loopback_address_and_keeps_it() {
+    let mut one = Server::start().unwrap();
+    let two = Server::start().unwrap();
+    assert!(one.address().ip().is_loopback(), "{}", one.address());
+    assert_ne!(one.address(), two.address());
+    assert!(one.version().starts_with("3."), "{}", one.version());
+    assert!(one.is_leader().unwrap(), "the only server leads");
+    let address = one.address();
+    one.kill().unwrap();
+    assert!(matches!(one.is_leader(), Err(Error::NoAnswer { .. })));
+    assert!(matches!(one.kill(), Err(Error::NotRunning { .. })));
+    one.restart().unwrap();
+    assert_eq!(one.address(), address);
+    assert!(one.is_leader().unwrap());
+}
+
+#[test]
+fn server_runs_unprivileged() {
+    let server = Server::start().unwrap();
+    let data = server.log_path().with_file_name("data");
+    let member = std::fs::metadata(data.join("member")).unwrap();
+    let owner = std::os::unix::fs::MetadataExt::uid(&member);
+    assert_ne!(owner, 0, "the files of a server belong to its user");
+}
+
+#[test]
+fn failed_start_quotes_the_log() {
+    let error = Server::start_with(&ServerOptions::default().flag("--no-such-flag")).unwrap_err();
+    let Error::Exited { log_tail, .. } = &error else { panic!("{error:?}") };
+    assert!(log_tail.contains("no-such-flag"), "{log_tail}");
+    assert!(error.to_string().contains(log_tail.as_str()), "the message quotes the log");
+}
+
+#[test]
+fn start_fails_after_its_limit() {
+    let options = ServerOptions::default().ready_within(Duration::ZERO);
+    let error = Server::start_with(&options).unwrap_err();
+    assert!(matches!(error, Error::NotReady { .. }), "{error:?}");
+}
+
+#[test]
+fn users_are_created_once() {
+    let server = Server::start().unwrap();
+    let user = User {
+        name: "worker".into(),
+        password: "s3cret".into(),
+        grant: Grant::Prefix("/jobs".into()),
+    };
+    server.enable_users(std::slice::from_ref(&user)).unwrap();
+    let again = server.enable_users(&[user]);
+    assert!(matches!(again, Err(Error::Rejected { .. })), "authentication is on: {again:?}");
+}
+
+#[test]
+fn cluster_elects_a_new_leader_after_a_kill() {
+    let mut cluster = Cluster::start(3).unwrap();
+    assert_eq!(cluster.addresses().len(), 3);
+    let first = cluster.wait_for_leader(LIMIT).unwrap();
+    cluster.server_mut(first).kill().unwrap();
+    let second = cluster.wait_for_leader(LIMIT).unwrap();
+    assert_ne!(first, second);
+    cluster.launch_missing().unwrap();
+    assert!(cluster.servers().iter().all(|server| server.is_leader().is_ok()));
+    let error = Cluster::start(1).unwrap_err();
+    assert!(matches!(error, Error::ClusterSize { n_servers: 1 }), "{error:?}");
+}
+
+/// Starts a process that owns a server, and returns it with the server's address.
+fn owner_of_a_server() -> (Child, BufReader<ChildStdout>, SocketAddr) {
+    let mut owner = Command::new(env!("CARGO_BIN_EXE_etcd-fixture"))
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut output = BufReader::new(owner.stdout.take().unwrap());
+    let mut line = String::new();
+    output.read_line(&mut line).unwrap();
+    let address = line.trim().parse().unwrap_or_else(|_| panic!("not an address: {line:?}"));
+    (owner, output, address)
+}
+
+#[test]
+fn server_ends_when_its_owner_is_killed() {
+    let (mut owner, _output, address) = owner_of_a_server();
+    assert!(TcpStream::connect(address).is_ok());
+    owner.kill().unwrap();
+    owner.wait().unwrap();
+    let deadline = Instant::now() + LIMIT;
+    while TcpStream::connect(address).is_ok() {
+        assert!(Instant::now() < deadline, "{address} still answers after {LIMIT:?}");
+        thread::yield_now();
+    }
+}
+
+#[test]
+fn signal_stops_the_server_before_its_owner() {
+    for signal in [Signal::TERM, Signal::INT] {
+        let (mut owner, _output, address) = owner_of_a_server();
+        kill_process(Pid::from_child(&owner), signal).unwrap();
+        assert!(owner.wait().unwrap().success(), "{signal:?}");
+        assert!(TcpStream::connect(address).is_err(), "{signal:?}");
+    }
+}
