@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 34] = [
+const LAYERS: [Row; 35] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -25,10 +25,17 @@ const LAYERS: [Row; 34] = [
     Row { name: "reg-center-zookeeper", normal: &["reg-center"], dev: &["zookeeper-fixture"] },
     Row { name: "reg-center-sqlite", normal: &["reg-center"], dev: &[] },
     Row { name: "reg-center-postgres", normal: &["reg-center"], dev: &["postgres-fixture"] },
+    Row { name: "reg-center-etcd", normal: &["reg-center"], dev: &["etcd-fixture"] },
     Row {
         name: "registry",
-        normal: &["reg-center", "reg-center-postgres", "reg-center-sqlite", "reg-center-zookeeper"],
-        dev: &["lite", "postgres-fixture"],
+        normal: &[
+            "reg-center",
+            "reg-center-etcd",
+            "reg-center-postgres",
+            "reg-center-sqlite",
+            "reg-center-zookeeper",
+        ],
+        dev: &["etcd-fixture", "lite", "postgres-fixture"],
     },
     Row { name: "inbound", normal: &[], dev: &[] },
     Row {
@@ -158,7 +165,7 @@ const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];
 const WITHOUT_RANDOM: [&str; 3] = ["coordination", "reg-center", "sharding"];
 
 /// Packages that must not be reachable from some crates, except through dev-dependencies.
-const UNREACHABLE: [(&str, &[&str], &str); 6] = [
+const UNREACHABLE: [(&str, &[&str], &str); 7] = [
     ("tokio", &PURE, "pure crates run on no runtime"),
     ("tracing", &PURE, "pure crates do not log"),
     ("getrandom", &WITHOUT_RANDOM, "pure crates use no random numbers"),
@@ -180,6 +187,24 @@ const UNREACHABLE: [(&str, &[&str], &str); 6] = [
             "trigger",
         ],
         "only reg-center-zookeeper knows ZooKeeper",
+    ),
+    (
+        "tonic",
+        &[
+            "coordination",
+            "inbound",
+            "job-alerts",
+            "job-history",
+            "job-metrics",
+            "job-types",
+            "lite",
+            "operations",
+            "outbound",
+            "reg-center",
+            "sharding",
+            "trigger",
+        ],
+        "only reg-center-etcd knows etcd",
     ),
     (
         "sqlx",

@@ -4,7 +4,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::Path;
 
-use server_fixture::{Authority, Identity};
+use server_fixture::{Authority, ClientCertificate, Identity};
 
 use crate::Error;
 
