@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+#[cfg(feature = "etcd")]
+use reg_center_etcd::EtcdOptions;
 #[cfg(feature = "postgres")]
 use reg_center_postgres::PostgresOptions;
 #[cfg(feature = "sqlite")]
@@ -11,8 +13,9 @@ use reg_center_sqlite::SqliteOptions;
 use reg_center_zookeeper::ZookeeperOptions;
 
 /// Forms of an address, for errors.
-const FORMS: &str = "memory:, sqlite:PATH, zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE or \
-    postgres://[USER@]HOST[:PORT]/DATABASE?namespace=NAME";
+const FORMS: &str = "memory:, sqlite:PATH, zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE, \
+    postgres://[USER@]HOST[:PORT]/DATABASE?namespace=NAME or \
+    etcd://[USER@]HOST[:PORT][,HOST[:PORT]…]/NAMESPACE[?NAME=VALUE…]";
 
 /// The address of a registry.
 ///
@@ -27,8 +30,9 @@ const FORMS: &str = "memory:, sqlite:PATH, zk://HOST[:PORT][,HOST[:PORT]…]/NAM
 ///     "sqlite:/var/lib/ejob/registry.db");
 /// let error = Address::parse("redis://127.0.0.1").unwrap_err();
 /// assert_eq!(error.to_string(), "registry address \"redis://127.0.0.1\": unknown kind; \
-///     valid: memory:, sqlite:PATH, zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE or \
-///     postgres://[USER@]HOST[:PORT]/DATABASE?namespace=NAME");
+///     valid: memory:, sqlite:PATH, zk://HOST[:PORT][,HOST[:PORT]…]/NAMESPACE, \
+///     postgres://[USER@]HOST[:PORT]/DATABASE?namespace=NAME or \
+///     etcd://[USER@]HOST[:PORT][,HOST[:PORT]…]/NAMESPACE[?NAME=VALUE…]");
 /// # Ok::<(), registry::AddressError>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -55,6 +59,14 @@ pub enum Address {
         /// The options that it stands for.
         options: PostgresOptions,
     },
+    /// `etcd://…`: etcd.
+    #[cfg(feature = "etcd")]
+    Etcd {
+        /// The address as it was given. It may name a user, never a password.
+        text: String,
+        /// The options that it stands for.
+        options: EtcdOptions,
+    },
 }
 
 impl Address {
@@ -72,6 +84,7 @@ impl Address {
             "sqlite" => sqlite(text, rest),
             "zk" => zookeeper(text),
             "postgres" => postgres(text),
+            "etcd" => etcd(text),
             _ => Err(invalid("unknown kind")),
         }
     }
@@ -89,6 +102,14 @@ impl Address {
             #[cfg(feature = "zookeeper")]
             Self::Zookeeper { text, options } => {
                 Self::Zookeeper { text, options: options.session_timeout(timeout) }
+            }
+            #[cfg(feature = "postgres")]
+            Self::Postgres { text, options } => {
+                Self::Postgres { text, options: options.session_timeout(timeout) }
+            }
+            #[cfg(feature = "etcd")]
+            Self::Etcd { text, options } => {
+                Self::Etcd { text, options: options.session_timeout(timeout) }
             }
         }
     }
@@ -134,6 +155,18 @@ fn postgres(text: &str) -> Result<Address, AddressError> {
     Err(AddressError::without_feature(text, "postgres"))
 }
 
+#[cfg(feature = "etcd")]
+fn etcd(text: &str) -> Result<Address, AddressError> {
+    let options =
+        EtcdOptions::parse_url(text).map_err(|error| AddressError::new(text, error.to_string()))?;
+    Ok(Address::Etcd { text: text.to_owned(), options })
+}
+
+#[cfg(not(feature = "etcd"))]
+fn etcd(text: &str) -> Result<Address, AddressError> {
+    Err(AddressError::without_feature(text, "etcd"))
+}
+
 impl std::str::FromStr for Address {
     type Err = AddressError;
 
@@ -152,6 +185,8 @@ impl fmt::Display for Address {
             Self::Zookeeper { text, .. } => f.write_str(text),
             #[cfg(feature = "postgres")]
             Self::Postgres { text, .. } => f.write_str(text),
+            #[cfg(feature = "etcd")]
+            Self::Etcd { text, .. } => f.write_str(text),
         }
     }
 }
@@ -166,12 +201,20 @@ pub struct AddressError {
 
 impl AddressError {
     fn new(text: &str, reason: String) -> Self {
-        // What stands before an `@` may be a password.
-        let shown = if text.contains('@') { "(hidden)".to_owned() } else { format!("{text:?}") };
+        // A password may stand before an `@`, or be the value of a wrong parameter.
+        let shown = match text.contains(['@', '?']) {
+            true => "(hidden)".to_owned(),
+            false => format!("{text:?}"),
+        };
         Self { shown, reason }
     }
 
-    #[cfg(not(all(feature = "sqlite", feature = "zookeeper", feature = "postgres")))]
+    #[cfg(not(all(
+        feature = "sqlite",
+        feature = "zookeeper",
+        feature = "postgres",
+        feature = "etcd"
+    )))]
     fn without_feature(text: &str, feature: &str) -> Self {
         Self::new(text, format!("this program was built without the feature `{feature}`"))
     }
@@ -220,6 +263,34 @@ mod tests {
             assert!(error.to_string().starts_with(&expected), "{error}");
             assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
         }
+    }
+
+    #[cfg(feature = "etcd")]
+    #[test]
+    fn an_address_of_etcd_prints_as_it_was_parsed_and_hides_a_password() {
+        for address in [
+            "etcd://etcd-1:2379,etcd-2:2379/jobs",
+            "etcd://worker@etcd-1/jobs?password_file=/run/secrets/etcd",
+        ] {
+            assert_eq!(Address::parse(address).unwrap().to_string(), address);
+        }
+        let rows = [
+            ("etcd://worker:secret@etcd-1/jobs", "registry address (hidden): url is (hidden); "),
+            ("etcd://etcd-1", "registry address \"etcd://etcd-1\": url is \"etcd://etcd-1\"; "),
+            ("etcd://etcd-1/jobs?password=secret", "registry address (hidden): parameter of the"),
+        ];
+        for (address, expected) in rows {
+            let error = Address::parse(address).unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{error}");
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+
+    #[cfg(not(feature = "etcd"))]
+    #[test]
+    fn an_address_without_its_feature_is_refused_with_the_feature() {
+        let error = Address::parse("etcd://etcd-1/jobs").unwrap_err().to_string();
+        assert!(error.ends_with("this program was built without the feature `etcd`"), "{error}");
     }
 
     #[cfg(feature = "zookeeper")]

@@ -21,4 +21,8 @@ pub enum OpenError {
     #[cfg(feature = "zookeeper")]
     #[error(transparent)]
     Zookeeper(#[from] reg_center_zookeeper::ConnectError),
+    /// etcd cannot be used.
+    #[cfg(feature = "etcd")]
+    #[error(transparent)]
+    Etcd(#[from] reg_center_etcd::ConnectError),
 }

@@ -51,6 +51,10 @@ impl Registry {
             Address::Zookeeper { options, .. } => {
                 reg_center_zookeeper::ZookeeperCenter::connect(options.clone()).await?
             }
+            #[cfg(feature = "etcd")]
+            Address::Etcd { options, .. } => {
+                reg_center_etcd::EtcdCenter::connect(options.clone()).await?
+            }
         };
         Ok(Arc::new(Self { address, center }))
     }

@@ -28,6 +28,15 @@ async fn run_once(address: &str) {
     scheduler.shutdown(Duration::from_secs(10)).await;
 }
 
+#[cfg(feature = "etcd")]
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_runs_on_etcd_by_its_address() {
+    let server = etcd_fixture::Server::start().expect("an etcd server is needed");
+    let address = format!("etcd://{}/jobs", server.address());
+    run_once(&address).await;
+    run_once(&address).await;
+}
+
 #[tokio::test]
 async fn a_job_runs_on_each_registry_and_continues_on_a_file() {
     run_once("memory:").await;
