@@ -9,6 +9,7 @@ mod check;
 mod ci;
 mod demo;
 mod error;
+mod etcd;
 mod fuzz;
 mod interop;
 mod mutants;
@@ -51,6 +52,11 @@ const TASKS: [Task; 17] = [
         usage: "zk",
         summary: "run a ZooKeeper server until Ctrl-C or SIGTERM",
         run: |_| zookeeper::serve(),
+    },
+    Task {
+        usage: "etcd [v3.5] [v3.6] [v3.7]",
+        summary: "build newer etcd servers and test the registry on each; needs Go",
+        run: etcd::test_versions,
     },
     Task {
         usage: "test",

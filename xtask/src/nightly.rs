@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::steps::{Steps, cargo, run};
-use crate::{Error, chaos, mutants, sim, verify};
+use crate::{Error, chaos, etcd, mutants, sim, verify};
 
 /// Difference between the first seeds of two consecutive nights.
 const SEEDS_OF_A_NIGHT: u64 = 1_000_000;
@@ -34,6 +34,7 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     }
     let seed = ["--seed".to_owned(), first.to_string()];
     steps.attempt("random faults on real workers", || chaos::run_faults(&seed));
+    steps.attempt("newer etcd servers", || etcd::test_versions(&[]));
     steps.end("cargo xtask nightly")
 }
 
