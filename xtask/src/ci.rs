@@ -1,12 +1,12 @@
-//! `cargo xtask ci`: checks of formatting, wording, lints and documentation. It never changes the
-//! sources.
+//! `cargo xtask ci`: checks of formatting, wording, lints and documentation, and the tests that need
+//! other servers than ZooKeeper. It never changes the sources.
 
 use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, interop, tidy};
+use crate::{Error, interop, servers, tidy};
 
-/// Checks formatting, wording, lints and documentation. With `--interop` also runs the checks with
-/// Java.
+/// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL and etcd.
+/// With `--interop` also runs the checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::begin();
     let suite = match arguments {
@@ -34,5 +34,7 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     if let Some(suite) = suite {
         steps.join(suite)?;
     }
+    // Not beside the suite with Java, which waits for fires.
+    servers::test(&mut steps)?;
     steps.end("cargo xtask ci")
 }

@@ -16,6 +16,7 @@ mod mutants;
 mod nightly;
 mod postgres;
 mod program;
+mod servers;
 mod sim;
 mod steps;
 mod test;
@@ -36,7 +37,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 17] = [
+const TASKS: [Task; 18] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -120,7 +121,7 @@ const TASKS: [Task; 17] = [
     },
     Task {
         usage: "ci [--interop]",
-        summary: "formatting, tidy, lints and documentation, with warnings denied",
+        summary: "formatting, tidy, lints, documentation, and tests on PostgreSQL and etcd",
         run: ci::run,
     },
 ];

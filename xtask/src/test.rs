@@ -3,22 +3,22 @@
 use crate::background::Background;
 use crate::program::Programs;
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, postgres, workspace, zookeeper};
+use crate::{Error, servers, workspace, zookeeper};
 
-/// Arguments of cargo for all tests except doc tests.
+/// Arguments of cargo for all tests except doc tests and those that need other servers than
+/// ZooKeeper.
 ///
 /// Benchmarks are omitted, because as tests they would run for minutes without a result.
-const TESTS: &str = "test --workspace --all-features --tests --examples";
+const TESTS: &str = "--all-features --tests --examples";
 
 /// The programs that the steps start.
 const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker \
                         --example sharding_vectors --example cron_vectors";
 
-/// Steps that cargo runs after the tests.
-const STEPS: [(&str, &str); 2] = [
-    ("doc tests", "test --workspace --all-features --doc"),
-    ("quick start", "run --example quickstart"),
-];
+/// Arguments of cargo for the doc tests.
+const DOC_TESTS: &str = "--all-features --doc";
+
+const QUICK_START: &str = "run --example quickstart";
 
 /// Steps that run programs of the workspace, with their arguments.
 ///
@@ -49,20 +49,18 @@ pub(crate) const MODEL: [&str; 3] = [
 pub(crate) fn run() -> Result<(), Error> {
     let mut steps = Steps::begin();
     steps.step("ZooKeeper", zookeeper::ensure)?;
-    steps.step("PostgreSQL", postgres::ensure)?;
     let model = || Programs::build("test --profile sim -p model --lib --no-run");
     let mut model = steps.step("build of the model", model)?.library_tests("model")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Background::start("exhaustive model", niced(model.current_dir(workspace())))?;
-    steps.command("tests", &mut cargo(TESTS))?;
+    steps.command("tests", &mut cargo(&without_servers(TESTS)))?;
     let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
     // In the background, because the scenarios mostly wait for fires and sessions.
     let mut scenarios = programs.command("ejob-verify")?;
     scenarios.current_dir(workspace());
     let scenarios = Background::start("ten scenarios on ZooKeeper", scenarios)?;
-    for (name, arguments) in STEPS {
-        steps.command(name, &mut cargo(arguments))?;
-    }
+    steps.command("doc tests", &mut cargo(&without_servers(DOC_TESTS)))?;
+    steps.command("quick start", &mut cargo(QUICK_START))?;
     for (name, program, arguments) in RUNS {
         let mut command = programs.command(program)?;
         steps.command(name, command.args(arguments.split_whitespace()).current_dir(workspace()))?;
@@ -70,6 +68,13 @@ pub(crate) fn run() -> Result<(), Error> {
     steps.join(scenarios)?;
     steps.join(model)?;
     steps.end("cargo xtask test")
+}
+
+/// Returns the command of cargo that tests all packages but those that need other servers than
+/// ZooKeeper.
+fn without_servers(arguments: &str) -> String {
+    let packages = servers::PACKAGES.iter().map(|package| format!(" --exclude {package}"));
+    format!("test --workspace{} {arguments}", packages.collect::<String>())
 }
 
 #[cfg(test)]

@@ -30,6 +30,7 @@ async fn run_once(address: &str) {
 
 #[cfg(feature = "etcd")]
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd; `cargo xtask ci` runs it"]
 async fn a_job_runs_on_etcd_by_its_address() {
     let server = etcd_fixture::Server::start().expect("an etcd server is needed");
     let address = format!("etcd://{}/jobs", server.address());
@@ -48,6 +49,7 @@ async fn a_job_runs_on_each_registry_and_continues_on_a_file() {
 
 #[cfg(feature = "postgres")]
 #[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
 async fn a_job_runs_on_a_database_and_continues_there() {
     let server = postgres_fixture::Server::start().expect("a PostgreSQL server is needed");
     let address = format!("{}?namespace=jobs&notify=off", server.url());

@@ -1,0 +1,19 @@
+//! Tests that need other servers than ZooKeeper.
+
+use crate::steps::{Steps, cargo};
+use crate::{Error, postgres};
+
+/// Packages whose tests start a server of PostgreSQL or etcd. `cargo xtask test` omits them.
+pub(crate) const PACKAGES: [&str; 4] =
+    ["etcd-fixture", "postgres-fixture", "reg-center-etcd", "reg-center-postgres"];
+
+/// Tests of `registry` that start such a server.
+const BY_ADDRESS: &str = "test -p registry --all-features -- --ignored";
+
+/// Runs the tests of the registries on PostgreSQL and etcd.
+pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
+    steps.step("PostgreSQL", postgres::ensure)?;
+    let packages: String = PACKAGES.iter().map(|package| format!(" -p {package}")).collect();
+    steps.command("registries on servers", &mut cargo(&format!("test --all-features{packages}")))?;
+    steps.command("registries by address", &mut cargo(BY_ADDRESS))
+}
