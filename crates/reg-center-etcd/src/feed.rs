@@ -50,7 +50,11 @@ pub(crate) async fn run(shared: Arc<Shared>, scope: Scope, sender: FeedSender) {
                 End::Gap => tracing::info!(root = %scope.root(), "a feed begins again"),
                 End::Refused(cause) => {
                     tracing::warn!(root = %scope.root(), cause, "a feed cannot begin");
-                    tokio::time::sleep(REFUSED_PAUSE).await;
+                    tokio::select! {
+                        () = shared.closing.cancelled() => return,
+                        () = sender.closed() => return,
+                        () = tokio::time::sleep(REFUSED_PAUSE) => {}
+                    }
                 }
             }
         }
