@@ -49,7 +49,7 @@ const LOST_UPDATE: &str = "the version is checked in another transaction than th
 const STALE_SEQUENCE: &str = "the backend evaluates operations by its own rules, reads a stale \
     state, or does not deliver exactly the changes of `evaluate` to the feeds";
 const OWNER_BY_PATH: &str = "the ephemeral nodes of the former session are deleted by their paths, \
-    not by their owner: nodes of other sessions go, or those of the session stay";
+    not by their owner: nodes of other sessions are deleted, or nodes of the ended session stay";
 const FEED_LOG: &str = "only some kinds of changes are in the log of the feed. Write all changes of \
     `evaluate`, parents and deletions included, in the transaction of the write";
 const FEED_GAP: &str = "the feed continues from the last change that it delivered before the \
