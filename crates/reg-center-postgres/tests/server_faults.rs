@@ -192,10 +192,12 @@ impl Holder {
 
     async fn release(self) {
         let end = move || {
-            server().query(&format!("SELECT pg_terminate_backend({})", self.pid)).unwrap();
-            self.thread.join().unwrap().unwrap_err();
+            let ended = server().query(&format!("SELECT pg_terminate_backend({})", self.pid));
+            ended.expect("the server ends the transaction");
+            let held = self.thread.join().expect("the query does not panic");
+            held.expect_err("the transaction was ended");
         };
-        tokio::task::spawn_blocking(end).await.unwrap();
+        tokio::task::spawn_blocking(end).await.expect("the transaction is ended");
     }
 }
 
@@ -204,8 +206,9 @@ async fn wait_for_row(sql: String) -> u32 {
     let found = async {
         loop {
             let sql = sql.clone();
-            let row = tokio::task::spawn_blocking(move || server().query(&sql)).await.unwrap();
-            if let Ok(number) = row.unwrap().parse() {
+            let row = tokio::task::spawn_blocking(move || server().query(&sql)).await;
+            let row = row.expect("the query does not panic").expect("the query is valid");
+            if let Ok(number) = row.parse() {
                 return number;
             }
         }

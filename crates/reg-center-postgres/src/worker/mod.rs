@@ -1,6 +1,7 @@
 //! The task of a center: executes its calls, keeps its session alive and feeds its subscribers.
-//! Its connections are made in `recovery`.
+//! `commits` executes transactions, `recovery` makes the connections.
 
+mod commits;
 mod recovery;
 
 use std::collections::VecDeque;
@@ -9,8 +10,7 @@ use std::time::{Duration, Instant};
 
 use reg_center::feed::FeedSender;
 use reg_center::{
-    Beats, Committed, Error, Node, NodePath, Op, Result, Scope, SessionChange, SessionId, Txn,
-    TxnOutcome,
+    Beats, Error, Node, NodePath, Result, Scope, SessionChange, SessionId, Txn, TxnOutcome,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot::Sender;
@@ -18,7 +18,6 @@ use tokio::sync::oneshot::Sender;
 use crate::error::Failure;
 use crate::feeds::Feeds;
 use crate::request::{Request, Shared};
-use crate::sql::{Batch, tree_of};
 use crate::store::{Incarnation, Store};
 use crate::wakeups::{Wakeup, Wakeups};
 use crate::{OpenError, PostgresOptions};
@@ -26,9 +25,6 @@ use crate::{OpenError, PostgresOptions};
 /// Maximum number of transactions in one call. The server remembers 64 nested transactions of each
 /// connection in its fast path.
 const MAX_BATCH: usize = 60;
-/// Maximum size of a call with several transactions.
-const MAX_BATCH_OPS: usize = 5_000;
-const MAX_BATCH_BYTES: usize = 1_000_000;
 /// Delay between two attempts to connect. It doubles with each failure.
 const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// Maximum interval at which a center looks for sessions that have ended.
@@ -215,95 +211,6 @@ impl Worker {
         }
     }
 
-    /// Executes commits in order, in as few calls as their sizes allow.
-    async fn commit_all(&mut self, commits: &mut VecDeque<Commit>) {
-        while !commits.is_empty() {
-            let (mut n_ops, mut n_bytes, mut call) = (0, 0, Vec::new());
-            while let Some((txn, reply)) = commits.pop_front() {
-                n_ops += txn.ops().len();
-                n_bytes += txn.size();
-                if !call.is_empty() && (n_ops > MAX_BATCH_OPS || n_bytes > MAX_BATCH_BYTES) {
-                    commits.push_front((txn, reply));
-                    break;
-                }
-                call.push((txn, reply));
-            }
-            self.commit(call).await;
-        }
-    }
-
-    async fn commit(&mut self, commits: Vec<Commit>) {
-        let mut admitted: Vec<Commit> = Vec::with_capacity(commits.len());
-        for (txn, reply) in commits {
-            match self.admit(&txn) {
-                Ok(()) => admitted.push((txn, reply)),
-                Err(error) => drop(reply.send(Err(error))),
-            }
-        }
-        let (Link::Up(incarnation), Some(store)) = (self.link, &mut self.store) else { return };
-        if admitted.is_empty() {
-            return;
-        }
-        self.seq += 1;
-        let seq = self.seq;
-        let ops: Vec<&[Op]> = admitted.iter().map(|(txn, _)| txn.ops()).collect();
-        let batch = Batch::new(&ops);
-        match store.commit(incarnation, seq, &batch, &ops).await {
-            Ok(outcomes) => {
-                for ((txn, reply), outcome) in admitted.into_iter().zip(outcomes) {
-                    if has_written(&outcome) {
-                        self.written(&txn);
-                    }
-                    let _ = reply.send(Ok(outcome));
-                }
-            }
-            Err(Failure::Unknown(cause)) => {
-                // The next connection finds out.
-                let doubt = InDoubt { seq, cause: cause.clone(), commits: admitted };
-                self.in_doubt = Some(doubt);
-                self.failed(&Failure::Unknown(cause));
-            }
-            Err(failure) => {
-                for (txn, reply) in admitted {
-                    let _ = reply.send(Err(match (&failure, txn.session()) {
-                        (Failure::SessionOver, Some(session)) => Error::SessionLost { session },
-                        _ => Error::Unavailable { call: COMMIT },
-                    }));
-                }
-                self.failed(&failure);
-            }
-        }
-    }
-
-    /// Decides if a transaction can run in the present session.
-    fn admit(&self, txn: &Txn) -> Result<()> {
-        let current = match self.link {
-            Link::Up(Incarnation { session, .. }) | Link::Suspended(session) => Some(session),
-            Link::Lost => None,
-        };
-        match (txn.session(), self.link) {
-            (Some(bound), _) if current != Some(bound) => {
-                Err(Error::SessionLost { session: bound })
-            }
-            (_, Link::Up(_)) => Ok(()),
-            (_, Link::Suspended(_) | Link::Lost) => Err(Error::Unavailable { call: COMMIT }),
-        }
-    }
-
-    /// Makes the changes of a transaction known to this and the other centers.
-    fn written(&mut self, txn: &Txn) {
-        let mut trees: Vec<&str> = txn.ops().iter().map(|op| tree_of(op.path())).collect();
-        trees.dedup();
-        trees.into_iter().for_each(|tree| self.changed(tree));
-    }
-
-    fn changed(&mut self, tree: &str) {
-        self.feeds.mark(tree);
-        if let Some(wakeups) = &self.wakeups {
-            wakeups.announce(tree);
-        }
-    }
-
     fn wake(&mut self, wakeup: Wakeup) {
         match wakeup {
             Wakeup::Changed(trees) => trees.iter().for_each(|tree| self.feeds.mark(tree)),
@@ -416,8 +323,4 @@ impl Worker {
             }
         }
     }
-}
-
-fn has_written(outcome: &TxnOutcome) -> bool {
-    matches!(outcome, TxnOutcome::Committed(Committed { revision: Some(_), .. }))
 }

@@ -1,0 +1,109 @@
+//! Commits of a worker.
+
+use std::collections::VecDeque;
+
+use reg_center::{Committed, Error, Op, Result, Txn, TxnOutcome};
+
+use super::{COMMIT, Commit, InDoubt, Link, Worker};
+use crate::error::Failure;
+use crate::sql::{Batch, tree_of};
+use crate::store::Incarnation;
+
+/// Maximum size of a call with several transactions.
+const MAX_BATCH_OPS: usize = 5_000;
+const MAX_BATCH_BYTES: usize = 1_000_000;
+
+impl Worker {
+    /// Executes commits in order, in as few calls as their sizes allow.
+    pub(super) async fn commit_all(&mut self, commits: &mut VecDeque<Commit>) {
+        while !commits.is_empty() {
+            let (mut n_ops, mut n_bytes, mut call) = (0, 0, Vec::new());
+            while let Some((txn, reply)) = commits.pop_front() {
+                n_ops += txn.ops().len();
+                n_bytes += txn.size();
+                if !call.is_empty() && (n_ops > MAX_BATCH_OPS || n_bytes > MAX_BATCH_BYTES) {
+                    commits.push_front((txn, reply));
+                    break;
+                }
+                call.push((txn, reply));
+            }
+            self.commit(call).await;
+        }
+    }
+
+    async fn commit(&mut self, commits: Vec<Commit>) {
+        let mut admitted: Vec<Commit> = Vec::with_capacity(commits.len());
+        for (txn, reply) in commits {
+            match self.admit(&txn) {
+                Ok(()) => admitted.push((txn, reply)),
+                Err(error) => drop(reply.send(Err(error))),
+            }
+        }
+        let (Link::Up(incarnation), Some(store)) = (self.link, &mut self.store) else { return };
+        if admitted.is_empty() {
+            return;
+        }
+        self.seq += 1;
+        let seq = self.seq;
+        let ops: Vec<&[Op]> = admitted.iter().map(|(txn, _)| txn.ops()).collect();
+        let batch = Batch::new(&ops);
+        match store.commit(incarnation, seq, &batch, &ops).await {
+            Ok(outcomes) => {
+                for ((txn, reply), outcome) in admitted.into_iter().zip(outcomes) {
+                    if has_written(&outcome) {
+                        self.written(&txn);
+                    }
+                    let _ = reply.send(Ok(outcome));
+                }
+            }
+            Err(Failure::Unknown(cause)) => {
+                // The next connection finds out.
+                let doubt = InDoubt { seq, cause: cause.clone(), commits: admitted };
+                self.in_doubt = Some(doubt);
+                self.failed(&Failure::Unknown(cause));
+            }
+            Err(failure) => {
+                for (txn, reply) in admitted {
+                    let _ = reply.send(Err(match (&failure, txn.session()) {
+                        (Failure::SessionOver, Some(session)) => Error::SessionLost { session },
+                        _ => Error::Unavailable { call: COMMIT },
+                    }));
+                }
+                self.failed(&failure);
+            }
+        }
+    }
+
+    /// Decides if a transaction can run in the present session.
+    pub(super) fn admit(&self, txn: &Txn) -> Result<()> {
+        let current = match self.link {
+            Link::Up(Incarnation { session, .. }) | Link::Suspended(session) => Some(session),
+            Link::Lost => None,
+        };
+        match (txn.session(), self.link) {
+            (Some(bound), _) if current != Some(bound) => {
+                Err(Error::SessionLost { session: bound })
+            }
+            (_, Link::Up(_)) => Ok(()),
+            (_, Link::Suspended(_) | Link::Lost) => Err(Error::Unavailable { call: COMMIT }),
+        }
+    }
+
+    /// Makes the changes of a transaction known to this and the other centers.
+    pub(super) fn written(&mut self, txn: &Txn) {
+        let mut trees: Vec<&str> = txn.ops().iter().map(|op| tree_of(op.path())).collect();
+        trees.dedup();
+        trees.into_iter().for_each(|tree| self.changed(tree));
+    }
+
+    pub(super) fn changed(&mut self, tree: &str) {
+        self.feeds.mark(tree);
+        if let Some(wakeups) = &self.wakeups {
+            wakeups.announce(tree);
+        }
+    }
+}
+
+fn has_written(outcome: &TxnOutcome) -> bool {
+    matches!(outcome, TxnOutcome::Committed(Committed { revision: Some(_), .. }))
+}
