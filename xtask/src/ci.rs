@@ -1,5 +1,5 @@
-//! `cargo xtask ci`: checks of formatting, wording, lints and documentation, and the tests that need
-//! other servers than ZooKeeper. It never changes the sources.
+//! `cargo xtask ci`: checks of formatting, wording, lints and documentation, and the tests that
+//! need other servers than ZooKeeper. It never changes the sources.
 
 use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};

@@ -12,7 +12,7 @@ const TEST: &str = "test -p reg-center-etcd --all-features";
 
 /// Builds each version from the Go module proxy, and runs the tests with it, even after failures.
 pub(crate) fn test_versions(arguments: &[String]) -> Result<(), Error> {
-    let mut steps = Steps::default();
+    let mut steps = Steps::begin();
     for version in chosen(arguments)? {
         let server = server(workspace(), version);
         let test = || {

@@ -14,6 +14,7 @@ const BY_ADDRESS: &str = "test -p registry --all-features -- --ignored";
 pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
     steps.step("PostgreSQL", postgres::ensure)?;
     let packages: String = PACKAGES.iter().map(|package| format!(" -p {package}")).collect();
-    steps.command("registries on servers", &mut cargo(&format!("test --all-features{packages}")))?;
+    steps
+        .command("registries on servers", &mut cargo(&format!("test --all-features{packages}")))?;
     steps.command("registries by address", &mut cargo(BY_ADDRESS))
 }
