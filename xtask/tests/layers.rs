@@ -58,7 +58,7 @@ const LAYERS: [Row; 35] = [
     Row {
         name: "job-history",
         normal: &["coordination", "lite", "sharding"],
-        dev: &["reg-center"],
+        dev: &["postgres-fixture", "reg-center"],
     },
     Row {
         name: "job-metrics",

@@ -1,18 +1,27 @@
-//! The suite for all stores, on a PostgreSQL server. Run it with the URL of the server:
-//! ```text
-//! export EJOB_TEST_POSTGRES_URL=postgres://…
-//! cargo test -p job-history --features postgres --test it postgres:: -- --ignored
-//! ```
+//! The suite for all stores, on a PostgreSQL server of its own.
 #![cfg(feature = "postgres")]
+
+use std::sync::OnceLock;
 
 use crate::support;
 
 use job_history::{Error, History, HistoryOptions};
+use postgres_fixture::{Server, ServerOptions};
 use sqlx::{AssertSqlSafe, Row};
 use support::server;
 use support::suite::{self, Dump, TestStore};
 
-const VARIABLE: &str = "EJOB_TEST_POSTGRES_URL";
+const PASSWORD: &str = "s3cret";
+
+/// Returns the URL of a database on the server of all tests.
+fn admin_url() -> String {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    let server = SERVER.get_or_init(|| {
+        let options = ServerOptions::default().password(PASSWORD);
+        Server::start_with(&options).expect("a PostgreSQL server is needed")
+    });
+    format!("postgres://postgres:{PASSWORD}@{}/postgres", server.address())
+}
 
 /// Reads a table directly, through its own connection.
 fn dump(url: String) -> Dump {
@@ -47,9 +56,8 @@ fn time(time: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
 async fn postgres_server_passes_the_store_suite() {
-    let (admin, database) = (server::url(VARIABLE), server::database());
+    let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
     suite::all(&TestStore {
@@ -67,9 +75,8 @@ async fn postgres_server_passes_the_store_suite() {
 
 /// The tables as ElasticJob 3.0.5 creates them: states without `source`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
 async fn tables_of_a_java_instance_are_used_as_they_are() {
-    let (admin, database) = (server::url(VARIABLE), server::database());
+    let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
     let create_table = "CREATE TABLE JOB_STATUS_TRACE_LOG (id VARCHAR(40) NOT NULL PRIMARY KEY, \
@@ -87,9 +94,8 @@ async fn tables_of_a_java_instance_are_used_as_they_are() {
 }
 
 #[tokio::test]
-#[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
 async fn wrong_password_is_reported_at_once_and_not_shown() {
-    let mut url = url::Url::parse(&server::url(VARIABLE)).unwrap();
+    let mut url = url::Url::parse(&admin_url()).unwrap();
     url.set_username("no_such_user").unwrap();
     let options = HistoryOptions::url(url.as_str()).unwrap().password("hunter2");
     assert!(!format!("{options:?}").contains("hunter2"));
@@ -99,9 +105,8 @@ async fn wrong_password_is_reported_at_once_and_not_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs a server: set EJOB_TEST_POSTGRES_URL"]
 async fn terminated_connections_lose_no_record() {
-    let (admin, database) = (server::url(VARIABLE), server::database());
+    let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
     let history = support::open(
