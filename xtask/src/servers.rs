@@ -10,11 +10,15 @@ pub(crate) const PACKAGES: [&str; 4] =
 /// Tests of `registry` that start such a server.
 const BY_ADDRESS: &str = "test -p registry --all-features -- --ignored";
 
-/// Runs the tests of the registries on PostgreSQL and etcd.
+/// Tests of the history that start a PostgreSQL server.
+const HISTORY: &str = "test -p job-history --all-features --test it -- --ignored postgres::";
+
+/// Runs the tests of the registries on PostgreSQL and etcd, and of the history on PostgreSQL.
 pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
     steps.step("PostgreSQL", postgres::ensure)?;
     let packages: String = PACKAGES.iter().map(|package| format!(" -p {package}")).collect();
     steps
         .command("registries on servers", &mut cargo(&format!("test --all-features{packages}")))?;
-    steps.command("registries by address", &mut cargo(BY_ADDRESS))
+    steps.command("registries by address", &mut cargo(BY_ADDRESS))?;
+    steps.command("history on PostgreSQL", &mut cargo(HISTORY))
 }

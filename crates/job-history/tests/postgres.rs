@@ -56,6 +56,7 @@ fn time(time: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
 async fn postgres_server_passes_the_store_suite() {
     let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
@@ -75,6 +76,7 @@ async fn postgres_server_passes_the_store_suite() {
 
 /// The tables as ElasticJob 3.0.5 creates them: states without `source`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
 async fn tables_of_a_java_instance_are_used_as_they_are() {
     let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
@@ -94,6 +96,7 @@ async fn tables_of_a_java_instance_are_used_as_they_are() {
 }
 
 #[tokio::test]
+#[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
 async fn wrong_password_is_reported_at_once_and_not_shown() {
     let mut url = url::Url::parse(&admin_url()).unwrap();
     url.set_username("no_such_user").unwrap();
@@ -105,6 +108,7 @@ async fn wrong_password_is_reported_at_once_and_not_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
 async fn terminated_connections_lose_no_record() {
     let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
