@@ -6,6 +6,8 @@ INSERT INTO {schema}.format VALUES (1);
 
 CREATE SEQUENCE {schema}.last_revision;
 CREATE SEQUENCE {schema}.last_session;
+-- A random start: no session of a schema that was dropped is found in the next one of that name.
+SELECT setval('{schema}.last_session', 1 + floor(random() * (1::bigint << 38))::bigint);
 
 -- The registries in this schema. `epoch` grows when the server has lost commits or may have lost
 -- them: with each promotion of a standby, and with a restored backup. It is the high part of each

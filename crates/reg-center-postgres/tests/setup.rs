@@ -4,10 +4,12 @@
 use std::path::PathBuf;
 
 use postgres_fixture::{Authority, Server, ServerOptions};
-use reg_center::{Error, Lifetime, NodePath, RegistryCenter as _, Txn};
+use reg_center::{Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
 use reg_center_postgres::{OpenError, PostgresCenter, PostgresOptions, Tls};
 
-use crate::behind_proxies::{connect, namespace, options_for, path, runtime, server, soon};
+use crate::behind_proxies::{
+    connect, namespace, options_for, path, runtime, server, session_of, soon,
+};
 
 /// The rights of a program, as the README names them.
 const GRANTS: &str = "GRANT USAGE ON SCHEMA least TO worker; \
@@ -82,6 +84,25 @@ fn the_documented_rights_are_enough_and_no_others_are_needed() {
             let refused = refused.unwrap_err().to_string();
             assert!(refused.contains("permission denied"), "{statement}: {refused}");
         }
+    });
+}
+
+/// The sessions of the dropped schema must not be taken for sessions of the new one.
+#[test]
+fn a_dropped_schema_is_created_again_and_its_sessions_are_lost() {
+    runtime().block_on(async {
+        let options = options_for(server().address()).schema("dropped");
+        let center = connect(options.clone()).await;
+        let mut changes = center.session_feed();
+        let old = session_of(&center);
+        server().query("DROP SCHEMA dropped CASCADE").unwrap();
+        // Another center creates it again, and takes the first session in it.
+        let other = connect(options).await;
+        let lost = async {
+            while changes.next().await.unwrap() != (SessionChange::Lost { session: old }) {}
+        };
+        soon("the session is lost", lost).await;
+        assert_ne!(session_of(&other), old);
     });
 }
 
