@@ -104,6 +104,10 @@ impl Target {
     }
 
     fn of_address(text: &str, named_by: NamedBy) -> Result<Self, String> {
+        #[allow(
+            clippy::wildcard_enum_match_arm,
+            reason = "other programs of the same build may enable further registries"
+        )]
         match Address::parse(text).map_err(|error| error.to_string())? {
             Address::Memory => Ok(Self::Memory),
             Address::Sqlite(options) => Ok(Self::File(RegistryFile { options, is_default: false })),

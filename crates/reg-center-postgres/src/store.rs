@@ -58,6 +58,8 @@ pub(crate) struct Store {
     ns: i32,
     schema: String,
     namespace: String,
+    /// The session of the center.
+    session: Option<SessionId>,
     /// Trees that are known to have a clock.
     trees: BTreeSet<String>,
 }
@@ -71,6 +73,7 @@ impl Store {
             ns: 0,
             schema: format!("\"{}\"", options.schema),
             namespace: options.namespace.clone(),
+            session: None,
             trees: BTreeSet::new(),
         })
     }
@@ -89,12 +92,13 @@ impl Store {
         let row = only(self.call(&call).await?)?;
         self.ns = column(&row, 0)?;
         let session = SessionId(column(&row, 1)?);
+        self.session = Some(session);
         Ok(Opened { incarnation: Incarnation { session, number: 0 }, channel: column(&row, 2)? })
     }
 
     /// Continues a session. Commits of former connections are finished, or never happen.
     pub(crate) async fn resume(&mut self, session: SessionId, ns: i32) -> Result<Resumed> {
-        self.ns = ns;
+        (self.ns, self.session) = (ns, Some(session));
         let rows = self.call(&format!("resume_session({})", session.0)).await?;
         let row = rows.first().ok_or(Failure::SessionOver)?;
         let revisions: &str = column(row, 2)?;
@@ -226,7 +230,21 @@ impl Store {
         Ok(exists.then_some(names))
     }
 
-    /// Returns the nodes of a scope, and the position of the snapshot.
+    /// Returns a condition that holds while the session of the center lives.
+    ///
+    /// The end of a session deletes its nodes. A feed that showed this before the end of the session
+    /// would make its process believe that an operator has deleted them.
+    fn session_lives(&self) -> String {
+        match self.session {
+            Some(session) => {
+                format!("EXISTS (SELECT 1 FROM {}.session WHERE id = {})", self.schema, session.0)
+            }
+            None => "true".to_owned(),
+        }
+    }
+
+    /// Returns the nodes of a scope, and the position of the snapshot. Fails if the session of the
+    /// center is over.
     pub(crate) async fn snapshot(&mut self, scope: &Scope) -> Result<(Positions, Vec<Node>)> {
         let (schema, ns) = (&self.schema, self.ns);
         let trees = match trees_of(scope) {
@@ -243,8 +261,9 @@ impl Store {
         let (low, high) = (bound("/"), bound("0"));
         let list = |values: &[String]| texts(values.iter().map(String::as_str));
         let sql = format!(
-            "SELECT true, '', t.name, ''::bytea, 0::bigint, 0::bigint, t.revision, NULL::bigint \
-             FROM {schema}.tree AS t WHERE t.ns = {ns}{trees} \
+            "SELECT NULL::boolean, '', '', ''::bytea, 0::bigint, 0::bigint, ({})::int::bigint, \
+               NULL::bigint \
+             UNION ALL SELECT true, '', t.name, ''::bytea, 0, 0, t.revision, NULL FROM {schema}.tree AS t WHERE t.ns = {ns}{trees} \
              UNION ALL SELECT false, {NODE_COLUMNS} FROM unnest({}, {}) AS k (parent, name) \
              JOIN {schema}.node AS n ON n.ns = {ns} AND n.parent = k.parent AND n.name = k.name \
              UNION ALL SELECT false, {NODE_COLUMNS} FROM unnest({}) AS k (path) \
@@ -252,6 +271,7 @@ impl Store {
              UNION ALL SELECT false, {NODE_COLUMNS} FROM unnest({}, {}) AS k (low, high) \
              JOIN {schema}.node AS n ON n.ns = {ns} AND n.parent > k.low COLLATE \"C\" \
              AND n.parent < k.high COLLATE \"C\"",
+            self.session_lives(),
             texts(keys.iter().map(|(parent, _)| parent.as_str())),
             texts(keys.iter().map(|(_, name)| *name)),
             texts(parts.iter().map(|part| part.as_str())),
@@ -261,10 +281,12 @@ impl Store {
         let (mut positions, mut nodes) = (Positions::new(), Vec::new());
         for row in self.connection.read(&sql).await? {
             match column(&row, 0)? {
-                true => {
+                None if counter(&row, 6)? == 0 => return Err(Failure::SessionOver),
+                None => {}
+                Some(true) => {
                     positions.insert(column(&row, 2)?, Revision(counter(&row, 6)?));
                 }
-                false => nodes.push(outcome::node(&row, 1)?),
+                Some(false) => nodes.push(outcome::node(&row, 1)?),
             }
         }
         Ok((positions, nodes))
@@ -278,7 +300,8 @@ impl Store {
         rows.iter().map(position).collect()
     }
 
-    /// Returns the changes behind a position, in the trees of the position.
+    /// Returns the changes behind a position, in the trees of the position. Fails if the session of
+    /// the center is over.
     pub(crate) async fn news(&mut self, after: &Positions) -> Result<News> {
         let (schema, ns) = (&self.schema, self.ns);
         let sql = format!(
@@ -292,9 +315,11 @@ impl Store {
                FROM moved AS m JOIN {schema}.change AS c ON c.tree = m.id AND c.revision > m.after \
                GROUP BY m.name, c.parent, c.name\
              ) \
-             SELECT m.name, NULL::text, NULL::text, m.revision, m.forgotten > m.after, \
+             SELECT NULL::text, NULL::text, NULL::text, 0::bigint, {}, \
                NULL::text, NULL::text, NULL::bytea, NULL::bigint, NULL::bigint, NULL::bigint, \
-               NULL::bigint FROM moved AS m \
+               NULL::bigint \
+             UNION ALL SELECT m.name, NULL, NULL, m.revision, m.forgotten > m.after, \
+               NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM moved AS m \
              UNION ALL SELECT c.tree, c.parent, c.name, c.revision, n.ns IS NOT NULL, \
                {NODE_COLUMNS} FROM changed AS c \
              LEFT JOIN {schema}.node AS n \
@@ -304,11 +329,17 @@ impl Store {
                 after.values().map(|revision| i64::try_from(revision.0).unwrap_or(i64::MAX)),
                 "bigint"
             ),
+            self.session_lives(),
         );
         let mut news = News { positions: Positions::new(), changes: Vec::new(), is_gap: false };
         let mut changes = Vec::new();
         for row in self.connection.read(&sql).await? {
-            let tree: String = column(&row, 0)?;
+            let Some(tree) = column::<Option<String>>(&row, 0)? else {
+                if column(&row, 4)? {
+                    continue;
+                }
+                return Err(Failure::SessionOver);
+            };
             let revision = Revision(counter(&row, 3)?);
             if column::<Option<&str>>(&row, 1)?.is_none() {
                 news.is_gap |= column::<bool>(&row, 4)?;

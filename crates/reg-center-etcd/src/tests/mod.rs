@@ -142,6 +142,21 @@ impl ProxyFaults {
     async fn set(&self, mode: Mode) {
         self.proxy.set(mode).await.expect("the proxy changes its mode");
     }
+
+    /// Ends the session through another connection.
+    async fn end_session(&self) {
+        let session = match self.center.session() {
+            Some(
+                SessionChange::Connected { session, .. } | SessionChange::Suspended { session },
+            ) => session,
+            other @ (Some(SessionChange::Lost { .. } | SessionChange::Closed) | None) => {
+                panic!("there is no session to expire: {other:?}")
+            }
+        };
+        // The server deletes the keys of a lease in the same way when its time is over.
+        let client = bare_client(server().address()).await;
+        client.lease_revoke(session.0).await.expect("the lease is revoked");
+    }
 }
 
 #[async_trait]
@@ -191,22 +206,13 @@ impl Faults for ProxyFaults {
     }
 
     async fn expire(&self) {
-        self.expire_unnoticed().await;
+        // Nothing fails, so that the center learns of the end from the server.
+        self.end_session().await;
         self.set(Mode::Pass).await;
     }
 
     async fn expire_unnoticed(&self) {
         self.set(Mode::Close).await;
-        let session = match self.center.session() {
-            Some(
-                SessionChange::Connected { session, .. } | SessionChange::Suspended { session },
-            ) => session,
-            other @ (Some(SessionChange::Lost { .. } | SessionChange::Closed) | None) => {
-                panic!("there is no session to expire: {other:?}")
-            }
-        };
-        // The server deletes the keys of a lease in the same way when its time is over.
-        let client = bare_client(server().address()).await;
-        client.lease_revoke(session.0).await.expect("the lease is revoked");
+        self.end_session().await;
     }
 }

@@ -107,6 +107,17 @@ impl ProxyFaults {
     async fn set(&self, mode: Mode) {
         self.proxy.set(mode).await.expect("the proxy changes its mode");
     }
+
+    /// Ends the session through another connection.
+    async fn end_session(&self) {
+        let session = session_of(&self.center);
+        // Another center would do the same after the timeout.
+        let end = format!("SELECT ejob.end_session({}, -1)", session.0);
+        tokio::task::spawn_blocking(move || server().query(&end))
+            .await
+            .expect("the query does not panic")
+            .expect("the session is ended through another connection");
+    }
 }
 
 #[async_trait]
@@ -145,18 +156,13 @@ impl Faults for ProxyFaults {
     }
 
     async fn expire(&self) {
-        self.expire_unnoticed().await;
+        // Nothing fails, so that the center learns of the end by its next request.
+        self.end_session().await;
         self.set(Mode::Pass).await;
     }
 
     async fn expire_unnoticed(&self) {
         self.set(Mode::Close).await;
-        let session = session_of(&self.center);
-        // Another center would do the same after the timeout.
-        let end = format!("SELECT ejob.end_session({}, -1)", session.0);
-        tokio::task::spawn_blocking(move || server().query(&end))
-            .await
-            .expect("the query does not panic")
-            .expect("the session is ended through another connection");
+        self.end_session().await;
     }
 }
