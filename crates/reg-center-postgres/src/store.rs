@@ -232,8 +232,8 @@ impl Store {
 
     /// Returns a condition that holds while the session of the center lives.
     ///
-    /// The end of a session deletes its nodes. A feed that showed this before the end of the session
-    /// would make its process believe that an operator has deleted them.
+    /// The end of a session deletes its nodes. A feed that showed this before the end of the
+    /// session would make its process believe that an operator has deleted them.
     fn session_lives(&self) -> String {
         match self.session {
             Some(session) => {
