@@ -7,7 +7,7 @@ use verify::cluster::RealBackend;
 
 async fn play(backend: RealBackend, run: &str) {
     let cluster = support::cluster(backend, run).await;
-    let records = verify::smoke::play(Box::new(cluster)).await.unwrap();
+    let records = verify::smoke::play(Box::new(cluster)).await.expect("the scenario ends");
     let report = check(&History::from_records(records), &verify::run::real_options());
     assert_eq!(report.verdict, Verdict::Valid, "{report}");
 }
