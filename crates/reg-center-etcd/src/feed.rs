@@ -4,17 +4,18 @@
 //! revision, so that no change is missed between the snapshot and the watch, and none is delivered
 //! twice.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use reg_center::feed::FeedSender;
-use reg_center::{Change, Scope};
+use reg_center::{Change, NodePath, Scope, SessionId};
 use tokio::sync::mpsc;
 
 use crate::client::messages::{Event, EventType, KeyValue};
 use crate::client::{Failure, Refusal};
 use crate::reads::{node_of, snapshot};
-use crate::session::{Link, Shared, WatchNews};
+use crate::session::{Link, Shared, WatchNews, read_key};
 use crate::value::revision;
 
 /// Delay before another attempt after the server has refused a snapshot or a watch.
@@ -73,8 +74,13 @@ async fn follow(link: &Link, scope: &Scope, sender: &FeedSender) -> End {
             return End::Disconnected;
         }
     };
+    if !is_alive(link).await {
+        return End::Disconnected;
+    }
+    let mut own = OwnNodes::new(link.session);
     let entries = nodes.into_iter().map(Change::Entry);
     for change in std::iter::once(Change::Init).chain(entries).chain([Change::Ready]) {
+        own.follow(&change);
         if !sender.send(change) {
             return End::Unread;
         }
@@ -83,7 +89,13 @@ async fn follow(link: &Link, scope: &Scope, sender: &FeedSender) -> End {
     loop {
         match watching.news.recv().await {
             Some(WatchNews::Events(events)) => {
-                if !events.iter().all(|event| deliver(link, scope, sender, event)) {
+                let changes = events.iter().filter_map(|event| change_of(link, scope, event));
+                let changes: Vec<Change> = changes.collect();
+                let lost = changes.iter().filter(|change| own.follow(change)).count();
+                if lost > 0 && !is_alive(link).await {
+                    return End::Disconnected;
+                }
+                if !changes.into_iter().all(|change| sender.send(change)) {
                     return End::Unread;
                 }
             }
@@ -101,15 +113,62 @@ async fn follow(link: &Link, scope: &Scope, sender: &FeedSender) -> End {
     }
 }
 
-/// Delivers an event. Returns false if the reader is gone.
-fn deliver(link: &Link, scope: &Scope, sender: &FeedSender, event: &Event) -> bool {
-    let Some(kv) = &event.kv else { return true };
-    let change = if event.r#type == i32::from(EventType::Delete) {
+/// The nodes of the center's own session that a feed has shown.
+///
+/// The end of the session deletes them. A feed that showed this before the end of the session would
+/// make the session's process believe that an operator has deleted them.
+struct OwnNodes {
+    session: SessionId,
+    shown: BTreeSet<NodePath>,
+}
+
+impl OwnNodes {
+    fn new(session: SessionId) -> Self {
+        Self { session, shown: BTreeSet::new() }
+    }
+
+    /// Follows a change. Returns true if it deletes a node of the session.
+    fn follow(&mut self, change: &Change) -> bool {
+        match change {
+            Change::Entry(node) | Change::Put(node) if node.stat.owner == Some(self.session) => {
+                self.shown.insert(node.path.clone());
+                false
+            }
+            // Another session has created the node again.
+            Change::Entry(node) | Change::Put(node) => {
+                self.shown.remove(&node.path);
+                false
+            }
+            Change::Gone { path, .. } => self.shown.remove(path),
+            Change::Init | Change::Ready => false,
+        }
+    }
+}
+
+/// Returns true if the session lives. Otherwise ends the connection, so that the center reports the
+/// end of the session before the next snapshot.
+async fn is_alive(link: &Link) -> bool {
+    // Linearizable: it sees the end of a session whose effects were read before.
+    match link.range(read_key(link.keys.session(link.session))).await {
+        Ok(answer) if !answer.kvs.is_empty() => true,
+        Ok(_) => {
+            link.fail("the session is over");
+            false
+        }
+        Err(failure) => {
+            link.fail(failure.cause());
+            false
+        }
+    }
+}
+
+fn change_of(link: &Link, scope: &Scope, event: &Event) -> Option<Change> {
+    let kv = event.kv.as_ref()?;
+    if event.r#type == i32::from(EventType::Delete) {
         gone(link, scope, kv)
     } else {
         node_of(link, scope, kv).map(Change::Put)
-    };
-    change.is_none_or(|change| sender.send(change))
+    }
 }
 
 fn gone(link: &Link, scope: &Scope, kv: &KeyValue) -> Option<Change> {
