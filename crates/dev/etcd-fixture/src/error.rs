@@ -2,8 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Error of a server or a cluster that is not in the requested state.
@@ -22,73 +20,9 @@ pub enum Error {
         /// The searched places and the failed attempts to install, one a line.
         searched: String,
     },
-    /// A building block that all fixtures share has failed.
+    /// An address, a folder, a process or a proxy is not in the requested state.
     #[error(transparent)]
-    Host(#[from] server_fixture::Error),
-    /// An action on a file or a folder failed.
-    #[error("cannot {action} {}", .path.display())]
-    File {
-        /// The attempted action, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// The server's process could not be started.
-    #[error("cannot start `{program}`")]
-    Spawn {
-        /// The program and its arguments.
-        program: String,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// The server's process ended by itself.
-    #[error("the server at {address} ended with {status}; the end of its log:\n{log_tail}")]
-    Exited {
-        /// Address of the server.
-        address: SocketAddr,
-        /// Exit status of its process.
-        status: ExitStatus,
-        /// The last lines of the server's log.
-        log_tail: String,
-    },
-    /// The server did not serve within the time allowed.
-    #[error(
-        "the server at {address} does not serve after {after:?}; the end of its log:\n{log_tail}"
-    )]
-    NotReady {
-        /// Address at which the server should have listened.
-        address: SocketAddr,
-        /// Duration of the wait.
-        after: Duration,
-        /// The last lines of the server's log.
-        log_tail: String,
-    },
-    /// The server did not end within the time allowed after SIGTERM; it has been killed.
-    #[error("the server at {address} was killed: it did not end within {after:?} of SIGTERM")]
-    NotStopped {
-        /// Address of the server.
-        address: SocketAddr,
-        /// Duration of the wait.
-        after: Duration,
-    },
-    /// The action needs a running server, and this one was stopped or killed.
-    #[error("the server at {address} is not running; start it again with `restart`")]
-    NotRunning {
-        /// Address at which the server listened while it ran.
-        address: SocketAddr,
-    },
-    /// A signal could not be sent to the server's process.
-    #[error("cannot {action} the server at {address}")]
-    Signal {
-        /// Purpose of the signal, as a verb.
-        action: &'static str,
-        /// Address of the server.
-        address: SocketAddr,
-        /// The operating system's error.
-        source: io::Error,
-    },
+    Shared(#[from] server_fixture::Error),
     /// The server did not answer an administrative request.
     #[error("the server at {address} did not answer {request}")]
     NoAnswer {
@@ -125,12 +59,4 @@ pub enum Error {
         /// Whether each server claims to be the leader; `None` for a server that did not answer.
         leaders: Vec<Option<bool>>,
     },
-}
-
-impl Error {
-    /// Returns a converter for `map_err` that names the action and the file.
-    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-        let path = path.to_owned();
-        move |source| Error::File { action, path, source }
-    }
 }

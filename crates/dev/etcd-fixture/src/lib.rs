@@ -14,5 +14,5 @@ pub use error::Error;
 pub use installation::Installation;
 pub use options::ServerOptions;
 pub use server::Server;
-pub use server_fixture::{Authority, ClientCertificate, Identity, proxy};
+pub use server_fixture::{Authority, ClientCertificate, Error as SharedError, Identity, proxy};
 pub use users::{Grant, User};

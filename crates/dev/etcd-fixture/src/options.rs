@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use server_fixture::{Authority, ClientCertificate};
 
-use crate::Error;
+use crate::{Error, SharedError};
 
 /// The port for clients, the same on every address.
 pub(crate) const CLIENT_PORT: u16 = 2379;
@@ -87,7 +87,7 @@ impl ServerOptions {
     /// Creates the files of the flags, readable by the user of the server alone.
     pub(crate) fn write_files(&self, ip: Ipv4Addr, folder: &Path) -> Result<(), Error> {
         let data = folder.join("data");
-        fs::create_dir_all(&data).map_err(Error::file("create", &data))?;
+        fs::create_dir_all(&data).map_err(SharedError::file("create", &data))?;
         let mut paths = vec![data];
         if let Some((authority, _)) = &self.tls {
             let identity = authority.issue("etcd", [ip.to_string()]);
@@ -98,14 +98,14 @@ impl ServerOptions {
             ];
             for (name, text) in texts {
                 let path = folder.join(name);
-                fs::write(&path, text).map_err(Error::file("write", &path))?;
+                fs::write(&path, text).map_err(SharedError::file("write", &path))?;
                 paths.push(path);
             }
         }
         if rustix::process::geteuid().is_root() {
             for path in paths {
                 chown(&path, Some(UNPRIVILEGED), Some(UNPRIVILEGED))
-                    .map_err(Error::file("change the owner of", &path))?;
+                    .map_err(SharedError::file("change the owner of", &path))?;
             }
         }
         Ok(())

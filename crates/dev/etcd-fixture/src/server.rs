@@ -3,20 +3,18 @@
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use server_fixture::{Folder, LoopbackAddress, POLL_INTERVAL, Process};
+use server_fixture::{POLL_INTERVAL, ServerProcess};
 
 use crate::options::{CLIENT_PORT, METRICS_PORT, UNPRIVILEGED};
 use crate::users::{self, User};
-use crate::{Error, Installation, ServerOptions, http};
+use crate::{Error, Installation, ServerOptions, SharedError, http};
 
 /// Longest wait after SIGTERM.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
-/// Number of lines of the log that an error quotes.
-const LOG_TAIL_LINES: usize = 30;
 
 /// An etcd server in its own process, with its own loopback address and its own data.
 ///
@@ -39,10 +37,7 @@ const LOG_TAIL_LINES: usize = 30;
 /// ```
 #[derive(Debug)]
 pub struct Server {
-    // Fields are dropped in this order: the process before its folder and its address.
-    process: Option<Process>,
-    folder: Folder,
-    address: LoopbackAddress,
+    process: ServerProcess,
     installation: Installation,
     options: ServerOptions,
     /// All servers of its cluster, itself included.
@@ -53,8 +48,8 @@ impl Server {
     /// Starts a server with the default options, and waits until it serves.
     ///
     /// # Errors
-    /// Those of [`Installation::ensure`]; [`Error::NotReady`] and [`Error::Exited`], both with the
-    /// end of the server's log; and those of the operating system.
+    /// Those of [`Installation::ensure`]; [`SharedError::NotReady`] and [`SharedError::Exited`],
+    /// both with the end of the server's log; and those of the operating system.
     pub fn start() -> Result<Server, Error> {
         Server::start_with(&ServerOptions::default())
     }
@@ -76,11 +71,8 @@ impl Server {
         installation: &Installation,
         options: &ServerOptions,
     ) -> Result<Server, Error> {
-        let address = LoopbackAddress::reserve()?;
         Ok(Server {
-            process: None,
-            folder: Folder::create(&address)?,
-            address,
+            process: ServerProcess::reserve(CLIENT_PORT)?,
             installation: installation.clone(),
             options: options.clone(),
             members: Vec::new(),
@@ -90,21 +82,15 @@ impl Server {
     /// Writes the server's files as a member of a cluster.
     pub(crate) fn configure(&mut self, members: &[Ipv4Addr]) -> Result<(), Error> {
         members.clone_into(&mut self.members);
-        self.options.write_files(self.ip(), self.folder.path())
+        self.options.write_files(self.ip(), self.process.folder())
     }
 
     /// Starts the process without waiting until it serves.
     pub(crate) fn launch(&mut self) -> Result<(), Error> {
-        let command = self.command()?;
-        let program = format!("{command:?}");
-        let process = Process::spawn(command).map_err(|source| Error::Spawn { program, source })?;
-        self.process = Some(process);
-        Ok(())
+        Ok(self.process.launch(self.command())?)
     }
 
-    fn command(&self) -> Result<Command, Error> {
-        let log_path = self.log_path();
-        let open_log = || fs::OpenOptions::new().create(true).append(true).open(&log_path);
+    fn command(&self) -> Command {
         let mut words = Vec::new();
         // `setpriv` executes the server, so that the process id stays the same.
         if self.installation.dies_with_parent {
@@ -116,18 +102,14 @@ impl Server {
             }
         }
         words.push(self.installation.program.display().to_string());
-        words.extend(self.options.flags(self.ip(), self.folder.path(), &self.members));
+        words.extend(self.options.flags(self.ip(), self.process.folder(), &self.members));
         let mut command = Command::new(&words[0]);
         command
             .args(&words[1..])
             // Each flag is also an environment variable, which would override nothing but confuse.
             .env_clear()
-            .env("PATH", "/usr/bin:/bin")
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(open_log().map_err(Error::file("open", &log_path))?)
-            .stderr(open_log().map_err(Error::file("open", &log_path))?);
-        Ok(command)
+            .env("PATH", "/usr/bin:/bin");
+        command
     }
 
     /// Waits until the server has a leader and serves clients.
@@ -139,33 +121,18 @@ impl Server {
             if health.is_ok_and(|health| health.contains("\"true\"")) {
                 return Ok(());
             }
-            self.fail_if_exited()?;
+            self.process.fail_if_exited()?;
             if Instant::now() >= deadline {
-                return Err(Error::NotReady {
-                    address: self.address(),
-                    after: limit,
-                    log_tail: self.log_tail(),
-                });
+                return Err(self.process.not_ready("serving", limit).into());
             }
             thread::sleep(POLL_INTERVAL);
-        }
-    }
-
-    fn fail_if_exited(&mut self) -> Result<(), Error> {
-        let address = self.address();
-        let process = self.process.as_mut().ok_or(Error::NotRunning { address })?;
-        let status =
-            process.exit_status().map_err(signal_error("read the exit status of", address))?;
-        match status {
-            None => Ok(()),
-            Some(status) => Err(Error::Exited { address, status, log_tail: self.log_tail() }),
         }
     }
 
     /// Returns the server's address for clients.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        (self.ip(), CLIENT_PORT).into()
+        self.process.address()
     }
 
     /// Returns the version of the server's program, such as `3.4.23`.
@@ -177,7 +144,7 @@ impl Server {
     /// Returns the path of the server's log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
-        self.folder.path().join("server.log")
+        self.process.log_path()
     }
 
     /// Returns whether the server claims to be the leader of its cluster.
@@ -205,33 +172,27 @@ impl Server {
     /// Sends SIGTERM to the server and waits up to 20 s for its end. The server may be paused.
     ///
     /// # Errors
-    /// [`Error::NotRunning`], and [`Error::NotStopped`] for a server that was killed after 20 s.
+    /// [`SharedError::NotRunning`], and [`SharedError::NotStopped`] for a server that was killed
+    /// after 20 s.
     pub fn stop(&mut self) -> Result<(), Error> {
-        let address = self.address();
-        let mut process = self.process.take().ok_or(Error::NotRunning { address })?;
-        match process.terminate(STOP_LIMIT).map_err(signal_error("stop", address))? {
-            true => Ok(()),
-            false => Err(Error::NotStopped { address, after: STOP_LIMIT }),
-        }
+        Ok(self.process.terminate(STOP_LIMIT)?)
     }
 
     /// Kills the server (SIGKILL) and waits for its end. The server may be paused.
     ///
     /// # Errors
-    /// [`Error::NotRunning`].
+    /// [`SharedError::NotRunning`].
     pub fn kill(&mut self) -> Result<(), Error> {
-        let address = self.address();
-        drop(self.process.take().ok_or(Error::NotRunning { address })?);
-        Ok(())
+        Ok(self.process.kill()?)
     }
 
     /// Removes the data of a stopped server, so that it starts as a new cluster.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`SharedError::File`].
     pub fn forget_data(&mut self) -> Result<(), Error> {
-        let data = self.folder.path().join("data");
-        fs::remove_dir_all(&data).map_err(Error::file("remove", &data))?;
+        let data = self.process.folder().join("data");
+        fs::remove_dir_all(&data).map_err(SharedError::file("remove", &data))?;
         let members = self.members.clone();
         self.configure(&members)
     }
@@ -244,7 +205,7 @@ impl Server {
     /// # Errors
     /// As [`Server::start`] and [`Server::stop`].
     pub fn restart(&mut self) -> Result<(), Error> {
-        if self.process.is_some() {
+        if self.is_launched() {
             self.stop()?;
         }
         self.launch()?;
@@ -256,9 +217,9 @@ impl Server {
     /// The kernel still accepts connections, which get no answer.
     ///
     /// # Errors
-    /// [`Error::NotRunning`], and [`Error::Signal`] if the process ended by itself.
+    /// [`SharedError::NotRunning`], and [`SharedError::Signal`] if the process ended by itself.
     pub fn pause(&self) -> Result<(), Error> {
-        self.running()?.pause().map_err(signal_error("pause", self.address()))
+        Ok(self.process.pause()?)
     }
 
     /// Resumes a paused server (SIGCONT). Without effect on a server that is not paused.
@@ -266,34 +227,19 @@ impl Server {
     /// # Errors
     /// As [`Server::pause`].
     pub fn resume(&self) -> Result<(), Error> {
-        self.running()?.resume().map_err(signal_error("resume", self.address()))
+        Ok(self.process.resume()?)
     }
 
     /// Returns whether the server has a process, serving or not.
     pub(crate) fn is_launched(&self) -> bool {
-        self.process.is_some()
+        self.process.is_launched()
     }
 
     pub(crate) fn ip(&self) -> Ipv4Addr {
-        self.address.ip()
+        self.process.ip()
     }
 
     fn metrics_address(&self) -> SocketAddr {
         (self.ip(), METRICS_PORT).into()
     }
-
-    fn running(&self) -> Result<&Process, Error> {
-        self.process.as_ref().ok_or(Error::NotRunning { address: self.address() })
-    }
-
-    fn log_tail(&self) -> String {
-        let log = fs::read(self.log_path()).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
-    }
-}
-
-fn signal_error(action: &'static str, address: SocketAddr) -> impl FnOnce(std::io::Error) -> Error {
-    move |source| Error::Signal { action, address, source }
 }

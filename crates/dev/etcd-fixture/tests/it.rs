@@ -8,7 +8,7 @@ use std::process::{Child, ChildStdout, Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use etcd_fixture::{Cluster, Error, Grant, Server, ServerOptions, User};
+use etcd_fixture::{Cluster, Error, Grant, Server, ServerOptions, SharedError, User};
 use rustix::process::{Pid, Signal, kill_process};
 
 const LIMIT: Duration = Duration::from_secs(60);
@@ -24,7 +24,7 @@ fn each_server_serves_on_its_own_loopback_address_and_keeps_it() {
     let address = one.address();
     one.kill().unwrap();
     assert!(matches!(one.is_leader(), Err(Error::NoAnswer { .. })));
-    assert!(matches!(one.kill(), Err(Error::NotRunning { .. })));
+    assert!(matches!(one.kill(), Err(Error::Shared(SharedError::NotRunning { .. }))));
     one.restart().unwrap();
     assert_eq!(one.address(), address);
     assert!(one.is_leader().unwrap());
@@ -42,7 +42,7 @@ fn server_runs_unprivileged() {
 #[test]
 fn failed_start_quotes_the_log() {
     let error = Server::start_with(&ServerOptions::default().flag("--no-such-flag")).unwrap_err();
-    let Error::Exited { log_tail, .. } = &error else { panic!("{error:?}") };
+    let Error::Shared(SharedError::Exited { log_tail, .. }) = &error else { panic!("{error:?}") };
     assert!(log_tail.contains("no-such-flag"), "{log_tail}");
     assert!(error.to_string().contains(log_tail.as_str()), "the message quotes the log");
 }
@@ -51,7 +51,7 @@ fn failed_start_quotes_the_log() {
 fn start_fails_after_its_limit() {
     let options = ServerOptions::default().ready_within(Duration::ZERO);
     let error = Server::start_with(&options).unwrap_err();
-    assert!(matches!(error, Error::NotReady { .. }), "{error:?}");
+    assert!(matches!(error, Error::Shared(SharedError::NotReady { .. })), "{error:?}");
 }
 
 #[test]

@@ -10,4 +10,4 @@ pub use error::Error;
 pub use installation::Installation;
 pub use options::ServerOptions;
 pub use server::Server;
-pub use server_fixture::{Authority, Identity, proxy};
+pub use server_fixture::{Authority, Error as SharedError, Identity, proxy};

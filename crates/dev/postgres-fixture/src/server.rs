@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use server_fixture::{Folder, LoopbackAddress, POLL_INTERVAL, Process};
+use server_fixture::{POLL_INTERVAL, ServerProcess};
 
-use crate::{Error, Installation, ServerOptions};
+use crate::{Error, Installation, ServerOptions, SharedError};
 
 /// The port of each server, on an address of its own.
 const PORT: u16 = 5432;
@@ -18,8 +18,6 @@ const PORT: u16 = 5432;
 pub(crate) const SUPERUSER: &str = "postgres";
 /// Longest wait after SIGINT, which is the fast shutdown.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
-/// Number of lines of the log that an error quotes.
-const LOG_TAIL_LINES: usize = 30;
 /// Settings of all servers. They are small, because several servers run on a test machine.
 const SETTINGS: [&str; 8] = [
     "unix_socket_directories=",
@@ -53,10 +51,7 @@ const SETTINGS: [&str; 8] = [
 /// ```
 #[derive(Debug)]
 pub struct Server {
-    // Fields are dropped in this order: the process before its folder and its address.
-    process: Option<Process>,
-    pub(crate) folder: Folder,
-    address: LoopbackAddress,
+    pub(crate) process: ServerProcess,
     pub(crate) installation: Installation,
     pub(crate) options: ServerOptions,
 }
@@ -65,8 +60,8 @@ impl Server {
     /// Starts a server with the default options, and waits until it serves: about two seconds.
     ///
     /// # Errors
-    /// Those of [`Installation::locate`]; [`Error::NotReady`] and [`Error::Exited`], both with the
-    /// end of the server's log; and those of the operating system.
+    /// Those of [`Installation::locate`]; [`SharedError::NotReady`] and [`SharedError::Exited`],
+    /// both with the end of the server's log; and those of the operating system.
     pub fn start() -> Result<Server, Error> {
         Server::start_with(&ServerOptions::default())
     }
@@ -87,16 +82,12 @@ impl Server {
         installation: &Installation,
         options: &ServerOptions,
     ) -> Result<Server, Error> {
-        let address = LoopbackAddress::reserve()?;
-        let folder = Folder::create(&address)?;
         let server = Server {
-            process: None,
-            folder,
-            address,
+            process: ServerProcess::reserve(PORT)?,
             installation: installation.clone(),
             options: options.clone(),
         };
-        server.hand_over(server.folder.path())?;
+        server.hand_over(server.process.folder())?;
         Ok(server)
     }
 
@@ -116,9 +107,9 @@ impl Server {
             .map(|database| format!("{connections} {database} all 127.0.0.0/8 {method}\n"))
             .concat();
         let file = self.data().join("pg_hba.conf");
-        fs::write(&file, rules).map_err(Error::file("write", &file))?;
+        fs::write(&file, rules).map_err(SharedError::file("write", &file))?;
         if let Some(authority) = &self.options.authority {
-            let identity = authority.issue("postgres", [self.address.ip().to_string()]);
+            let identity = authority.issue("postgres", [self.process.ip().to_string()]);
             self.write_file("server.crt", identity.certificate_pem())?;
             self.write_file("server.key", identity.key_pem())?;
         }
@@ -127,10 +118,10 @@ impl Server {
 
     /// Writes a file that only the server's user can read.
     fn write_file(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
-        let path = self.folder.path().join(name);
-        fs::write(&path, text).map_err(Error::file("write", &path))?;
+        let path = self.process.folder().join(name);
+        fs::write(&path, text).map_err(SharedError::file("write", &path))?;
         let private = fs::Permissions::from_mode(0o600);
-        fs::set_permissions(&path, private).map_err(Error::file("protect", &path))?;
+        fs::set_permissions(&path, private).map_err(SharedError::file("protect", &path))?;
         self.hand_over(&path)?;
         Ok(path)
     }
@@ -139,7 +130,8 @@ impl Server {
     fn hand_over(&self, path: &Path) -> Result<(), Error> {
         match self.installation.owner() {
             Some((user, group)) => {
-                chown(path, Some(user), Some(group)).map_err(Error::file("change owner of", path))
+                let changed = chown(path, Some(user), Some(group));
+                Ok(changed.map_err(SharedError::file("change owner of", path))?)
             }
             None => Ok(()),
         }
@@ -150,7 +142,7 @@ impl Server {
     /// # Errors
     /// As [`Server::start`] and [`Server::stop`].
     pub fn restart(&mut self) -> Result<(), Error> {
-        if self.process.is_some() {
+        if self.process.is_launched() {
             self.stop()?;
         }
         let deadline = Instant::now() + self.options.ready_within;
@@ -158,7 +150,7 @@ impl Server {
             self.launch()?;
             match self.wait_until_serving(deadline) {
                 // The processes of a killed server take a moment to notice its end.
-                Err(Error::Exited { log_tail, .. })
+                Err(Error::Shared(SharedError::Exited { log_tail, .. }))
                     if log_tail.contains("shared memory block") && Instant::now() < deadline =>
                 {
                     thread::sleep(POLL_INTERVAL * 10);
@@ -169,11 +161,9 @@ impl Server {
     }
 
     fn launch(&mut self) -> Result<(), Error> {
-        let log = self.log_path();
-        let open = || fs::OpenOptions::new().create(true).append(true).open(&log);
         let mut command = self.installation.command("postgres");
         command.arg("-D").arg(self.data()).args(["-p", &PORT.to_string()]);
-        command.args(["-c", &format!("listen_addresses={}", self.address.ip())]);
+        command.args(["-c", &format!("listen_addresses={}", self.process.ip())]);
         for setting in SETTINGS {
             command.args(["-c", setting]);
         }
@@ -181,7 +171,7 @@ impl Server {
             command.args(["-c", "fsync=off"]);
         }
         if self.options.authority.is_some() {
-            let path = |name| self.folder.path().join(name).display().to_string();
+            let path = |name| self.process.folder().join(name).display().to_string();
             command.args(["-c", "ssl=on"]);
             command.args(["-c", &format!("ssl_cert_file={}", path("server.crt"))]);
             command.args(["-c", &format!("ssl_key_file={}", path("server.key"))]);
@@ -189,13 +179,7 @@ impl Server {
         for (name, value) in &self.options.settings {
             command.args(["-c", &format!("{name}={value}")]);
         }
-        command.current_dir(self.folder.path());
-        command.stdout(open().map_err(Error::file("open", &log))?);
-        command.stderr(open().map_err(Error::file("open", &log))?);
-        let program = format!("{command:?}");
-        let process = Process::spawn(command).map_err(|source| Error::Spawn { program, source })?;
-        self.process = Some(process);
-        Ok(())
+        Ok(self.process.launch(command)?)
     }
 
     fn wait_until_serving(&mut self, deadline: Instant) -> Result<(), Error> {
@@ -203,28 +187,22 @@ impl Server {
             if self.query("SELECT 1").is_ok() {
                 return Ok(());
             }
-            let address = self.address();
-            let process = self.process.as_mut().ok_or(Error::NotRunning { address })?;
-            let status = process.exit_status().map_err(signal_error("observe", address))?;
-            if let Some(status) = status {
-                self.process = None;
-                return Err(Error::Exited { address, status, log_tail: self.log_tail() });
+            if let Err(exited) = self.process.fail_if_exited() {
+                // Reaps it, so that another restart does not stop it first.
+                self.process.kill()?;
+                return Err(exited.into());
             }
             if Instant::now() >= deadline {
-                return Err(self.not_ready("serving", self.options.ready_within));
+                return Err(self.process.not_ready("serving", self.options.ready_within).into());
             }
             thread::sleep(POLL_INTERVAL);
         }
     }
 
-    pub(crate) fn not_ready(&self, awaited: &'static str, after: Duration) -> Error {
-        Error::NotReady { address: self.address(), awaited, after, log_tail: self.log_tail() }
-    }
-
     /// Returns the server's address.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        (self.address.ip(), PORT).into()
+        self.process.address()
     }
 
     /// Returns the URL of the database `postgres` for the superuser, without a password.
@@ -236,7 +214,7 @@ impl Server {
     /// Returns the path of the server's log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
-        self.folder.path().join("server.log")
+        self.process.log_path()
     }
 
     /// Executes SQL commands as the superuser, and returns their result without headers: one row a
@@ -261,38 +239,32 @@ impl Server {
     /// Stops the server as `pg_ctl stop -m fast` does, and waits up to 30 s for its end.
     ///
     /// # Errors
-    /// [`Error::NotRunning`], and [`Error::NotStopped`] for a server that was killed after 30 s.
+    /// [`SharedError::NotRunning`], and [`SharedError::NotStopped`] for a server that was killed
+    /// after 30 s.
     pub fn stop(&mut self) -> Result<(), Error> {
-        let address = self.address();
-        let mut process = self.process.take().ok_or(Error::NotRunning { address })?;
-        match process.interrupt(STOP_LIMIT).map_err(signal_error("stop", address))? {
-            true => Ok(()),
-            false => Err(Error::NotStopped { address, after: STOP_LIMIT }),
-        }
+        Ok(self.process.interrupt(STOP_LIMIT)?)
     }
 
     /// Kills the server (SIGKILL) and waits for its end. Its connections end at the same time.
     ///
     /// # Errors
-    /// [`Error::NotRunning`].
+    /// [`SharedError::NotRunning`].
     pub fn kill(&mut self) -> Result<(), Error> {
-        let address = self.address();
-        drop(self.process.take().ok_or(Error::NotRunning { address })?);
-        Ok(())
+        Ok(self.process.kill()?)
     }
 
     pub(crate) fn data(&self) -> PathBuf {
-        self.folder.path().join("data")
+        self.process.folder().join("data")
     }
 
     /// Runs a program to its end, and returns its output.
     pub(crate) fn run(&self, mut command: Command) -> Result<String, Error> {
         let program = command.get_program().to_string_lossy().into_owned();
         // The folder of the test may be closed to the server's user.
-        command.current_dir(self.folder.path()).stdin(Stdio::null());
+        command.current_dir(self.process.folder()).stdin(Stdio::null());
         let output = command
             .output()
-            .map_err(|source| Error::Spawn { program: format!("{command:?}"), source })?;
+            .map_err(|source| SharedError::Spawn { program: format!("{command:?}"), source })?;
         let text = String::from_utf8_lossy(&output.stdout);
         if output.status.success() {
             return Ok(text.trim_end().to_owned());
@@ -306,15 +278,4 @@ impl Server {
             output: output_tail.trim_end().to_owned(),
         })
     }
-
-    fn log_tail(&self) -> String {
-        let log = fs::read(self.log_path()).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
-    }
-}
-
-fn signal_error(action: &'static str, address: SocketAddr) -> impl FnOnce(std::io::Error) -> Error {
-    move |source| Error::Signal { action, address, source }
 }

@@ -12,7 +12,7 @@ use crate::Error;
 /// Port of the reservation: the process that listens on it owns the loopback address.
 const RESERVATION_PORT: u16 = 2180;
 /// The port of clients of a proxy and of a ZooKeeper server, the same on every address.
-const CLIENT_PORT: u16 = 2181;
+pub const CLIENT_PORT: u16 = 2181;
 const MAX_ATTEMPTS: usize = 4096;
 
 /// An address in 127.0.0.0/8 that belongs to this value alone, across all processes.

@@ -2,8 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
-use std::process::ExitStatus;
 use std::time::Duration;
 
 /// Error of a server, an ensemble or a proxy that is not in the requested state.
@@ -25,70 +23,6 @@ pub enum Error {
          is there; install one with `apt-get install default-jre-headless`"
     )]
     NoJava,
-    /// An action on a file or a folder failed.
-    #[error("cannot {action} {}", .path.display())]
-    File {
-        /// The attempted action, as a verb.
-        action: &'static str,
-        /// The file or folder.
-        path: PathBuf,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// The server's process could not be started.
-    #[error("cannot start `{program}`")]
-    Spawn {
-        /// The program and its arguments.
-        program: String,
-        /// The operating system's error.
-        source: io::Error,
-    },
-    /// The server's process ended by itself.
-    #[error("the server at {address} ended with {status}; the end of its log:\n{log_tail}")]
-    Exited {
-        /// Address of the server.
-        address: SocketAddr,
-        /// Exit status of its process.
-        status: ExitStatus,
-        /// The last lines of the server's log.
-        log_tail: String,
-    },
-    /// The server did not serve within the time allowed.
-    #[error(
-        "the server at {address} does not serve after {after:?}; the end of its log:\n{log_tail}"
-    )]
-    NotReady {
-        /// Address at which the server should have listened.
-        address: SocketAddr,
-        /// Duration of the wait.
-        after: Duration,
-        /// The last lines of the server's log.
-        log_tail: String,
-    },
-    /// The server did not end within the time allowed after SIGTERM; it has been killed.
-    #[error("the server at {address} was killed: it did not end within {after:?} of SIGTERM")]
-    NotStopped {
-        /// Address of the server.
-        address: SocketAddr,
-        /// Duration of the wait.
-        after: Duration,
-    },
-    /// The action needs a running server, and this one was stopped or killed.
-    #[error("the server at {address} is not running; start it again with `restart`")]
-    NotRunning {
-        /// Address at which the server listened while it ran.
-        address: SocketAddr,
-    },
-    /// A signal could not be sent to the server's process.
-    #[error("cannot {action} the server at {address}")]
-    Signal {
-        /// Purpose of the signal, as a verb.
-        action: &'static str,
-        /// Address of the server.
-        address: SocketAddr,
-        /// The operating system's error.
-        source: io::Error,
-    },
     /// A four-letter command got no answer.
     #[error("the server at {address} did not answer `{word}`")]
     NoAnswer {
@@ -125,15 +59,7 @@ pub enum Error {
         /// The last reported mode of each server; `None` for a server that did not serve.
         modes: Vec<Option<String>>,
     },
-    /// An address, a folder or a proxy is not in the requested state.
+    /// An address, a folder, a process or a proxy is not in the requested state.
     #[error(transparent)]
     Shared(#[from] server_fixture::Error),
-}
-
-impl Error {
-    /// Returns a converter for `map_err` that names the action and the file.
-    pub(crate) fn file(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-        let path = path.to_owned();
-        move |source| Error::File { action, path, source }
-    }
 }

@@ -14,4 +14,4 @@ pub use installation::{Installation, PINNED_RELEASE};
 pub use options::ServerOptions;
 pub use secure::{SaslUsers, TlsServer};
 pub use server::Server;
-pub use server_fixture::{Authority, ClientCertificate, Identity, proxy};
+pub use server_fixture::{Authority, ClientCertificate, Error as SharedError, Identity, proxy};

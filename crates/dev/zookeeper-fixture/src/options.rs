@@ -6,7 +6,7 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::{Error, SaslUsers, TlsServer};
+use crate::{Error, SaslUsers, SharedError, TlsServer};
 
 /// Name of the data folder in the server's folder.
 const DATA: &str = "data";
@@ -123,7 +123,7 @@ impl ServerOptions {
     /// Creates the files that the configuration refers to: the data folder, keys, and users.
     pub(crate) fn write_files(&self, ip: Ipv4Addr, folder: &Path) -> Result<(), Error> {
         let data = data_folder(folder);
-        fs::create_dir_all(&data).map_err(Error::file("create", &data))?;
+        fs::create_dir_all(&data).map_err(SharedError::file("create", &data))?;
         if let Some(tls) = &self.tls {
             tls.write(ip, folder)?;
         }

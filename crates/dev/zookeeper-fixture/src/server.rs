@@ -3,21 +3,19 @@
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use server_fixture::{Folder, LoopbackAddress, POLL_INTERVAL, Process};
+use server_fixture::{CLIENT_PORT, POLL_INTERVAL, ServerProcess};
 
 use crate::options::data_folder;
 use crate::secure::SECURE_PORT;
-use crate::{Error, Installation, ServerOptions, four_letter};
+use crate::{Error, Installation, ServerOptions, SharedError, four_letter};
 
 /// Longest wait after SIGTERM. A server usually ends after a third of a second and a tick.
 const STOP_LIMIT: Duration = Duration::from_secs(20);
-/// Number of lines of the log that an error quotes.
-const LOG_TAIL_LINES: usize = 30;
 
 /// A ZooKeeper server in its own process, with its own loopback address and its own data.
 ///
@@ -39,10 +37,7 @@ const LOG_TAIL_LINES: usize = 30;
 /// ```
 #[derive(Debug)]
 pub struct Server {
-    // Fields are dropped in this order: the process before its folder and its address.
-    process: Option<Process>,
-    folder: Folder,
-    address: LoopbackAddress,
+    process: ServerProcess,
     installation: Installation,
     options: ServerOptions,
     /// All members of its ensemble, empty for a standalone server.
@@ -58,8 +53,8 @@ impl Server {
     /// Takes about 0.7 s on an idle machine.
     ///
     /// # Errors
-    /// Those of [`Installation::locate`]; [`Error::NotReady`] and [`Error::Exited`], both with the
-    /// end of the server's log; and those of the operating system.
+    /// Those of [`Installation::locate`]; [`SharedError::NotReady`] and [`SharedError::Exited`],
+    /// both with the end of the server's log; and those of the operating system.
     pub fn start() -> Result<Server, Error> {
         Server::start_with(&ServerOptions::default())
     }
@@ -92,11 +87,8 @@ impl Server {
         installation: &Installation,
         options: &ServerOptions,
     ) -> Result<Server, Error> {
-        let address = LoopbackAddress::reserve()?;
         Ok(Server {
-            process: None,
-            folder: Folder::create(&address)?,
-            address,
+            process: ServerProcess::reserve(CLIENT_PORT)?,
             installation: installation.clone(),
             options: options.clone(),
             peers: Vec::new(),
@@ -108,30 +100,25 @@ impl Server {
     /// server.
     pub(crate) fn configure(&mut self, peers: &[Ipv4Addr]) -> Result<(), Error> {
         peers.clone_into(&mut self.peers);
-        let folder = self.folder.path();
+        let folder = self.process.folder();
         self.options.write_files(self.ip(), folder)?;
         if let Some(id) = (1..).zip(peers).find_map(|(id, peer)| (*peer == self.ip()).then_some(id))
         {
             let my_id = data_folder(folder).join("myid");
-            fs::write(&my_id, format!("{id}\n")).map_err(Error::file("write", &my_id))?;
+            fs::write(&my_id, format!("{id}\n")).map_err(SharedError::file("write", &my_id))?;
         }
         let text = self.options.zoo_cfg(self.ip(), folder, peers);
-        fs::write(self.zoo_cfg(), text).map_err(Error::file("write", &self.zoo_cfg()))
+        Ok(fs::write(self.zoo_cfg(), text).map_err(SharedError::file("write", &self.zoo_cfg()))?)
     }
 
     /// Starts the process without waiting until it serves.
     pub(crate) fn launch(&mut self) -> Result<(), Error> {
-        let command = self.command()?;
-        let program = format!("{command:?}");
-        let process = Process::spawn(command).map_err(|source| Error::Spawn { program, source })?;
-        self.process = Some(process);
+        self.process.launch(self.command())?;
         self.words_answered.store(0, Ordering::Relaxed);
         Ok(())
     }
 
-    fn command(&self) -> Result<Command, Error> {
-        let log_path = self.log_path();
-        let open_log = || fs::OpenOptions::new().create(true).append(true).open(&log_path);
+    fn command(&self) -> Command {
         let java = &self.installation.java;
         let mut command = match self.installation.dies_with_parent {
             // `setpriv` executes Java, so that the process id stays the same.
@@ -142,16 +129,12 @@ impl Server {
             command.args(["--pdeathsig", "KILL"]).arg(java);
         }
         command
-            .args(self.options.jvm_arguments(self.folder.path()))
+            .args(self.options.jvm_arguments(self.process.folder()))
             .arg("-cp")
             .arg(&self.installation.class_path)
             .arg("org.apache.zookeeper.server.quorum.QuorumPeerMain")
-            .arg(self.zoo_cfg())
-            .current_dir(self.folder.path())
-            .stdin(Stdio::null())
-            .stdout(open_log().map_err(Error::file("open", &log_path))?)
-            .stderr(open_log().map_err(Error::file("open", &log_path))?);
-        Ok(command)
+            .arg(self.zoo_cfg());
+        command
     }
 
     /// Waits until the server serves clients and returns its mode.
@@ -164,33 +147,18 @@ impl Server {
             if let Some(mode) = answer.ok().as_deref().and_then(four_letter::mode) {
                 return Ok(mode.to_owned());
             }
-            self.fail_if_exited()?;
+            self.process.fail_if_exited()?;
             if Instant::now() >= deadline {
-                return Err(Error::NotReady {
-                    address: self.address(),
-                    after: limit,
-                    log_tail: self.log_tail(),
-                });
+                return Err(self.process.not_ready("serving", limit).into());
             }
             thread::sleep(POLL_INTERVAL);
-        }
-    }
-
-    fn fail_if_exited(&mut self) -> Result<(), Error> {
-        let address = self.address();
-        let process = self.process.as_mut().ok_or(Error::NotRunning { address })?;
-        let status =
-            process.exit_status().map_err(signal_error("read the exit status of", address))?;
-        match status {
-            None => Ok(()),
-            Some(status) => Err(Error::Exited { address, status, log_tail: self.log_tail() }),
         }
     }
 
     /// Returns the server's address for clients.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
-        self.address.client_address()
+        self.process.address()
     }
 
     /// Returns the server's connect string for ZooKeeper clients: `127.9.8.7:2181`.
@@ -208,14 +176,14 @@ impl Server {
     /// Returns the path of the server's log.
     #[must_use]
     pub fn log_path(&self) -> PathBuf {
-        self.folder.path().join("server.log")
+        self.process.log_path()
     }
 
     /// Returns the folder of the server's transaction logs and snapshots. It is removed with the
     /// server.
     #[must_use]
     pub fn transaction_folder(&self) -> PathBuf {
-        data_folder(self.folder.path()).join("version-2")
+        data_folder(self.process.folder()).join("version-2")
     }
 
     /// Returns `standalone`, `leader` or `follower`, or `None` from a server that runs but has no
@@ -276,25 +244,18 @@ impl Server {
     /// Sends SIGTERM to the server and waits up to 20 s for its end. The server may be paused.
     ///
     /// # Errors
-    /// [`Error::NotRunning`], and [`Error::NotStopped`] for a server that was killed after 20 s.
+    /// [`SharedError::NotRunning`], and [`SharedError::NotStopped`] for a server that was killed
+    /// after 20 s.
     pub fn stop(&mut self) -> Result<(), Error> {
-        let address = self.address();
-        let mut process = self.process.take().ok_or(Error::NotRunning { address })?;
-        match process.terminate(STOP_LIMIT).map_err(signal_error("stop", address))? {
-            true => Ok(()),
-            false => Err(Error::NotStopped { address, after: STOP_LIMIT }),
-        }
+        Ok(self.process.terminate(STOP_LIMIT)?)
     }
 
     /// Kills the server (SIGKILL) and waits for its end. The server may be paused.
     ///
     /// # Errors
-    /// [`Error::NotRunning`].
+    /// [`SharedError::NotRunning`].
     pub fn kill(&mut self) -> Result<(), Error> {
-        let address = self.address();
-        let process = self.process.take().ok_or(Error::NotRunning { address })?;
-        drop(process);
-        Ok(())
+        Ok(self.process.kill()?)
     }
 
     /// Sets the options that apply from the next [restart](Server::restart) on.
@@ -302,7 +263,7 @@ impl Server {
     /// Keys and certificates are created again.
     ///
     /// # Errors
-    /// [`Error::File`].
+    /// [`SharedError::File`].
     pub fn reconfigure(&mut self, options: &ServerOptions) -> Result<(), Error> {
         self.options = options.clone();
         let peers = std::mem::take(&mut self.peers);
@@ -317,7 +278,7 @@ impl Server {
     /// # Errors
     /// As [`Server::start`] and [`Server::stop`].
     pub fn restart(&mut self) -> Result<(), Error> {
-        if self.process.is_some() {
+        if self.is_launched() {
             self.stop()?;
         }
         self.launch()?;
@@ -330,9 +291,9 @@ impl Server {
     /// The kernel still accepts connections, which get no answer.
     ///
     /// # Errors
-    /// [`Error::NotRunning`], and [`Error::Signal`] if the process ended by itself.
+    /// [`SharedError::NotRunning`], and [`SharedError::Signal`] if the process ended by itself.
     pub fn pause(&self) -> Result<(), Error> {
-        self.running()?.pause().map_err(signal_error("pause", self.address()))
+        Ok(self.process.pause()?)
     }
 
     /// Resumes a paused server (SIGCONT). Without effect on a server that is not paused.
@@ -340,34 +301,19 @@ impl Server {
     /// # Errors
     /// As [`Server::pause`].
     pub fn resume(&self) -> Result<(), Error> {
-        self.running()?.resume().map_err(signal_error("resume", self.address()))
+        Ok(self.process.resume()?)
     }
 
     /// Returns whether the server has a process, serving or not.
     pub(crate) fn is_launched(&self) -> bool {
-        self.process.is_some()
+        self.process.is_launched()
     }
 
     pub(crate) fn ip(&self) -> Ipv4Addr {
-        self.address.ip()
-    }
-
-    fn running(&self) -> Result<&Process, Error> {
-        self.process.as_ref().ok_or(Error::NotRunning { address: self.address() })
+        self.process.ip()
     }
 
     fn zoo_cfg(&self) -> PathBuf {
-        self.folder.path().join("zoo.cfg")
+        self.process.folder().join("zoo.cfg")
     }
-
-    fn log_tail(&self) -> String {
-        let log = fs::read(self.log_path()).unwrap_or_default();
-        let log = String::from_utf8_lossy(&log);
-        let lines: Vec<&str> = log.lines().collect();
-        lines[lines.len().saturating_sub(LOG_TAIL_LINES)..].join("\n")
-    }
-}
-
-fn signal_error(action: &'static str, address: SocketAddr) -> impl FnOnce(std::io::Error) -> Error {
-    move |source| Error::Signal { action, address, source }
 }

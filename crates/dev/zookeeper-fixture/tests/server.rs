@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use zookeeper_fixture::{Ensemble, Error, Server, ServerOptions};
+use zookeeper_fixture::{Ensemble, Error, Server, ServerOptions, SharedError};
 
 #[path = "support/session.rs"]
 mod session;
@@ -49,7 +49,10 @@ fn stopped_server_reports_not_running_until_it_is_restarted() {
         ("resume", server.resume()),
     ];
     for (action, refusal) in refusals {
-        assert!(matches!(refusal, Err(Error::NotRunning { .. })), "{action}: {refusal:?}");
+        assert!(
+            matches!(refusal, Err(Error::Shared(SharedError::NotRunning { .. }))),
+            "{action}: {refusal:?}"
+        );
     }
     assert!(matches!(server.mode(), Err(Error::NoAnswer { .. })));
     server.restart().unwrap();
@@ -88,7 +91,7 @@ fn client_requests_are_counted_without_four_letter_commands() {
 #[test]
 fn failed_start_quotes_the_log() {
     let error = Server::start_with(&ServerOptions::default().line("tickTime=soon")).unwrap_err();
-    let Error::Exited { log_tail, .. } = &error else { panic!("{error:?}") };
+    let Error::Shared(SharedError::Exited { log_tail, .. }) = &error else { panic!("{error:?}") };
     assert!(log_tail.contains("soon"), "{log_tail}");
     assert!(error.to_string().contains(log_tail.as_str()), "the message quotes the log");
 }
@@ -97,7 +100,7 @@ fn failed_start_quotes_the_log() {
 fn start_fails_after_its_limit() {
     let options = ServerOptions::default().ready_within(Duration::ZERO);
     let error = Server::start_with(&options).unwrap_err();
-    assert!(matches!(error, Error::NotReady { .. }), "{error:?}");
+    assert!(matches!(error, Error::Shared(SharedError::NotReady { .. })), "{error:?}");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::{self, Write as _};
 use std::fs;
 use std::path::Path;
 
-use crate::Error;
+use crate::{Error, SharedError};
 
 /// Users of a server with their passwords.
 ///
@@ -71,7 +71,7 @@ impl SaslUsers {
                 .expect("writing to a string cannot fail");
         }
         text.push_str(";\n};\n");
-        fs::write(jaas, text).map_err(Error::file("write", jaas))
+        Ok(fs::write(jaas, text).map_err(SharedError::file("write", jaas))?)
     }
 }
 

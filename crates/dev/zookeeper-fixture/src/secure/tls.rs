@@ -6,7 +6,7 @@ use std::path::Path;
 
 use server_fixture::{Authority, ClientCertificate, Identity};
 
-use crate::Error;
+use crate::{Error, SharedError};
 
 /// TLS settings of a server, which uses TLS on a second port.
 ///
@@ -75,10 +75,11 @@ impl TlsServer {
         let identity: Identity = self.authority.issue("zookeeper", hosts);
         let both = format!("{}{}", identity.key_pem(), identity.certificate_pem());
         let files = [(KEY_STORE, both.as_str()), (TRUST_STORE, self.authority.pem())];
-        files.into_iter().try_for_each(|(name, text)| {
+        for (name, text) in files {
             let path = folder.join(name);
-            fs::write(&path, text).map_err(Error::file("write", &path))
-        })
+            fs::write(&path, text).map_err(SharedError::file("write", &path))?;
+        }
+        Ok(())
     }
 }
 
