@@ -91,8 +91,11 @@ async fn follow(link: &Link, scope: &Scope, sender: &FeedSender) -> End {
             Some(WatchNews::Events(events)) => {
                 let changes = events.iter().filter_map(|event| change_of(link, scope, event));
                 let changes: Vec<Change> = changes.collect();
-                let lost = changes.iter().filter(|change| own.follow(change)).count();
-                if lost > 0 && !is_alive(link).await {
+                let mut loses_own = false;
+                for change in &changes {
+                    loses_own |= own.follow(change);
+                }
+                if loses_own && !is_alive(link).await {
                     return End::Disconnected;
                 }
                 if !changes.into_iter().all(|change| sender.send(change)) {
