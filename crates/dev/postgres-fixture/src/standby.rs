@@ -20,8 +20,8 @@ impl Server {
     /// If the standby does not run, commits wait.
     ///
     /// # Errors
-    /// As [`Server::start`], and [`SharedError::NotReady`] if the standby does not follow within 60
-    /// s.
+    /// As [`Server::start`], and [`NotReady`](crate::SharedError::NotReady) if the standby does not
+    /// follow within 60 s.
     pub fn start_synchronous_standby(&self) -> Result<Server, Error> {
         let mut standby = Server::prepare(&self.installation, &self.options)?;
         let primary = self.address();
@@ -49,7 +49,8 @@ impl Server {
     /// Makes this standby the primary, on the next timeline, and returns when it takes writes.
     ///
     /// # Errors
-    /// [`Error::Program`] if this server is no standby, and [`SharedError::NotReady`] after 60 s.
+    /// [`Error::Program`] if this server is no standby, and
+    /// [`NotReady`](crate::SharedError::NotReady) after 60 s.
     pub fn promote(&self) -> Result<(), Error> {
         self.query("SELECT pg_promote(true, 60)")?;
         self.wait_for("SELECT pg_is_in_recovery()", "f", "promoted")
