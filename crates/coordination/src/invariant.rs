@@ -160,7 +160,10 @@ fn has_check(plan: &Plan, is_checked: impl Fn(&NodeKind) -> bool) -> bool {
 
 fn leaves_idle(decision: &Decision<'_>) -> bool {
     let own = NodeKind::Instance(decision.me.clone());
-    let leaves = decision.plan.steps.iter().any(|step| step.deregisters() && step.node == own);
+    let removes = decision.plan.steps.iter().any(|step| step.deregisters() && step.node == own);
+    // A node that outlasts its session is no registration: an operator of 2.1.5 has created it
+    // after another one had removed the registration.
+    let leaves = removes && decision.view.is_registered(decision.me);
     !leaves || !decision.local.is_busy()
 }
 
