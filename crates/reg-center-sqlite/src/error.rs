@@ -19,6 +19,13 @@ pub enum OpenError {
         /// The reason.
         cause: String,
     },
+    /// Another program has held a lock of the file for longer than
+    /// [`lock_timeout`](crate::SqliteOptions::lock_timeout).
+    #[error("{}: is locked by another program; lsof or fuser shows which have it open", path.display())]
+    Locked {
+        /// The registry file.
+        path: PathBuf,
+    },
     /// The file is on a network file system, on which SQLite's locks do not work.
     #[error(
         "{}: is on a network file system ({kind}); a registry file must be on a disk of this host, \

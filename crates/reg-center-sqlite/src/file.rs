@@ -3,8 +3,9 @@
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use rustix::fs::statfs;
 
 use crate::{Durability, OpenError, SqliteOptions};
@@ -14,6 +15,8 @@ const APPLICATION_ID: i32 = 0x656a_6f62;
 /// Format of the tables. A program refuses the format of a later one.
 const FORMAT: i32 = 1;
 const SCHEMA: &str = include_str!("schema.sql");
+/// Time between two attempts to open a file that another program has locked.
+const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// File systems whose files can be open on several hosts, by the numbers of Linux.
 const NETWORK_FILE_SYSTEMS: [(u64, &str); 8] = [
     (0x6969, "nfs"),
@@ -66,6 +69,21 @@ fn create(path: &Path) -> std::io::Result<()> {
 pub(crate) fn open_existing(options: &SqliteOptions) -> Result<(Connection, FileId), OpenError> {
     let path = options.path();
     check_file_system(path)?;
+    let start = Instant::now();
+    loop {
+        match open_once(options) {
+            // SQLite itself does not wait for the lock of the change to WAL, which each of several
+            // programs needs that meet at a new file.
+            Err(OpenError::Locked { .. }) if start.elapsed() < options.lock_timeout => {
+                std::thread::sleep(RETRY_INTERVAL);
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+fn open_once(options: &SqliteOptions) -> Result<(Connection, FileId), OpenError> {
+    let path = options.path();
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let mut db = Connection::open_with_flags(path, flags).map_err(|e| sql_error(path, &e))?;
     prepare(&mut db, options)?;
@@ -82,7 +100,8 @@ fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError
         return Err(OpenError::Damaged { path: path.to_owned(), cause: check });
     }
     // The mode of the journal is stored in the file, so a file of another program is refused first.
-    is_registry(db, path)?;
+    // One transaction reads all of it: another program may create the tables meanwhile.
+    is_registry(&db.transaction().map_err(sql)?, path)?;
     let mode: String =
         db.pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0)).map_err(sql)?;
     if mode != "wal" {
@@ -110,7 +129,7 @@ fn prepare(db: &mut Connection, options: &SqliteOptions) -> Result<(), OpenError
 }
 
 /// Returns true if the database has the tables of a registry, false if it is empty.
-fn is_registry(db: &Connection, path: &Path) -> Result<bool, OpenError> {
+fn is_registry(db: &Transaction<'_>, path: &Path) -> Result<bool, OpenError> {
     let sql = |error: rusqlite::Error| sql_error(path, &error);
     let pragma = |name| db.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
     let application = pragma("application_id").map_err(sql)?;
@@ -157,6 +176,7 @@ fn sql_error(path: &Path, error: &rusqlite::Error) -> OpenError {
         Some(ErrorCode::NotADatabase | ErrorCode::DatabaseCorrupt) => {
             OpenError::Damaged { path, cause }
         }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => OpenError::Locked { path },
         _ => OpenError::File { path, cause },
     }
 }

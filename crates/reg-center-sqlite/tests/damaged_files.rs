@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use reg_center::{Lifetime, RegistryCenter as _, Txn};
 use reg_center_sqlite::{OpenError, SqliteCenter, SqliteOptions};
@@ -35,6 +36,19 @@ async fn other_files_are_refused_and_left_alone() {
     rusqlite::Connection::open(&later).unwrap().execute_batch("PRAGMA user_version = 9").unwrap();
     let error = error_of(&later).await;
     assert!(matches!(error, OpenError::LaterFormat { found: 9, known: 1, .. }), "{error}");
+}
+
+#[tokio::test]
+async fn a_file_that_stays_locked_is_named_after_the_lock_timeout() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = options(&directory).lock_timeout(Duration::from_millis(50));
+    SqliteCenter::connect(options.clone()).await.unwrap().close().await.unwrap();
+    let holder = rusqlite::Connection::open(options.path()).unwrap();
+    holder.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let error = SqliteCenter::connect(options.clone()).await.expect_err("the file is locked");
+    assert!(matches!(error, OpenError::Locked { .. }), "{error}");
+    holder.execute_batch("ROLLBACK").unwrap();
+    SqliteCenter::connect(options).await.unwrap().close().await.unwrap();
 }
 
 #[tokio::test]

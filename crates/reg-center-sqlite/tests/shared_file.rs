@@ -39,6 +39,19 @@ async fn what_was_written_is_there_after_a_restart() {
 }
 
 #[tokio::test]
+async fn centers_that_create_the_same_file_at_the_same_moment_all_connect() {
+    for _ in 0..20 {
+        let directory = tempfile::tempdir().unwrap();
+        let connects = (0..8).map(|_| SqliteCenter::connect(options(&directory)));
+        let connects = futures_util::future::join_all(connects);
+        for (index, center) in soon("all connect", connects).await.into_iter().enumerate() {
+            let center = center.unwrap_or_else(|error| panic!("center {index}: {error}"));
+            center.close().await.unwrap();
+        }
+    }
+}
+
+#[tokio::test]
 async fn a_file_that_vanishes_suspends_the_session_until_it_is_back() {
     let directory = tempfile::tempdir().unwrap();
     let (here, away) = (directory.path().join("registry.db"), directory.path().join("away.db"));
