@@ -222,8 +222,8 @@ impl JobView {
     }
 
     fn put_owner(&mut self, item: ShardingItem, node: &Node) -> Result<(), String> {
-        let (value, fault) = instance_in(node);
-        let owner = Versioned { value, version: node.stat.version };
+        let (text, fault) = named_in(node);
+        let owner = Versioned { value: self.items.owner_named(text), version: node.stat.version };
         self.items.change(item, |view| view.owner = Some(owner));
         fault
     }
@@ -300,10 +300,18 @@ fn text_of(node: &Node) -> Result<&str, String> {
     std::str::from_utf8(&node.data).map_err(|error| error.to_string())
 }
 
-/// Returns the instance that a node names. Invalid data gives an empty id, which no instance has.
+/// Returns the instance that a node names.
 fn instance_in(node: &Node) -> (InstanceId, Result<(), String>) {
-    let text = text_of(node);
-    (InstanceId::new(text.as_ref().map_or("", |text| text)), text.map(drop))
+    let (text, fault) = named_in(node);
+    (InstanceId::new(text), fault)
+}
+
+/// Returns the id that a node names. Invalid data gives an empty one, which no instance has.
+fn named_in(node: &Node) -> (&str, Result<(), String>) {
+    match text_of(node) {
+        Ok(text) => (text, Ok(())),
+        Err(fault) => ("", Err(fault)),
+    }
 }
 
 fn running_mark(node: &Node) -> RunningMark {

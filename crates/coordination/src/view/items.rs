@@ -50,14 +50,6 @@ impl IndexKeys {
 struct ByInstance(BTreeMap<InstanceId, BTreeSet<ShardingItem>>);
 
 impl ByInstance {
-    /// Replaces the id by the known equal one, whose memory it shares: many items name few
-    /// instances.
-    fn share(&self, id: &mut InstanceId) {
-        if let Some((known, _)) = self.0.get_key_value(id) {
-            *id = known.clone();
-        }
-    }
-
     fn relocate(&mut self, item: ShardingItem, from: Option<InstanceId>, to: Option<InstanceId>) {
         if from == to {
             return;
@@ -219,6 +211,13 @@ impl Items {
         self.by_owner.0.get(owner).map_or(0, BTreeSet::len)
     }
 
+    /// Returns the id of an instance. Many items name few owners, so the id of a known owner shares
+    /// its memory.
+    pub(crate) fn owner_named(&self, text: &str) -> InstanceId {
+        let known = self.by_owner.0.get_key_value(text).map(|(known, _)| known.clone());
+        known.unwrap_or_else(|| InstanceId::new(text))
+    }
+
     /// Returns the instances that own items.
     pub(crate) fn owners(&self) -> impl Iterator<Item = &InstanceId> {
         self.by_owner.0.keys()
@@ -240,9 +239,6 @@ impl Items {
         let view = known.unwrap_or_else(|| added.insert(Box::default()));
         let before = IndexKeys::of(view);
         change(view);
-        if let Some(owner) = &mut view.owner {
-            self.by_owner.share(&mut owner.value);
-        }
         let after = IndexKeys::of(view);
         if before.partition != after.partition {
             let moved = match before.partition {
