@@ -46,6 +46,15 @@ pub enum OpenError {
         /// The address of the server and the database.
         server: String,
     },
+    /// The schema is missing, and [`create_if_missing`](crate::PostgresOptions::create_if_missing)
+    /// is off.
+    #[error("{server}: there is no schema {schema:?} with a registry")]
+    NoSchema {
+        /// The address of the server and the database.
+        server: String,
+        /// The schema.
+        schema: String,
+    },
     /// The schema is missing or old, and this user may not create it.
     #[error(
         "{server}: the schema {schema:?} cannot be prepared: {cause}; connect once as a user that \

@@ -15,7 +15,7 @@ const FUNCTIONS: &str = include_str!("functions.sql");
 const MISSING: [&str; 2] = ["42P01", "3F000"];
 
 /// Checks that the server takes writes and that the schema has the right format. Creates the schema
-/// if it is missing.
+/// if it is missing and the options allow it.
 pub(crate) async fn prepare(
     connection: Connection,
     options: &PostgresOptions,
@@ -28,6 +28,9 @@ pub(crate) async fn prepare(
     }
     match format(&mut connection, options).await {
         Ok(found) => check(found, options).map(|()| connection),
+        Err(failure) if MISSING.contains(&failure.code()) && !options.create_if_missing => {
+            Err(OpenError::NoSchema { server: options.server(), schema: options.schema.clone() })
+        }
         Err(failure) if MISSING.contains(&failure.code()) => {
             create(connection, options).await?;
             // The failed query has ended the transaction, so the next one needs a connection.

@@ -49,6 +49,7 @@ pub enum Tls {
 /// | [`password_file`](Self::password_file) | `PGPASSWORD`, or none | a file with the password |
 /// | [`namespace`](Self::namespace) | `default` | 1 to 200 letters, digits, `.`, `_`, `-` |
 /// | [`schema`](Self::schema) | `ejob` | 1 to 63 of `a`–`z`, `0`–`9`, `_`, no digit first |
+/// | [`create_if_missing`](Self::create_if_missing) | true | |
 /// | [`session_timeout`](Self::session_timeout) | 10 s | 500 ms to 1 h |
 /// | [`request_timeout`](Self::request_timeout) | 3 s | 100 ms to 1 min |
 /// | [`notify`](Self::notify) | [`Notify::On`] | |
@@ -80,6 +81,7 @@ pub struct PostgresOptions {
     pub(crate) password_file: Option<PathBuf>,
     pub(crate) namespace: String,
     pub(crate) schema: String,
+    pub(crate) create_if_missing: bool,
     pub(crate) session_timeout: Duration,
     pub(crate) request_timeout: Option<Duration>,
     pub(crate) notify: Notify,
@@ -100,6 +102,7 @@ impl PostgresOptions {
             password_file: None,
             namespace: "default".to_owned(),
             schema: "ejob".to_owned(),
+            create_if_missing: true,
             session_timeout: Duration::from_secs(10),
             request_timeout: None,
             notify: Notify::On,
@@ -137,6 +140,14 @@ impl PostgresOptions {
     #[must_use]
     pub fn schema(mut self, schema: impl Into<String>) -> Self {
         self.schema = schema.into();
+        self
+    }
+
+    /// Sets whether a missing schema is created. If it is not, opening a center fails with
+    /// [`OpenError::NoSchema`](crate::OpenError::NoSchema).
+    #[must_use]
+    pub fn create_if_missing(mut self, create: bool) -> Self {
+        self.create_if_missing = create;
         self
     }
 

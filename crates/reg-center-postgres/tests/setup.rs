@@ -87,6 +87,19 @@ fn the_documented_rights_are_enough_and_no_others_are_needed() {
     });
 }
 
+#[test]
+fn a_missing_schema_is_not_created_against_the_options() {
+    runtime().block_on(async {
+        let options = options_for(server().address()).schema("absent").create_if_missing(false);
+        let error = error_of(options.clone()).await;
+        assert!(matches!(error, OpenError::NoSchema { .. }), "{error}");
+        let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname = 'absent'";
+        assert_eq!(server().query(schemas).unwrap().trim(), "0");
+        use_registry(options.clone().create_if_missing(true)).await;
+        use_registry(options).await;
+    });
+}
+
 /// The sessions of the dropped schema must not be taken for sessions of the new one.
 #[test]
 fn a_dropped_schema_is_created_again_and_its_sessions_are_lost() {
