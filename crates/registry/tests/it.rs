@@ -1,58 +1,95 @@
-//! A job on a registry that is opened by its address.
+//! The program of the README on each registry. Cargo builds it with these tests, as an example.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::sync::Arc;
+use std::path::PathBuf;
+use std::process::Stdio;
 use std::time::Duration;
 
-use lite::{JobBuilder, Scheduler, job_fn};
-use registry::Registry;
-use tokio::sync::Notify;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::Command;
 
-/// Runs a job once on the registry at an address.
-async fn run_once(address: &str) {
-    let registry = Registry::open(address).await.expect("the registry is opened");
-    let scheduler = Scheduler::builder(registry).build().expect("the options are valid");
-    let ran = Arc::new(Notify::new());
-    let notify = Arc::clone(&ran);
-    let job = job_fn(move |_| {
-        let notify = Arc::clone(&notify);
-        async move {
-            notify.notify_one();
-            Ok(())
+const README: &str = include_str!("../../../README.md");
+const PROGRAM: &str = include_str!("../examples/report.rs");
+/// Deadline of each step, long enough for a busy machine.
+const PATIENCE: Duration = Duration::from_secs(60);
+const N_ITEMS: usize = 4;
+
+#[test]
+fn the_example_is_the_program_of_the_readme() {
+    let section = &README[README.find("## A program").unwrap()..];
+    let (_, code) = section.split_once("```rust,no_run\n").unwrap();
+    let (code, _) = code.split_once("```").unwrap();
+    assert!(PROGRAM.ends_with(&format!("\n\n{code}")), "{PROGRAM}");
+}
+
+/// Returns the path of the built example.
+fn program() -> PathBuf {
+    let test = std::env::current_exe().unwrap();
+    let profile = test.ancestors().nth(2).unwrap();
+    let program = profile.join("examples/report");
+    assert!(program.exists(), "{program:?} is missing: cargo test builds it without `--test it`");
+    program
+}
+
+/// Runs the program until each item has run, and stops it. Returns the token of each item.
+async fn tokens_of_a_run(address: &str) -> Vec<u64> {
+    let mut command = Command::new(program());
+    command.arg(address).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut tokens = vec![0; N_ITEMS];
+    let ran = async {
+        while tokens.contains(&0) {
+            let line = lines.next_line().await.unwrap().expect("the program has not ended");
+            let (item, token) = line.split_once(", token ").expect("a line of the program");
+            let item: usize = item.strip_prefix("item ").unwrap().parse().unwrap();
+            tokens[item] = token.parse().unwrap();
         }
-    });
-    let config = JobBuilder::new("report", 1).cron("* * * * * ?").build();
-    let config = config.expect("the configuration is valid");
-    let _handle = scheduler.schedule(config, job).await.expect("the job is scheduled");
-    let limit = Duration::from_secs(60);
-    tokio::time::timeout(limit, ran.notified()).await.expect("the job runs within a minute");
-    scheduler.shutdown(Duration::from_secs(10)).await;
+    };
+    tokio::time::timeout(PATIENCE, ran).await.expect("each item runs");
+    let id = child.id().unwrap().to_string();
+    assert!(Command::new("kill").args(["-INT", &id]).status().await.unwrap().success());
+    let ended = tokio::time::timeout(PATIENCE, child.wait()).await.expect("the program ends");
+    assert!(ended.unwrap().success(), "{address}");
+    tokens
 }
 
-#[cfg(feature = "etcd")]
+/// Runs the program twice on a registry that outlasts it. The second run continues the first one's
+/// tokens.
+async fn runs_and_continues(address: &str) {
+    let first = tokens_of_a_run(address).await;
+    let second = tokens_of_a_run(address).await;
+    let grows = first.iter().zip(&second).all(|(first, second)| second > first);
+    assert!(grows, "{address}: {first:?}, then {second:?}");
+}
+
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "needs etcd; `cargo xtask ci` runs it"]
-async fn a_job_runs_on_etcd_by_its_address() {
-    let server = etcd_fixture::Server::start().expect("an etcd server is needed");
-    let address = format!("etcd://{}/jobs", server.address());
-    run_once(&address).await;
-    run_once(&address).await;
+async fn the_program_runs_in_memory_and_continues_on_a_file() {
+    tokens_of_a_run("memory:").await;
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("registry.db");
+    runs_and_continues(&format!("sqlite:{}", file.display())).await;
 }
 
-#[tokio::test]
-async fn a_job_runs_on_each_registry_and_continues_on_a_file() {
-    run_once("memory:").await;
-    let directory = tempfile::tempdir().unwrap();
-    let address = format!("sqlite:{}", directory.path().join("registry.db").display());
-    run_once(&address).await;
-    run_once(&address).await;
+#[cfg(feature = "zookeeper")]
+#[tokio::test(flavor = "multi_thread")]
+async fn the_program_continues_on_zookeeper() {
+    let server = zookeeper_fixture::Server::start().expect("a ZooKeeper server is needed");
+    runs_and_continues(&format!("zk://{}/jobs", server.connect_string())).await;
 }
 
 #[cfg(feature = "postgres")]
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
-async fn a_job_runs_on_a_database_and_continues_there() {
+async fn the_program_continues_on_postgres() {
     let server = postgres_fixture::Server::start().expect("a PostgreSQL server is needed");
-    let address = format!("{}?namespace=jobs&notify=off", server.url());
-    run_once(&address).await;
-    run_once(&address).await;
+    runs_and_continues(&format!("{}?namespace=jobs", server.url())).await;
+}
+
+#[cfg(feature = "etcd")]
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "needs etcd; `cargo xtask ci` runs it"]
+async fn the_program_continues_on_etcd() {
+    let server = etcd_fixture::Server::start().expect("an etcd server is needed");
+    runs_and_continues(&format!("etcd://{}/jobs", server.address())).await;
 }
