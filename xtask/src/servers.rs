@@ -10,6 +10,9 @@ pub(crate) const PACKAGES: [&str; 4] =
 /// Tests of `registry` that start such a server.
 const BY_ADDRESS: &str = "test -p registry --all-features -- --ignored";
 
+/// Tests of `ejob` that start such a server.
+const EJOB: &str = "test -p cli --all-features --test it -- --ignored servers";
+
 /// Tests of the history that start a PostgreSQL server.
 const HISTORY: &str = "test -p job-history --all-features --test it -- --ignored postgres::";
 
@@ -20,5 +23,6 @@ pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
     steps
         .command("registries on servers", &mut cargo(&format!("test --all-features{packages}")))?;
     steps.command("registries by address", &mut cargo(BY_ADDRESS))?;
+    steps.command("ejob on servers", &mut cargo(EJOB))?;
     steps.command("history on PostgreSQL", &mut cargo(HISTORY))
 }

@@ -21,6 +21,8 @@ pub(crate) enum Target {
     Zookeeper(ZookeeperTarget),
     /// A file of this host.
     File(RegistryFile),
+    /// A database, or an etcd, which several hosts share.
+    Server(Address),
     /// The memory of this process.
     Memory,
 }
@@ -104,9 +106,9 @@ impl Target {
     }
 
     fn of_address(text: &str, named_by: NamedBy) -> Result<Self, String> {
-        #[allow(
+        #[expect(
             clippy::wildcard_enum_match_arm,
-            reason = "other programs of the same build may enable further registries"
+            reason = "every other registry is opened by its address alone"
         )]
         match Address::parse(text).map_err(|error| error.to_string())? {
             Address::Memory => Ok(Self::Memory),
@@ -122,7 +124,7 @@ impl Target {
                 let (servers, namespace) = (servers.to_owned(), format!("/{path}"));
                 Ok(Self::Zookeeper(ZookeeperTarget { servers, namespace, named_by }))
             }
-            other => Err(format!("ejob cannot use {other}")),
+            address => Ok(Self::Server(address)),
         }
     }
 
@@ -150,7 +152,7 @@ impl Target {
     /// hosts share.
     pub(crate) fn notice(&self) -> Option<String> {
         match self {
-            Self::Zookeeper(_) => None,
+            Self::Zookeeper(_) | Self::Server(_) => None,
             Self::File(file) if file.is_default => Some(format!(
                 "registry: {}, single host only; for several hosts give --registry ADDRESS, such as {EXAMPLE}",
                 file.path().display()
@@ -169,7 +171,7 @@ impl Target {
     pub(crate) fn namespace(&self) -> &str {
         match self {
             Self::Zookeeper(target) => &target.namespace,
-            Self::File(_) | Self::Memory => "/",
+            Self::File(_) | Self::Server(_) | Self::Memory => "/",
         }
     }
 }
@@ -179,6 +181,7 @@ impl fmt::Display for Target {
         match self {
             Self::Zookeeper(target) => write!(f, "zk://{}{}", target.servers, target.namespace),
             Self::File(file) => write!(f, "sqlite:{}", file.path().display()),
+            Self::Server(address) => address.fmt(f),
             Self::Memory => f.write_str("memory:"),
         }
     }
@@ -217,7 +220,13 @@ mod tests {
 
     #[test]
     fn addresses_name_servers_and_namespace_or_a_file() {
-        let rows = [("zk://zk-1:2181,zk-2/a/b", "/a/b"), ("sqlite:x.db", "/"), ("memory:", "/")];
+        let rows = [
+            ("zk://zk-1:2181,zk-2/a/b", "/a/b"),
+            ("sqlite:x.db", "/"),
+            ("postgres://worker@db/jobs?namespace=a", "/"),
+            ("etcd://etcd-1,etcd-2/a", "/"),
+            ("memory:", "/"),
+        ];
         for (address, namespace) in rows {
             let target = Target::parse(address).unwrap();
             assert_eq!((&*target.to_string(), target.namespace()), (address, namespace));

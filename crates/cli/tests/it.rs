@@ -10,6 +10,7 @@ mod history;
 mod launched;
 mod outages;
 mod readme;
+mod registries;
 mod secure;
 mod support;
 mod transfer;

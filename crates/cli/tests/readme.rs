@@ -1,4 +1,5 @@
-//! Runs the sessions of the README with `ejob` as printed: the file, the commands and their output.
+//! Runs the sessions of the README and of `docs/moving.md` with `ejob` as printed: the file, the
+//! commands and their output.
 
 use std::io::Write;
 use std::path::Path;
@@ -10,6 +11,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use zookeeper_fixture::Server;
 
 const README: &str = include_str!("../../../README.md");
+const MOVING: &str = include_str!("../../../docs/moving.md");
 /// Deadline of each command, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 /// Commands that only read, and are repeated until the state of the earlier ones has settled.
@@ -21,9 +23,9 @@ struct Step<'a> {
     answer: Vec<&'a str>,
 }
 
-/// Returns the first code block in a language after a heading.
-fn block(heading: &str, language: &str) -> &'static str {
-    let section = &README[README.find(heading).unwrap()..];
+/// Returns the first code block in a language after a heading of a page.
+fn block<'a>(page: &'a str, heading: &str, language: &str) -> &'a str {
+    let section = &page[page.find(heading).unwrap()..];
     let start = format!("```{language}\n");
     let text = &section[section.find(&start).unwrap() + start.len()..];
     &text[..text.find("```").unwrap()]
@@ -96,9 +98,11 @@ impl Shell {
         self.input.write_all(format!("{line}\n").as_bytes()).await.unwrap();
     }
 
-    async fn line(&mut self) -> String {
+    /// Returns the next line that a command prints.
+    async fn line(&mut self, command: &str) -> String {
         let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
-        line.expect("a line before the deadline").unwrap().expect("the shell has not ended")
+        let line = line.unwrap_or_else(|_| panic!("no line within {PATIENCE:?}: {command}"));
+        line.unwrap().unwrap_or_else(|| panic!("the shell has ended: {command}"))
     }
 
     /// Runs a command in the foreground, and returns its output.
@@ -107,7 +111,7 @@ impl Shell {
         self.give("echo '(end)'").await;
         let mut output = Vec::new();
         loop {
-            match self.line().await {
+            match self.line(command).await {
                 end if end == "(end)" => return output,
                 line => output.push(line),
             }
@@ -120,31 +124,30 @@ fn answers(output: &[String], step: &Step<'_>) -> bool {
     output.len() == step.answer.len() && pairs().all(|(line, printed)| is_as_printed(line, printed))
 }
 
-/// Runs the session after a heading in a shell. `server` is the address of a ZooKeeper in place of
-/// the printed one.
+/// Runs the session after a heading of a page in a shell. `servers` are printed addresses, each
+/// with the one to use in its place.
 ///
 /// `workers` are the numbers of the workers that are left at the end. Each has run an item, and
 /// leaves in order.
-async fn run_session(heading: &str, server: Option<&str>, workers: &[u32]) {
+async fn run_session(page: &str, heading: &str, servers: &[(&str, &str)], workers: &[u32]) {
     let folder = tempfile::tempdir().unwrap();
-    let jobs = block("## Without a program: `ejob`", "toml");
+    let jobs = block(README, "## Without a program: `ejob`", "toml");
     std::fs::write(folder.path().join("jobs.toml"), jobs).unwrap();
     let mut shell = Shell::start(folder.path());
     // Job control, as in an interactive shell. The trap ends all background jobs with the shell.
     shell.give("set -m; trap 'kill -9 $(jobs -p) 2> /dev/null' EXIT").await;
-    let steps = steps(block(heading, "console"));
+    let steps = steps(block(page, heading, "console"));
     assert!(steps.len() > 8, "the session has lost its commands");
     for step in &steps {
-        // The address of the test's server is the only difference from the printed commands.
-        let command = match server {
-            Some(address) => step.command.replace("127.0.0.1:2181", address),
-            None => step.command.to_owned(),
-        };
+        // The addresses of the test's servers are the only difference from the printed commands.
+        let command = servers.iter().fold(step.command.to_owned(), |command, (printed, used)| {
+            command.replace(printed, used)
+        });
         let is_background = command.ends_with('&') || command.starts_with("kill");
         if is_background {
             shell.give(&command).await;
             for printed in &step.answer {
-                let line = shell.line().await;
+                let line = shell.line(&command).await;
                 assert!(is_as_printed(&line, printed), "{command}\n{line}\n{printed}");
             }
             continue;
@@ -167,21 +170,36 @@ async fn run_session(heading: &str, server: Option<&str>, workers: &[u32]) {
         assert!(has_run, "worker {n} has not run an item");
     }
     for n in workers {
-        shell.give(&format!("kill %{n}")).await;
-        assert!(shell.line().await.starts_with("leaving: "));
-        assert!(shell.line().await.starts_with("count: left; "));
+        // The shell numbers its jobs anew once it has seen the end of all of them.
+        let command = format!("kill '%?worker-{n}.log'");
+        shell.give(&command).await;
+        assert!(shell.line(&command).await.starts_with("leaving: "));
+        assert!(shell.line(&command).await.starts_with("count: left; "));
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn session_on_one_host_works_as_printed() {
-    run_session("### On one host, without a server", None, &[3]).await;
+    run_session(README, "### On one host, without a server", &[], &[3]).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn session_on_several_hosts_works_as_printed() {
     let server = Server::start().expect("a ZooKeeper server is needed");
-    run_session("### On several hosts", Some(&server.connect_string()), &[1, 3]).await;
+    let servers = [("127.0.0.1:2181", &*server.connect_string())];
+    run_session(README, "### On several hosts", &servers, &[1, 3]).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
+async fn servers_session_that_moves_to_postgres_works_as_printed() {
+    let zookeeper = Server::start().expect("a ZooKeeper server is needed");
+    let postgres = postgres_fixture::Server::start().expect("a PostgreSQL server is needed");
+    let servers = [
+        ("127.0.0.1:2181", &*zookeeper.connect_string()),
+        ("postgres://worker@db.example.com/jobs", &*postgres.url()),
+    ];
+    run_session(MOVING, "## From ZooKeeper to PostgreSQL", &servers, &[2]).await;
 }
 
 #[test]

@@ -234,7 +234,7 @@ impl ImportArguments {
                 )));
             }
             Target::Zookeeper(target) => target,
-            target @ (Target::File(_) | Target::Memory) => {
+            target @ (Target::File(_) | Target::Server(_) | Target::Memory) => {
                 return Err(Fault::usage(format!(
                     "--from-1x is a namespace of ZooKeeper, but the registry is {target}; import to another namespace of that ZooKeeper, then `ejob export` there and `ejob import` here"
                 )));

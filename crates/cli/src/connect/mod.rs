@@ -1,4 +1,8 @@
-//! Connections to the registry.
+//! Connections to the registry: the options that name it, and the opening of each kind.
+
+mod file;
+mod server;
+mod zookeeper;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -7,18 +11,13 @@ use std::time::Duration;
 use async_trait::async_trait;
 use clap::Args;
 use coordination::JobName;
-use futures_util::{StreamExt as _, TryStreamExt as _, stream};
-use reg_center::{MemoryRegistry, NodePath, RegistryCenter};
-use reg_center_sqlite::SqliteCenter;
-use reg_center_zookeeper::{ConnectError, ZookeeperCenter, ZookeeperOptions};
+use reg_center::{MemoryRegistry, RegistryCenter};
 
-use crate::fault::{Exit, Fault};
+use crate::fault::Fault;
 use crate::security::SecurityArguments;
-use crate::target::{EXAMPLE, REGISTRY, RegistryFile, Target, ZookeeperTarget};
+use crate::target::{EXAMPLE, REGISTRY, Target};
 use crate::text::duration;
 
-/// Maximum number of jobs whose access control lists are read, so that starts stay fast.
-const MAX_EXAMINED_JOBS: usize = 500;
 /// Variable with the servers of ZooKeeper.
 const ZOOKEEPER: &str = "EJOB_ZOOKEEPER";
 /// Variable with the namespace.
@@ -30,8 +29,9 @@ const DIGEST: &str = "EJOB_DIGEST";
 #[derive(Clone, Debug, Args)]
 #[command(next_help_heading = "Registry")]
 pub(crate) struct ConnectArguments {
-    /// Address of the registry: zk://HOST:PORT,.../NAMESPACE, sqlite:FILE (one host) or memory:
-    /// (one process) [default: a file in the user's state directory]
+    /// Address of the registry: zk://HOST:PORT,.../NAMESPACE, postgres://..., etcd://...,
+    /// sqlite:FILE (one host) or memory: (one process) [default: a file in the user's state
+    /// directory]
     #[arg(long, global = true, env = REGISTRY, value_name = "ADDRESS")]
     registry: Option<String>,
     /// Servers of one ZooKeeper ensemble, with --namespace in place of --registry
@@ -122,9 +122,11 @@ impl ConnectArguments {
             },
         };
         match (&target, self.credentials()) {
-            (Target::File(_) | Target::Memory, Some(option)) => Err(Fault::usage(format!(
-                "{option} is given, which only ZooKeeper has, but the registry is {target}"
-            ))),
+            (Target::File(_) | Target::Server(_) | Target::Memory, Some(option)) => {
+                Err(Fault::usage(format!(
+                    "{option} is given, which only ZooKeeper has, but the registry is {target}"
+                )))
+            }
             _ => Ok(target),
         }
     }
@@ -193,7 +195,7 @@ fn lasting(target: Target) -> Result<Target, Fault> {
             "no registry is named, and no worker has created {} yet; give --registry ADDRESS, such as {EXAMPLE}, or set {REGISTRY}",
             file.path().display()
         ))),
-        target @ (Target::Zookeeper(_) | Target::File(_)) => Ok(target),
+        target @ (Target::Zookeeper(_) | Target::File(_) | Target::Server(_)) => Ok(target),
     }
 }
 
@@ -248,6 +250,9 @@ impl Place {
             target @ (Target::File(_) | Target::Memory) => {
                 Fault::not_found(format!("there is no registry {target}; check --registry"))
             }
+            Target::Server(address) => Fault::not_found(format!(
+                "no worker has used the registry {address} yet; check its namespace in --registry"
+            )),
         }
     }
 }
@@ -286,8 +291,9 @@ pub(crate) struct NamedRegistries;
 impl Registries for NamedRegistries {
     async fn open(&self, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
         match &place.target {
-            Target::Zookeeper(target) => open_namespace(target, place).await,
-            Target::File(file) => open_file(file, place).await,
+            Target::Zookeeper(target) => zookeeper::open(target, place).await,
+            Target::File(file) => file::open(file, place).await,
+            Target::Server(address) => server::open(address, place).await,
             Target::Memory => Ok(Arc::new(MemoryRegistry::new().connect())),
         }
     }
@@ -297,173 +303,9 @@ impl Registries for NamedRegistries {
         place: &Place,
         job: Option<&JobName>,
     ) -> Result<Vec<(String, String)>, Fault> {
-        let Target::Zookeeper(target) = &place.target else { return Ok(Vec::new()) };
-        let options = options(target, place)?.namespace(&target.namespace);
-        let center = connect(options, target, place).await?;
-        let found = open_nodes(&center, job).await;
-        // A session that is not closed ends by its timeout, and no node depends on it.
-        let _ = center.close().await;
-        let shown = |(path, acl): (NodePath, String)| {
-            let path = if path.is_root() { "" } else { path.as_str() };
-            (format!("{}{path}", target.namespace), acl)
-        };
-        Ok(found?.into_iter().map(shown).collect())
-    }
-}
-
-/// Opens a registry file.
-async fn open_file(file: &RegistryFile, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
-    if !place.may_create && !file.exists()? {
-        return Err(place.absent());
-    }
-    let mut options = file.options.clone();
-    if let Some(timeout) = place.session_timeout {
-        options = options.session_timeout(timeout);
-    }
-    let opened =
-        tokio::time::timeout(place.connect.connect_timeout, SqliteCenter::connect(options));
-    match opened.await {
-        Ok(Ok(center)) => Ok(center),
-        Ok(Err(reg_center_sqlite::OpenError::Options(error))) => {
-            let text = error.to_string();
-            Err(Fault::usage(format!("--{}", text.replacen('_', "-", 1))))
+        match &place.target {
+            Target::Zookeeper(target) => zookeeper::open_nodes(target, place, job).await,
+            Target::File(_) | Target::Server(_) | Target::Memory => Ok(Vec::new()),
         }
-        Ok(Err(error)) => Err(Fault::refused(error)),
-        Err(_) => Err(Fault::new(
-            Exit::Unreachable,
-            format!(
-                "{} could not be opened within {:?}; check that no other program has locked it",
-                file.path().display(),
-                place.connect.connect_timeout
-            ),
-        )),
     }
-}
-
-/// Opens a namespace of ZooKeeper.
-async fn open_namespace(
-    target: &ZookeeperTarget,
-    place: &Place,
-) -> Result<Arc<dyn RegistryCenter>, Fault> {
-    let options = options(target, place)?;
-    let options_here = options.clone().namespace(&target.namespace);
-    options_here.validate().map_err(|error| invalid(&error, target))?;
-    if !place.may_create {
-        check_exists(options, target, place).await?;
-    }
-    Ok(connect(options_here, target, place).await?)
-}
-
-fn options(target: &ZookeeperTarget, place: &Place) -> Result<ZookeeperOptions, Fault> {
-    let mut options =
-        ZookeeperOptions::new(&*target.servers).connect_timeout(place.connect.connect_timeout);
-    if let Some(timeout) = place.session_timeout {
-        options = options.session_timeout(timeout);
-    }
-    if let Some(digest) = place.connect.digest()? {
-        options = options.digest(digest);
-    }
-    place.connect.security.secure(options)
-}
-
-/// Finds open nodes among the namespace, its jobs or only one, and their configurations.
-///
-/// A node whose list must not be read is not open.
-async fn open_nodes(
-    center: &ZookeeperCenter,
-    job: Option<&JobName>,
-) -> reg_center::Result<Vec<(NodePath, String)>> {
-    let root = NodePath::root();
-    let jobs = match job {
-        Some(job) => vec![job.to_string()],
-        None => center.children(&root).await?.unwrap_or_default(),
-    };
-    let jobs = jobs.iter().filter_map(|name| root.join(name).ok()).take(MAX_EXAMINED_JOBS);
-    let paths = jobs.flat_map(|job| [Some(job.clone()), job.join("config").ok()]).flatten();
-    let paths: Vec<_> = std::iter::once(root.clone()).chain(paths).collect();
-    let lists = paths.into_iter().map(|path| async move {
-        match center.open_acl(&path).await {
-            Ok(list) => Ok(list.map(|list| (path, list))),
-            Err(reg_center::Error::NotAuthorized { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    });
-    let lists: Vec<_> = stream::iter(lists).buffered(16).try_collect().await?;
-    Ok(lists.into_iter().flatten().collect())
-}
-
-async fn connect(
-    options: ZookeeperOptions,
-    target: &ZookeeperTarget,
-    place: &Place,
-) -> Result<Arc<ZookeeperCenter>, Fault> {
-    let named = target.named_by.servers();
-    ZookeeperCenter::connect(options).await.map_err(|error| match error {
-        ConnectError::Options(error) => invalid(&error, target),
-        ConnectError::Registry(reg_center::Error::Unavailable { .. }) => {
-            let (servers, waited) = (&target.servers, place.connect.connect_timeout);
-            Fault::new(
-                Exit::Unreachable,
-                format!(
-                    "no ZooKeeper answers at {servers} within {waited:?}; check {named} and that the servers run"
-                ),
-            )
-        }
-        ConnectError::Registry(error) => error.into(),
-        ConnectError::UnknownHosts { .. } => {
-            Fault::new(Exit::Unreachable, format!("{error}; check {named}"))
-        }
-        ConnectError::Credentials => Fault::new(
-            Exit::NotAuthorized,
-            format!("{error}; check --sasl-user and --sasl-password-file (or EJOB_SASL_PASSWORD)"),
-        ),
-        ConnectError::Tls { .. } => Fault::new(
-            Exit::Unreachable,
-            format!("{error}; check --tls-ca, --tls-cert and the port in {named}"),
-        ),
-        error => Fault::refused(error),
-    })
-}
-
-/// Rejects a missing namespace, which opening it would create.
-async fn check_exists(
-    options: ZookeeperOptions,
-    target: &ZookeeperTarget,
-    place: &Place,
-) -> Result<(), Fault> {
-    let path = NodePath::parse(&target.namespace)
-        .map_err(|error| Fault::usage(format!("{}: {error}", target.named_by.namespace())))?;
-    if path.is_root() {
-        return Ok(());
-    }
-    let center = connect(options, target, place).await?;
-    let read = center.read(&path).await;
-    // A session that is not closed ends by its timeout, and no node depends on it.
-    let _ = center.close().await;
-    match read {
-        Ok(None) => Err(place.absent()),
-        // A client that may not read the node may still read the nodes below it.
-        Ok(Some(_)) | Err(reg_center::Error::NotAuthorized { .. }) => Ok(()),
-        Err(error) => Err(error.into()),
-    }
-}
-
-/// Returns the fault of an option, named as on the command line.
-fn invalid(error: &reg_center_zookeeper::OptionsError, target: &ZookeeperTarget) -> Fault {
-    let option = match error.option() {
-        "address" => target.named_by.servers(),
-        "namespace" => target.named_by.namespace(),
-        "digest" => "--digest-file (or EJOB_DIGEST)",
-        "connect_timeout" => "--connect-timeout",
-        "session_timeout" => "--session-timeout",
-        "tls_ca" => "--tls-ca",
-        "tls_certificate" => "--tls-cert",
-        "tls_key" => "--tls-key",
-        "sasl_user" => "--sasl-user",
-        "sasl_password" => "--sasl-password-file (or EJOB_SASL_PASSWORD)",
-        other => other,
-    };
-    let text = error.to_string();
-    let rest = text.strip_prefix(error.option()).unwrap_or(&text);
-    Fault::usage(format!("{option}{rest}"))
 }

@@ -105,7 +105,7 @@ impl BenchArguments {
 /// The namespace of the measurements, as a node of its parent.
 struct Place {
     parent: Target,
-    /// Opening the parent creates nothing.
+    /// The parent may be created if it is missing.
     may_create: bool,
     root: NodePath,
 }
@@ -130,6 +130,8 @@ impl Place {
             parent @ (Target::File(_) | Target::Memory) => {
                 Ok(Self { parent, may_create: false, root: path })
             }
+            // A registry without jobs can be measured, too.
+            parent @ Target::Server(_) => Ok(Self { parent, may_create: true, root: path }),
         }
     }
 }

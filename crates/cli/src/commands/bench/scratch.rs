@@ -58,7 +58,8 @@ impl Scratch {
     /// Removes the namespace with everything in it.
     pub(super) async fn remove(&self, registry: &dyn RegistryCenter) -> Result<(), Fault> {
         let names = registry.children(&self.root).await?.unwrap_or_default();
-        for names in names.chunks(REMOVED_AT_ONCE) {
+        let at_once = registry.limits().max_ops.clamp(1, REMOVED_AT_ONCE);
+        for names in names.chunks(at_once) {
             let mut txn = Txn::new();
             for name in names {
                 txn = txn.delete(self.node(name)?);
