@@ -3,6 +3,7 @@
 
 mod configure;
 mod doctor;
+mod live;
 mod operate;
 mod outages;
 mod statistics;
