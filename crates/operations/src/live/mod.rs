@@ -76,14 +76,14 @@ pub struct LiveNamespace {
     task: JoinHandle<()>,
 }
 
-/// What the task and the readers share.
+/// State that the task and the readers share.
 #[derive(Debug)]
 struct Shared {
     shown: Mutex<Shown>,
     subscribers: Subscribers,
 }
 
-/// What the readers see.
+/// State that the readers see.
 #[derive(Debug)]
 struct Shown {
     jobs: Jobs,

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-/// What has changed since the last update of a subscriber.
+/// Changes since the last update of a subscriber.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Update {
     /// Jobs that were created, changed or removed. It is empty if only the
@@ -26,8 +26,10 @@ pub struct Updates {
 }
 
 impl Updates {
-    /// Waits for a change, and returns everything that has changed since the last call; `None` after
-    /// the registry was closed or the [`LiveNamespace`](crate::LiveNamespace) was dropped.
+    /// Waits for a change, and returns everything that has changed since the last call.
+    ///
+    /// Returns `None` after the registry was closed or the
+    /// [`LiveNamespace`](crate::LiveNamespace) was dropped.
     ///
     /// # Cancel safety
     /// No change is lost if the future is dropped.
@@ -58,7 +60,7 @@ struct Subscriber {
     changed: Notify,
 }
 
-/// What a subscriber has not seen yet.
+/// Changes that a subscriber has not seen yet.
 #[derive(Debug)]
 struct Unseen {
     update: Option<Update>,
@@ -85,7 +87,7 @@ impl Subscribers {
         Updates { subscriber, interval, last: None }
     }
 
-    /// Tells each subscriber that these jobs, or the freshness, have changed.
+    /// Reports to each subscriber that these jobs, or the freshness, have changed.
     pub(super) fn report(&self, jobs: &BTreeSet<JobName>) {
         self.0.lock().tell(|unseen| {
             unseen.update.get_or_insert_default().jobs.extend(jobs.iter().cloned());
