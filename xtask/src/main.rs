@@ -61,7 +61,7 @@ const TASKS: [Task; 18] = [
     },
     Task {
         usage: "test",
-        summary: "all tests, the golden vectors and the quick start",
+        summary: "the tests without other servers than ZooKeeper, the vectors, the quick start",
         run: |_| test::run(),
     },
     Task {

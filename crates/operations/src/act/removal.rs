@@ -168,8 +168,8 @@ impl Operations {
         Ok(())
     }
 
-    /// Removes the instances in transactions of their own if the first transaction is too large with
-    /// them. Each conflicts if the configuration has changed.
+    /// Removes the instances in transactions of their own if the first transaction is too large
+    /// with them. Each conflicts if the configuration has changed.
     ///
     /// Returns false if the job has to be read again.
     async fn remove_surplus_instances(
