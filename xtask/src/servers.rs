@@ -1,7 +1,7 @@
 //! Tests that need other servers than ZooKeeper.
 
 use crate::steps::{Steps, cargo};
-use crate::{Error, postgres};
+use crate::{Error, etcd, postgres};
 
 /// Packages whose tests start a server of PostgreSQL or etcd. `cargo xtask test` omits them.
 pub(crate) const PACKAGES: [&str; 4] =
@@ -16,6 +16,7 @@ const HISTORY: &str = "test -p job-history --all-features --test it -- --ignored
 /// Runs the tests of the registries on PostgreSQL and etcd, and of the history on PostgreSQL.
 pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
     steps.step("PostgreSQL", postgres::ensure)?;
+    steps.step("etcd", etcd::ensure)?;
     let packages: String = PACKAGES.iter().map(|package| format!(" -p {package}")).collect();
     steps
         .command("registries on servers", &mut cargo(&format!("test --all-features{packages}")))?;

@@ -156,7 +156,17 @@ const LAYERS: [Row; 35] = [
         dev: &[],
     },
     Row { name: "mutants", normal: &[], dev: &[] },
-    Row { name: "xtask", normal: &["mutants", "postgres-fixture", "zookeeper-fixture"], dev: &[] },
+    Row {
+        name: "xtask",
+        normal: &[
+            "etcd-fixture",
+            "mutants",
+            "postgres-fixture",
+            "server-fixture",
+            "zookeeper-fixture",
+        ],
+        dev: &[],
+    },
 ];
 
 const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];

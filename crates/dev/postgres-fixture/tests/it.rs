@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use postgres_fixture::{Authority, Error, Server, ServerOptions, SharedError};
+use postgres_fixture::{Authority, Error, Server, ServerOptions};
 
 #[test]
 fn data_survive_stop_and_kill_on_the_same_address() {
@@ -17,7 +17,7 @@ fn data_survive_stop_and_kill_on_the_same_address() {
     server.restart().unwrap();
     server.query("INSERT INTO t VALUES (2)").unwrap();
     server.kill().unwrap();
-    assert!(matches!(server.kill(), Err(Error::Shared(SharedError::NotRunning { .. }))));
+    assert!(matches!(server.kill(), Err(Error::NotRunning { .. })));
     assert!(matches!(server.query("SELECT 1"), Err(Error::Program { .. })));
     server.restart().unwrap();
     assert_eq!(server.address(), address);
@@ -28,7 +28,7 @@ fn data_survive_stop_and_kill_on_the_same_address() {
 fn failed_start_quotes_the_log() {
     let options = ServerOptions::default().setting("max_connections", "soon");
     let error = Server::start_with(&options).unwrap_err();
-    let Error::Shared(SharedError::Exited { log_tail, .. }) = &error else { panic!("{error:?}") };
+    let Error::Exited { log_tail, .. } = &error else { panic!("{error:?}") };
     assert!(log_tail.contains("max_connections"), "{log_tail}");
 }
 

@@ -3,14 +3,20 @@
 mod authority;
 mod error;
 mod folder;
+mod install;
 mod loopback;
+mod manual;
 mod process;
 pub mod proxy;
 mod server;
+mod user;
 
 pub use authority::{Authority, ClientCertificate, Identity};
 pub use error::Error;
 pub use folder::Folder;
+pub use install::{Packages, install_tools};
 pub use loopback::{CLIENT_PORT, LoopbackAddress};
+pub use manual::serve_until_signal;
 pub use process::{POLL_INTERVAL, Process, dying_with_parent};
 pub use server::ServerProcess;
+pub use user::{hand_over, unprivileged, write_private};
