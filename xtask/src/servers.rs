@@ -16,10 +16,12 @@ pub(crate) const PACKAGES: [&str; 5] = [
 /// Tests of `registry` that start such a server.
 const BY_ADDRESS: &str = "test -p registry --all-features -- --ignored";
 
-/// Tests of the history that start a PostgreSQL server.
-const HISTORY: &str = "test -p job-history --all-features --test it -- --ignored postgres::";
+/// Tests of the history that start a server of PostgreSQL or MariaDB.
+const HISTORY: &str =
+    "test -p job-history --all-features --test it -- --ignored postgres:: mysql::";
 
-/// Runs the tests of the registries on PostgreSQL and etcd, and of the history on PostgreSQL.
+/// Runs the tests of the registries on PostgreSQL and etcd, and of the history on PostgreSQL and
+/// MariaDB.
 pub(crate) fn test(steps: &mut Steps) -> Result<(), Error> {
     steps.step("PostgreSQL", postgres::ensure)?;
     steps.step("MariaDB", mariadb::ensure)?;
