@@ -71,7 +71,7 @@ const TASKS: [Task; 19] = [
         run: |_| test::run(),
     },
     Task {
-        usage: "demo [--backend sqlite|zk] [--rounds N]",
+        usage: "demo [--backend sqlite|zk|postgres|etcd] [--rounds N]",
         summary: "kill a worker while it runs an item and check the outcome",
         run: demo::run,
     },
