@@ -18,13 +18,11 @@ const STOP_LIMIT: Duration = Duration::from_secs(30);
 /// each start of a test.
 const LOG_SIZE: &str = "--innodb-log-file-size=8M";
 /// Settings of all servers. They are small, because several servers run on a test machine.
-const SETTINGS: [&str; 5] = [
+const SETTINGS: [&str; 4] = [
     // No socket in the file system.
     "--socket=",
     "--skip-name-resolve",
     "--innodb-buffer-pool-size=32M",
-    // Commits are in the cache of the operating system, and survive SIGKILL.
-    "--innodb-flush-log-at-trx-commit=2",
     "--max-connections=200",
 ];
 
@@ -82,17 +80,15 @@ impl Server {
     /// Creates the data folder and the files for TLS.
     fn initialize(&self) -> Result<(), Error> {
         hand_over(self.process.folder())?;
-        let file = |name: &str| self.process.folder().join(name);
-        write_private(&file("users.sql"), &users(self.options.password.as_deref()))?;
+        let users_file = self.process.folder().join("users.sql");
+        write_private(&users_file, &users(self.options.password.as_deref()))?;
         let mut installer = self.installation.installer(self.process.folder())?;
-        installer.arg(LOG_SIZE).arg(format!("--extra-file={}", file("users.sql").display()));
+        installer.arg(LOG_SIZE).arg(format!("--extra-file={}", users_file.display()));
         // No database `test`, and no users of the name of this machine.
         installer.args(["--skip-test-db", "--cross-bootstrap"]);
         self.process.run("mariadb-install-db", installer)?;
         if let Some(authority) = &self.options.authority {
-            let identity = authority.issue("mariadb", [self.process.ip().to_string()]);
-            write_private(&file("server.crt"), identity.certificate_pem())?;
-            write_private(&file("server.key"), identity.key_pem())?;
+            self.process.write_certificate(authority, "mariadb")?;
         }
         Ok(())
     }
@@ -118,6 +114,9 @@ impl Server {
         command.args(SETTINGS).arg(LOG_SIZE);
         command.arg(format!("--bind-address={}", self.process.ip()));
         command.arg(format!("--port={PORT}"));
+        // With 2 a commit is in the cache of the operating system, and survives SIGKILL.
+        let flush = if self.options.is_durable { 1 } else { 2 };
+        command.arg(format!("--innodb-flush-log-at-trx-commit={flush}"));
         if self.options.authority.is_some() {
             command.arg("--require-secure-transport=ON");
             command.arg(format!("--ssl-cert={folder}/server.crt"));

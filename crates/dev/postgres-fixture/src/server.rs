@@ -91,13 +91,13 @@ impl Server {
 
     /// Creates the data folder.
     fn initialize(&self) -> Result<(), Error> {
-        let file = |name: &str| self.process.folder().join(name);
         let mut initdb = self.installation.command("initdb")?;
         initdb.arg("--pgdata").arg(self.data()).args(["--username", SUPERUSER]);
         initdb.args(["--encoding=UTF8", "--no-locale", "--no-sync", "--auth=trust"]);
         if let Some(password) = &self.options.password {
-            write_private(&file("password"), password)?;
-            initdb.arg("--pwfile").arg(file("password"));
+            let file = self.process.folder().join("password");
+            write_private(&file, password)?;
+            initdb.arg("--pwfile").arg(file);
         }
         self.process.run("initdb", initdb)?;
         let connections = if self.options.authority.is_some() { "hostssl" } else { "host" };
@@ -108,9 +108,7 @@ impl Server {
         let hba = self.data().join("pg_hba.conf");
         fs::write(&hba, rules).map_err(Error::file("write", &hba))?;
         if let Some(authority) = &self.options.authority {
-            let identity = authority.issue("postgres", [self.process.ip().to_string()]);
-            write_private(&file("server.crt"), identity.certificate_pem())?;
-            write_private(&file("server.key"), identity.key_pem())?;
+            self.process.write_certificate(authority, "postgres")?;
         }
         Ok(())
     }

@@ -1,12 +1,11 @@
 //! Tests with real servers: data across restarts, errors, TLS, passwords, standby, end.
 
-use std::io::{BufRead, BufReader};
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
+
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
 
 use postgres_fixture::{Authority, Error, Server, ServerOptions};
+use server_fixture::{Owner, stops_listening};
 
 #[test]
 fn data_survive_stop_and_kill_on_the_same_address() {
@@ -61,23 +60,27 @@ fn password_is_required_and_never_shown() {
     assert!(shown.contains("nonsense") && !shown.contains("s3cret"), "{shown}");
 }
 
+/// Starts a process that owns a server, and returns it with the server's address.
+fn owner_of_a_server() -> (Owner, SocketAddr) {
+    let owner = Owner::start(env!("CARGO_BIN_EXE_postgres-fixture")).unwrap();
+    let address = owner.line().strip_prefix("postgres://postgres@").unwrap();
+    let address = address.strip_suffix("/postgres").unwrap().parse().unwrap();
+    (owner, address)
+}
+
 #[test]
 fn server_ends_when_its_owner_is_killed() {
-    let mut owner = Command::new(env!("CARGO_BIN_EXE_postgres-fixture"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().trim_start_matches("postgres://postgres@");
-    let address: SocketAddr = address.trim_end_matches("/postgres").parse().unwrap();
+    let (owner, address) = owner_of_a_server();
     TcpStream::connect(address).unwrap();
-    owner.kill().unwrap();
-    owner.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while TcpStream::connect(address).is_ok() {
-        assert!(Instant::now() < deadline, "{address} still accepts connections");
-        thread::yield_now();
+    owner.kill();
+    assert!(stops_listening(address), "{address}");
+}
+
+#[test]
+fn signal_stops_the_server_before_its_owner() {
+    for end in [Owner::terminate, Owner::interrupt] {
+        let (owner, address) = owner_of_a_server();
+        assert!(end(owner).unwrap().success());
+        assert!(TcpStream::connect(address).is_err(), "{address}");
     }
 }

@@ -9,7 +9,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::{Error, Folder, LoopbackAddress, POLL_INTERVAL, Process};
+use crate::{Authority, Error, Folder, LoopbackAddress, POLL_INTERVAL, Process, write_private};
 
 /// Number of lines of the log that an error quotes.
 const LOG_TAIL_LINES: usize = 30;
@@ -83,6 +83,17 @@ impl ServerProcess {
         let process = Process::spawn(command).map_err(|source| Error::Spawn { program, source })?;
         self.process = Some(process);
         Ok(())
+    }
+
+    /// Writes a certificate for the server's address as `server.crt` in the folder, and its key as
+    /// `server.key`.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn write_certificate(&self, authority: &Authority, name: &str) -> Result<(), Error> {
+        let identity = authority.issue(name, [self.ip().to_string()]);
+        write_private(&self.folder().join("server.crt"), identity.certificate_pem())?;
+        write_private(&self.folder().join("server.key"), identity.key_pem())
     }
 
     /// Runs a program that prepares or queries the server in the folder, and returns its output.
