@@ -11,7 +11,10 @@ use crate::Error;
 
 /// The program that Debian's packages ask before they start a service.
 const POLICY: &str = "/usr/sbin/policy-rc.d";
-/// Arguments: the path of the policy, a path and a text for each file, `--`, the packages.
+/// Held by the process that installs.
+const LOCK: &str = "/run/lock/server-fixture";
+/// Arguments: the paths of the policy and the lock, a path and a text for each file, `--`, the
+/// packages.
 ///
 /// Services are refused during the installation, unless the machine has a policy of its own. The
 /// refusal is removed at the end, also after a failure. Only one process at a time does this, so
@@ -22,8 +25,8 @@ const SCRIPT: &str = r#"
 set -eu
 export DEBIAN_FRONTEND=noninteractive
 policy=$1
-shift
-exec 9> /run/lock/server-fixture
+exec 9> "$2"
+shift 2
 flock -w 600 9
 if [ ! -e "$policy" ]; then
     trap 'rm -f "$policy"' EXIT
@@ -126,10 +129,7 @@ fn run_script(names: &[&str], files: &[(&str, &str)]) -> Result<(), String> {
         true => vec!["sh"],
         false => vec!["sudo", "-n", "sh"],
     };
-    words.extend(["-c", SCRIPT, "install", POLICY]);
-    words.extend(files.iter().flat_map(|(path, text)| [*path, *text]));
-    words.push("--");
-    words.extend(names);
+    words.extend(arguments([POLICY, LOCK], files, names));
     let output = Command::new(words[0]).args(&words[1..]).stdin(Stdio::null()).output();
     let output = output.map_err(|error| format!("cannot run {}: {error}", words[0]))?;
     if output.status.success() {
@@ -139,6 +139,19 @@ fn run_script(names: &[&str], files: &[(&str, &str)]) -> Result<(), String> {
     let log = String::from_utf8_lossy(&log);
     let lines: Vec<&str> = log.lines().collect();
     Err(format!("{}: {}", output.status, lines[lines.len().saturating_sub(5)..].join("; ")))
+}
+
+/// Returns the arguments of a shell that runs the script.
+fn arguments<'a>(
+    [policy, lock]: [&'a str; 2],
+    files: &[(&'a str, &'a str)],
+    names: &[&'a str],
+) -> Vec<&'a str> {
+    let mut arguments = vec!["-c", SCRIPT, "install", policy, lock];
+    arguments.extend(files.iter().flat_map(|(path, text)| [*path, *text]));
+    arguments.push("--");
+    arguments.extend(names);
+    arguments
 }
 
 /// Returns true if the policy of this machine refuses services, or may be replaced for the
@@ -153,6 +166,7 @@ fn refuses_services(policy: io::Result<String>) -> bool {
 #[cfg(test)]
 mod tests {
     use std::cell::Cell;
+    use std::os::unix::fs::PermissionsExt;
 
     use super::*;
 
@@ -201,5 +215,47 @@ mod tests {
         let other = EXAMPLE.ensure(|| -> Result<(), Error> { Err(Error::NoSetpriv) });
         assert!(matches!(other, Err(Error::NoSetpriv)), "{other:?}");
         assert_eq!(EXAMPLE.ensure(|| Ok(7)).unwrap(), 7);
+    }
+    /// Replaces apt, and returns what it found: the policy, and the arguments of its last call.
+    fn installed_with(policy: Option<&str>, apt_exit: u8) -> (bool, String, Option<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let [policy_path, lock, conf, kept, log, apt] =
+            ["policy", "lock", "etc/conf", "kept", "log", "apt-get"].map(path);
+        if let Some(text) = policy {
+            fs::write(&policy_path, text).unwrap();
+        }
+        fs::write(&kept, "old").unwrap();
+        let record = format!(
+            "#!/bin/sh\n{{ cat '{policy_path}' '{conf}' '{kept}'; echo \"$@\"; }} > '{log}'\n\
+             case \"$*\" in *install*) exit {apt_exit};; esac\n"
+        );
+        fs::write(&apt, record).unwrap();
+        fs::set_permissions(&apt, PermissionsExt::from_mode(0o755)).unwrap();
+        let files = [(conf.as_str(), "new\n"), (kept.as_str(), "new\n")];
+        let mut shell = Command::new("sh");
+        shell.args(arguments([&policy_path, &lock], &files, &["one", "two"]));
+        let search = format!("{}:/usr/bin:/bin", folder.path().display());
+        let succeeded = shell.env("PATH", search).status().unwrap().success();
+        let log = fs::read_to_string(log).unwrap();
+        (succeeded, log, fs::read_to_string(policy_path).ok())
+    }
+
+    #[test]
+    fn services_are_refused_only_during_the_installation_and_existing_files_are_kept() {
+        let refusal = "#!/bin/sh\nexit 101\n";
+        let own = "#!/bin/sh\n# of the machine\nexit 101\n";
+        for (policy, seen, left) in [(None, refusal, None), (Some(own), own, Some(own))] {
+            for exit in [0, 100] {
+                let (succeeded, log, found) = installed_with(policy, exit);
+                assert_eq!(succeeded, exit == 0, "{log}");
+                let call = log.strip_prefix(&format!("{seen}new\nold")).unwrap_or_else(|| {
+                    panic!("the policy, the new file and the old one were not there: {log}")
+                });
+                assert!(call.contains("--force-confold install"), "{call}");
+                assert!(call.ends_with("--no-install-recommends one two\n"), "{call}");
+                assert_eq!(found.as_deref(), left, "the policy after the installation");
+            }
+        }
     }
 }
