@@ -15,7 +15,7 @@ const TEST: &str = "test -p reg-center-etcd --all-features";
 
 /// Finds an etcd server, else installs Debian's.
 pub(crate) fn ensure() -> Result<(), Error> {
-    println!("etcd: {}", Installation::ensure()?);
+    println!("found {}", Installation::ensure()?);
     Ok(())
 }
 

@@ -6,6 +6,6 @@ use crate::Error;
 
 /// Finds a MariaDB server, else installs Debian's.
 pub(crate) fn ensure() -> Result<(), Error> {
-    println!("MariaDB: {}", Installation::ensure()?);
+    println!("found {}", Installation::ensure()?);
     Ok(())
 }

@@ -6,6 +6,6 @@ use crate::Error;
 
 /// Finds a PostgreSQL server, else installs Debian's.
 pub(crate) fn ensure() -> Result<(), Error> {
-    println!("PostgreSQL: {}", Installation::ensure()?);
+    println!("found {}", Installation::ensure()?);
     Ok(())
 }

@@ -19,7 +19,7 @@ pub(crate) fn ensure() -> Result<(), Error> {
         Err(missing) if env::var_os("ZOOKEEPER_HOME").is_some() => return Err(missing.into()),
         Err(missing) => download(&missing)?,
     };
-    println!("ZooKeeper: {installation}");
+    println!("found {installation}");
     Ok(())
 }
 

@@ -16,15 +16,18 @@ use std::time::Duration;
 pub enum Error {
     /// No server was found in any of the searched places, and none could be installed.
     #[error(
-        "no {server} server found\n{}  install it with `apt-get install {packages}`, \
+        "no {server} server found\n{}{}  install it with `apt-get install {packages}`, \
          or {alternative}",
-        lines(.searched)
+        lines("searched", .searched),
+        lines("failed to install the packages:", .attempt)
     )]
     NotInstalled {
         /// Name of the server.
         server: &'static str,
-        /// The searched places in the order of the search, and the failed attempt to install.
+        /// The searched places and the reasons, in the order of the search.
         searched: Vec<String>,
+        /// The reason why the packages could not be installed; `None` without an attempt.
+        attempt: Option<String>,
         /// Debian's packages, with spaces between them.
         packages: String,
         /// Alternative to these packages.
@@ -149,8 +152,9 @@ pub enum Error {
     },
 }
 
-fn lines(searched: &[String]) -> String {
-    searched.iter().map(|place| format!("  searched {place}\n")).collect()
+/// Returns a line for each of the texts.
+fn lines<'a>(label: &str, texts: impl IntoIterator<Item = &'a String>) -> String {
+    texts.into_iter().map(|text| format!("  {label} {text}\n")).collect()
 }
 
 impl Error {

@@ -72,8 +72,12 @@ impl Packages {
     /// Returns the error for a server that was found in none of the searched places.
     #[must_use]
     pub fn missing(&self, searched: Vec<String>) -> Error {
+        self.not_installed(searched, None)
+    }
+
+    fn not_installed(&self, searched: Vec<String>, attempt: Option<String>) -> Error {
         let Self { server, names, alternative, .. } = self;
-        Error::NotInstalled { server, searched, packages: names.join(" "), alternative }
+        Error::NotInstalled { server, searched, attempt, packages: names.join(" "), alternative }
     }
 
     /// Finds a server by `locate`. If there is none, installs the packages, and searches again.
@@ -88,7 +92,7 @@ impl Packages {
         // Tests start at the same time, and the first one installs.
         static INSTALLATION: Mutex<()> = Mutex::new(());
         let _one_at_a_time = INSTALLATION.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut searched = match locate() {
+        let searched = match locate() {
             Err(Error::NotInstalled { searched, .. }) => searched,
             found => return found,
         };
@@ -98,10 +102,7 @@ impl Packages {
         eprintln!("no {} server found; installing {}", self.server, self.names.join(" "));
         match install(self) {
             Ok(()) => locate(),
-            Err(cause) => {
-                searched.push(format!("Debian's packages: {cause}"));
-                Err(self.missing(searched))
-            }
+            Err(cause) => Err(self.not_installed(searched, Some(cause))),
         }
     }
 }
@@ -194,12 +195,21 @@ mod tests {
 
     #[test]
     fn missing_server_is_an_error_that_names_places_packages_and_the_alternative() {
-        let message = EXAMPLE.missing(vec!["/opt: no example".to_owned()]).to_string();
-        assert_eq!(
-            message,
-            "no Example server found\n  searched /opt: no example\n  install it with `apt-get \
-             install no-such-package-of-this-test`, or let EXAMPLE_HOME name its folder"
-        );
+        let searched = || vec!["/opt: no example".to_owned()];
+        let attempt = Some("cannot run sudo".to_owned());
+        for (error, attempt) in [
+            (EXAMPLE.missing(searched()), ""),
+            (
+                EXAMPLE.not_installed(searched(), attempt),
+                "  failed to install the packages: cannot run sudo\n",
+            ),
+        ] {
+            let expected = format!(
+                "no Example server found\n  searched /opt: no example\n{attempt}  install it with \
+                 `apt-get install no-such-package-of-this-test`, or let EXAMPLE_HOME name its folder"
+            );
+            assert_eq!(error.to_string(), expected);
+        }
     }
 
     /// `$PATH`, the variable of the example, is always set.
