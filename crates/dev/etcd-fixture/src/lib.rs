@@ -3,7 +3,6 @@
 mod cluster;
 mod error;
 mod http;
-mod install;
 mod installation;
 mod options;
 mod server;
