@@ -2,6 +2,7 @@
 
 mod cluster;
 mod error;
+mod history;
 mod http;
 mod install;
 mod installation;
@@ -11,6 +12,7 @@ mod users;
 
 pub use cluster::Cluster;
 pub use error::Error;
+pub use history::{deletion_revision, revoke_lease};
 pub use installation::Installation;
 pub use options::ServerOptions;
 pub use server::Server;
