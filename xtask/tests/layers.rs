@@ -115,7 +115,9 @@ const LAYERS: [Row; 35] = [
         normal: &[
             "checker",
             "coordination",
+            "etcd-fixture",
             "lite",
+            "postgres-fixture",
             "reg-center",
             "registry",
             "simulation",
