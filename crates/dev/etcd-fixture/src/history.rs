@@ -102,7 +102,10 @@ mod tests {
         post(server, "/v3/lease/grant", &json!({ "ID": "77", "TTL": "600" }));
         let existed = put(server, "mine", 77);
         assert_eq!(deletion_revision(server, "mine", existed).unwrap(), None, "it exists");
-        let before = (0..20).map(|n| put(server, &format!("before-{n}"), 0)).last().unwrap();
+        let mut before = existed;
+        for n in 0..20 {
+            before = put(server, &format!("before-{n}"), 0);
+        }
         revoke_lease(server, 77).unwrap();
         let after = put(server, "after", 0);
         for n in 0..7 {

@@ -66,14 +66,14 @@ impl RealCluster {
     ///
     /// PostgreSQL and etcd keep sessions while they are down, and their centers resume them. After
     /// an outage that is longer than the session timeout, the workers therefore cannot reach the
-    /// servers until all their sessions have ended.
+    /// servers until all their sessions have ended. In a file, their sessions end by force.
     async fn restart_all(&mut self, time: Duration) -> Result<(), ClusterError> {
-        let outlasts_sessions = time > self.options.backend.session_timeout();
+        let session_timeout = self.options.backend.session_timeout();
         match &self.registry {
             TestedRegistry::Zookeeper(zookeeper) => zookeeper.servers().restart_all(time).await,
             // A file cannot be down, but another program can keep all others from writing.
-            TestedRegistry::Sqlite(file) => file.lock(time).await,
-            TestedRegistry::Postgres(_) | TestedRegistry::Etcd(_) if outlasts_sessions => {
+            TestedRegistry::Sqlite(file) => file.lock(time, session_timeout).await,
+            TestedRegistry::Postgres(_) | TestedRegistry::Etcd(_) if time > session_timeout => {
                 self.restart_until_sessions_end(time).await
             }
             TestedRegistry::Postgres(database) => database.kill_for(time).await,
