@@ -4,7 +4,7 @@ use crate::steps::{cargo, run};
 use crate::{Error, postgres, zookeeper};
 
 /// Tests of the harness on servers that an ordinary test run does not need.
-const HARNESS: &str = "test -p verify --test it -- --ignored";
+const HARNESS: &str = "test -p verify --lib --test it -- --ignored";
 
 /// Builds and runs the scenarios with the runner's own arguments.
 ///

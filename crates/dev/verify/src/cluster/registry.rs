@@ -219,3 +219,72 @@ async fn end_through(
     }
     ended.map_err(|error| harness(ACT, error))
 }
+
+#[cfg(test)]
+mod tests {
+    use reg_center::{Change, Lifetime, NodePath, SessionChange, Txn, TxnOutcome};
+
+    use super::*;
+
+    /// Limit of a wait for a change.
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text).unwrap()
+    }
+
+    /// Commits a transaction that must happen, and returns its outcome.
+    async fn write(center: &Arc<dyn RegistryCenter>, txn: Txn) -> reg_center::Committed {
+        match center.commit(txn).await.unwrap() {
+            TxnOutcome::Committed(committed) => committed,
+            TxnOutcome::Conflict(conflict) => panic!("{conflict}"),
+        }
+    }
+
+    /// Ends a session from outside, and compares the lookup of its node with a feed without a gap.
+    async fn lookup_agrees_with_the_feed(backend: RealBackend) {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = TestedRegistry::start(backend, folder.path()).unwrap();
+        let (center, other) =
+            (registry.connect().await.unwrap(), registry.connect().await.unwrap());
+        let Some(SessionChange::Connected { session, .. }) = center.session() else {
+            panic!("there is no session: {:?}", center.session())
+        };
+        let node = path("/verify-log/sessions/1");
+        let create = Txn::new().create(node.clone(), "", Lifetime::Ephemeral);
+        let created = write(&center, create).await.revision.unwrap();
+        let mut feed = other.watch(&node);
+        let mut change = async || tokio::time::timeout(LIMIT, feed.next()).await.unwrap().unwrap();
+        while change().await != Change::Ready {}
+        let fill = |n: u32| Txn::new().create(path(&format!("/job/{n}")), "", Lifetime::Persistent);
+        for n in 0..5 {
+            write(&other, fill(n)).await;
+        }
+        let deletions = registry.deletions().unwrap();
+        assert_eq!(deletions.deletion(&node, created).await.unwrap(), None, "it exists");
+        let links = Links::start(&[]).await.unwrap();
+        registry.expiry().end(&links, session.0).await.unwrap();
+        assert_eq!(other.read(&node).await.unwrap(), None, "it is gone when the end returns");
+        for n in 5..9 {
+            write(&other, fill(n)).await;
+        }
+        let Change::Gone { revision: Some(shown), .. } = change().await else {
+            panic!("the feed has shown another change than the end")
+        };
+        assert_eq!(deletions.deletion(&node, created).await.unwrap(), Some(shown));
+        let again = registry.expiry().end(&links, session.0).await;
+        assert!(again.is_err(), "the session is over");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs PostgreSQL; `cargo xtask nightly` runs it"]
+    async fn end_of_a_session_is_found_among_the_changes_of_a_database() {
+        lookup_agrees_with_the_feed(RealBackend::Postgres).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs etcd; `cargo xtask nightly` runs it"]
+    async fn end_of_a_session_is_found_among_the_revisions_of_etcd() {
+        lookup_agrees_with_the_feed(RealBackend::Etcd).await;
+    }
+}
