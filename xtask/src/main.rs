@@ -76,7 +76,7 @@ const TASKS: [Task; 19] = [
         run: demo::run,
     },
     Task {
-        usage: "verify [--backend memory|sqlite|zk] [--scenario F05] [--seed N] [--nightly]",
+        usage: "verify [--backend memory|sqlite|postgres|etcd|zk] [--scenario F05] [--seed N] [--nightly]",
         summary: "fault scenarios, simulated or with real processes, each with a verdict",
         run: verify::run_scenarios,
     },

@@ -118,7 +118,9 @@ const LAYERS: [Row; 36] = [
         normal: &[
             "checker",
             "coordination",
+            "etcd-fixture",
             "lite",
+            "postgres-fixture",
             "reg-center",
             "registry",
             "simulation",

@@ -2,6 +2,7 @@
 
 mod cluster;
 mod error;
+mod history;
 mod http;
 mod installation;
 mod options;
@@ -10,6 +11,7 @@ mod users;
 
 pub use cluster::Cluster;
 pub use error::Error;
+pub use history::{deletion_revision, revoke_lease};
 pub use installation::Installation;
 pub use options::ServerOptions;
 pub use server::Server;
