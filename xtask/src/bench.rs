@@ -1,21 +1,35 @@
-//! `cargo xtask bench`: measures the cost of coordination, compared with plain ZooKeeper.
+//! `cargo xtask bench`: measures the cost of coordination on a registry, compared with the registry
+//! alone.
 
 use std::fs;
 
 use crate::steps::{Steps, cargo};
-use crate::{Error, interop, workspace, zookeeper};
+use crate::{Error, interop, postgres, workspace, zookeeper};
+
+/// The registries that are measured, named as in their addresses. The first one is the default.
+const BACKENDS: [&str; 4] = ["zk", "sqlite", "postgres", "etcd"];
 
 /// Builds and runs the benchmark with its own arguments.
 ///
-/// Figures and plot are kept in `target/bench`. With `--java` the workers of both languages are
-/// built, too.
+/// Figures and plot are kept in `target/bench`, in a folder for each registry. With `--java` the
+/// workers of both languages are built, too.
 pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
-    zookeeper::ensure()?;
-    let folder = workspace().join("target").join("bench");
+    let backend = backend(arguments)?;
+    let has_java = arguments.iter().any(|argument| argument.starts_with("--java"));
+    if has_java && backend != BACKENDS[0] {
+        return Err(Error::Usage(format!("`--java` needs `--backend zk`, not `{backend}`")));
+    }
+    match backend {
+        "zk" => zookeeper::ensure()?,
+        "postgres" => postgres::ensure()?,
+        // SQLite has no server, and the fixture of etcd installs one if it is missing.
+        _ => {}
+    }
+    let folder = workspace().join("target").join("bench").join(backend);
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
     let mut steps = Steps::begin();
     steps.command("build", &mut cargo("build --release -p bench"))?;
-    if arguments.iter().any(|argument| argument.starts_with("--java")) {
+    if has_java {
         interop::java_workers(&mut steps)?;
         let worker = "build --release -p interop --bin ejob-interop-worker";
         steps.command("Rust worker", &mut cargo(worker))?;
@@ -26,4 +40,51 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     steps.command("measurements", program.args(arguments))?;
     println!("figures and plot: {}", folder.display());
     steps.end("cargo xtask bench")
+}
+
+/// Returns the registry that the arguments name.
+fn backend(arguments: &[String]) -> Result<&'static str, Error> {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let name = match word.strip_prefix("--backend") {
+            Some("") => words.next().map(String::as_str),
+            Some(rest) if rest.starts_with('=') => Some(&rest[1..]),
+            _ => continue,
+        };
+        let known = BACKENDS.into_iter().find(|backend| Some(*backend) == name);
+        return known.ok_or_else(|| {
+            let given = name.map_or_else(|| "nothing".to_owned(), |name| format!("`{name}`"));
+            let valid = "zk, sqlite, postgres or etcd";
+            Error::Usage(format!("`--backend` takes {valid}, not {given}"))
+        });
+    }
+    Ok(BACKENDS[0])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn registry_is_the_named_one_or_zookeeper() {
+        let rows = [
+            ("", Ok("zk")),
+            ("--quick fire", Ok("zk")),
+            ("fire --backend etcd --quick", Ok("etcd")),
+            ("--backend=postgres", Ok("postgres")),
+            ("--backend redis", Err("takes zk, sqlite, postgres or etcd, not `redis`")),
+            ("--backend=", Err("takes zk, sqlite, postgres or etcd, not ``")),
+            ("--backend", Err("takes zk, sqlite, postgres or etcd, not nothing")),
+        ];
+        for (line, expected) in rows {
+            let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
+            match (backend(&arguments), expected) {
+                (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{line}"),
+                (Err(error), Err(part)) => {
+                    assert!(error.to_string().contains(part), "{line}: {error}");
+                }
+                (found, expected) => panic!("{line}: {found:?}, expected {expected:?}"),
+            }
+        }
+    }
 }

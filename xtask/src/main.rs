@@ -116,8 +116,8 @@ const TASKS: [Task; 19] = [
         run: interop::run_suite,
     },
     Task {
-        usage: "bench [--quick] [--java FOLDER] [NAME...]",
-        summary: "cost of coordination compared with plain ZooKeeper, and with Java",
+        usage: "bench [--backend zk|sqlite|postgres|etcd] [--quick] [--java FOLDER] [NAME...]",
+        summary: "cost of coordination compared with the registry alone, and with Java",
         run: bench::measure,
     },
     Task {
@@ -211,6 +211,8 @@ mod tests {
             ("another option", "tidy --all", "takes `--figures` alone or paths, not `--all`"),
             ("not alone", "tidy docs --figures", "alone or paths, not `--figures`"),
             ("no such folder", "tidy crates/lit", "there is no file or folder `crates/lit`"),
+            ("no such registry", "bench --backend redis", "or etcd, not `redis`"),
+            ("ZooKeeper only", "bench --backend etcd --java x", "`--java` needs `--backend zk`"),
             ("another option", "demo --round 1", "and `--rounds N` only, not `--round`"),
         ];
         for (case, line, expected) in rows {

@@ -3,6 +3,7 @@
 mod behind_proxies;
 mod contract;
 mod failover;
+mod queries;
 mod sequences;
 mod server_faults;
 mod setup;

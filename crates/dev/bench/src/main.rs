@@ -5,9 +5,11 @@
     reason = "a measuring program rounds its figures and prints them"
 )]
 
+mod backend;
 mod measure;
 mod raw;
 mod recorder;
+mod replay;
 mod report;
 mod spread;
 mod stage;
@@ -16,22 +18,27 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use backend::Backend;
 use clap::{Parser, Subcommand, ValueEnum};
 use report::{Machine, Report, Table};
 
 pub(crate) type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
 
-/// Measures the cost of coordination on ZooKeeper, and of the same operations sent to it directly
+/// Measures the cost of coordination on a registry, and of operations sent to it directly
 #[derive(Debug, Parser)]
 #[command(name = "ejob-bench", version)]
 struct Line {
     /// Fewer settings and rounds
     #[arg(long)]
     quick: bool,
-    /// Only these measurements; all if none is named
+    /// The registry that is measured
+    #[arg(long, value_enum, default_value_t = Backend::Zookeeper)]
+    backend: Backend,
+    /// Only these measurements; all that exist on the registry if none is named
     #[arg(value_enum)]
     only: Vec<Measurement>,
-    /// Also measure the Java original; the folder of its worker, with `classes` and `lib`
+    /// Also measure the Java original (on ZooKeeper); the folder of its worker, with `classes` and
+    /// `lib`
     #[arg(long, value_name = "FOLDER")]
     java: Option<PathBuf>,
     /// Write all figures to this file as JSON
@@ -60,6 +67,10 @@ enum Measurement {
     Resharding,
     /// An instance is lost
     Failover,
+    /// From a commit to the feed of another session
+    FeedLatency,
+    /// Commits and claims a second
+    Rates,
     /// Packets sent to instances that share a job
     WatchLoad,
     /// Many idle jobs
@@ -96,7 +107,9 @@ async fn main() -> ExitCode {
     let line = Line::parse();
     let outcome = match line.process {
         Some(Process::IdleJobsProcess { jobs }) => {
-            measure::idle_jobs::in_a_process(jobs).await.map(|figures| println!("{figures}"))
+            measure::idle_jobs::in_a_process(line.backend, jobs)
+                .await
+                .map(|figures| println!("{figures}"))
         }
         None => run(&line).await,
     };
@@ -111,19 +124,15 @@ async fn main() -> ExitCode {
 
 async fn run(line: &Line) -> Outcome<()> {
     let effort = if line.quick { Effort::Quick } else { Effort::Full };
-    let mut report = Report { machine: Machine::here(), tables: Vec::new() };
-    println!("{}\n", report.machine);
-    if line.only.contains(&Measurement::Java) && line.java.is_none() {
-        return Err(
-            "the measurement `java` needs `--java FOLDER`, the folder of the Java worker".into()
-        );
-    }
-    for &measurement in Measurement::value_variants() {
-        if line.only.is_empty() || line.only.contains(&measurement) {
-            for table in measurement.tables(effort, line.java.as_deref()).await? {
-                println!("{table}");
-                report.tables.push(table);
-            }
+    let chosen = line.measurements()?;
+    let backend = line.backend;
+    let machine = Machine::here();
+    let mut report = Report { backend: backend.name(), machine, tables: Vec::new() };
+    println!("registry {backend}, {}\n", report.machine);
+    for measurement in chosen {
+        for table in measurement.tables(backend, effort, line.java.as_deref()).await? {
+            println!("{table}");
+            report.tables.push(table);
         }
     }
     if let Some(file) = &line.json {
@@ -135,14 +144,82 @@ async fn run(line: &Line) -> Outcome<()> {
     Ok(())
 }
 
+impl Line {
+    /// Returns the measurements to take, in the order of their declaration.
+    fn measurements(&self) -> Result<Vec<Measurement>, String> {
+        let backend = self.backend;
+        let missing = self.only.iter().find(|measurement| !measurement.exists_on(backend));
+        if let Some(measurement) = missing {
+            return Err(format!(
+                "the measurement `{}` needs `--backend zk`; `--backend {backend}` has {}",
+                measurement.name(),
+                names(&available(backend))
+            ));
+        }
+        if self.java.is_some() && backend != Backend::Zookeeper {
+            return Err(format!("`--java` needs `--backend zk`, not `{backend}`"));
+        }
+        if self.only.contains(&Measurement::Java) && self.java.is_none() {
+            let needed =
+                "the measurement `java` needs `--java FOLDER`, the folder of the Java worker";
+            return Err(needed.to_owned());
+        }
+        let mut chosen = available(backend);
+        if !self.only.is_empty() {
+            chosen.retain(|measurement| self.only.contains(measurement));
+        }
+        Ok(chosen)
+    }
+}
+
+/// Returns the measurements that exist on a registry.
+fn available(backend: Backend) -> Vec<Measurement> {
+    let all = Measurement::value_variants().iter().copied();
+    all.filter(|measurement| measurement.exists_on(backend)).collect()
+}
+
+/// Returns the names on the command line, as a list.
+fn names(measurements: &[Measurement]) -> String {
+    let names: Vec<String> = measurements.iter().map(|measurement| measurement.name()).collect();
+    names.join(", ")
+}
+
 impl Measurement {
-    async fn tables(self, effort: Effort, java: Option<&Path>) -> Outcome<Vec<Table>> {
+    /// Returns the name on the command line.
+    fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Returns false for a measurement that needs ZooKeeper's counters, an instance of the Java
+    /// original, or no registry at all, unless the registry is ZooKeeper.
+    fn exists_on(self, backend: Backend) -> bool {
+        match self {
+            Self::Fire
+            | Self::Resharding
+            | Self::Failover
+            | Self::FeedLatency
+            | Self::Rates
+            | Self::IdleJobs => true,
+            Self::WatchLoad | Self::Lateness | Self::Scale | Self::Server | Self::Java => {
+                backend == Backend::Zookeeper
+            }
+        }
+    }
+
+    async fn tables(
+        self,
+        backend: Backend,
+        effort: Effort,
+        java: Option<&Path>,
+    ) -> Outcome<Vec<Table>> {
         let table = match self {
-            Self::Fire => measure::fire::measure(effort).await,
-            Self::Resharding => measure::resharding::measure(effort).await,
-            Self::Failover => measure::failover::measure(effort).await,
+            Self::Fire => measure::fire::measure(backend, effort).await,
+            Self::Resharding => measure::resharding::measure(backend, effort).await,
+            Self::Failover => measure::failover::measure(backend, effort).await,
+            Self::FeedLatency => measure::feed_latency::measure(backend, effort).await,
+            Self::Rates => measure::rates::measure(backend, effort).await,
             Self::WatchLoad => measure::watch_load::measure(effort).await,
-            Self::IdleJobs => measure::idle_jobs::measure(effort).await,
+            Self::IdleJobs => measure::idle_jobs::measure(backend, effort).await,
             Self::Lateness => measure::lateness::measure(effort).await,
             Self::Scale => measure::scale::measure(effort),
             Self::Server => measure::server::measure(effort).await,
@@ -154,5 +231,51 @@ impl Measurement {
             }
         };
         Ok(vec![table?])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(line: &str) -> Result<String, String> {
+        let words = ["ejob-bench"].into_iter().chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        line.measurements().map(|measurements| names(&measurements))
+    }
+
+    #[test]
+    fn measurements_of_a_registry_are_all_that_exist_there_or_the_named_ones() {
+        let rows = [
+            ("--backend zk rates fire", "fire, rates"),
+            ("fire", "fire"),
+            ("--java folder java", "java"),
+            ("--backend sqlite", "fire, resharding, failover, feed-latency, rates, idle-jobs"),
+            ("--backend postgres failover", "failover"),
+            ("--backend etcd feed-latency", "feed-latency"),
+        ];
+        for (line, expected) in rows {
+            assert_eq!(chosen(line).as_deref(), Ok(expected), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_combination_that_does_not_exist_is_refused_with_those_that_do() {
+        let rows = [
+            (
+                "--backend sqlite fire scale",
+                "the measurement `scale` needs `--backend zk`; `--backend sqlite` has fire, \
+                 resharding, failover, feed-latency, rates, idle-jobs",
+            ),
+            ("--backend etcd --java folder", "`--java` needs `--backend zk`, not `etcd`"),
+            ("java", "the measurement `java` needs `--java FOLDER`, "),
+            ("--backend redis", "error: invalid value 'redis' for '--backend <BACKEND>'"),
+        ];
+        for (line, expected) in rows {
+            let error = chosen(line).unwrap_err();
+            assert!(error.starts_with(expected), "{line}: {error}");
+        }
+        let error = chosen("--backend redis").unwrap_err();
+        assert!(error.contains("[possible values: zk, sqlite, postgres, etcd]"), "{error}");
     }
 }

@@ -1,4 +1,4 @@
-//! Set-up of a measurement: a server of its own, and schedulers whose requests are recorded.
+//! Set-up of a measurement: a registry of its own, and schedulers whose requests are recorded.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -6,19 +6,18 @@ use std::time::{Duration, Instant};
 
 use lite::{JobConfig, JobHandle, JobStatus, Scheduler};
 use reg_center::RegistryCenter;
-use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
+use registry::Registry;
 use tokio::time::timeout;
-use zookeeper_fixture::{Server, ServerOptions};
 
 use crate::Outcome;
+use crate::backend::{Backend, Running};
+use crate::raw::RawClient;
 use crate::recorder::Recorder;
-use crate::report::on_or_off;
 
 /// Longest wait before the measurement fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
-/// Heap of the server in MiB, as in production: 100 000 items and the latest transactions do not
-/// fit into much less.
-const HEAP_MIB: u32 = 1_024;
+/// Timeout of all sessions.
+const SESSION_TIMEOUT: Duration = Duration::from_secs(20);
 /// Shortest pause between two status requests.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// Pause after a status request, as a multiple of the request's time.
@@ -28,10 +27,11 @@ const PAUSE_FACTOR: u32 = 10;
 /// Longest pause between two status requests.
 const LONGEST_PAUSE: Duration = Duration::from_millis(25);
 
-/// A ZooKeeper server for one measurement.
+/// A registry for one measurement.
 #[derive(Debug)]
 pub(crate) struct Stage {
-    server: Server,
+    pub(crate) registry: Running,
+    backend: Backend,
     fsync: bool,
 }
 
@@ -43,30 +43,46 @@ pub(crate) struct Instance {
 }
 
 impl Stage {
-    /// Starts a server, with or without fsync of each transaction.
-    pub(crate) fn set(fsync: bool) -> Outcome<Self> {
-        let options = ServerOptions::default().fsync(fsync).tick(Duration::from_millis(500));
-        let options = options.heap_mib(HEAP_MIB);
-        Ok(Self { server: Server::start_with(&options)?, fsync })
+    /// Starts a registry, with or without fsync of each transaction.
+    pub(crate) fn set(backend: Backend, fsync: bool) -> Outcome<Self> {
+        Ok(Self { registry: backend.start(fsync)?, backend, fsync })
     }
 
-    pub(crate) fn fsync(&self) -> &'static str {
-        on_or_off(self.fsync)
+    /// Starts the registries of all variants of a backend, one after the other.
+    pub(crate) fn all(backend: Backend) -> impl Iterator<Item = Outcome<Self>> {
+        backend.fsync_choices().iter().map(move |&fsync| Self::set(backend, fsync))
     }
 
-    /// Returns the server's connect string for clients.
-    pub(crate) fn connect_string(&self) -> String {
-        self.server.connect_string()
+    pub(crate) fn backend(&self) -> Backend {
+        self.backend
     }
 
-    /// Returns the number of requests from clients, by the server's own count, with pings.
-    pub(crate) fn request_count(&self) -> Outcome<u64> {
-        Ok(self.server.request_count()?)
+    pub(crate) fn fsync(&self) -> bool {
+        self.fsync
     }
 
-    /// Returns the number of packets that the server has sent: answers and watch events.
-    pub(crate) fn sent_count(&self) -> Outcome<u64> {
-        Ok(self.server.sent_count()?)
+    /// Returns the name of the variant in the terms of the registry.
+    pub(crate) fn durability(&self) -> &'static str {
+        self.backend.durability(self.fsync)
+    }
+
+    /// Returns the number of requests from clients, by the server's own count, with pings. Only
+    /// ZooKeeper counts them.
+    pub(crate) fn request_count(&self) -> Outcome<Option<u64>> {
+        match &self.registry {
+            Running::Zookeeper(server) => Ok(Some(server.request_count()?)),
+            Running::Sqlite { .. } | Running::Postgres(_) | Running::Etcd(_) => Ok(None),
+        }
+    }
+
+    /// Returns the number of requests since a former count.
+    pub(crate) fn requests_since(&self, before: Option<u64>) -> Outcome<Option<u64>> {
+        Ok(before.zip(self.request_count()?).map(|(before, now)| now - before))
+    }
+
+    /// Opens a client of the registry without a center.
+    pub(crate) async fn raw_client(&self) -> Outcome<RawClient> {
+        Ok(RawClient::open(&self.registry, 1).await?.remove(0))
     }
 
     /// Opens a session for a scheduler on a host of its own.
@@ -85,9 +101,8 @@ impl Stage {
 
     /// Opens a session without a scheduler.
     pub(crate) async fn session(&self, namespace: &str) -> Outcome<Arc<dyn RegistryCenter>> {
-        let url = format!("zk://{}/{namespace}", self.connect_string());
-        let options = ZookeeperOptions::parse_url(&url)?.session_timeout(Duration::from_secs(20));
-        Ok(ZookeeperCenter::connect(options).await?)
+        let address = self.registry.address(namespace)?.session_timeout(SESSION_TIMEOUT);
+        Ok(Registry::open_at(address).await?)
     }
 }
 

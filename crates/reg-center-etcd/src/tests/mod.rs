@@ -4,7 +4,6 @@ mod compaction;
 mod late_writes;
 mod leaders;
 mod limits;
-mod rates;
 mod restarts;
 mod secure;
 mod sequences;

@@ -9,25 +9,29 @@ use lite::{FireTime, JobBuilder, JobEvent, JobRecord, job_fn};
 use reg_center::Txn;
 use tokio::sync::mpsc;
 
+use crate::backend::Backend;
+use crate::raw::RawClient;
 use crate::recorder::{Request, round_trips};
-use crate::report::{Cell, Table, on_or_off};
+use crate::report::{Bound, Table, on_or_off};
 use crate::spread::Spread;
 use crate::stage::{Instance, Stage, settled, with_flags, within};
-use crate::{Effort, Outcome, raw};
+use crate::{Effort, Outcome, replay};
 
-const COLUMNS: [&str; 12] = [
+const COLUMNS: [&str; 14] = [
     "items",
     "monitoring",
     "failover",
-    "fsync",
+    "durability",
     "requests per fire",
     "round trips to first start",
     "ms to first start",
     "ms to all recorded",
     "ms raw claim",
     "ms raw all",
+    "ms one-row transaction",
     "ratio first start / raw claim",
     "ratio all recorded / raw all",
+    "ratio first start / one-row transaction",
 ];
 
 /// Idle time before the raw transactions are sent, as before a fire.
@@ -49,20 +53,22 @@ struct Fire {
     to_recorded: Option<Duration>,
     raw_claim: Option<Duration>,
     raw_all: Option<Duration>,
+    one_row: Duration,
 }
 
 /// Measures all settings.
-pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
+pub(crate) async fn measure(backend: Backend, effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "fire",
         "one fire of one instance; times in ms: minimum / median / maximum; raw: transactions of \
          the same operations and bytes, one after the other, the first after an idle time as \
-         before a fire",
+         before a fire; one-row transaction: a write of one row, node or key by the registry's own \
+         client, the median of five; requests: by ZooKeeper's count",
         4,
         &COLUMNS,
     );
-    for fsync in [false, true] {
-        let stage = Stage::set(fsync)?;
+    for stage in Stage::all(backend) {
+        let stage = stage?;
         for setting in grid(effort) {
             let requests_and_fires = fires(&stage, setting, effort.rounds()).await?;
             note(&mut table, &stage, setting, requests_and_fires);
@@ -85,8 +91,13 @@ fn grid(effort: Effort) -> impl Iterator<Item = Setting> {
 
 /// Fires a job `rounds` times. Returns the requests per fire by the server's count, and the figures
 /// of each fire.
-async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, Vec<Fire>)> {
+async fn fires(
+    stage: &Stage,
+    setting: Setting,
+    rounds: usize,
+) -> Outcome<(Option<f64>, Vec<Fire>)> {
     let Setting { items, monitor, failover } = setting;
+    let mut raw_client = stage.raw_client().await?;
     let instance = stage.instance("fire", 1).await?;
     // On a slow disk a fire of 1000 items and its raw replay take longer than a second.
     let cron = if items < 1000 { "* * * * * ?" } else { "0/4 * * * * ?" };
@@ -115,17 +126,19 @@ async fn fires(stage: &Stage, setting: Setting, rounds: usize) -> Outcome<(f64, 
     // The first fire does not count: it only shows that all items are assigned and run.
     watch.next_fire().await?;
     let mut fires = Vec::new();
-    let mut requests = 0;
+    let mut requests = Some(0);
     while fires.len() < rounds {
         instance.center.take();
         let before = stage.request_count()?;
         let (fire, first, recorded) = watch.next_fire().await?;
-        requests += stage.request_count()? - before;
+        let count = stage.requests_since(before)?;
+        requests = requests.zip(count).map(|(sum, count)| sum + count);
         let sent = instance.center.take();
-        fires.push(compare_with_raw(&instance, fire, &first, recorded, &sent).await?);
+        let fire = compare_with_raw(&instance, &mut raw_client, fire, &first, recorded, &sent);
+        fires.push(fire.await?);
     }
     instance.leave().await?;
-    Ok((requests as f64 / rounds as f64, fires))
+    Ok((requests.map(|requests| requests as f64 / rounds as f64), fires))
 }
 
 /// Moment at which the code of an item was called.
@@ -179,6 +192,7 @@ impl Watch {
 /// Replays the transactions that the product sent, and returns the figures of both.
 async fn compare_with_raw(
     instance: &Instance,
+    raw_client: &mut RawClient,
     fire: Timestamp,
     first: &Start,
     recorded: Option<Timestamp>,
@@ -192,17 +206,24 @@ async fn compare_with_raw(
     let before_start: Vec<Request> = sent.iter().filter(before_start).cloned().collect();
     let txns: Vec<Txn> = sent.iter().filter_map(|request| request.txn.clone()).collect();
     let claim = txns.iter().position(|txn| txn.label() == "claim");
-    let raw = raw::replay_after(IDLE_TIME, instance.center.unrecorded(), &txns).await?;
+    let raw = replay::replay_after(IDLE_TIME, instance.center.unrecorded(), &txns).await?;
+    let one_row = raw_client.typical_write().await?;
     Ok(Fire {
         round_trips: round_trips(&before_start),
         to_start,
         to_recorded: recorded.map(since),
         raw_claim: claim.and_then(|index| raw.get(index).copied()),
         raw_all: (!raw.is_empty()).then(|| raw.iter().sum()),
+        one_row,
     })
 }
 
-fn note(table: &mut Table, stage: &Stage, setting: Setting, (requests, fires): (f64, Vec<Fire>)) {
+fn note(
+    table: &mut Table,
+    stage: &Stage,
+    setting: Setting,
+    (requests, fires): (Option<f64>, Vec<Fire>),
+) {
     let Setting { items, monitor, failover } = setting;
     let times = |of: fn(&Fire) -> Option<Duration>| Spread::of_times(fires.iter().filter_map(of));
     let ratio = |measured: fn(&Fire) -> Option<Duration>, raw: fn(&Fire) -> Option<Duration>| {
@@ -210,31 +231,44 @@ fn note(table: &mut Table, stage: &Stage, setting: Setting, (requests, fires): (
         Spread::of(fires.iter().filter_map(of))
     };
     let to_claim = ratio(|fire| Some(fire.to_start), |fire| fire.raw_claim);
+    let to_one_row = ratio(|fire| Some(fire.to_start), |fire| Some(fire.one_row));
+    let to_start = times(|fire| Some(fire.to_start));
     let round_trips = Spread::of(fires.iter().map(|fire| fire.round_trips as f64));
     table.push(vec![
         items.into(),
         on_or_off(monitor).into(),
         on_or_off(failover).into(),
-        stage.fsync().into(),
-        Cell::Number(requests),
+        stage.durability().into(),
+        requests.into(),
         round_trips.into(),
-        times(|fire| Some(fire.to_start)).into(),
+        to_start.into(),
         times(|fire| fire.to_recorded).into(),
         times(|fire| fire.raw_claim).into(),
         times(|fire| fire.raw_all).into(),
+        times(|fire| Some(fire.one_row)).into(),
         to_claim.into(),
         ratio(|fire| fire.to_recorded, |fire| fire.raw_all).into(),
+        to_one_row.into(),
     ]);
     let mut target = |figure: &str, most, spread: Option<Spread>| {
         let figure = format!(
-            "{figure}, {items} items, monitoring {}, failover {}, fsync {}",
+            "{figure}, {items} items, monitoring {}, failover {}, {}",
             on_or_off(monitor),
             on_or_off(failover),
-            stage.fsync()
+            stage.durability()
         );
         let measured = spread.map(|spread| spread.median);
-        table.target(figure, most, measured);
+        table.target(figure, Bound::AtMost(most), measured);
     };
     target("round trips to the first start", if monitor { 2.0 } else { 0.0 }, round_trips);
-    target("first start / raw claim", 1.5, to_claim);
+    match stage.backend() {
+        Backend::Zookeeper => target("first start / raw claim", 1.5, to_claim),
+        Backend::Sqlite if items == 1 && monitor && !stage.fsync() => {
+            target("ms to first start", 3.0, to_start);
+        }
+        Backend::Postgres | Backend::Etcd if items == 1 && monitor => {
+            target("first start / one-row transaction", 2.0, to_one_row);
+        }
+        Backend::Sqlite | Backend::Postgres | Backend::Etcd => {}
+    }
 }

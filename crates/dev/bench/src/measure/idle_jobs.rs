@@ -9,7 +9,8 @@ use interop::peers::size_of;
 use lite::{JobBuilder, job_fn};
 use serde::{Deserialize, Serialize};
 
-use crate::report::{Cell, Table};
+use crate::backend::Backend;
+use crate::report::{Bound, Cell, Table};
 use crate::stage::{Stage, settled};
 use crate::{Effort, Outcome};
 
@@ -30,28 +31,30 @@ const AT_ONCE: usize = 64;
 
 /// Measures each number of jobs in a process of its own, so that no measurement inherits the memory
 /// of another.
-pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
+pub(crate) async fn measure(backend: Backend, effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "idle-jobs",
         "jobs of one item that fire once a year, in one process with one session; memory: resident \
-         memory beyond that of the process with a single job",
+         memory beyond that of the process with a single job; requests: by ZooKeeper's count",
         1,
         &COLUMNS,
     );
-    let sizes: &[u32] = match effort {
-        Effort::Quick => &[10, 100],
-        Effort::Full => &[10, 100, 1_000, 10_000],
+    let sizes: &[u32] = match (effort, backend) {
+        (Effort::Quick, _) => &[10, 100],
+        (Effort::Full, Backend::Zookeeper) => &[10, 100, 1_000, 10_000],
+        (Effort::Full, _) => &[10, 100, 1_000],
     };
     for &jobs in sizes {
         let program = env::current_exe()?;
-        let output =
-            Command::new(program).args(["idle-jobs-process", &jobs.to_string()]).output()?;
+        let mut process = Command::new(program);
+        process.args(["--backend", backend.name(), "idle-jobs-process", &jobs.to_string()]);
+        let output = process.output()?;
         if !output.status.success() {
             let error = String::from_utf8_lossy(&output.stderr).into_owned();
             return Err(format!("the process with {jobs} jobs: {error}").into());
         }
         let figures: Figures = serde_json::from_slice(&output.stdout)?;
-        note(&mut table, jobs, &figures);
+        note(&mut table, backend, jobs, &figures);
     }
     Ok(table)
 }
@@ -62,13 +65,15 @@ struct Figures {
     kib: f64,
     threads: u64,
     register_ms: f64,
-    register_requests: u64,
-    idle_requests: u64,
+    /// `None` if the registry counts no requests.
+    register_requests: Option<u64>,
+    idle_requests: Option<u64>,
 }
 
 /// Registers `jobs` jobs in this process, and returns its figures as JSON.
-pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
-    let stage = Stage::set(false)?;
+pub(crate) async fn in_a_process(backend: Backend, jobs: u32) -> Outcome<String> {
+    let fsync = backend.fsync_choices()[0];
+    let stage = Stage::set(backend, fsync)?;
     let scheduler = stage.unrecorded("idle", 1).await?;
     // The first job allocates the parts that a process has once.
     schedule(&scheduler, "first").await?;
@@ -77,6 +82,7 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
     let joined = (0..jobs).map(|number| join(&scheduler, format!("job-{number}")));
     let handles: Vec<_> = stream::iter(joined).buffer_unordered(AT_ONCE).try_collect().await?;
     let register_ms = begin.elapsed().as_secs_f64() * 1e3;
+    let register_requests = stage.requests_since(requests)?;
     let registered = stage.request_count()?;
     tokio::time::sleep(IDLE).await;
     let (resident, threads) = size_of(process::id())?;
@@ -85,8 +91,8 @@ pub(crate) async fn in_a_process(jobs: u32) -> Outcome<String> {
         kib: resident as f64 - before as f64,
         threads,
         register_ms,
-        register_requests: registered - requests,
-        idle_requests: stage.request_count()? - registered,
+        register_requests,
+        idle_requests: stage.requests_since(registered)?,
     };
     Ok(serde_json::to_string(&figures)?)
 }
@@ -103,18 +109,20 @@ async fn schedule(scheduler: &lite::Scheduler, name: &str) -> Outcome<lite::JobH
     Ok(scheduler.schedule(config, job_fn(|_| async { Ok(()) })).await?)
 }
 
-fn note(table: &mut Table, jobs: u32, figures: &Figures) {
+fn note(table: &mut Table, backend: Backend, jobs: u32, figures: &Figures) {
     let per_job = figures.kib / f64::from(jobs);
     let minutes = IDLE.as_secs_f64() / 60.0;
+    let per = |count: Option<u64>, n: f64| Cell::from(count.map(|count| count as f64 / n));
     table.push(vec![
         jobs.into(),
         Cell::Number(per_job),
         Cell::Count(figures.threads),
         Cell::Number(figures.register_ms),
-        Cell::Number(figures.register_requests as f64 / f64::from(jobs)),
-        Cell::Number(figures.idle_requests as f64 / minutes),
+        per(figures.register_requests, f64::from(jobs)),
+        per(figures.idle_requests, minutes),
     ]);
-    if jobs >= 1_000 {
-        table.target(format!("KiB per idle job, {jobs} jobs"), 20.0, Some(per_job));
+    if jobs >= 1_000 && backend == Backend::Zookeeper {
+        let figure = format!("KiB per idle job, {jobs} jobs");
+        table.target(figure, Bound::AtMost(20.0), Some(per_job));
     }
 }

@@ -7,7 +7,8 @@ use std::time::Duration;
 use interop::peers::{FireTask, Fires, Idle, Kind, Loss, Peers, StartUp};
 
 use super::resharding;
-use crate::report::{Cell, Table, on_or_off};
+use crate::backend::Backend;
+use crate::report::{Bound, Cell, Table, on_or_off};
 use crate::spread::{Spread, quantile};
 use crate::stage::Stage;
 use crate::{Effort, Outcome};
@@ -124,7 +125,7 @@ async fn reshardings(peers: &Peers, effort: Effort) -> Outcome<Table> {
         1,
         &["items", "Java", "Rust", "Java / Rust"],
     );
-    let stage = Stage::set(true)?;
+    let stage = Stage::set(Backend::Zookeeper, true)?;
     for items in [10, 100, 1_000] {
         let mut java = Vec::new();
         for _ in 0..effort.rounds() {
@@ -232,5 +233,5 @@ fn compared(java: Option<Spread>, rust: Option<Spread>) -> [Cell; 3] {
 /// Notes the target that Rust is `times` times as fast as Java.
 fn target(table: &mut Table, figure: &str, times: f64, java: Option<Spread>, rust: Option<Spread>) {
     let measured = java.zip(rust).map(|(java, rust)| rust.median / java.median);
-    table.target(figure.to_owned(), 1.0 / times, measured);
+    table.target(figure.to_owned(), Bound::AtMost(1.0 / times), measured);
 }

@@ -4,18 +4,19 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reg_center::{Change, Lifetime, NodePath, RegistryCenter, Txn, TxnOutcome};
+use reg_center::{Change, Lifetime, NodePath, RegistryCenter, Txn};
 use tokio::task::JoinSet;
 
+use crate::backend::Backend;
+use crate::raw::RECORD;
+use crate::replay::commit;
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
 use crate::stage::{Stage, within};
 use crate::{Effort, Outcome};
 
-const COLUMNS: [&str; 3] = ["load", "fsync", "a second"];
+const COLUMNS: [&str; 3] = ["load", "durability", "a second"];
 
-/// Data of a node, about as long as a ledger record.
-const DATA: &str = "{\"state\":\"running\",\"token\":123456789,\"fire\":1700000000000,\"holder\":\"10.0.0.1@-@12345-k3f9x2\",\"source\":\"NORMAL\"}";
 /// Number of transactions that are under way at the same time.
 const UNDER_WAY: usize = 64;
 /// Number of sessions that watch the changed nodes.
@@ -33,13 +34,13 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
             "operations of one server in a second, on the same machine as its clients; records of \
              {} bytes; notifications: of {CHANGES} changes to {LISTENERS} sessions, each of which \
              reads the changed nodes",
-            DATA.len()
+            RECORD.len()
         ),
         2,
         &COLUMNS,
     );
-    for fsync in [false, true] {
-        let stage = Stage::set(fsync)?;
+    for stage in Stage::all(Backend::Zookeeper) {
+        let stage = stage?;
         let center = stage.session("server").await?;
         let rows = [
             ("transactions of one operation", 512, 1),
@@ -63,7 +64,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
 }
 
 fn note(table: &mut Table, stage: &Stage, load: &str, rates: Vec<f64>) {
-    table.push(vec![load.into(), stage.fsync().into(), Cell::from(Spread::of(rates))]);
+    table.push(vec![load.into(), stage.durability().into(), Cell::from(Spread::of(rates))]);
 }
 
 /// Returns the written operations per second, in transactions of `operations` operations,
@@ -84,23 +85,15 @@ async fn writes(
         let mut txn = Txn::new();
         for operation in 0..operations {
             let path = folder.join(&format!("{number}-{operation}"))?;
-            txn = txn.create(path, DATA, Lifetime::Persistent);
+            txn = txn.create(path, RECORD, Lifetime::Persistent);
         }
-        under_way.spawn(commit(Arc::clone(center), txn));
+        let center = Arc::clone(center);
+        under_way.spawn(async move { commit(&center, txn).await });
     }
     while let Some(done) = under_way.join_next().await {
         done??;
     }
     Ok((transactions * operations) as f64 / begin.elapsed().as_secs_f64())
-}
-
-async fn commit(center: Arc<dyn RegistryCenter>, txn: Txn) -> Outcome<()> {
-    match center.commit(txn).await? {
-        TxnOutcome::Committed(_) => Ok(()),
-        TxnOutcome::Conflict(conflict) => {
-            Err(format!("a transaction of the benchmark met a conflict: {conflict:?}").into())
-        }
-    }
 }
 
 /// Returns the changes per second that arrive at all sessions together.
@@ -110,7 +103,7 @@ async fn notifications(
     name: &str,
 ) -> Outcome<f64> {
     let folder = NodePath::parse(&format!("/{name}"))?;
-    commit(Arc::clone(center), Txn::new().create(folder.clone(), "", Lifetime::Persistent)).await?;
+    commit(center, Txn::new().create(folder.clone(), "", Lifetime::Persistent)).await?;
     let mut listeners = JoinSet::new();
     let (listening, mut ready) = tokio::sync::mpsc::unbounded_channel();
     for _ in 0..LISTENERS {
@@ -138,9 +131,9 @@ async fn notifications(
     let begin = Instant::now();
     let mut txn = Txn::new();
     for number in 0..CHANGES {
-        txn = txn.create(folder.join(&number.to_string())?, DATA, Lifetime::Persistent);
+        txn = txn.create(folder.join(&number.to_string())?, RECORD, Lifetime::Persistent);
         if txn.ops().len() == CHANGES_AT_ONCE || number + 1 == CHANGES {
-            commit(Arc::clone(center), std::mem::take(&mut txn)).await?;
+            commit(center, std::mem::take(&mut txn)).await?;
         }
     }
     let received = async {

@@ -6,6 +6,7 @@ use std::time::Duration;
 use lite::{JobBuilder, JobEvent, JobRecord, job_fn};
 use tokio::sync::mpsc;
 
+use crate::backend::{Backend, Running};
 use crate::report::{Cell, Table};
 use crate::spread::Spread;
 use crate::stage::{Instance, Stage, within};
@@ -39,7 +40,7 @@ pub(crate) async fn measure(effort: Effort) -> Outcome<Table> {
         2,
         &COLUMNS,
     );
-    let stage = Stage::set(false)?;
+    let stage = Stage::set(Backend::Zookeeper, false)?;
     for &n in instances {
         for &items in items.iter().filter(|items| **items >= n) {
             let fires = fires(&stage, n, items, effort.rounds()).await?;
@@ -103,17 +104,29 @@ async fn fires(stage: &Stage, instances: u32, items: u32, rounds: usize) -> Outc
 /// Waits until the server has sent only pings for [`QUIET`], and returns its counts.
 async fn quiet(stage: &Stage) -> Outcome<Fire> {
     let look = async {
-        let mut last = stage.sent_count()?;
+        let mut last = counts(stage)?;
         loop {
             tokio::time::sleep(QUIET).await;
-            let sent = stage.sent_count()?;
-            if sent - last <= PINGS {
-                return Ok(Fire { requests: stage.request_count()?, sent });
+            let now = counts(stage)?;
+            if now.sent - last.sent <= PINGS {
+                return Ok(now);
             }
-            last = sent;
+            last = now;
         }
     };
     within("the server to send no more packets", look).await?
+}
+
+/// Returns the counts of the server.
+fn counts(stage: &Stage) -> Outcome<Fire> {
+    match &stage.registry {
+        Running::Zookeeper(server) => {
+            Ok(Fire { requests: server.request_count()?, sent: server.sent_count()? })
+        }
+        Running::Sqlite { .. } | Running::Postgres(_) | Running::Etcd(_) => {
+            Err("only ZooKeeper counts its packets".into())
+        }
+    }
 }
 
 /// Maximum number of pings during [`QUIET`], with a hundred sessions.

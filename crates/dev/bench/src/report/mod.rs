@@ -38,19 +38,29 @@ pub(crate) enum Cell {
     None,
 }
 
-/// The upper bound that a figure is to keep, and its measured value.
+/// The bound that a figure is to keep, and its measured value.
 #[derive(Debug, Serialize)]
 pub(crate) struct Target {
     /// Name of the figure, with the settings of its row.
     pub(crate) figure: String,
-    /// Inclusive upper bound.
-    pub(crate) at_most: f64,
+    #[serde(flatten)]
+    pub(crate) bound: Bound,
     pub(crate) measured: f64,
 }
 
-/// All tables of a run, and its machine.
+/// An inclusive bound.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+/// All tables of a run, with its registry and its machine.
 #[derive(Debug, Serialize)]
 pub(crate) struct Report {
+    /// Name of the registry on the command line.
+    pub(crate) backend: &'static str,
     pub(crate) machine: Machine,
     pub(crate) tables: Vec<Table>,
 }
@@ -102,15 +112,18 @@ impl Table {
         self.rows.push(row);
     }
 
-    /// Notes the upper bound of a figure. Without a measured value there is no target.
-    pub(crate) fn target(&mut self, figure: String, at_most: f64, measured: Option<f64>) {
-        self.targets.extend(measured.map(|measured| Target { figure, at_most, measured }));
+    /// Notes the bound of a figure. Without a measured value there is no target.
+    pub(crate) fn target(&mut self, figure: String, bound: Bound, measured: Option<f64>) {
+        self.targets.extend(measured.map(|measured| Target { figure, bound, measured }));
     }
 }
 
 impl Target {
     pub(crate) fn is_reached(&self) -> bool {
-        self.measured <= self.at_most
+        match self.bound {
+            Bound::AtMost(bound) => self.measured <= bound,
+            Bound::AtLeast(bound) => self.measured >= bound,
+        }
     }
 }
 
@@ -157,9 +170,18 @@ impl fmt::Display for Cell {
 
 impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { figure, at_most, measured } = self;
+        let Self { figure, bound, measured } = self;
         let verdict = if self.is_reached() { "reached" } else { "MISSED" };
-        write!(f, "{verdict}: {figure}: {measured:.2}, wanted at most {at_most}")
+        write!(f, "{verdict}: {figure}: {measured:.2}, wanted {bound}")
+    }
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtMost(bound) => write!(f, "at most {bound}"),
+            Self::AtLeast(bound) => write!(f, "at least {bound}"),
+        }
     }
 }
 
@@ -177,5 +199,32 @@ impl fmt::Display for Machine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { processor, processors, load } = self;
         write!(f, "{processors} processors ({processor}), load {load}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_are_inclusive_and_have_a_direction() {
+        let rows = [
+            (Bound::AtMost(2.0), 2.0, "reached: x: 2.00, wanted at most 2"),
+            (Bound::AtMost(2.0), 2.1, "MISSED: x: 2.10, wanted at most 2"),
+            (Bound::AtLeast(2.0), 2.0, "reached: x: 2.00, wanted at least 2"),
+            (Bound::AtLeast(2.0), 1.9, "MISSED: x: 1.90, wanted at least 2"),
+        ];
+        for (bound, measured, expected) in rows {
+            let target = Target { figure: "x".to_owned(), bound, measured };
+            assert_eq!(target.to_string(), expected);
+        }
+    }
+
+    #[test]
+    fn json_names_the_direction_of_a_bound() -> Result<(), serde_json::Error> {
+        let target = Target { figure: "x".to_owned(), bound: Bound::AtLeast(2.0), measured: 3.0 };
+        let expected = r#"{"figure":"x","at_least":2.0,"measured":3.0}"#;
+        assert_eq!(serde_json::to_string(&target)?, expected);
+        Ok(())
     }
 }
