@@ -4,7 +4,7 @@
 use std::fs;
 
 use crate::steps::{Steps, cargo};
-use crate::{Error, interop, postgres, workspace, zookeeper};
+use crate::{Error, etcd, interop, postgres, workspace, zookeeper};
 
 /// The registries that are measured, named as in their addresses. The first one is the default.
 const BACKENDS: [&str; 4] = ["zk", "sqlite", "postgres", "etcd"];
@@ -22,7 +22,8 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     match backend {
         "zk" => zookeeper::ensure()?,
         "postgres" => postgres::ensure()?,
-        // SQLite has no server, and the fixture of etcd installs one if it is missing.
+        "etcd" => etcd::ensure()?,
+        // SQLite has no server.
         _ => {}
     }
     let folder = workspace().join("target").join("bench").join(backend);

@@ -128,10 +128,10 @@ async fn a_session_of_a_deleted_file_is_lost_although_the_next_file_has_a_sessio
     let Some(SessionChange::Connected { session: first, .. }) = theirs.next().await else {
         panic!("the center is connected")
     };
-    match soon("the session is lost", lost).await {
-        SessionChange::Connected { session, .. } => assert_ne!(session, first),
-        change => panic!("a new session begins: {change}"),
-    }
+    let SessionChange::Connected { session, .. } = soon("the session is lost", lost).await else {
+        panic!("a new session begins")
+    };
+    assert_ne!(session, first);
 }
 
 #[tokio::test]

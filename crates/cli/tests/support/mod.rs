@@ -143,7 +143,8 @@ impl World {
         let place = ["ejob", "--zookeeper", "memory", "--namespace", namespace];
         let line = place.into_iter().chain(arguments.iter().copied());
         let mut err = Vec::new();
-        let exit = within("a command", cli::run(line, &self.memory, out, &mut err)).await;
+        let command = Box::pin(cli::run(line, &self.memory, out, &mut err));
+        let exit = within("a command", command).await;
         (exit, String::from_utf8(err).unwrap())
     }
 
