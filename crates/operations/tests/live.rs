@@ -129,7 +129,7 @@ proptest! {
     }
 }
 
-/// Returns a namespace with one job that is loaded, and the center that follows it.
+/// Returns a namespace with one job that is loaded, and the center through which it is followed.
 async fn loaded() -> (MemoryRegistry, Arc<MemoryCenter>, LiveNamespace) {
     let world = World::new();
     world.write(&[("/job/config", &documents()[0]), ("/job/ledger/0", "{}")], &[]).await;

@@ -106,6 +106,7 @@ impl LiveNamespace {
             shared: Arc::clone(&shared),
             is_connected: false,
             is_complete: false,
+            _registry: registry,
         };
         Self { shared, task: tokio::spawn(follower.run()) }
     }
@@ -177,6 +178,8 @@ struct Follower {
     is_connected: bool,
     /// No snapshot is being read.
     is_complete: bool,
+    /// A center that nobody holds is closed.
+    _registry: Arc<dyn RegistryCenter>,
 }
 
 impl Follower {
