@@ -217,17 +217,25 @@ impl Server {
         self.process.log_path()
     }
 
-    /// Executes SQL commands as the superuser, and returns their result without headers: one row a
-    /// line, with `|` between columns. The commands are one transaction if they do not say
-    /// otherwise.
+    /// Executes SQL commands as the superuser in the database `postgres`, and returns their result
+    /// without headers: one row a line, with `|` between columns. The commands are one transaction
+    /// if they do not say otherwise.
     ///
     /// # Errors
     /// [`Error::Program`] with the server's message.
     pub fn query(&self, sql: &str) -> Result<String, Error> {
+        self.query_in("postgres", sql)
+    }
+
+    /// Executes SQL commands as [`query`](Self::query) does, in another database of the server.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query), also for a missing database.
+    pub fn query_in(&self, database: &str, sql: &str) -> Result<String, Error> {
         let address = self.address();
         let mut psql = self.installation.command("psql");
         psql.args(["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"]);
-        psql.args(["--set", "ON_ERROR_STOP=1", "--username", SUPERUSER, "--dbname", "postgres"]);
+        psql.args(["--set", "ON_ERROR_STOP=1", "--username", SUPERUSER, "--dbname", database]);
         psql.args(["--host", &address.ip().to_string(), "--port", &PORT.to_string()]);
         psql.args(["--command", sql]).env("PGCONNECT_TIMEOUT", "5");
         if let Some(password) = &self.options.password {
