@@ -3,6 +3,9 @@
 mod behind_proxies;
 mod contract;
 mod failover;
+mod load;
+mod lost_data;
+mod refusals;
 mod sequences;
 mod server_faults;
 mod setup;

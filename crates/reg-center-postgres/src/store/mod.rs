@@ -1,16 +1,20 @@
-//! The requests of a center to its server.
+//! The requests of a center to its server. `feeds` has those of its feeds.
 
-use std::collections::{BTreeMap, BTreeSet};
+mod feeds;
+
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use reg_center::{Beat, Change, Node, NodePath, Op, Revision, Scope, SessionId, TxnOutcome};
+use reg_center::{Beat, Node, NodePath, Op, Revision, SessionId, TxnOutcome};
 use sqlx::postgres::PgRow;
 
 use crate::connection::Connection;
 use crate::error::{Failure, Result};
 use crate::outcome::{self, NODE_COLUMNS, column, counter};
-use crate::sql::{Batch, integers, key, text, texts, trees_of};
+use crate::sql::{Batch, key, text, texts};
 use crate::{OpenError, PostgresOptions, migrate};
+
+pub(crate) use feeds::{News, Positions, Snapshot};
 
 /// Number of changes that are kept for feeds in each tree. A center that is further behind starts
 /// its feeds with a new snapshot.
@@ -29,6 +33,8 @@ pub(crate) struct Resumed {
     pub(crate) seq: u64,
     /// For each transaction of the call its revision, 0 without a write, or -1 after a conflict.
     pub(crate) revisions: Vec<i64>,
+    /// Position of the registry: no revision in it is greater.
+    pub(crate) position: Revision,
 }
 
 /// A session that was opened.
@@ -36,19 +42,8 @@ pub(crate) struct Opened {
     pub(crate) incarnation: Incarnation,
     /// Channel of the notifications of this registry.
     pub(crate) channel: String,
-}
-
-/// The position of a feed in each tree.
-pub(crate) type Positions = BTreeMap<String, Revision>;
-
-/// Changes behind a position.
-pub(crate) struct News {
-    /// The new position.
-    pub(crate) positions: Positions,
-    /// The changes by tree. Intermediate states are skipped.
-    pub(crate) changes: Vec<(String, Change)>,
-    /// Some changes behind the position were removed.
-    pub(crate) is_gap: bool,
+    /// Position of the registry.
+    pub(crate) position: Revision,
 }
 
 /// A connection to the registry.
@@ -86,26 +81,42 @@ impl Store {
         self.connection.write(&format!("SELECT * FROM {}.{function}", self.schema)).await
     }
 
-    pub(crate) async fn open_session(&mut self, timeout: Duration) -> Result<Opened> {
+    /// Opens a session. Fails with [`DATA_LOST`](crate::error::DATA_LOST) if the registry is behind
+    /// `newest`, a revision that the center has seen. So do the other calls with this argument.
+    pub(crate) async fn open_session(
+        &mut self,
+        timeout: Duration,
+        newest: Revision,
+    ) -> Result<Opened> {
         let name = text(&self.namespace);
-        let call = format!("open_session({name}, {})", timeout.as_millis());
+        let call = format!("open_session({name}, {}, {})", timeout.as_millis(), newest.0);
         let row = only(self.call(&call).await?)?;
         self.ns = column(&row, 0)?;
         let session = SessionId(column(&row, 1)?);
         self.session = Some(session);
-        Ok(Opened { incarnation: Incarnation { session, number: 0 }, channel: column(&row, 2)? })
+        Ok(Opened {
+            incarnation: Incarnation { session, number: 0 },
+            channel: column(&row, 2)?,
+            position: Revision(counter(&row, 3)?),
+        })
     }
 
     /// Continues a session. Commits of former connections are finished, or never happen.
-    pub(crate) async fn resume(&mut self, session: SessionId, ns: i32) -> Result<Resumed> {
+    pub(crate) async fn resume(
+        &mut self,
+        session: SessionId,
+        ns: i32,
+        newest: Revision,
+    ) -> Result<Resumed> {
         (self.ns, self.session) = (ns, Some(session));
-        let rows = self.call(&format!("resume_session({})", session.0)).await?;
+        let rows = self.call(&format!("resume_session({}, {})", session.0, newest.0)).await?;
         let row = rows.first().ok_or(Failure::SessionOver)?;
         let revisions: &str = column(row, 2)?;
         Ok(Resumed {
             incarnation: Incarnation { session, number: column(row, 0)? },
             seq: counter(row, 1)?,
             revisions: revisions.split(',').filter_map(|number| number.parse().ok()).collect(),
+            position: Revision(counter(row, 3)?),
         })
     }
 
@@ -114,14 +125,23 @@ impl Store {
         self.ns
     }
 
-    /// Raises the counter of a live session.
+    /// Raises the counter of a live session. Returns the position of the registry.
     pub(crate) async fn beat(
         &mut self,
         Incarnation { session, number }: Incarnation,
-    ) -> Result<()> {
-        let row =
-            only(self.call(&format!("beat({}, {number}, {KEPT_CHANGES})", session.0)).await?)?;
-        if column(&row, 0)? { Ok(()) } else { Err(Failure::SessionOver) }
+        newest: Revision,
+    ) -> Result<Revision> {
+        let row = only(self.call(&format!("beat({}, {number}, {})", session.0, newest.0)).await?)?;
+        match column::<Option<i64>>(&row, 0)? {
+            Some(_) => Ok(Revision(counter(&row, 0)?)),
+            None => Err(Failure::SessionOver),
+        }
+    }
+
+    /// Removes some old changes. Returns true if there may be more to remove.
+    pub(crate) async fn forget_changes(&mut self) -> Result<bool> {
+        let call = format!("forget_changes({}, {KEPT_CHANGES})", self.ns);
+        column(&only(self.call(&call).await?)?, 0)
     }
 
     /// Ends a session, if its counter still has this value. Returns the changed trees.
@@ -156,6 +176,7 @@ impl Store {
     pub(crate) async fn commit(
         &mut self,
         Incarnation { session, number }: Incarnation,
+        newest: Revision,
         seq: u64,
         batch: &Batch,
         txns: &[&[Op]],
@@ -168,8 +189,9 @@ impl Store {
             .map(String::as_str)
             .collect();
         let commit = format!(
-            "SELECT * FROM {schema}.commit_all({ns}, {}, {number}, {seq}, {})",
+            "SELECT * FROM {schema}.commit_all({ns}, {}, {number}, {}, {seq}, {})",
             session.0,
+            newest.0,
             batch.arguments()
         );
         let rows = if unknown.is_empty() {
@@ -182,7 +204,14 @@ impl Store {
             rows.remove(0);
             rows
         };
-        outcome::outcomes(&rows, session, txns)
+        // The server has committed. The next connection finds the outcome.
+        let unknown = |failure| match failure {
+            Failure::SessionOver => Failure::SessionOver,
+            Failure::NotDone(cause) | Failure::Refused { cause, .. } | Failure::Unknown(cause) => {
+                Failure::Unknown(cause)
+            }
+        };
+        outcome::outcomes(&rows, session, txns).map_err(unknown)
     }
 
     /// Reads nodes at one revision of each tree.
@@ -228,129 +257,6 @@ impl Store {
         }
         names.sort_unstable();
         Ok(exists.then_some(names))
-    }
-
-    /// Returns a condition that holds while the session of the center lives.
-    ///
-    /// The end of a session deletes its nodes. A feed that showed this before the end of the
-    /// session would make its process believe that an operator has deleted them.
-    fn session_lives(&self) -> String {
-        match self.session {
-            Some(session) => {
-                format!("EXISTS (SELECT 1 FROM {}.session WHERE id = {})", self.schema, session.0)
-            }
-            None => "true".to_owned(),
-        }
-    }
-
-    /// Returns the nodes of a scope, and the position of the snapshot. Fails if the session of the
-    /// center is over.
-    pub(crate) async fn snapshot(&mut self, scope: &Scope) -> Result<(Positions, Vec<Node>)> {
-        let (schema, ns) = (&self.schema, self.ns);
-        let trees = match trees_of(scope) {
-            None => String::new(),
-            Some(trees) => format!(" AND t.name = ANY ({})", texts(trees)),
-        };
-        let parts: Vec<&NodePath> = scope.parts().collect();
-        let keys: Vec<_> = parts.iter().map(|part| key(part)).collect();
-        // Paths of deeper descendants begin with the path of the part and a slash; `0` follows the
-        // slash.
-        let bound = |end: &str| -> Vec<String> {
-            parts.iter().map(|part| part.as_str().trim_end_matches('/').to_owned() + end).collect()
-        };
-        let (low, high) = (bound("/"), bound("0"));
-        let list = |values: &[String]| texts(values.iter().map(String::as_str));
-        let sql = format!(
-            "SELECT NULL::boolean, '', '', ''::bytea, 0::bigint, 0::bigint, ({})::int::bigint, \
-               NULL::bigint \
-             UNION ALL SELECT true, '', t.name, ''::bytea, 0, 0, t.revision, NULL FROM {schema}.tree AS t WHERE t.ns = {ns}{trees} \
-             UNION ALL SELECT false, {NODE_COLUMNS} FROM unnest({}, {}) AS k (parent, name) \
-             JOIN {schema}.node AS n ON n.ns = {ns} AND n.parent = k.parent AND n.name = k.name \
-             UNION ALL SELECT false, {NODE_COLUMNS} FROM unnest({}) AS k (path) \
-             JOIN {schema}.node AS n ON n.ns = {ns} AND n.parent = k.path \
-             UNION ALL SELECT false, {NODE_COLUMNS} FROM unnest({}, {}) AS k (low, high) \
-             JOIN {schema}.node AS n ON n.ns = {ns} AND n.parent > k.low COLLATE \"C\" \
-             AND n.parent < k.high COLLATE \"C\"",
-            self.session_lives(),
-            texts(keys.iter().map(|(parent, _)| parent.as_str())),
-            texts(keys.iter().map(|(_, name)| *name)),
-            texts(parts.iter().map(|part| part.as_str())),
-            list(&low),
-            list(&high),
-        );
-        let (mut positions, mut nodes) = (Positions::new(), Vec::new());
-        for row in self.connection.read(&sql).await? {
-            match column(&row, 0)? {
-                None if counter(&row, 6)? == 0 => return Err(Failure::SessionOver),
-                None => {}
-                Some(true) => {
-                    positions.insert(column(&row, 2)?, Revision(counter(&row, 6)?));
-                }
-                Some(false) => nodes.push(outcome::node(&row, 1)?),
-            }
-        }
-        Ok((positions, nodes))
-    }
-
-    /// Returns the revision of the last write of each tree.
-    pub(crate) async fn positions(&mut self) -> Result<Positions> {
-        let sql = format!("SELECT name, revision FROM {}.tree WHERE ns = {}", self.schema, self.ns);
-        let rows = self.connection.read(&sql).await?;
-        let position = |row: &PgRow| Ok((column(row, 0)?, Revision(counter(row, 1)?)));
-        rows.iter().map(position).collect()
-    }
-
-    /// Returns the changes behind a position, in the trees of the position. Fails if the session of
-    /// the center is over.
-    pub(crate) async fn news(&mut self, after: &Positions) -> Result<News> {
-        let (schema, ns) = (&self.schema, self.ns);
-        let sql = format!(
-            "WITH moved AS (\
-               SELECT t.id, t.name, t.revision, t.forgotten, a.revision AS after \
-               FROM unnest({}, {}) AS a (name, revision) \
-               JOIN {schema}.tree AS t ON t.ns = {ns} AND t.name = a.name \
-               WHERE t.revision > a.revision\
-             ), changed AS (\
-               SELECT m.name AS tree, c.parent, c.name, max(c.revision) AS revision \
-               FROM moved AS m JOIN {schema}.change AS c ON c.tree = m.id AND c.revision > m.after \
-               GROUP BY m.name, c.parent, c.name\
-             ) \
-             SELECT NULL::text, NULL::text, NULL::text, 0::bigint, {}, \
-               NULL::text, NULL::text, NULL::bytea, NULL::bigint, NULL::bigint, NULL::bigint, \
-               NULL::bigint \
-             UNION ALL SELECT m.name, NULL, NULL, m.revision, m.forgotten > m.after, \
-               NULL, NULL, NULL, NULL, NULL, NULL, NULL FROM moved AS m \
-             UNION ALL SELECT c.tree, c.parent, c.name, c.revision, n.ns IS NOT NULL, \
-               {NODE_COLUMNS} FROM changed AS c \
-             LEFT JOIN {schema}.node AS n \
-             ON n.ns = {ns} AND n.parent = c.parent AND n.name = c.name",
-            texts(after.keys().map(String::as_str)),
-            integers(
-                after.values().map(|revision| i64::try_from(revision.0).unwrap_or(i64::MAX)),
-                "bigint"
-            ),
-            self.session_lives(),
-        );
-        let mut news = News { positions: Positions::new(), changes: Vec::new(), is_gap: false };
-        let mut changes = Vec::new();
-        for row in self.connection.read(&sql).await? {
-            let Some(tree) = column::<Option<String>>(&row, 0)? else {
-                if column(&row, 4)? {
-                    continue;
-                }
-                return Err(Failure::SessionOver);
-            };
-            let revision = Revision(counter(&row, 3)?);
-            if column::<Option<&str>>(&row, 1)?.is_none() {
-                news.is_gap |= column::<bool>(&row, 4)?;
-                news.positions.insert(tree, revision);
-            } else {
-                changes.push((revision, tree, outcome::change(&row, 1)?));
-            }
-        }
-        changes.sort_by(|a, b| (a.0, a.2.path()).cmp(&(b.0, b.2.path())));
-        news.changes = changes.into_iter().map(|(_, tree, change)| (tree, change)).collect();
-        Ok(news)
     }
 }
 
