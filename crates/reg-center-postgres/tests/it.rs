@@ -6,6 +6,7 @@ mod failover;
 mod load;
 mod lost_data;
 mod refusals;
+mod rights;
 mod sequences;
 mod server_faults;
 mod setup;
