@@ -51,7 +51,7 @@ pub enum Tls {
 /// | [`schema`](Self::schema) | `ejob` | 1 to 63 of `a`–`z`, `0`–`9`, `_`, no digit first |
 /// | [`create_if_missing`](Self::create_if_missing) | true | |
 /// | [`session_timeout`](Self::session_timeout) | 10 s | 500 ms to 1 h |
-/// | [`request_timeout`](Self::request_timeout) | session timeout / 3, at most 3 s | 100 ms to 1 min |
+/// | [`request_timeout`](Self::request_timeout) | a third of the session | 100 ms to 1 min |
 /// | [`notify`](Self::notify) | [`Notify::On`] | |
 /// | [`poll_interval`](Self::poll_interval) | 1 s; 200 ms with [`Notify::Off`] | 10 ms to 1 min |
 /// | [`tls`](Self::tls) | [`Tls::Prefer`] | |
