@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use sqlx::postgres::{PgListener, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Executor as _};
+use sqlx::{AssertSqlSafe, Executor as _, Row as _};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -95,8 +95,8 @@ impl Task {
     /// Serves one connection until it fails.
     async fn serve(&mut self) -> End {
         let limit = self.options.requests();
-        let mut listener = match self.listen(limit).await {
-            Ok(listener) => listener,
+        let (mut listener, own_process) = match self.listen(limit).await {
+            Ok(listening) => listening,
             Err(cause) => return End::Failed(cause),
         };
         // Notifications before the subscription are lost.
@@ -109,6 +109,8 @@ impl Task {
         loop {
             let statement = tokio::select! {
                 received = listener.try_recv() => match received {
+                    // The worker has marked its own changes before they were announced.
+                    Ok(Some(own)) if own.process_id() == own_process => continue,
                     Ok(Some(notification)) => {
                         if self.wakeups.send(parse(notification.payload())).is_err() {
                             return End::Done;
@@ -134,7 +136,8 @@ impl Task {
         }
     }
 
-    async fn listen(&self, limit: Duration) -> Result<PgListener, String> {
+    /// Returns a connection that listens, and the server's process for it.
+    async fn listen(&self, limit: Duration) -> Result<(PgListener, u32), String> {
         let server = server_options(&self.options).map_err(|error| error.to_string())?;
         // Nothing that this connection writes must survive, so it need not wait for the disk.
         let server = server.options([("synchronous_commit", "off")]);
@@ -144,7 +147,9 @@ impl Task {
             let mut listener = PgListener::connect_with(&pool).await?;
             listener.eager_reconnect(false);
             listener.listen(&self.channel).await?;
-            Ok::<_, sqlx::Error>(listener)
+            let row = listener.fetch_one(sqlx::raw_sql("SELECT pg_backend_pid()")).await?;
+            let process: i32 = row.try_get(0)?;
+            Ok::<_, sqlx::Error>((listener, process.cast_unsigned()))
         };
         let listening = timeout(limit, listen).await;
         let listening = listening.map_err(|_| format!("no connection within {limit:?}"))?;

@@ -5,6 +5,7 @@ mod contract;
 mod failover;
 mod load;
 mod lost_data;
+mod queries;
 mod refusals;
 mod rights;
 mod sequences;

@@ -146,6 +146,13 @@ impl Worker {
             if closing.is_some() {
                 break closing;
             }
+            // Calls that have come meanwhile do not wait until the feeds have read the changes. But
+            // only once, so that the feeds go on beside any number of calls.
+            if let Ok(next) = self.requests.try_recv()
+                && let Some(closing) = self.serve(next).await
+            {
+                break Some(closing);
+            }
             if let Some(closing) = self.tick().await {
                 break Some(closing);
             }
