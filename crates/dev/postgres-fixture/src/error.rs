@@ -1,5 +1,6 @@
 //! Errors of servers.
 
+use std::path::PathBuf;
 use std::process::ExitStatus;
 
 /// Error of a server that is not in the requested state.
@@ -17,6 +18,15 @@ pub enum Error {
     NotInstalled {
         /// The searched places and the missing files, in the order of the search.
         searched: Vec<String>,
+    },
+    /// PgBouncer was not found.
+    #[error(
+        "no PgBouncer in {}; install it with `cargo xtask postgres`, or with \
+         `apt-get install pgbouncer`", searched.display()
+    )]
+    NoPooler {
+        /// The searched place.
+        searched: PathBuf,
     },
     /// This process is root, and `setpriv` is missing to start a server as another user.
     #[error("PostgreSQL does not run as root, and `setpriv` of util-linux is missing")]

@@ -4,10 +4,11 @@ use std::env;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
+use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::Error;
+use crate::{Error, SharedError};
 
 /// The programs that the fixture runs.
 const PROGRAMS: [&str; 4] = ["postgres", "initdb", "pg_basebackup", "psql"];
@@ -45,14 +46,32 @@ impl Installation {
         Ok(Installation { folder, owner })
     }
 
-    /// Returns user and group of the servers, if they are not those of this process.
-    pub(crate) fn owner(&self) -> Option<(u32, u32)> {
-        self.owner
+    /// Writes a file that only the servers' user can read.
+    pub(crate) fn write_file(&self, path: &Path, text: &str) -> Result<(), Error> {
+        fs::write(path, text).map_err(SharedError::file("write", path))?;
+        let private = fs::Permissions::from_mode(0o600);
+        fs::set_permissions(path, private).map_err(SharedError::file("protect", path))?;
+        self.hand_over(path)
+    }
+
+    /// Makes the servers' user the owner of a file.
+    pub(crate) fn hand_over(&self, path: &Path) -> Result<(), Error> {
+        match self.owner {
+            Some((user, group)) => {
+                let changed = chown(path, Some(user), Some(group));
+                Ok(changed.map_err(SharedError::file("change owner of", path))?)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Returns a command that runs a program of PostgreSQL, as [`command`](Self::command) does.
+    pub(crate) fn program(&self, name: &str) -> Command {
+        self.command(&self.folder.join(name))
     }
 
     /// Returns a command that runs a program without privileges, and ends with this process.
-    pub(crate) fn command(&self, program: &str) -> Command {
-        let path = self.folder.join(program);
+    pub(crate) fn command(&self, path: &Path) -> Command {
         let mut command = match (server_fixture::dying_with_parent(), self.owner) {
             (Some(mut command), Some((user, group))) => {
                 // The kernel forgets the signal when the user changes, so a second `setpriv` sets

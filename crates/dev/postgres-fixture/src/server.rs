@@ -2,8 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::{PermissionsExt as _, chown};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,7 +12,7 @@ use server_fixture::{POLL_INTERVAL, ServerProcess};
 use crate::{Error, Installation, ServerOptions, SharedError};
 
 /// The port of each server, on an address of its own.
-const PORT: u16 = 5432;
+pub(crate) const PORT: u16 = 5432;
 /// The user that owns the server's databases.
 pub(crate) const SUPERUSER: &str = "postgres";
 /// Longest wait after SIGINT, which is the fast shutdown.
@@ -87,13 +86,13 @@ impl Server {
             installation: installation.clone(),
             options: options.clone(),
         };
-        server.hand_over(server.process.folder())?;
+        installation.hand_over(server.process.folder())?;
         Ok(server)
     }
 
     /// Creates the data folder.
     fn initialize(&self) -> Result<(), Error> {
-        let mut initdb = self.installation.command("initdb");
+        let mut initdb = self.installation.program("initdb");
         initdb.arg("--pgdata").arg(self.data()).args(["--username", SUPERUSER]);
         initdb.args(["--encoding=UTF8", "--no-locale", "--no-sync", "--auth=trust"]);
         if let Some(password) = &self.options.password {
@@ -119,22 +118,8 @@ impl Server {
     /// Writes a file that only the server's user can read.
     fn write_file(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
         let path = self.process.folder().join(name);
-        fs::write(&path, text).map_err(SharedError::file("write", &path))?;
-        let private = fs::Permissions::from_mode(0o600);
-        fs::set_permissions(&path, private).map_err(SharedError::file("protect", &path))?;
-        self.hand_over(&path)?;
+        self.installation.write_file(&path, text)?;
         Ok(path)
-    }
-
-    /// Makes the server's user the owner of a file.
-    fn hand_over(&self, path: &Path) -> Result<(), Error> {
-        match self.installation.owner() {
-            Some((user, group)) => {
-                let changed = chown(path, Some(user), Some(group));
-                Ok(changed.map_err(SharedError::file("change owner of", path))?)
-            }
-            None => Ok(()),
-        }
     }
 
     /// Starts the process and waits until it serves; stops it before if it runs.
@@ -161,7 +146,7 @@ impl Server {
     }
 
     fn launch(&mut self) -> Result<(), Error> {
-        let mut command = self.installation.command("postgres");
+        let mut command = self.installation.program("postgres");
         command.arg("-D").arg(self.data()).args(["-p", &PORT.to_string()]);
         command.args(["-c", &format!("listen_addresses={}", self.process.ip())]);
         for setting in SETTINGS {
@@ -233,7 +218,7 @@ impl Server {
     /// As [`query`](Self::query), also for a missing database.
     pub fn query_in(&self, database: &str, sql: &str) -> Result<String, Error> {
         let address = self.address();
-        let mut psql = self.installation.command("psql");
+        let mut psql = self.installation.program("psql");
         psql.args(["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"]);
         psql.args(["--set", "ON_ERROR_STOP=1", "--username", SUPERUSER, "--dbname", database]);
         psql.args(["--host", &address.ip().to_string(), "--port", &PORT.to_string()]);

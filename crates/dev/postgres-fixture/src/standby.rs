@@ -25,7 +25,7 @@ impl Server {
     pub fn start_synchronous_standby(&self) -> Result<Server, Error> {
         let mut standby = Server::prepare(&self.installation, &self.options)?;
         let primary = self.address();
-        let mut copy = self.installation.command("pg_basebackup");
+        let mut copy = self.installation.program("pg_basebackup");
         copy.arg("--dbname").arg(format!(
             "host={} port={} user={SUPERUSER} application_name={NAME}",
             primary.ip(),

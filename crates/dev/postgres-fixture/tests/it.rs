@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use postgres_fixture::{Authority, Error, Server, ServerOptions, SharedError};
+use postgres_fixture::{Authority, Error, Pooler, Server, ServerOptions, SharedError};
 
 #[test]
 fn data_survive_stop_and_kill_on_the_same_address() {
@@ -59,6 +59,18 @@ fn password_is_required_and_never_shown() {
     let error = server.query("SELECT nonsense").unwrap_err();
     let shown = format!("{error} {error:?}");
     assert!(shown.contains("nonsense") && !shown.contains("s3cret"), "{shown}");
+}
+
+#[test]
+fn pooler_accepts_connections_for_its_server_and_ends_with_its_value() {
+    let server = Server::start().unwrap();
+    let pooler = Pooler::start(&server).unwrap();
+    let address = pooler.address();
+    assert!(address.ip().is_loopback() && address.ip() != server.address().ip(), "{address}");
+    TcpStream::connect(address).unwrap();
+    drop(pooler);
+    let refused = TcpStream::connect(address).unwrap_err();
+    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
 }
 
 #[test]
