@@ -21,7 +21,7 @@ pub enum Notify {
     /// second connection, and a direct connection to the server.
     #[default]
     On,
-    /// By polling alone. Needed behind PgBouncer in transaction mode.
+    /// By polling alone. Works behind PgBouncer in transaction mode.
     Off,
 }
 
