@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use postgres_fixture::proxy::{Mode, Proxy};
 use reg_center::{Change, Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
 use reg_center_postgres::{Notify, PostgresCenter, PostgresOptions};
 
-use crate::behind_proxies::{connect, options_for, path, runtime, server, session_of, soon};
+use crate::behind_proxies::{
+    connect, namespace, options_for, path, runtime, server, session_of, soon,
+};
+use crate::server_faults::{Holder, wait_for_row};
 
 async fn query(sql: &'static str) -> String {
     let run = tokio::task::spawn_blocking(move || server().query(sql));
@@ -132,6 +136,42 @@ fn failed_removal_of_old_changes_leaves_the_session() {
         soon("the changes are removed", removed).await;
         assert_eq!(query("SELECT n_changes, forgotten FROM kept.tree WHERE name = 'job'").await, "10000|0");
         center.close().await.unwrap();
+        let rest = soon("the end", changes.next()).await;
+        assert_eq!(rest, Some(SessionChange::Closed), "no other change of the session");
+    });
+}
+
+/// Another program holds the nodes of a dead session. The centers that try to end the session keep
+/// their own.
+#[test]
+fn a_dead_session_that_cannot_be_ended_leaves_other_sessions() {
+    runtime().block_on(async {
+        let name = namespace();
+        let options = |address| options_for(address).namespace(&name).notify(Notify::Off);
+        let proxy = Proxy::start(server().address()).await.unwrap();
+        let dying =
+            connect(options(proxy.address()).session_timeout(Duration::from_secs(1))).await;
+        let mine = Txn::new().create(path("/job/mine"), "", Lifetime::Ephemeral);
+        assert!(dying.commit(mine).await.unwrap().is_committed());
+        let other = options(server().address()).request_timeout(Duration::from_millis(500));
+        let other = connect(other).await;
+        let mut changes = other.session_feed();
+        changes.next().await;
+        let holder = Holder::start(&name).await;
+        proxy.set(Mode::Close).await.unwrap();
+        // Two attempts, each of which gives up by itself.
+        let attempt = format!(
+            "SELECT (extract(epoch FROM query_start) * 1000)::bigint % 1000000000 FROM pg_stat_activity \
+             WHERE query LIKE '%end_session%' AND {} = ANY (pg_blocking_pids(pid))",
+            holder.pid
+        );
+        let first = wait_for_row(attempt.clone()).await;
+        let second = async { while wait_for_row(attempt.clone()).await == first {} };
+        soon("a second attempt", second).await;
+        holder.release().await;
+        let ended = async { while other.read(&path("/job/mine")).await.unwrap().is_some() {} };
+        soon("the session is ended", ended).await;
+        other.close().await.unwrap();
         let rest = soon("the end", changes.next()).await;
         assert_eq!(rest, Some(SessionChange::Closed), "no other change of the session");
     });

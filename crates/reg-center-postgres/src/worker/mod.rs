@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reg_center::{
-    Beats, Error, Node, NodePath, Result, Revision, SessionChange, SessionId, Txn, TxnOutcome,
+    Beat, Beats, Error, Node, NodePath, Result, Revision, SessionChange, SessionId, Txn, TxnOutcome,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot::Sender;
@@ -335,31 +335,35 @@ impl Worker {
         let (Link::Up(own), Some(store)) = (self.link, &mut self.store) else { return };
         let started = Instant::now();
         self.next_look = started + LOOK_INTERVAL.min(self.options.session_timeout / 8);
-        let next_beat = self.next_beat;
-        let mut trees = Vec::new();
-        let ended = async {
-            let beats = store.beats().await?;
-            let mut dead = self.beats.observe(started, Instant::now(), beats);
-            dead.retain(|beat| beat.session != own.session);
-            for beat in dead {
-                // The next look finds the others again.
-                if Instant::now() >= next_beat {
-                    break;
-                }
-                if let Some(changed) = store.end_session(beat.session, Some(beat.count)).await? {
-                    tracing::warn!(
-                        session = %beat.session,
-                        "ended a session that gave no sign of life"
-                    );
-                    trees.extend(changed);
-                }
-            }
-            Ok(())
+        let mut dead = match store.beats().await {
+            Ok(beats) => self.beats.observe(started, Instant::now(), beats),
+            Err(failure) => return self.failed(&failure),
         };
-        let ended: Result<(), Failure> = ended.await;
-        trees.iter().for_each(|tree| self.changed(tree));
-        if let Err(failure) = ended {
-            self.failed(&failure);
+        dead.retain(|beat| beat.session != own.session);
+        for beat in dead {
+            // The next look finds the others again.
+            if Instant::now() >= self.next_beat {
+                return;
+            }
+            self.end_session_of_other(beat).await;
+        }
+    }
+
+    async fn end_session_of_other(&mut self, Beat { session, count, .. }: Beat) {
+        let (Link::Up(_), Some(store)) = (self.link, &mut self.store) else { return };
+        match store.end_session(session, Some(count)).await {
+            Ok(Some(trees)) => {
+                tracing::warn!(%session, "ended a session that gave no sign of life");
+                trees.iter().for_each(|tree| self.changed(tree));
+            }
+            // It has raised its counter, or another center has ended it.
+            Ok(None) => {}
+            // Another transaction may hold its nodes, which is no reason to give the own session
+            // up. The next look tries again.
+            Err(Failure::Refused { cause, .. }) => {
+                tracing::warn!(%session, cause, "a session without a sign of life was not ended");
+            }
+            Err(failure) => self.failed(&failure),
         }
     }
 
