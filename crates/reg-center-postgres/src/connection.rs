@@ -30,7 +30,9 @@ impl Connection {
         // The server gives up first, so that the answer usually is an error and not unknown.
         let timeout = limit.as_millis() * 4 / 5;
         let settings = format!(
-            "SET {local} statement_timeout = {timeout}; SET {local} lock_timeout = {timeout};",
+            // No statement is long enough to be worth a compilation.
+            "SET {local} statement_timeout = {timeout}; SET {local} lock_timeout = {timeout}; \
+             SET {local} jit = off;",
             // Behind a pooler each transaction may have another connection to the server.
             local = if options.notify == Notify::On { "SESSION" } else { "LOCAL" },
         );

@@ -26,8 +26,8 @@ BEGIN
     IF v_position < p_newest THEN
         RAISE EXCEPTION USING ERRCODE = 'EJ002', MESSAGE = format(
             'the registry is at revision %s, this program has seen revision %s: its data were '
-            'restored or removed; stop all programs, or begin a new epoch by '
-            'SELECT {schema}.begin_epoch(%s)', v_position, p_newest, p_newest >> 40);
+            'restored or removed; begin a new epoch by SELECT {schema}.begin_epoch(%s)',
+            v_position, p_newest, p_newest >> 40);
     END IF;
     RETURN v_position;
 END

@@ -99,25 +99,30 @@ impl Store {
             let bounds: Vec<String> = parts.iter().map(bound).collect();
             texts(bounds.iter().map(String::as_str))
         };
+        let nodes = format!("SELECT {NODE_COLUMNS} FROM {schema}.node AS n WHERE n.ns = {ns}");
+        // Each part itself, its children, and its deeper descendants. `OFFSET 0` makes the server
+        // look up one part after the other in the index, also before it has statistics of the
+        // table.
         format!(
             "SELECT NULL::int, '', '', ''::bytea, 0::bigint, 0::bigint, ({})::int::bigint, \
                NULL::bigint \
              UNION ALL SELECT {TREE}, '', t.name, ''::bytea, 0, 0, t.revision, NULL \
              FROM {schema}.tree AS t WHERE t.ns = {ns}{trees} \
-             UNION ALL SELECT k.n, {NODE_COLUMNS} FROM unnest({}, {}, {places}) AS k (parent, name, n) \
-             JOIN {schema}.node AS n ON n.ns = {ns} AND n.parent = k.parent AND n.name = k.name \
-             UNION ALL SELECT k.n, {NODE_COLUMNS} FROM unnest({}, {places}) AS k (path, n) \
-             JOIN {schema}.node AS n ON n.ns = {ns} AND n.parent = k.path \
-             UNION ALL SELECT k.n, {NODE_COLUMNS} FROM unnest({}, {}, {places}) AS k (low, high, n) \
-             JOIN {schema}.node AS n ON n.ns = {ns} AND n.parent > k.low COLLATE \"C\" \
-             AND n.parent < k.high COLLATE \"C\"",
+             UNION ALL SELECT k.n, s.* \
+             FROM unnest({}, {}, {}, {}, {}, {}) AS k (parent, name, path, low, high, n) \
+             CROSS JOIN LATERAL (\
+               {nodes} AND n.parent = k.parent AND n.name = k.name \
+               UNION ALL {nodes} AND n.parent = k.path \
+               UNION ALL {nodes} AND n.parent > k.low COLLATE \"C\" \
+               AND n.parent < k.high COLLATE \"C\" OFFSET 0\
+             ) AS s",
             self.session_lives(),
             texts(keys.iter().map(|(parent, _)| parent.as_str())),
             texts(keys.iter().map(|(_, name)| *name)),
             texts(parts.iter().map(|(part, _)| part.as_str())),
             bounds("/"),
             bounds("0"),
-            places = integers(parts.iter().map(|(_, n)| *n), "int"),
+            integers(parts.iter().map(|(_, n)| *n), "int"),
         )
     }
 
