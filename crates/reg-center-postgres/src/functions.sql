@@ -101,13 +101,14 @@ BEGIN
 END
 $$;
 
--- Begins a new epoch in all registries of the schema, which is greater than p_after: all sessions
--- end, and all later revisions and sessions are greater than those of the former epochs. For the
--- owner of the tables, after a backup was restored.
+-- Begins a new epoch in all registries of the schema, also in those that are created later, which
+-- is greater than p_after. All sessions end, and all later revisions and sessions are greater than
+-- those of the former epochs. For the owner of the tables, after a backup was restored.
 CREATE FUNCTION {schema}.begin_epoch(p_after bigint DEFAULT 0) RETURNS void
 LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
 AS $$
 BEGIN
+    UPDATE format AS f SET first_epoch = greatest(f.first_epoch, p_after) + 1;
     UPDATE namespace AS n SET epoch = greatest(n.epoch, p_after) + 1;
     PERFORM end_sessions(n.id) FROM namespace AS n;
 END
@@ -128,7 +129,8 @@ DECLARE
 BEGIN
     SELECT * INTO v_namespace FROM namespace AS n WHERE n.name = p_name FOR UPDATE;
     IF NOT FOUND THEN
-        INSERT INTO namespace (name, system, timeline) VALUES (p_name, v_system, v_timeline)
+        INSERT INTO namespace (name, epoch, system, timeline)
+        SELECT p_name, f.first_epoch, v_system, v_timeline FROM format AS f
         ON CONFLICT DO NOTHING;
         SELECT * INTO v_namespace FROM namespace AS n WHERE n.name = p_name FOR UPDATE;
         INSERT INTO node VALUES (v_namespace.id, '', '', '', 0, 0, 0, NULL) ON CONFLICT DO NOTHING;

@@ -1,8 +1,8 @@
 -- Format 1 of the registry's schema. `{schema}` is the quoted name of the schema.
 
--- One row: the format of this schema.
-CREATE TABLE {schema}.format (version int NOT NULL);
-INSERT INTO {schema}.format VALUES (1);
+-- One row: the format of this schema, and the epoch in which new registries begin.
+CREATE TABLE {schema}.format (version int NOT NULL, first_epoch bigint NOT NULL);
+INSERT INTO {schema}.format VALUES (1, 0);
 
 CREATE SEQUENCE {schema}.last_revision;
 CREATE SEQUENCE {schema}.last_session;
@@ -15,7 +15,7 @@ SELECT setval('{schema}.last_session', 1 + floor(random() * (1::bigint << 38))::
 CREATE TABLE {schema}.namespace (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL UNIQUE,
-    epoch bigint NOT NULL DEFAULT 0,
+    epoch bigint NOT NULL,
     -- Identity and timeline of the server that wrote `epoch`.
     system bigint NOT NULL,
     timeline int NOT NULL

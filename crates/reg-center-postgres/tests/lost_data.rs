@@ -158,3 +158,25 @@ fn sessions_end_on_another_server() {
         assert_eq!(commit(&busy, put()).await.0 >> 40, 1, "the epoch of the revision");
     });
 }
+
+/// The first program that connects creates the schema again. It has no revision of the former one.
+#[test]
+fn a_center_refuses_a_schema_that_was_created_again_until_a_new_epoch_begins() {
+    runtime().block_on(async {
+        let options = options_for(server().address()).schema("created_again");
+        let center = connect(options.notify(Notify::Off)).await;
+        commit(&center, Txn::new().create(path("/job/n"), "", Lifetime::Persistent)).await;
+        let newest = commit(&center, put()).await;
+        let mut changes = center.session_feed();
+        query("DROP SCHEMA created_again CASCADE").await;
+        await_change(&mut changes, |change| matches!(change, SessionChange::Lost { .. })).await;
+        let created = "SELECT count(*) FROM pg_tables WHERE schemaname = 'created_again'";
+        let is_created = async { while query(created).await == "0" {} };
+        soon("the schema is created again", is_created).await;
+        query("SELECT created_again.begin_epoch()").await;
+        await_change(&mut changes, is_connected).await;
+        let create = Txn::new().create(path("/job/n"), "", Lifetime::Persistent);
+        let revision = commit(&center, create).await;
+        assert!(revision > newest, "{revision} after {newest}");
+    });
+}
