@@ -1,19 +1,20 @@
 //! Registries that a task runs on, with their servers.
 
 use tempfile::TempDir;
-use zookeeper_fixture::Server;
 
-use crate::{Error, zookeeper};
+use crate::{Error, etcd, postgres, zookeeper};
 
 /// A kind of registry, named as in its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Backend {
     Sqlite,
     Zookeeper,
+    Postgres,
+    Etcd,
 }
 
 /// Names of the backends, for errors.
-pub(crate) const NAMES: &str = "sqlite or zk";
+pub(crate) const NAMES: &str = "sqlite, zk, postgres or etcd";
 
 impl Backend {
     /// Returns the backend of a name.
@@ -21,26 +22,34 @@ impl Backend {
         match name {
             "sqlite" => Some(Self::Sqlite),
             "zk" => Some(Self::Zookeeper),
+            "postgres" => Some(Self::Postgres),
+            "etcd" => Some(Self::Etcd),
             _ => None,
         }
     }
 
     /// Starts the server, if the backend has one.
     pub(crate) fn start(self) -> Result<RunningRegistry, Error> {
-        match self {
-            Self::Sqlite => {
-                let folder = tempfile::tempdir()
-                    .map_err(Error::file("create a folder in", &std::env::temp_dir()))?;
-                println!("the registry files are in {}", folder.path().display());
-                Ok(RunningRegistry::Sqlite(folder))
-            }
+        let running = match self {
+            Self::Sqlite => RunningRegistry::Sqlite(
+                tempfile::tempdir()
+                    .map_err(Error::file("create a folder in", &std::env::temp_dir()))?,
+            ),
             Self::Zookeeper => {
                 zookeeper::ensure()?;
-                let server = Server::start()?;
-                println!("ZooKeeper listens on {}", server.connect_string());
-                Ok(RunningRegistry::Zookeeper(Box::new(server)))
+                RunningRegistry::Zookeeper(Box::new(zookeeper_fixture::Server::start()?))
             }
-        }
+            Self::Postgres => {
+                postgres::ensure()?;
+                RunningRegistry::Postgres(Box::new(postgres_fixture::Server::start()?))
+            }
+            Self::Etcd => {
+                etcd::ensure()?;
+                RunningRegistry::Etcd(Box::new(etcd_fixture::Server::start()?))
+            }
+        };
+        println!("the registries of the rounds are {}", running.address("NAME"));
+        Ok(running)
     }
 }
 
@@ -48,7 +57,9 @@ impl Backend {
 #[derive(Debug)]
 pub(crate) enum RunningRegistry {
     Sqlite(TempDir),
-    Zookeeper(Box<Server>),
+    Zookeeper(Box<zookeeper_fixture::Server>),
+    Postgres(Box<postgres_fixture::Server>),
+    Etcd(Box<etcd_fixture::Server>),
 }
 
 impl RunningRegistry {
@@ -57,6 +68,8 @@ impl RunningRegistry {
         match self {
             Self::Sqlite(folder) => format!("sqlite:{}/{name}.db", folder.path().display()),
             Self::Zookeeper(server) => format!("zk://{}/{name}", server.connect_string()),
+            Self::Postgres(server) => format!("{}?namespace={name}", server.url()),
+            Self::Etcd(server) => format!("etcd://{}/{name}", server.address()),
         }
     }
 }

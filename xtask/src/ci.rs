@@ -5,8 +5,8 @@ use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};
 use crate::{Error, interop, servers, tidy};
 
-/// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL and etcd.
-/// With `--interop` also runs the checks with Java.
+/// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL, MariaDB
+/// and etcd. With `--interop` also runs the checks with Java.
 pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     let mut steps = Steps::begin();
     let suite = match arguments {

@@ -29,13 +29,11 @@ pub(crate) enum Error {
     #[error(transparent)]
     Fixture(#[from] zookeeper_fixture::Error),
     #[error(transparent)]
-    PostgresFixture(#[from] postgres_fixture::Error),
-    #[error(
-        "no ZooKeeper server could be found or installed; install ZooKeeper's or Maven's package, \
-         or set ZOOKEEPER_HOME:\n{}",
-        .attempts.join("\n")
-    )]
-    NoZookeeper { attempts: Vec<String> },
+    ServerFixture(#[from] server_fixture::Error),
+    #[error(transparent)]
+    EtcdFixture(#[from] etcd_fixture::Error),
+    #[error("{installing}\n  downloading a pinned release by Maven: {downloading}")]
+    NoZookeeper { installing: String, downloading: String },
     #[error(
         "{} differs from the pinned hash and is not used; \
          set ZOOKEEPER_HOME to an unpacked release",

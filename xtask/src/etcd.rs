@@ -1,7 +1,10 @@
-//! `cargo xtask etcd`: tests the registry on etcd with newer servers than Debian's.
+//! `cargo xtask etcd`: tests the registry on etcd with newer servers than Debian's. Other tasks
+//! find or install Debian's.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+use etcd_fixture::Installation;
 
 use crate::steps::{Steps, cargo, run};
 use crate::{Error, workspace};
@@ -9,6 +12,12 @@ use crate::{Error, workspace};
 /// Folders below `crates/dev/etcd-fixture/go`, each with a pinned version of the server.
 const VERSIONS: [&str; 3] = ["v3.5", "v3.6", "v3.7"];
 const TEST: &str = "test -p reg-center-etcd --all-features";
+
+/// Finds an etcd server, else installs Debian's.
+pub(crate) fn ensure() -> Result<(), Error> {
+    println!("found {}", Installation::ensure()?);
+    Ok(())
+}
 
 /// Builds each version from the Go module proxy, and runs the tests with it, even after failures.
 pub(crate) fn test_versions(arguments: &[String]) -> Result<(), Error> {

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use crate::program::Programs;
-use crate::steps::{Steps, line, run, succeeds};
+use crate::steps::{Steps, line, succeeds};
 use crate::{Error, workspace, zookeeper};
 
 /// A required program: a command that shows whether it exists, and its Debian package.
@@ -96,8 +96,9 @@ fn install_missing() -> Result<(), Error> {
     let missing = NEEDS.iter().filter(|need| !need.is_met());
     let packages: BTreeSet<&str> = missing.map(|need| need.package).collect();
     if !packages.is_empty() {
-        run(zookeeper::apt_get().arg("update"))?;
-        run(zookeeper::install().args(packages))?;
+        let packages: Vec<&str> = packages.into_iter().collect();
+        println!("installing {}", packages.join(" "));
+        server_fixture::install_tools(&packages)?;
     }
     NEEDS.iter().try_for_each(Need::check)
 }

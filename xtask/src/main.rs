@@ -12,6 +12,7 @@ mod error;
 mod etcd;
 mod fuzz;
 mod interop;
+mod mariadb;
 mod mutants;
 mod nightly;
 mod postgres;
@@ -37,7 +38,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 18] = [
+const TASKS: [Task; 19] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -48,6 +49,11 @@ const TASKS: [Task; 18] = [
         usage: "postgres",
         summary: "find or install a PostgreSQL server for the tests",
         run: |_| postgres::ensure(),
+    },
+    Task {
+        usage: "mariadb",
+        summary: "find or install a MariaDB server for the tests",
+        run: |_| mariadb::ensure(),
     },
     Task {
         usage: "zk",
@@ -61,16 +67,16 @@ const TASKS: [Task; 18] = [
     },
     Task {
         usage: "test",
-        summary: "all tests, the golden vectors and the quick start",
+        summary: "the tests without other servers than ZooKeeper, the vectors, the quick start",
         run: |_| test::run(),
     },
     Task {
-        usage: "demo [--backend sqlite|zk] [--rounds N]",
+        usage: "demo [--backend sqlite|zk|postgres|etcd] [--rounds N]",
         summary: "kill a worker while it runs an item and check the outcome",
         run: demo::run,
     },
     Task {
-        usage: "verify [--backend memory|sqlite|zk] [--scenario F05] [--seed N] [--nightly]",
+        usage: "verify [--backend memory|sqlite|postgres|etcd|zk] [--scenario F05] [--seed N] [--nightly]",
         summary: "fault scenarios, simulated or with real processes, each with a verdict",
         run: verify::run_scenarios,
     },
@@ -121,7 +127,7 @@ const TASKS: [Task; 18] = [
     },
     Task {
         usage: "ci [--interop]",
-        summary: "formatting, tidy, lints, documentation, and tests on PostgreSQL and etcd",
+        summary: "formatting, tidy, lints, documentation, and tests on PostgreSQL, MariaDB and etcd",
         run: ci::run,
     },
 ];

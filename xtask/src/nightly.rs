@@ -27,11 +27,12 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     steps.attempt("system simulation", || run(&mut cargo(&system)));
     steps.attempt("exhaustive model", || run(&mut cargo(MODEL)));
     steps.attempt("mutants", || mutants::hunt(&[]));
-    for backend in ["zk", "sqlite"] {
+    for backend in ["zk", "sqlite", "postgres", "etcd"] {
         let every_scenario = ["--nightly", "--backend", backend].map(str::to_owned);
         steps
             .attempt(&format!("scenarios on {backend}"), || verify::run_scenarios(&every_scenario));
     }
+    steps.attempt("harness of the scenarios on servers", verify::test_harness);
     let seed = ["--seed".to_owned(), first.to_string()];
     steps.attempt("random faults on real workers", || chaos::run_faults(&seed));
     steps.attempt("newer etcd servers", || etcd::test_versions(&[]));

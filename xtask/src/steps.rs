@@ -2,6 +2,7 @@
 //! continues.
 
 use std::env;
+use std::ffi::OsStr;
 use std::fmt::Write as _;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -90,14 +91,32 @@ fn seconds(duration: Duration) -> String {
 pub(crate) fn cargo(arguments: &str) -> Command {
     let mut command = Command::new(env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(arguments.split_whitespace()).current_dir(workspace());
+    for (name, _) in env::vars_os().filter(|(name, _)| describes_a_package(name)) {
+        command.env_remove(name);
+    }
     command
+}
+
+/// Returns true for a variable by which cargo describes the package of the program that it runs:
+/// this one.
+///
+/// Build scripts of dependencies look at these variables. With other values than in a shell, each
+/// change between the two would build the dependencies again.
+fn describes_a_package(name: &OsStr) -> bool {
+    let prefixes = ["CARGO_MANIFEST_", "CARGO_PKG_"];
+    name.to_str().is_some_and(|name| prefixes.iter().any(|prefix| name.starts_with(prefix)))
 }
 
 /// Returns the same command at a lower priority, so that it does not delay other steps.
 pub(crate) fn niced(command: &Command) -> Command {
     let mut niced = Command::new("nice");
     niced.args(["-n", "10"]).arg(command.get_program()).args(command.get_args());
-    niced.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => niced.env(name, value),
+            None => niced.env_remove(name),
+        };
+    }
     if let Some(folder) = command.get_current_dir() {
         niced.current_dir(folder);
     }
@@ -157,6 +176,21 @@ mod tests {
         }
         let summary = steps.summary("x", Duration::ZERO);
         assert!(summary.starts_with("x: 1 steps passed in 0.0 s: "), "{summary}");
+    }
+
+    #[test]
+    fn cargo_does_not_inherit_the_description_of_this_package() {
+        let described: Vec<_> =
+            env::vars_os().map(|(name, _)| name).filter(|name| describes_a_package(name)).collect();
+        assert!(described.len() > 4, "cargo describes the package of a test: {described:?}");
+        let command = cargo("build");
+        for command in [&niced(&command), &command] {
+            for name in &described {
+                let removed = command.get_envs().any(|(n, value)| n == *name && value.is_none());
+                assert!(removed, "{name:?} is inherited by {command:?}");
+            }
+        }
+        assert!(!describes_a_package(OsStr::new("CARGO_TARGET_DIR")));
     }
 
     #[test]

@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 35] = [
+const LAYERS: [Row; 36] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -58,7 +58,7 @@ const LAYERS: [Row; 35] = [
     Row {
         name: "job-history",
         normal: &["coordination", "lite", "sharding"],
-        dev: &["postgres-fixture", "reg-center"],
+        dev: &["mariadb-fixture", "postgres-fixture", "reg-center"],
     },
     Row {
         name: "job-metrics",
@@ -90,6 +90,7 @@ const LAYERS: [Row; 35] = [
     Row { name: "server-fixture", normal: &[], dev: &[] },
     Row { name: "zookeeper-fixture", normal: &["server-fixture"], dev: &[] },
     Row { name: "postgres-fixture", normal: &["server-fixture"], dev: &[] },
+    Row { name: "mariadb-fixture", normal: &["server-fixture"], dev: &[] },
     Row { name: "etcd-fixture", normal: &["server-fixture"], dev: &[] },
     Row { name: "checker", normal: &[], dev: &[] },
     Row { name: "testkit", normal: &["checker", "coordination", "lite", "reg-center"], dev: &[] },
@@ -117,7 +118,9 @@ const LAYERS: [Row; 35] = [
         normal: &[
             "checker",
             "coordination",
+            "etcd-fixture",
             "lite",
+            "postgres-fixture",
             "reg-center",
             "registry",
             "simulation",
@@ -158,7 +161,18 @@ const LAYERS: [Row; 35] = [
         dev: &[],
     },
     Row { name: "mutants", normal: &[], dev: &[] },
-    Row { name: "xtask", normal: &["mutants", "postgres-fixture", "zookeeper-fixture"], dev: &[] },
+    Row {
+        name: "xtask",
+        normal: &[
+            "etcd-fixture",
+            "mariadb-fixture",
+            "mutants",
+            "postgres-fixture",
+            "server-fixture",
+            "zookeeper-fixture",
+        ],
+        dev: &[],
+    },
 ];
 
 const PURE: [&str; 4] = ["coordination", "reg-center", "sharding", "trigger"];

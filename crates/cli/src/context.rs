@@ -100,6 +100,11 @@ impl<'a> Context<'a> {
         &self.connect
     }
 
+    /// Returns true if the output is for programs.
+    pub(crate) fn is_json(&self) -> bool {
+        self.json
+    }
+
     /// Opens the registry that the command line names. Its namespace must exist.
     pub(crate) async fn operations(&self) -> Result<Operations, Fault> {
         Ok(self.operating(self.registry(self.connect.target()?, false, None).await?))

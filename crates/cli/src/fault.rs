@@ -165,7 +165,9 @@ fn of_registry(source: &reg_center::Error, text: &dyn fmt::Display) -> Fault {
 }
 
 fn not_authorized(text: &dyn fmt::Display) -> String {
-    format!("{text}; give the user and password by --digest-file or EJOB_DIGEST")
+    format!(
+        "{text}; give the user and password by --digest-file or EJOB_DIGEST (ZooKeeper), or grant the rights to the user in the address (PostgreSQL, etcd)"
+    )
 }
 
 impl From<reg_center::Error> for Fault {

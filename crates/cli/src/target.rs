@@ -22,7 +22,7 @@ pub(crate) enum Target {
     /// A file of this host.
     File(RegistryFile),
     /// A database, or an etcd, which several hosts share.
-    Server(Address),
+    Server(ServerTarget),
     /// The memory of this process.
     Memory,
 }
@@ -36,7 +36,15 @@ pub(crate) struct ZookeeperTarget {
     pub(crate) named_by: NamedBy,
 }
 
-/// The options that name a namespace of ZooKeeper.
+/// A database or an etcd.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ServerTarget {
+    pub(crate) address: Address,
+    /// The option that names the address, for messages.
+    pub(crate) named_by: NamedBy,
+}
+
+/// The options that name servers and a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NamedBy {
     /// `--registry`.
@@ -124,7 +132,7 @@ impl Target {
                 let (servers, namespace) = (servers.to_owned(), format!("/{path}"));
                 Ok(Self::Zookeeper(ZookeeperTarget { servers, namespace, named_by }))
             }
-            address => Ok(Self::Server(address)),
+            address => Ok(Self::Server(ServerTarget { address, named_by })),
         }
     }
 
@@ -181,7 +189,7 @@ impl fmt::Display for Target {
         match self {
             Self::Zookeeper(target) => write!(f, "zk://{}{}", target.servers, target.namespace),
             Self::File(file) => write!(f, "sqlite:{}", file.path().display()),
-            Self::Server(address) => address.fmt(f),
+            Self::Server(target) => target.address.fmt(f),
             Self::Memory => f.write_str("memory:"),
         }
     }

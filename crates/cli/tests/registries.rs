@@ -125,6 +125,25 @@ async fn zookeeper_is_used_from_first_worker_to_export() {
     used(&namespace("used"), &namespace("used-other")).await;
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn watched_list_follows_the_workers() {
+    let folder = tempfile::tempdir().unwrap();
+    let place = Place::new(format!("sqlite:{}", folder.path().join("registry.db").display()));
+    let first = place.worker().await;
+    let mut list = Worker::of(place.ejob(&place.address, &["jobs", "--watch"]));
+    list.shows("count  OK     2      1 ").await;
+    let second = place.worker().await;
+    list.shows("count  OK     2      2 ").await;
+    second.signal("-KILL").await;
+    second.end().await;
+    list.shows("count  OK     2      1 ").await;
+    list.signal("-INT").await;
+    assert_eq!(list.end().await, Some(0));
+    let output = place.run_at(&place.address, &["jobs", "--watch", "--json"]).await;
+    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    drop(first);
+}
+
 /// Registries on servers other than ZooKeeper.
 mod servers {
     use super::*;

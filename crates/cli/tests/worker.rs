@@ -73,7 +73,8 @@ impl Worker {
         Self::of(ejob(folder, namespace, &words))
     }
 
-    fn of(mut command: Command) -> Self {
+    /// Starts any command whose output is read while it runs.
+    pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();
         let log = BufReader::new(child.stderr.take().unwrap()).lines();
@@ -101,6 +102,11 @@ impl Worker {
 
     pub(crate) async fn line(&mut self) -> String {
         within("a line", self.out.next_line()).await.unwrap().expect("the worker has not ended")
+    }
+
+    /// Waits until a line with this beginning is printed.
+    pub(crate) async fn shows(&mut self, beginning: &str) {
+        within(beginning, async { while !self.line().await.starts_with(beginning) {} }).await;
     }
 
     pub(crate) async fn logged(&mut self, part: &str) {

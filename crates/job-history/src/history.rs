@@ -106,13 +106,15 @@ impl History {
         let store = Store::new(&options)?;
         let deadline = options.connect_deadline;
         let end = Instant::now() + deadline;
+        let mut last = None;
         loop {
             let fault = match tokio::time::timeout_at(end, prepare(&store)).await {
                 Ok(Ok(has_source)) => return Ok(Self::start(options, store, Some(has_source))),
                 Ok(Err(fault)) => fault,
                 Err(_) => {
                     let text = format!("it did not answer within {deadline:?}");
-                    return Err(store.error(&Fault { class: FaultClass::Unreachable, text }));
+                    let no_answer = Fault { class: FaultClass::Unreachable, text };
+                    return Err(store.error(last.as_ref().unwrap_or(&no_answer)));
                 }
             };
             let is_temporary =
@@ -121,6 +123,7 @@ impl History {
                 return Err(store.error(&fault));
             }
             tokio::time::sleep(OPEN_RETRY_PAUSE).await;
+            last = Some(fault);
         }
     }
 

@@ -148,6 +148,25 @@ async fn unreachable_server_fails_at_the_deadline_without_its_password() {
     }
 }
 
+/// The first attempt fails, and the second is under way at the deadline.
+#[cfg(feature = "postgres")]
+#[tokio::test]
+async fn failure_before_the_deadline_is_reported_rather_than_the_deadline() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://me@{}/jobs", listener.local_addr().unwrap());
+    let server = tokio::spawn(async move {
+        drop(listener.accept().await.unwrap());
+        let silent = listener.accept().await.unwrap();
+        std::future::pending::<()>().await;
+        drop(silent);
+    });
+    let options = HistoryOptions::url(&url).unwrap().connect_deadline(SHORT * 5);
+    let error = History::open(options).await.unwrap_err();
+    let Error::Unreachable { reason, .. } = &error else { panic!("{error:?}") };
+    assert!(!reason.contains("did not answer"), "{reason}");
+    server.abort();
+}
+
 #[cfg(feature = "postgres")]
 #[tokio::test]
 async fn unreachable_store_never_blocks_and_dropped_records_are_counted() {

@@ -1,18 +1,33 @@
-//! The suite for all stores, on a MySQL or MariaDB server. Run it with the URL of the server:
-//! ```text
-//! export EJOB_TEST_MYSQL_URL=mysql://…
-//! cargo test -p job-history --features mysql --test it mysql:: -- --ignored
-//! ```
+//! The suite for all stores, on a MariaDB server of its own, or on the server of the variable
+//! `EJOB_TEST_MYSQL_URL`, such as a MySQL.
 #![cfg(feature = "mysql")]
+
+use std::sync::OnceLock;
 
 use crate::support;
 
 use job_history::{Error, History, HistoryOptions};
+use mariadb_fixture::{Server, ServerOptions};
 use sqlx::{AssertSqlSafe, Row};
 use support::server;
 use support::suite::{self, Dump, TestStore};
 
+/// URL of a database on another server, with a user who may create databases.
 const VARIABLE: &str = "EJOB_TEST_MYSQL_URL";
+const PASSWORD: &str = "s3cret";
+
+/// Returns the URL of a database on the server of most tests.
+fn admin_url() -> String {
+    static SERVER: OnceLock<Server> = OnceLock::new();
+    if let Ok(url) = std::env::var(VARIABLE) {
+        return url;
+    }
+    let server = SERVER.get_or_init(|| {
+        let options = ServerOptions::default().password(PASSWORD);
+        Server::start_with(&options).expect("a MariaDB server is needed")
+    });
+    format!("mysql://root:{PASSWORD}@{}/mysql", server.address())
+}
 
 /// Reads a table directly, through its own connection.
 fn dump(url: String) -> Dump {
@@ -45,9 +60,9 @@ fn time(time: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
+#[ignore = "needs MariaDB; `cargo xtask ci` runs it"]
 async fn mysql_server_passes_the_store_suite() {
-    let (admin, database) = (server::url(VARIABLE), server::database());
+    let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
     suite::all(&TestStore {
@@ -65,9 +80,9 @@ async fn mysql_server_passes_the_store_suite() {
 
 /// The tables as ElasticJob 3.0.5 creates them: with an `auto_id`, and states without `source`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
+#[ignore = "needs MariaDB; `cargo xtask ci` runs it"]
 async fn tables_of_a_java_instance_are_used_as_they_are() {
-    let (admin, database) = (server::url(VARIABLE), server::database());
+    let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
     let create_table = "CREATE TABLE JOB_STATUS_TRACE_LOG (auto_id INT NOT NULL AUTO_INCREMENT PRIMARY KEY, \
@@ -86,9 +101,9 @@ async fn tables_of_a_java_instance_are_used_as_they_are() {
 }
 
 #[tokio::test]
-#[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
+#[ignore = "needs MariaDB; `cargo xtask ci` runs it"]
 async fn wrong_password_is_reported_at_once_and_not_shown() {
-    let mut url = url::Url::parse(&server::url(VARIABLE)).unwrap();
+    let mut url = url::Url::parse(&admin_url()).unwrap();
     url.set_username("no_such_user").unwrap();
     let options = HistoryOptions::url(url.as_str()).unwrap().password("hunter2");
     assert!(!format!("{options:?}").contains("hunter2"));
@@ -106,9 +121,9 @@ async fn connections(admin: &str, database: &str) -> Vec<i64> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "needs a server: set EJOB_TEST_MYSQL_URL"]
+#[ignore = "needs MariaDB; `cargo xtask ci` runs it"]
 async fn killed_connections_lose_no_record() {
-    let (admin, database) = (server::url(VARIABLE), server::database());
+    let (admin, database) = (admin_url(), server::database());
     run_raw(&admin, format!("CREATE DATABASE {database}")).await;
     let url = server::with_database(&admin, &database);
     let history = support::open(
@@ -129,4 +144,33 @@ async fn killed_connections_lose_no_record() {
     suite::all_claimed(&history, 5).await;
     history.close(support::DEADLINE).await.unwrap();
     run_raw(&admin, format!("DROP DATABASE {database}")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs MariaDB; `cargo xtask ci` runs it"]
+async fn killed_server_loses_no_record() {
+    let mut server = Server::start().unwrap();
+    server.query("CREATE DATABASE jobs").unwrap();
+    let url = format!("mysql://root@{}/jobs", server.address());
+    let options = HistoryOptions::url(&url).unwrap().batch_size(5);
+    let history = support::open(options.connect_deadline(suite::OUTAGE)).await;
+    suite::claim_twenty(&history, 0);
+    server.kill().unwrap();
+    suite::claim_twenty(&history, 1);
+    suite::retried(&history).await;
+    server.restart().unwrap();
+    suite::claim_twenty(&history, 2);
+    suite::all_claimed(&history, 3).await;
+    history.close(support::DEADLINE).await.unwrap();
+}
+
+#[cfg(feature = "tls-rustls")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs MariaDB; `cargo xtask ci` runs it"]
+async fn server_with_tls_is_used_only_with_its_authority() {
+    let [authority, other] = ["the test's own", "another"].map(mariadb_fixture::Authority::new);
+    let server = Server::start_with(&ServerOptions::default().tls(&authority)).unwrap();
+    server.query("CREATE DATABASE jobs").unwrap();
+    let url = format!("mysql://root@{}/jobs?ssl-mode=VERIFY_IDENTITY&ssl-ca=", server.address());
+    suite::only_with_the_authority(&url, authority.pem(), other.pem()).await;
 }

@@ -13,7 +13,7 @@ use support::suite::{self, Dump, TestStore};
 
 const PASSWORD: &str = "s3cret";
 
-/// Returns the URL of a database on the server of all tests.
+/// Returns the URL of a database on the server of most tests.
 fn admin_url() -> String {
     static SERVER: OnceLock<Server> = OnceLock::new();
     let server = SERVER.get_or_init(|| {
@@ -127,4 +127,30 @@ async fn terminated_connections_lose_no_record() {
     suite::all_claimed(&history, 5).await;
     history.close(support::DEADLINE).await.unwrap();
     run_raw(&admin, format!("DROP DATABASE {database} WITH (FORCE)")).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
+async fn killed_server_loses_no_record() {
+    let mut server = Server::start().unwrap();
+    let options = HistoryOptions::url(&server.url()).unwrap().batch_size(5);
+    let history = support::open(options.connect_deadline(suite::OUTAGE)).await;
+    suite::claim_twenty(&history, 0);
+    server.kill().unwrap();
+    suite::claim_twenty(&history, 1);
+    suite::retried(&history).await;
+    server.restart().unwrap();
+    suite::claim_twenty(&history, 2);
+    suite::all_claimed(&history, 3).await;
+    history.close(support::DEADLINE).await.unwrap();
+}
+
+#[cfg(feature = "tls-rustls")]
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
+async fn server_with_tls_is_used_only_with_its_authority() {
+    let [authority, other] = ["the test's own", "another"].map(postgres_fixture::Authority::new);
+    let server = Server::start_with(&ServerOptions::default().tls(&authority)).unwrap();
+    let url = format!("{}?sslmode=verify-full&sslrootcert=", server.url());
+    suite::only_with_the_authority(&url, authority.pem(), other.pem()).await;
 }

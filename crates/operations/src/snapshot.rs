@@ -41,11 +41,45 @@ impl JobSnapshot {
         let mut view = JobView::new(layout.clone()).checked_by(validate::readable_schedule);
         let entries = nodes.iter().cloned().map(Change::Entry);
         let changes = std::iter::once(Change::Init).chain(entries).chain([Change::Ready]);
-        let anomalies = changes.filter_map(|change| view.apply(change).err()).collect();
+        let mut anomalies: Vec<_> = changes.filter_map(|change| view.apply(change).err()).collect();
+        anomalies.sort_by(|a, b| a.path.cmp(&b.path));
         let nodes: BTreeMap<_, _> = nodes.into_iter().map(|n| (n.path.clone(), n)).collect();
-        let audit = nodes.get(&layout.path(&NodeKind::Audit));
-        let audit = audit.map(|node| layout.read_audit(node)).transpose();
-        Self { job: job.clone(), nodes, view, anomalies, audit }
+        let mut snapshot = Self { job: job.clone(), nodes, view, anomalies, audit: Ok(None) };
+        snapshot.read_audit();
+        snapshot
+    }
+
+    /// Applies a change of the feed. The snapshot is then that of all present nodes.
+    pub(crate) fn apply(&mut self, change: &Change) {
+        let Some(path) = change.path() else { return };
+        match change {
+            Change::Entry(node) | Change::Put(node) => {
+                self.nodes.insert(path.clone(), node.clone());
+            }
+            Change::Gone { .. } => {
+                self.nodes.remove(path);
+            }
+            Change::Init | Change::Ready => {}
+        }
+        // Without a valid configuration, any node can decide the dialect, by which all nodes are
+        // read. A view keeps a former valid configuration, and a snapshot has only present ones.
+        let is_valid = matches!(self.view.config_state(), ConfigState::Valid(_));
+        if !is_valid || *path == self.view.layout().path(&NodeKind::Config) {
+            *self = Self::of_nodes(&self.job, self.nodes.values().cloned().collect());
+            return;
+        }
+        self.anomalies.retain(|anomaly| anomaly.path != *path);
+        self.anomalies.extend(self.view.apply(change.clone()).err());
+        self.anomalies.sort_by(|a, b| a.path.cmp(&b.path));
+        if *path == self.view.layout().path(&NodeKind::Audit) {
+            self.read_audit();
+        }
+    }
+
+    fn read_audit(&mut self) {
+        let node = self.node(&NodeKind::Audit);
+        let read = node.map(|node| self.view.layout().read_audit(node)).transpose();
+        self.audit = read;
     }
 
     /// Returns the job's name.
@@ -125,7 +159,7 @@ impl JobSnapshot {
         self.nodes.values()
     }
 
-    /// Returns the nodes that cannot be read.
+    /// Returns the nodes that cannot be read, in the order of their paths.
     #[must_use]
     pub fn anomalies(&self) -> &[Anomaly] {
         &self.anomalies

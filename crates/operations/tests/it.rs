@@ -3,8 +3,10 @@
 
 mod configure;
 mod doctor;
+mod live;
 mod operate;
 mod outages;
+mod small_transactions;
 mod statistics;
 mod stopped;
 mod support;

@@ -17,6 +17,13 @@ pub enum ConnectError {
         /// The address and the error of the last attempt.
         cause: String,
     },
+    /// The servers answer, but they are not those that the center has used, or have lost writes,
+    /// such as after a restored backup.
+    #[error("the etcd is another one, or an older state of it: {cause}")]
+    Replaced {
+        /// The difference.
+        cause: String,
+    },
     /// The registry rejects the user or the password, demands a user, or has no users. A retry
     /// cannot succeed.
     #[error("etcd rejects the user or the password, or demands one: {cause}")]

@@ -18,7 +18,7 @@ const SCHEMA: &str = include_str!("schema.sql");
 /// Time between two attempts to open a file that another program has locked.
 const RETRY_INTERVAL: Duration = Duration::from_millis(2);
 /// File systems whose files can be open on several hosts, by the numbers of Linux.
-const NETWORK_FILE_SYSTEMS: [(u64, &str); 8] = [
+const NETWORK_FILE_SYSTEMS: [(u64, &str); 13] = [
     (0x6969, "nfs"),
     (0x517b, "smb"),
     (0xff53_4d42, "cifs"),
@@ -27,6 +27,11 @@ const NETWORK_FILE_SYSTEMS: [(u64, &str); 8] = [
     (0x00c3_6400, "ceph"),
     (0x5346_414f, "afs"),
     (0x7461_636f, "ocfs2"),
+    (0x0bd0_0bd0, "lustre"),
+    (0x0116_1970, "gfs2"),
+    (0x4750_4653, "gpfs"),
+    (0x1983_0326, "beegfs"),
+    (0x786f_4256, "vboxsf"),
 ];
 
 /// The identity of a file: it changes if the file is replaced.

@@ -20,7 +20,7 @@ pub(crate) struct ProcessName {
 }
 
 impl ProcessName {
-    /// Returns the name of this process; `None` if the system does not tell it.
+    /// Returns the name of this process; `None` if the system does not report it.
     pub(crate) fn own() -> Option<Self> {
         let id = std::process::id();
         let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;

@@ -96,7 +96,6 @@ async fn a_center_moves_to_the_file_that_replaces_its_own() {
     std::fs::rename(other.path().join("registry.db"), directory.path().join("registry.db"))
         .unwrap();
     soon("the session is suspended", sessions.next()).await;
-    // The session of the former file is unknown in the new one, unless the numbers agree by chance.
     let found = async {
         loop {
             if let Some(Change::Entry(node)) = feed.next().await
@@ -107,6 +106,32 @@ async fn a_center_moves_to_the_file_that_replaces_its_own() {
         }
     };
     soon("the feed shows the new file", found).await;
+}
+
+#[tokio::test]
+async fn a_session_of_a_deleted_file_is_lost_although_the_next_file_has_a_session_too() {
+    let directory = tempfile::tempdir().unwrap();
+    let center = SqliteCenter::connect(options(&directory)).await.unwrap();
+    let mut sessions = center.session_feed();
+    let Some(SessionChange::Connected { session: old, .. }) = sessions.next().await else {
+        panic!("the center is connected")
+    };
+    for name in ["registry.db", "registry.db-wal", "registry.db-shm"] {
+        let _ = std::fs::remove_file(directory.path().join(name));
+    }
+    let other = SqliteCenter::connect(options(&directory)).await.unwrap();
+    let mut theirs = other.session_feed();
+    let lost = async {
+        while sessions.next().await.unwrap() != (SessionChange::Lost { session: old }) {}
+        sessions.next().await.unwrap()
+    };
+    let Some(SessionChange::Connected { session: first, .. }) = theirs.next().await else {
+        panic!("the center is connected")
+    };
+    match soon("the session is lost", lost).await {
+        SessionChange::Connected { session, .. } => assert_ne!(session, first),
+        change => panic!("a new session begins: {change}"),
+    }
 }
 
 #[tokio::test]

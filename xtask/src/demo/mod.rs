@@ -114,6 +114,9 @@ mod tests {
             ("", Backend::Zookeeper, 1),
             ("--rounds 3", Backend::Zookeeper, 3),
             ("--backend sqlite --rounds 2", Backend::Sqlite, 2),
+            ("--backend zk", Backend::Zookeeper, 1),
+            ("--rounds 2 --backend postgres", Backend::Postgres, 2),
+            ("--backend etcd", Backend::Etcd, 1),
         ];
         for (line, backend, n_rounds) in rows {
             assert_eq!(parse(line), Ok(Options { backend, n_rounds }), "{line}");
@@ -125,8 +128,8 @@ mod tests {
         let rows = [
             ("--rounds", "`--rounds` takes a number from 1, not nothing"),
             ("--rounds 0", "`--rounds` takes a number from 1, not `0`"),
-            ("--backend", "`--backend` takes sqlite or zk, not nothing"),
-            ("--backend redis", "`--backend` takes sqlite or zk, not `redis`"),
+            ("--backend", "`--backend` takes sqlite, zk, postgres or etcd, not nothing"),
+            ("--backend redis", "`--backend` takes sqlite, zk, postgres or etcd, not `redis`"),
             ("3", "`demo` takes `--backend NAME` and `--rounds N` only, not `3`"),
         ];
         for (line, expected) in rows {

@@ -17,10 +17,16 @@ pub(crate) struct JobsArguments {
     /// Only jobs that know this server, with the state of the server in each
     #[arg(long, value_name = "IP", value_parser = server_ip)]
     server: Option<ServerIp>,
+    /// Show the list again after each change, until ctrl-c
+    #[arg(long, conflicts_with = "server")]
+    watch: bool,
 }
 
 impl JobsArguments {
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        if self.watch {
+            return super::watch::jobs(cx).await;
+        }
         let namespace = cx.operations().await?.namespace().await?;
         match self.server {
             Some(ip) => jobs_of(&namespace, &ip),
@@ -31,6 +37,11 @@ impl JobsArguments {
 
 fn jobs(namespace: &Namespace) -> Page {
     let briefs = operations::job_briefs(&namespace.jobs);
+    with_unread(job_table(&briefs), &json!({ "jobs": snake_case(&briefs) }), namespace)
+}
+
+/// Draws the list of jobs.
+pub(super) fn job_table(briefs: &[JobBrief]) -> String {
     let row = |job: &JobBrief| {
         vec![
             job.job_name.clone(),
@@ -43,12 +54,11 @@ fn jobs(namespace: &Namespace) -> Page {
         ]
     };
     let headings = ["JOB", "STATE", "ITEMS", "INSTANCES", "CRON", "DIALECT", "DESCRIPTION"];
-    let text = if briefs.is_empty() {
+    if briefs.is_empty() {
         "no jobs\n".to_owned()
     } else {
         table(&headings, briefs.iter().map(row))
-    };
-    with_unread(text, &json!({ "jobs": snake_case(&briefs) }), namespace)
+    }
 }
 
 fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {

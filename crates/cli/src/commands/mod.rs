@@ -15,4 +15,5 @@ pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run_now;
 pub(crate) mod transfer;
+mod watch;
 pub(crate) mod worker;

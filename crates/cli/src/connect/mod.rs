@@ -250,8 +250,10 @@ impl Place {
             target @ (Target::File(_) | Target::Memory) => {
                 Fault::not_found(format!("there is no registry {target}; check --registry"))
             }
-            Target::Server(address) => Fault::not_found(format!(
-                "no worker has used the registry {address} yet; check its namespace in --registry"
+            Target::Server(target) => Fault::not_found(format!(
+                "no worker has used the registry {} yet; check its namespace in {}",
+                target.address,
+                target.named_by.namespace()
             )),
         }
     }
@@ -293,7 +295,7 @@ impl Registries for NamedRegistries {
         match &place.target {
             Target::Zookeeper(target) => zookeeper::open(target, place).await,
             Target::File(file) => file::open(file, place).await,
-            Target::Server(address) => server::open(address, place).await,
+            Target::Server(target) => server::open(target, place).await,
             Target::Memory => Ok(Arc::new(MemoryRegistry::new().connect())),
         }
     }

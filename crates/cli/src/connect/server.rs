@@ -9,16 +9,17 @@ use registry::{Address, OpenError, Registry};
 
 use super::Place;
 use crate::fault::{Exit, Fault};
+use crate::target::ServerTarget;
 
 /// Time beyond the deadline for connecting, in which the registry itself reports a better cause.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Opens the registry at the address.
 pub(super) async fn open(
-    address: &Address,
+    target: &ServerTarget,
     place: &Place,
 ) -> Result<Arc<dyn RegistryCenter>, Fault> {
-    let registry = connect(address, place).await?;
+    let registry = connect(target, place).await?;
     // The registry itself may exist because another command has opened it.
     if !place.may_create && is_empty(registry.as_ref()).await? {
         // A session that is not closed ends by its timeout, and no node depends on it.
@@ -28,21 +29,22 @@ pub(super) async fn open(
     Ok(registry)
 }
 
-async fn connect(address: &Address, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
+async fn connect(target: &ServerTarget, place: &Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
+    let (address, named_by) = (&target.address, target.named_by.servers());
     let limit = place.connect.connect_timeout;
     let late = || {
         Fault::new(
             Exit::Unreachable,
             format!(
-                "{address} does not answer within {limit:?}; check --registry and that the servers run"
+                "{address} does not answer within {limit:?}; check {named_by} and that the servers run"
             ),
         )
     };
     let opened = Registry::open_at(prepared(address, place));
     match tokio::time::timeout(limit + GRACE, opened).await.map_err(|_| late())? {
         Ok(registry) => Ok(registry),
-        Err(OpenError::Postgres(error)) => Err(of_postgres(error, place)),
-        Err(OpenError::Etcd(error)) => Err(of_etcd(error)),
+        Err(OpenError::Postgres(error)) => Err(of_postgres(error, target, place)),
+        Err(OpenError::Etcd(error)) => Err(of_etcd(error, target)),
         Err(error) => Err(Fault::refused(error)),
     }
 }
@@ -68,34 +70,40 @@ async fn is_empty(registry: &dyn RegistryCenter) -> Result<bool, Fault> {
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the text of every other reason is enough")]
-fn of_postgres(error: reg_center_postgres::OpenError, place: &Place) -> Fault {
+fn of_postgres(
+    error: reg_center_postgres::OpenError,
+    target: &ServerTarget,
+    place: &Place,
+) -> Fault {
     use reg_center_postgres::OpenError;
+    let named_by = target.named_by.servers();
     match error {
-        OpenError::Options(error) => of_option(&error.to_string()),
+        OpenError::Options(error) => of_option(&error.to_string(), named_by),
         OpenError::NoSchema { .. } => place.absent(),
         OpenError::Unreachable { .. } => Fault::new(
             Exit::Unreachable,
-            format!("{error}; check --registry and that the server runs"),
+            format!("{error}; check {named_by} and that the server runs"),
         ),
         OpenError::Refused { .. } => Fault::new(
             Exit::NotAuthorized,
-            format!("{error}; check the user in --registry and password_file (or PGPASSWORD)"),
+            format!("{error}; check the user in {named_by} and password_file (or PGPASSWORD)"),
         ),
         error => Fault::refused(error),
     }
 }
 
 #[expect(clippy::wildcard_enum_match_arm, reason = "the text of every other reason is enough")]
-fn of_etcd(error: ConnectError) -> Fault {
+fn of_etcd(error: ConnectError, target: &ServerTarget) -> Fault {
+    let named_by = target.named_by.servers();
     match error {
-        ConnectError::Options(error) => of_option(&error.to_string()),
+        ConnectError::Options(error) => of_option(&error.to_string(), named_by),
         ConnectError::Unreachable { .. } | ConnectError::Tls { .. } => Fault::new(
             Exit::Unreachable,
-            format!("{error}; check --registry and that the servers run"),
+            format!("{error}; check {named_by} and that the servers run"),
         ),
         ConnectError::Credentials { .. } => Fault::new(
             Exit::NotAuthorized,
-            format!("{error}; check the user in --registry and password_file (or ETCD_PASSWORD)"),
+            format!("{error}; check the user in {named_by} and password_file (or ETCD_PASSWORD)"),
         ),
         ConnectError::Registry(error) => error.into(),
         error => Fault::refused(error),
@@ -104,9 +112,9 @@ fn of_etcd(error: ConnectError) -> Fault {
 
 /// Returns the fault of an option. Those of the address were checked when it was parsed, so it is
 /// one of the command line, or a file that the address names.
-fn of_option(text: &str) -> Fault {
+fn of_option(text: &str, named_by: &str) -> Fault {
     match text.strip_prefix("session_timeout") {
         Some(rest) => Fault::usage(format!("--session-timeout{rest}")),
-        None => Fault::usage(format!("--registry: {text}")),
+        None => Fault::usage(format!("{named_by}: {text}")),
     }
 }

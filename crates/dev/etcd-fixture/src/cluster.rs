@@ -54,6 +54,14 @@ impl Cluster {
         Ok(cluster)
     }
 
+    /// Kills all servers that run. The registry is then gone, without notice to clients.
+    ///
+    /// # Errors
+    /// As [`Server::kill`].
+    pub fn kill_all(&mut self) -> Result<(), Error> {
+        self.servers.iter_mut().filter(|server| server.is_launched()).try_for_each(Server::kill)
+    }
+
     /// Starts all servers that do not run, on their addresses and data, and waits until all serve.
     ///
     /// Servers are started together, because one server alone has no quorum and would never serve.

@@ -11,16 +11,7 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No etcd was found in any of the searched places, and none could be installed.
-    #[error(
-        "no etcd server found\n{searched}  install one with `apt-get install etcd-server`, or let \
-         ETCD_BINARY name the program of another version"
-    )]
-    NotInstalled {
-        /// The searched places and the failed attempts to install, one a line.
-        searched: String,
-    },
-    /// An address, a folder, a process or a proxy is not in the requested state.
+    /// An installation, an address, a folder, a process or a proxy is not in the requested state.
     #[error(transparent)]
     Shared(#[from] server_fixture::Error),
     /// The server did not answer an administrative request.

@@ -5,12 +5,23 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Error, install};
+use server_fixture::Packages;
+
+use crate::{Error, SharedError};
 
 /// The variable that names the program of another version.
 const VARIABLE: &str = "ETCD_BINARY";
 /// The program of Debian's package `etcd-server`.
 const DEBIAN: &str = "/usr/bin/etcd";
+
+const PACKAGES: Packages = Packages {
+    server: "etcd",
+    names: &["etcd-server"],
+    files: &[],
+    has_service: true,
+    variable: VARIABLE,
+    alternative: "let ETCD_BINARY name the program of another version",
+};
 
 /// An etcd server that can be started on this machine.
 ///
@@ -20,8 +31,6 @@ const DEBIAN: &str = "/usr/bin/etcd";
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
     pub(crate) program: PathBuf,
-    /// `setpriv` of util-linux: a child gets a signal when its parent ends.
-    pub(crate) dies_with_parent: bool,
     version: String,
 }
 
@@ -31,42 +40,17 @@ impl Installation {
     /// An installation needs root or `sudo -n`, and starts no service.
     ///
     /// # Errors
-    /// [`Error::NotInstalled`] with the searched places, the failed attempt to install, and the
-    /// package to install.
+    /// [`SharedError::NotInstalled`] with the searched places and the failed attempt to install.
     pub fn ensure() -> Result<Installation, Error> {
-        let missing = match Self::locate() {
-            Err(Error::NotInstalled { searched }) => searched,
-            found => return found,
-        };
-        if env::var_os(VARIABLE).is_some() {
-            // A user who has selected a program does not want another one.
-            return Err(Error::NotInstalled { searched: missing });
-        }
-        install::debian_package("etcd-server").map_err(|cause| Error::NotInstalled {
-            searched: format!("{missing}  installing Debian's etcd-server: {cause}\n"),
-        })?;
-        Self::locate()
+        Ok(PACKAGES.ensure(search)?)
     }
 
     /// Finds an etcd server without installing one.
     ///
     /// # Errors
-    /// [`Error::NotInstalled`] with the searched places.
+    /// [`SharedError::NotInstalled`] with the searched places.
     pub fn locate() -> Result<Installation, Error> {
-        let (mut searched, named) = (String::new(), env::var_os(VARIABLE).map(PathBuf::from));
-        for program in candidates(named, env::var_os("PATH").as_deref()) {
-            match version_of(&program) {
-                Ok(version) => {
-                    let dies_with_parent =
-                        succeeds(Command::new("setpriv").args(["--pdeathsig", "KILL", "true"]));
-                    return Ok(Installation { program, dies_with_parent, version });
-                }
-                Err(cause) => {
-                    searched += &format!("  searched {}: {cause}\n", program.display());
-                }
-            }
-        }
-        Err(Error::NotInstalled { searched })
+        Ok(search()?)
     }
 
     /// Returns the version that the program reports, such as `3.4.23`.
@@ -80,6 +64,17 @@ impl fmt::Display for Installation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "etcd {} ({})", self.version, self.program.display())
     }
+}
+
+fn search() -> Result<Installation, SharedError> {
+    let (mut searched, named) = (Vec::new(), env::var_os(VARIABLE).map(PathBuf::from));
+    for program in candidates(named, env::var_os("PATH").as_deref()) {
+        match version_of(&program) {
+            Ok(version) => return Ok(Installation { program, version }),
+            Err(cause) => searched.push(format!("{}: {cause}", program.display())),
+        }
+    }
+    Err(PACKAGES.missing(searched))
 }
 
 /// Returns the programs to try, in order: the named one alone, else those of the system.
@@ -100,11 +95,6 @@ fn version_of(program: &Path) -> Result<String, String> {
     let text = String::from_utf8_lossy(&output.stdout);
     let version = text.lines().find_map(|line| line.strip_prefix("etcd Version: "));
     version.map(|version| version.trim().to_owned()).ok_or_else(|| "it is no etcd".to_owned())
-}
-
-fn succeeds(command: &mut Command) -> bool {
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
 }
 
 #[cfg(test)]

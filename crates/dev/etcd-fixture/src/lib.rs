@@ -2,8 +2,8 @@
 
 mod cluster;
 mod error;
+mod history;
 mod http;
-mod install;
 mod installation;
 mod options;
 mod server;
@@ -11,6 +11,7 @@ mod users;
 
 pub use cluster::Cluster;
 pub use error::Error;
+pub use history::{deletion_revision, revoke_lease};
 pub use installation::Installation;
 pub use options::ServerOptions;
 pub use server::Server;

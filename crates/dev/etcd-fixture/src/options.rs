@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::net::Ipv4Addr;
-use std::os::unix::fs::chown;
 use std::path::Path;
 use std::time::Duration;
 
-use server_fixture::{Authority, ClientCertificate};
+use server_fixture::{Authority, ClientCertificate, hand_over, write_private};
 
 use crate::{Error, SharedError};
 
@@ -18,9 +17,6 @@ const PEER_PORT: u16 = 2380;
 const CERTIFICATE: &str = "server.pem";
 const KEY: &str = "server.key";
 const TRUSTED: &str = "trusted.pem";
-
-/// User and group of the servers, without any rights on Debian.
-pub(crate) const UNPRIVILEGED: u32 = 65534;
 
 /// Options of a server. [`ServerOptions::default`] suits most tests.
 ///
@@ -88,27 +84,12 @@ impl ServerOptions {
     pub(crate) fn write_files(&self, ip: Ipv4Addr, folder: &Path) -> Result<(), Error> {
         let data = folder.join("data");
         fs::create_dir_all(&data).map_err(SharedError::file("create", &data))?;
-        let mut paths = vec![data];
-        if let Some((authority, _)) = &self.tls {
-            let identity = authority.issue("etcd", [ip.to_string()]);
-            let texts = [
-                (CERTIFICATE, identity.certificate_pem()),
-                (KEY, identity.key_pem()),
-                (TRUSTED, authority.pem()),
-            ];
-            for (name, text) in texts {
-                let path = folder.join(name);
-                fs::write(&path, text).map_err(SharedError::file("write", &path))?;
-                paths.push(path);
-            }
-        }
-        if rustix::process::geteuid().is_root() {
-            for path in paths {
-                chown(&path, Some(UNPRIVILEGED), Some(UNPRIVILEGED))
-                    .map_err(SharedError::file("change the owner of", &path))?;
-            }
-        }
-        Ok(())
+        hand_over(&data)?;
+        let Some((authority, _)) = &self.tls else { return Ok(()) };
+        let identity = authority.issue("etcd", [ip.to_string()]);
+        write_private(&folder.join(CERTIFICATE), identity.certificate_pem())?;
+        write_private(&folder.join(KEY), identity.key_pem())?;
+        Ok(write_private(&folder.join(TRUSTED), authority.pem())?)
     }
 
     /// Returns the flags of a server with its files in `folder`. `members` are all servers of its

@@ -3,13 +3,11 @@
 use std::fs;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
-use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use server_fixture::{POLL_INTERVAL, ServerProcess};
+use server_fixture::{ServerProcess, unprivileged};
 
-use crate::options::{CLIENT_PORT, METRICS_PORT, UNPRIVILEGED};
+use crate::options::{CLIENT_PORT, METRICS_PORT};
 use crate::users::{self, User};
 use crate::{Error, Installation, ServerOptions, SharedError, http};
 
@@ -87,46 +85,22 @@ impl Server {
 
     /// Starts the process without waiting until it serves.
     pub(crate) fn launch(&mut self) -> Result<(), Error> {
-        Ok(self.process.launch(self.command())?)
-    }
-
-    fn command(&self) -> Command {
-        let mut words = Vec::new();
-        // `setpriv` executes the server, so that the process id stays the same.
-        if self.installation.dies_with_parent {
-            words.extend(["setpriv".to_owned(), "--pdeathsig=KILL".to_owned()]);
-            if rustix::process::geteuid().is_root() {
-                words.push(format!("--reuid={UNPRIVILEGED}"));
-                words.push(format!("--regid={UNPRIVILEGED}"));
-                words.push("--clear-groups".to_owned());
-            }
-        }
-        words.push(self.installation.program.display().to_string());
-        words.extend(self.options.flags(self.ip(), self.process.folder(), &self.members));
-        let mut command = Command::new(&words[0]);
+        let mut command = unprivileged(&self.installation.program)?;
         command
-            .args(&words[1..])
+            .args(self.options.flags(self.ip(), self.process.folder(), &self.members))
             // Each flag is also an environment variable, which would override nothing but confuse.
             .env_clear()
             .env("PATH", "/usr/bin:/bin");
-        command
+        Ok(self.process.launch(command)?)
     }
 
     /// Waits until the server has a leader and serves clients.
     pub(crate) fn wait_until_serving(&mut self) -> Result<(), Error> {
-        let limit = self.options.start_limit();
-        let deadline = Instant::now() + limit;
-        loop {
-            let health = http::get(self.metrics_address(), "/health");
-            if health.is_ok_and(|health| health.contains("\"true\"")) {
-                return Ok(());
-            }
-            self.process.fail_if_exited()?;
-            if Instant::now() >= deadline {
-                return Err(self.process.not_ready("serving", limit).into());
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
+        let (limit, metrics) = (self.options.start_limit(), self.metrics_address());
+        let is_serving = |_: &ServerProcess| {
+            http::get(metrics, "/health").is_ok_and(|health| health.contains("\"true\""))
+        };
+        Ok(self.process.wait_until("serving", limit, is_serving)?)
     }
 
     /// Returns the server's address for clients.

@@ -2,14 +2,11 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
-use std::io::{BufRead as _, BufReader};
 use std::net::{SocketAddr, TcpStream};
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use etcd_fixture::{Cluster, Error, Grant, Server, ServerOptions, SharedError, User};
-use rustix::process::{Pid, Signal, kill_process};
+use server_fixture::{Owner, stops_listening};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -82,38 +79,25 @@ fn cluster_elects_a_new_leader_after_a_kill() {
 }
 
 /// Starts a process that owns a server, and returns it with the server's address.
-fn owner_of_a_server() -> (Child, BufReader<ChildStdout>, SocketAddr) {
-    let mut owner = Command::new(env!("CARGO_BIN_EXE_etcd-fixture"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut output = BufReader::new(owner.stdout.take().unwrap());
-    let mut line = String::new();
-    output.read_line(&mut line).unwrap();
-    let address = line.trim().parse().unwrap_or_else(|_| panic!("not an address: {line:?}"));
-    (owner, output, address)
+fn owner_of_a_server() -> (Owner, SocketAddr) {
+    let owner = Owner::start(env!("CARGO_BIN_EXE_etcd-fixture")).unwrap();
+    let address = owner.line().parse().unwrap();
+    (owner, address)
 }
 
 #[test]
 fn server_ends_when_its_owner_is_killed() {
-    let (mut owner, _output, address) = owner_of_a_server();
-    assert!(TcpStream::connect(address).is_ok());
-    owner.kill().unwrap();
-    owner.wait().unwrap();
-    let deadline = Instant::now() + LIMIT;
-    while TcpStream::connect(address).is_ok() {
-        assert!(Instant::now() < deadline, "{address} still answers after {LIMIT:?}");
-        thread::yield_now();
-    }
+    let (owner, address) = owner_of_a_server();
+    TcpStream::connect(address).unwrap();
+    owner.kill();
+    assert!(stops_listening(address), "{address}");
 }
 
 #[test]
 fn signal_stops_the_server_before_its_owner() {
-    for signal in [Signal::TERM, Signal::INT] {
-        let (mut owner, _output, address) = owner_of_a_server();
-        kill_process(Pid::from_child(&owner), signal).unwrap();
-        assert!(owner.wait().unwrap().success(), "{signal:?}");
-        assert!(TcpStream::connect(address).is_err(), "{signal:?}");
+    for end in [Owner::terminate, Owner::interrupt] {
+        let (owner, address) = owner_of_a_server();
+        assert!(end(owner).unwrap().success());
+        assert!(TcpStream::connect(address).is_err(), "{address}");
     }
 }

@@ -1,19 +1,28 @@
-//! Search for PostgreSQL's programs on this machine, and the user that runs them.
+//! Search for PostgreSQL's programs on this machine.
 
 use std::env;
 use std::ffi::OsStr;
 use std::fmt;
 use std::fs;
-use std::os::unix::fs::{PermissionsExt as _, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use crate::{Error, SharedError};
+use server_fixture::Packages;
+
+use crate::Error;
 
 /// The programs that the fixture runs.
 const PROGRAMS: [&str; 4] = ["postgres", "initdb", "pg_basebackup", "psql"];
-/// User and group of the servers if this process is root. Debian gives them no rights.
-const UNPRIVILEGED: (u32, u32) = (65_534, 65_534);
+
+const PACKAGES: Packages = Packages {
+    server: "PostgreSQL",
+    names: &["postgresql"],
+    // Keeps the package from creating a database cluster, which it would start as a service.
+    files: &[("/etc/postgresql-common/createcluster.conf", "create_main_cluster = false\n")],
+    has_service: true,
+    variable: "POSTGRES_BIN",
+    alternative: "let POSTGRES_BIN name the folder of its programs",
+};
 
 /// A PostgreSQL server that can be started on this machine.
 ///
@@ -25,77 +34,40 @@ const UNPRIVILEGED: (u32, u32) = (65_534, 65_534);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Installation {
     folder: PathBuf,
-    /// User and group of the servers, if this process is root.
-    owner: Option<(u32, u32)>,
 }
 
 impl Installation {
-    /// Finds a PostgreSQL server on this machine.
+    /// Finds a PostgreSQL server, and installs Debian's `postgresql` if there is none.
+    ///
+    /// An installation needs root or `sudo -n`. It neither creates nor starts a database cluster.
     ///
     /// # Errors
-    /// [`Error::NotInstalled`] with the searched places and the command that installs a server;
-    /// [`Error::NoSetpriv`] for root.
+    /// [`Error::NotInstalled`] with the searched places and the failed attempt to install.
+    pub fn ensure() -> Result<Installation, Error> {
+        PACKAGES.ensure(Self::locate)
+    }
+
+    /// Finds a PostgreSQL server without installing one.
+    ///
+    /// # Errors
+    /// [`Error::NotInstalled`] with the searched places.
     pub fn locate() -> Result<Installation, Error> {
         let home = env::var_os("POSTGRES_BIN");
         let folder = find_programs(home.as_deref(), Path::new("/usr/lib/postgresql"))
-            .map_err(|searched| Error::NotInstalled { searched })?;
-        let owner = rustix::process::geteuid().is_root().then_some(UNPRIVILEGED);
-        if owner.is_some() && server_fixture::dying_with_parent().is_none() {
-            return Err(Error::NoSetpriv);
-        }
-        Ok(Installation { folder, owner })
-    }
-
-    /// Writes a file that only the servers' user can read.
-    pub(crate) fn write_file(&self, path: &Path, text: &str) -> Result<(), Error> {
-        fs::write(path, text).map_err(SharedError::file("write", path))?;
-        let private = fs::Permissions::from_mode(0o600);
-        fs::set_permissions(path, private).map_err(SharedError::file("protect", path))?;
-        self.hand_over(path)
-    }
-
-    /// Makes the servers' user the owner of a file.
-    pub(crate) fn hand_over(&self, path: &Path) -> Result<(), Error> {
-        match self.owner {
-            Some((user, group)) => {
-                let changed = chown(path, Some(user), Some(group));
-                Ok(changed.map_err(SharedError::file("change owner of", path))?)
-            }
-            None => Ok(()),
-        }
-    }
-
-    /// Returns a command that runs a program of PostgreSQL, as [`command`](Self::command) does.
-    pub(crate) fn program(&self, name: &str) -> Command {
-        self.command(&self.folder.join(name))
+            .map_err(|searched| PACKAGES.missing(searched))?;
+        Ok(Installation { folder })
     }
 
     /// Returns a command that runs a program without privileges, and ends with this process.
-    pub(crate) fn command(&self, path: &Path) -> Command {
-        let mut command = match (server_fixture::dying_with_parent(), self.owner) {
-            (Some(mut command), Some((user, group))) => {
-                // The kernel forgets the signal when the user changes, so a second `setpriv` sets
-                // it.
-                let mut outer = Command::new("setpriv");
-                outer.args([format!("--reuid={user}"), format!("--regid={group}")]);
-                outer.arg("--clear-groups").arg(command.get_program()).args(command.get_args());
-                command = outer;
-                command.arg(path);
-                command
-            }
-            (Some(mut command), None) => {
-                command.arg(path);
-                command
-            }
-            (None, _) => Command::new(path),
-        };
+    pub(crate) fn command(&self, program: &str) -> Result<Command, Error> {
+        let mut command = server_fixture::unprivileged(&self.folder.join(program))?;
         // Settings of the user must not direct the programs to another server.
         for (name, _) in env::vars_os().filter(|(name, _)| is_setting(name)) {
             command.env_remove(name);
         }
         // The home folder of this process may be closed to the server's user.
         command.env("LC_ALL", "C").env("HOME", "/nonexistent").stdin(Stdio::null());
-        command
+        Ok(command)
     }
 }
 
@@ -162,14 +134,6 @@ mod tests {
         let named = debian.path().join("16/bin");
         let error = find_programs(Some(named.as_os_str()), debian.path()).unwrap_err();
         assert_eq!(error, [format!("$POSTGRES_BIN: no postgres in {}", named.display())]);
-    }
-
-    #[test]
-    fn error_says_what_to_install() {
-        let searched = vec!["$POSTGRES_BIN: is not set".to_owned()];
-        let message = Error::NotInstalled { searched }.to_string();
-        assert!(message.contains("searched $POSTGRES_BIN: is not set\n"), "{message}");
-        assert!(message.contains("cargo xtask postgres"), "{message}");
     }
 
     #[test]

@@ -2,21 +2,9 @@
 //!
 //! Prints the URL of its database, and stops it at SIGTERM or SIGINT.
 
-use std::io::{self, Write};
-
 use postgres_fixture::Server;
-use tokio::signal::unix::{SignalKind, signal};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    // Before the server starts: a signal during the start must stop it as well.
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    let mut server = Server::start()?;
-    writeln!(io::stdout(), "{}", server.url())?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(server.stop()?)
+    server_fixture::serve_until_signal(Server::start, Server::url, Server::stop).await
 }

@@ -3,10 +3,9 @@
 use std::env;
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use server_fixture::{POLL_INTERVAL, ServerProcess};
+use server_fixture::{Packages, ServerProcess, hand_over, unprivileged, write_private};
 
 use crate::server::{PORT, SUPERUSER};
 use crate::{Error, Server};
@@ -17,6 +16,15 @@ const POOLER_PORT: u16 = 6432;
 const DEBIAN: &str = "/usr/sbin/pgbouncer";
 /// Longest wait for the pooler to accept connections.
 const READY_LIMIT: Duration = Duration::from_secs(60);
+
+const PACKAGES: Packages = Packages {
+    server: "PgBouncer",
+    names: &["pgbouncer"],
+    files: &[],
+    has_service: true,
+    variable: "PGBOUNCER",
+    alternative: "let PGBOUNCER name the program",
+};
 
 /// A PgBouncer in transaction mode, with its own process and its own loopback address.
 ///
@@ -38,13 +46,19 @@ pub struct Pooler {
 }
 
 impl Pooler {
-    /// Finds the program: the file in the environment variable `PGBOUNCER`, else Debian's.
+    /// Finds the program, which is the file in the environment variable `PGBOUNCER`, else Debian's,
+    /// and installs Debian's `pgbouncer` if there is none.
+    ///
+    /// An installation needs root or `sudo -n`. It does not start the service.
     ///
     /// # Errors
-    /// [`Error::NoPooler`] with the searched place and the command that installs it.
-    pub fn locate() -> Result<PathBuf, Error> {
-        let program = env::var_os("PGBOUNCER").map_or_else(|| DEBIAN.into(), PathBuf::from);
-        if program.is_file() { Ok(program) } else { Err(Error::NoPooler { searched: program }) }
+    /// [`Error::NotInstalled`] with the searched place and the failed attempt to install.
+    pub fn ensure() -> Result<PathBuf, Error> {
+        PACKAGES.ensure(|| {
+            let program = env::var_os("PGBOUNCER").map_or_else(|| DEBIAN.into(), PathBuf::from);
+            let missing = || PACKAGES.missing(vec![program.display().to_string()]);
+            if program.is_file() { Ok(program) } else { Err(missing()) }
+        })
     }
 
     /// Starts a pooler in front of a server, and waits until it accepts connections.
@@ -53,22 +67,22 @@ impl Pooler {
     /// [`password`](crate::ServerOptions::password) and [`tls`](crate::ServerOptions::tls).
     ///
     /// # Errors
-    /// Those of [`locate`](Self::locate); [`NotReady`](crate::SharedError::NotReady) and
-    /// [`Exited`](crate::SharedError::Exited), both with the end of the pooler's log; and those of
-    /// the operating system.
+    /// Those of [`ensure`](Self::ensure); [`Error::NotReady`] and [`Error::Exited`], both with the
+    /// end of the pooler's log; and those of the operating system.
     pub fn start(server: &Server) -> Result<Self, Error> {
-        let program = Self::locate()?;
+        let program = Self::ensure()?;
         let mut pooler = Self { process: ServerProcess::reserve(POOLER_PORT)? };
         let folder = pooler.process.folder().to_owned();
-        server.installation.hand_over(&folder)?;
+        hand_over(&folder)?;
         let users = folder.join("users.txt");
-        server.installation.write_file(&users, &format!("\"{SUPERUSER}\" \"\"\n"))?;
+        write_private(&users, &format!("\"{SUPERUSER}\" \"\"\n"))?;
         let settings = folder.join("pgbouncer.ini");
-        server.installation.write_file(&settings, &pooler.settings(server, &users))?;
-        let mut command = server.installation.command(&program);
+        write_private(&settings, &pooler.settings(server, &users))?;
+        let mut command = unprivileged(&program)?;
         command.arg(&settings);
         pooler.process.launch(command)?;
-        pooler.wait_until_listening()?;
+        let listens = |process: &ServerProcess| TcpStream::connect(process.address()).is_ok();
+        pooler.process.wait_until("listening", READY_LIMIT, listens)?;
         Ok(pooler)
     }
 
@@ -88,18 +102,6 @@ impl Pooler {
             self.process.ip(),
             users.display()
         )
-    }
-
-    fn wait_until_listening(&mut self) -> Result<(), Error> {
-        let deadline = Instant::now() + READY_LIMIT;
-        while TcpStream::connect(self.address()).is_err() {
-            self.process.fail_if_exited()?;
-            if Instant::now() >= deadline {
-                return Err(self.process.not_ready("listening", READY_LIMIT).into());
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
-        Ok(())
     }
 
     /// Returns the pooler's address.

@@ -3,18 +3,19 @@
 use std::fs;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use server_fixture::{POLL_INTERVAL, ServerProcess};
+use server_fixture::{POLL_INTERVAL, ServerProcess, hand_over, write_private};
 
-use crate::{Error, Installation, ServerOptions, SharedError};
+use crate::{Error, Installation, ServerOptions};
 
 /// The port of each server, on an address of its own.
 pub(crate) const PORT: u16 = 5432;
 /// The user that owns the server's databases.
 pub(crate) const SUPERUSER: &str = "postgres";
+/// The database that each server has from the start.
+const DATABASE: &str = "postgres";
 /// Longest wait after SIGINT, which is the fast shutdown.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 /// Settings of all servers. They are small, because several servers run on a test machine.
@@ -59,7 +60,7 @@ impl Server {
     /// Starts a server with the default options, and waits until it serves: about two seconds.
     ///
     /// # Errors
-    /// Those of [`Installation::locate`]; [`SharedError::NotReady`] and [`SharedError::Exited`],
+    /// Those of [`Installation::ensure`]; [`Error::NotReady`] and [`Error::Exited`],
     /// both with the end of the server's log; and those of the operating system.
     pub fn start() -> Result<Server, Error> {
         Server::start_with(&ServerOptions::default())
@@ -70,7 +71,7 @@ impl Server {
     /// # Errors
     /// As [`Server::start`].
     pub fn start_with(options: &ServerOptions) -> Result<Server, Error> {
-        let mut server = Server::prepare(&Installation::locate()?, options)?;
+        let mut server = Server::prepare(&Installation::ensure()?, options)?;
         server.initialize()?;
         server.restart()?;
         Ok(server)
@@ -86,40 +87,32 @@ impl Server {
             installation: installation.clone(),
             options: options.clone(),
         };
-        installation.hand_over(server.process.folder())?;
+        hand_over(server.process.folder())?;
         Ok(server)
     }
 
     /// Creates the data folder.
     fn initialize(&self) -> Result<(), Error> {
-        let mut initdb = self.installation.program("initdb");
+        let mut initdb = self.installation.command("initdb")?;
         initdb.arg("--pgdata").arg(self.data()).args(["--username", SUPERUSER]);
         initdb.args(["--encoding=UTF8", "--no-locale", "--no-sync", "--auth=trust"]);
         if let Some(password) = &self.options.password {
-            let file = self.write_file("password", password)?;
+            let file = self.process.folder().join("password");
+            write_private(&file, password)?;
             initdb.arg("--pwfile").arg(file);
         }
-        self.run(initdb)?;
+        self.process.run("initdb", initdb)?;
         let connections = if self.options.authority.is_some() { "hostssl" } else { "host" };
         let method = if self.options.password.is_some() { "scram-sha-256" } else { "trust" };
         let rules: String = ["all", "replication"]
             .map(|database| format!("{connections} {database} all 127.0.0.0/8 {method}\n"))
             .concat();
-        let file = self.data().join("pg_hba.conf");
-        fs::write(&file, rules).map_err(SharedError::file("write", &file))?;
+        let hba = self.data().join("pg_hba.conf");
+        fs::write(&hba, rules).map_err(Error::file("write", &hba))?;
         if let Some(authority) = &self.options.authority {
-            let identity = authority.issue("postgres", [self.process.ip().to_string()]);
-            self.write_file("server.crt", identity.certificate_pem())?;
-            self.write_file("server.key", identity.key_pem())?;
+            self.process.write_certificate(authority, "postgres")?;
         }
         Ok(())
-    }
-
-    /// Writes a file that only the server's user can read.
-    fn write_file(&self, name: &str, text: &str) -> Result<PathBuf, Error> {
-        let path = self.process.folder().join(name);
-        self.installation.write_file(&path, text)?;
-        Ok(path)
     }
 
     /// Starts the process and waits until it serves; stops it before if it runs.
@@ -135,7 +128,7 @@ impl Server {
             self.launch()?;
             match self.wait_until_serving(deadline) {
                 // The processes of a killed server take a moment to notice its end.
-                Err(Error::Shared(SharedError::Exited { log_tail, .. }))
+                Err(Error::Exited { log_tail, .. })
                     if log_tail.contains("shared memory block") && Instant::now() < deadline =>
                 {
                     thread::sleep(POLL_INTERVAL * 10);
@@ -146,7 +139,7 @@ impl Server {
     }
 
     fn launch(&mut self) -> Result<(), Error> {
-        let mut command = self.installation.program("postgres");
+        let mut command = self.installation.command("postgres")?;
         command.arg("-D").arg(self.data()).args(["-p", &PORT.to_string()]);
         command.args(["-c", &format!("listen_addresses={}", self.process.ip())]);
         for setting in SETTINGS {
@@ -164,24 +157,21 @@ impl Server {
         for (name, value) in &self.options.settings {
             command.args(["-c", &format!("{name}={value}")]);
         }
-        Ok(self.process.launch(command)?)
+        self.process.launch(command)
     }
 
     fn wait_until_serving(&mut self, deadline: Instant) -> Result<(), Error> {
-        loop {
-            if self.query("SELECT 1").is_ok() {
-                return Ok(());
-            }
-            if let Err(exited) = self.process.fail_if_exited() {
-                // Reaps it, so that another restart does not stop it first.
-                self.process.kill()?;
-                return Err(exited.into());
-            }
-            if Instant::now() >= deadline {
-                return Err(self.process.not_ready("serving", self.options.ready_within).into());
-            }
-            thread::sleep(POLL_INTERVAL);
+        let Self { process, installation, options } = self;
+        let limit = deadline.saturating_duration_since(Instant::now());
+        let is_serving = |process: &ServerProcess| {
+            query(process, installation, options, DATABASE, "SELECT 1").is_ok()
+        };
+        let served = process.wait_until("serving", limit, is_serving);
+        if matches!(served, Err(Error::Exited { .. })) {
+            // Reaps it, so that another restart does not stop it first.
+            process.kill()?;
         }
+        served
     }
 
     /// Returns the server's address.
@@ -209,7 +199,7 @@ impl Server {
     /// # Errors
     /// [`Error::Program`] with the server's message.
     pub fn query(&self, sql: &str) -> Result<String, Error> {
-        self.query_in("postgres", sql)
+        self.query_in(DATABASE, sql)
     }
 
     /// Executes SQL commands as [`query`](Self::query) does, in another database of the server.
@@ -217,58 +207,45 @@ impl Server {
     /// # Errors
     /// As [`query`](Self::query), also for a missing database.
     pub fn query_in(&self, database: &str, sql: &str) -> Result<String, Error> {
-        let address = self.address();
-        let mut psql = self.installation.program("psql");
-        psql.args(["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"]);
-        psql.args(["--set", "ON_ERROR_STOP=1", "--username", SUPERUSER, "--dbname", database]);
-        psql.args(["--host", &address.ip().to_string(), "--port", &PORT.to_string()]);
-        psql.args(["--command", sql]).env("PGCONNECT_TIMEOUT", "5");
-        if let Some(password) = &self.options.password {
-            psql.env("PGPASSWORD", password);
-        }
-        self.run(psql)
+        query(&self.process, &self.installation, &self.options, database, sql)
     }
 
     /// Stops the server as `pg_ctl stop -m fast` does, and waits up to 30 s for its end.
     ///
     /// # Errors
-    /// [`SharedError::NotRunning`], and [`SharedError::NotStopped`] for a server that was killed
+    /// [`Error::NotRunning`], and [`Error::NotStopped`] for a server that was killed
     /// after 30 s.
     pub fn stop(&mut self) -> Result<(), Error> {
-        Ok(self.process.interrupt(STOP_LIMIT)?)
+        self.process.interrupt(STOP_LIMIT)
     }
 
     /// Kills the server (SIGKILL) and waits for its end. Its connections end at the same time.
     ///
     /// # Errors
-    /// [`SharedError::NotRunning`].
+    /// [`Error::NotRunning`].
     pub fn kill(&mut self) -> Result<(), Error> {
-        Ok(self.process.kill()?)
+        self.process.kill()
     }
 
     pub(crate) fn data(&self) -> PathBuf {
         self.process.folder().join("data")
     }
+}
 
-    /// Runs a program to its end, and returns its output.
-    pub(crate) fn run(&self, mut command: Command) -> Result<String, Error> {
-        let program = command.get_program().to_string_lossy().into_owned();
-        // The folder of the test may be closed to the server's user.
-        command.current_dir(self.process.folder()).stdin(Stdio::null());
-        let output = command
-            .output()
-            .map_err(|source| SharedError::Spawn { program: format!("{command:?}"), source })?;
-        let text = String::from_utf8_lossy(&output.stdout);
-        if output.status.success() {
-            return Ok(text.trim_end().to_owned());
-        }
-        let arguments = command.get_args().map(|argument| argument.to_string_lossy());
-        let name = arguments.map(|argument| argument.into_owned()).find(|a| a.contains("/bin/"));
-        let output_tail = format!("{}{text}", String::from_utf8_lossy(&output.stderr));
-        Err(Error::Program {
-            program: name.unwrap_or(program),
-            status: output.status,
-            output: output_tail.trim_end().to_owned(),
-        })
+fn query(
+    process: &ServerProcess,
+    installation: &Installation,
+    options: &ServerOptions,
+    database: &str,
+    sql: &str,
+) -> Result<String, Error> {
+    let mut psql = installation.command("psql")?;
+    psql.args(["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"]);
+    psql.args(["--set", "ON_ERROR_STOP=1", "--username", SUPERUSER, "--dbname", database]);
+    psql.args(["--host", &process.ip().to_string(), "--port", &PORT.to_string()]);
+    psql.args(["--command", sql]).env("PGCONNECT_TIMEOUT", "5");
+    if let Some(password) = &options.password {
+        psql.env("PGPASSWORD", password);
     }
+    process.run("psql", psql)
 }

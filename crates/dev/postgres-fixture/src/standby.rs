@@ -20,12 +20,12 @@ impl Server {
     /// If the standby does not run, commits wait.
     ///
     /// # Errors
-    /// As [`Server::start`], and [`NotReady`](crate::SharedError::NotReady) if the standby does not
+    /// As [`Server::start`], and [`Error::NotReady`] if the standby does not
     /// follow within 60 s.
     pub fn start_synchronous_standby(&self) -> Result<Server, Error> {
         let mut standby = Server::prepare(&self.installation, &self.options)?;
         let primary = self.address();
-        let mut copy = self.installation.program("pg_basebackup");
+        let mut copy = self.installation.command("pg_basebackup")?;
         copy.arg("--dbname").arg(format!(
             "host={} port={} user={SUPERUSER} application_name={NAME}",
             primary.ip(),
@@ -36,7 +36,7 @@ impl Server {
         if let Some(password) = &self.options.password {
             copy.env("PGPASSWORD", password);
         }
-        standby.run(copy)?;
+        standby.process.run("pg_basebackup", copy)?;
         standby.restart()?;
         self.query(&format!("ALTER SYSTEM SET synchronous_standby_names = '{NAME}'"))?;
         self.query("SELECT pg_reload_conf()")?;
@@ -50,7 +50,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Error::Program`] if this server is no standby, and
-    /// [`NotReady`](crate::SharedError::NotReady) after 60 s.
+    /// [`Error::NotReady`] after 60 s.
     pub fn promote(&self) -> Result<(), Error> {
         self.query("SELECT pg_promote(true, 60)")?;
         self.wait_for("SELECT pg_is_in_recovery()", "f", "promoted")
@@ -61,7 +61,7 @@ impl Server {
         let deadline = Instant::now() + LIMIT;
         while self.query(sql)? != wanted {
             if Instant::now() >= deadline {
-                return Err(self.process.not_ready(awaited, LIMIT).into());
+                return Err(self.process.not_ready(awaited, LIMIT));
             }
             thread::sleep(POLL_INTERVAL);
         }

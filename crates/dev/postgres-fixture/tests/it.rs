@@ -1,12 +1,11 @@
 //! Tests with real servers: data across restarts, errors, TLS, passwords, standby, end.
 
-use std::io::{BufRead, BufReader};
-use std::net::{SocketAddr, TcpStream};
-use std::process::{Command, Stdio};
-use std::thread;
-use std::time::{Duration, Instant};
+#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
-use postgres_fixture::{Authority, Error, Pooler, Server, ServerOptions, SharedError};
+use std::net::{SocketAddr, TcpStream};
+
+use postgres_fixture::{Authority, Error, Pooler, Server, ServerOptions};
+use server_fixture::{Owner, stops_listening};
 
 #[test]
 fn data_survive_stop_and_kill_on_the_same_address() {
@@ -17,7 +16,7 @@ fn data_survive_stop_and_kill_on_the_same_address() {
     server.restart().unwrap();
     server.query("INSERT INTO t VALUES (2)").unwrap();
     server.kill().unwrap();
-    assert!(matches!(server.kill(), Err(Error::Shared(SharedError::NotRunning { .. }))));
+    assert!(matches!(server.kill(), Err(Error::NotRunning { .. })));
     assert!(matches!(server.query("SELECT 1"), Err(Error::Program { .. })));
     server.restart().unwrap();
     assert_eq!(server.address(), address);
@@ -28,7 +27,7 @@ fn data_survive_stop_and_kill_on_the_same_address() {
 fn failed_start_quotes_the_log() {
     let options = ServerOptions::default().setting("max_connections", "soon");
     let error = Server::start_with(&options).unwrap_err();
-    let Error::Shared(SharedError::Exited { log_tail, .. }) = &error else { panic!("{error:?}") };
+    let Error::Exited { log_tail, .. } = &error else { panic!("{error:?}") };
     assert!(log_tail.contains("max_connections"), "{log_tail}");
 }
 
@@ -49,6 +48,17 @@ fn synchronous_standby_has_every_acknowledged_commit_when_it_is_promoted() {
 }
 
 #[test]
+fn pooler_accepts_connections_and_ends_with_its_value() {
+    let server = Server::start().unwrap();
+    let pooler = Pooler::start(&server).unwrap();
+    let address = pooler.address();
+    assert!(address.ip().is_loopback() && address.ip() != server.address().ip(), "{address}");
+    TcpStream::connect(address).unwrap();
+    drop(pooler);
+    assert!(stops_listening(address), "{address}");
+}
+
+#[test]
 fn password_is_required_and_never_shown() {
     let authority = Authority::new("the test's own");
     let options = ServerOptions::default().password("s3cret").tls(&authority);
@@ -61,35 +71,27 @@ fn password_is_required_and_never_shown() {
     assert!(shown.contains("nonsense") && !shown.contains("s3cret"), "{shown}");
 }
 
-#[test]
-fn pooler_accepts_connections_for_its_server_and_ends_with_its_value() {
-    let server = Server::start().unwrap();
-    let pooler = Pooler::start(&server).unwrap();
-    let address = pooler.address();
-    assert!(address.ip().is_loopback() && address.ip() != server.address().ip(), "{address}");
-    TcpStream::connect(address).unwrap();
-    drop(pooler);
-    let refused = TcpStream::connect(address).unwrap_err();
-    assert_eq!(refused.kind(), std::io::ErrorKind::ConnectionRefused);
+/// Starts a process that owns a server, and returns it with the server's address.
+fn owner_of_a_server() -> (Owner, SocketAddr) {
+    let owner = Owner::start(env!("CARGO_BIN_EXE_postgres-fixture")).unwrap();
+    let address = owner.line().strip_prefix("postgres://postgres@").unwrap();
+    let address = address.strip_suffix("/postgres").unwrap().parse().unwrap();
+    (owner, address)
 }
 
 #[test]
 fn server_ends_when_its_owner_is_killed() {
-    let mut owner = Command::new(env!("CARGO_BIN_EXE_postgres-fixture"))
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    BufReader::new(owner.stdout.take().unwrap()).read_line(&mut line).unwrap();
-    let address = line.trim().trim_start_matches("postgres://postgres@");
-    let address: SocketAddr = address.trim_end_matches("/postgres").parse().unwrap();
+    let (owner, address) = owner_of_a_server();
     TcpStream::connect(address).unwrap();
-    owner.kill().unwrap();
-    owner.wait().unwrap();
-    let deadline = Instant::now() + Duration::from_secs(60);
-    while TcpStream::connect(address).is_ok() {
-        assert!(Instant::now() < deadline, "{address} still accepts connections");
-        thread::yield_now();
+    owner.kill();
+    assert!(stops_listening(address), "{address}");
+}
+
+#[test]
+fn signal_stops_the_server_before_its_owner() {
+    for end in [Owner::terminate, Owner::interrupt] {
+        let (owner, address) = owner_of_a_server();
+        assert!(end(owner).unwrap().success());
+        assert!(TcpStream::connect(address).is_err(), "{address}");
     }
 }

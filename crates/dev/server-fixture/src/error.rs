@@ -1,4 +1,4 @@
-//! Errors of addresses, folders, processes and proxies.
+//! Errors of installations, addresses, folders, processes and proxies.
 
 use std::io;
 use std::net::SocketAddr;
@@ -6,13 +6,56 @@ use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
 use std::time::Duration;
 
-/// Error of an address, a folder, a process or a proxy that is not in the requested state.
+/// Error of an installation, an address, a folder, a process or a proxy that is not in the
+/// requested state.
 ///
 /// No error is worth a retry: a test prints the error and fails. Every wait of this crate is
 /// bounded and ends with one of these errors, so that a test never hangs.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// No server was found in any of the searched places, and none could be installed.
+    #[error(
+        "no {server} server found\n{}{}  install it with `apt-get install {packages}`, \
+         or {alternative}",
+        lines("searched", .searched),
+        lines("failed to install the packages:", .attempt)
+    )]
+    NotInstalled {
+        /// Name of the server.
+        server: &'static str,
+        /// The searched places and the reasons, in the order of the search.
+        searched: Vec<String>,
+        /// The reason why the packages could not be installed; `None` without an attempt.
+        attempt: Option<String>,
+        /// Debian's packages, with spaces between them.
+        packages: String,
+        /// Alternative to these packages.
+        alternative: &'static str,
+    },
+    /// Debian's packages of a tool could not be installed.
+    #[error("cannot install {packages}: {cause}; install them with `apt-get install {packages}`")]
+    Packages {
+        /// The packages, with spaces between them.
+        packages: String,
+        /// The reason, or the end of the output of apt.
+        cause: String,
+    },
+    /// This process is root, and `setpriv` is missing to start a server as another user.
+    #[error(
+        "servers do not run as root, and `setpriv` of util-linux is missing to change the user"
+    )]
+    NoSetpriv,
+    /// A program that prepares or queries a server failed.
+    #[error("`{program}` ended with {status}: {output}")]
+    Program {
+        /// The program.
+        program: String,
+        /// Its exit status.
+        status: ExitStatus,
+        /// Its output.
+        output: String,
+    },
     /// An action on a file or a folder failed.
     #[error("cannot {action} {}", .path.display())]
     File {
@@ -107,6 +150,11 @@ pub enum Error {
         /// The proxy's counters at the end of the wait.
         found: String,
     },
+}
+
+/// Returns a line for each of the texts.
+fn lines<'a>(label: &str, texts: impl IntoIterator<Item = &'a String>) -> String {
+    texts.into_iter().map(|text| format!("  {label} {text}\n")).collect()
 }
 
 impl Error {

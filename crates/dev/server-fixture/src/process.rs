@@ -1,7 +1,7 @@
 //! One child process, which is killed with this process: start, signals, end.
 
 use std::io;
-use std::process::{Child, Command, ExitStatus, Stdio};
+use std::process::{Child, ChildStdout, Command, ExitStatus, Stdio};
 use std::sync::OnceLock;
 use std::sync::mpsc;
 use std::thread;
@@ -31,6 +31,11 @@ impl Process {
         launcher().send(Launch { command, reply }).map_err(io::Error::other)?;
         let child = answer.recv().map_err(io::Error::other)??;
         Ok(Process { child })
+    }
+
+    /// Returns the standard output of a process that was started with a pipe.
+    pub(crate) fn take_output(&mut self) -> Option<ChildStdout> {
+        self.child.stdout.take()
     }
 
     fn signal(&self, signal: Signal) -> io::Result<()> {

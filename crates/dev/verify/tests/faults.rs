@@ -13,11 +13,11 @@ use testkit::harness::{Action, AdminOp, Cluster, InstOpts, LinkMode, Point, RegE
 use verify::cluster::{RealBackend, RealCluster};
 
 const N_ITEMS: u32 = 4;
-/// Limit of waits in periods; a real period is two seconds.
+/// Limit of waits in periods, which last for seconds.
 const PATIENCE: u32 = 10;
 
-async fn start(run: &str) -> Box<RealCluster> {
-    let mut cluster = support::cluster(RealBackend::Zookeeper, run).await;
+async fn start(backend: RealBackend, run: &str) -> Box<RealCluster> {
+    let mut cluster = support::cluster(backend, &format!("{run}-{}", backend.name())).await;
     let name = JobName::new("faults").unwrap();
     let cron = Some(cluster.cron());
     let config = JobConfig { cron, failover: true, ..JobConfig::new(name, N_ITEMS) };
@@ -114,12 +114,11 @@ async fn end(mut cluster: Box<RealCluster>) -> Vec<Record> {
     records
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn faults_of_processes_sessions_and_links_show_in_the_history() {
-    let mut cluster = start("acts").await;
+async fn play_faults_of_processes_sessions_and_links(backend: RealBackend) {
+    let mut cluster = start(backend, "acts").await;
     wait_until_idle(&mut cluster).await;
     cluster.pause("a").await.unwrap();
-    cluster.elapse(Duration::from_secs(2)).await;
+    cluster.elapse(backend.session_timeout() * 2).await;
     cluster.resume("a").await.unwrap();
     let lost = |records: &[Record]| sessions(records, "a").contains(&SessionEvent::Lost);
     cluster.until("a learns that its session is lost", PATIENCE, &lost).await.unwrap();
@@ -166,9 +165,8 @@ async fn faults_of_processes_sessions_and_links_show_in_the_history() {
     assert_eq!(orphaned.count(), 0, "every closed session was opened");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn faults_happen_at_their_writes() {
-    let mut cluster = start("points").await;
+async fn play_faults_at_writes(backend: RealBackend) {
+    let mut cluster = start(backend, "points").await;
     for (duty, nth, when) in
         [("claim", 0, When::After), ("claim", 1, When::Before), ("release", 0, When::After)]
     {
@@ -214,16 +212,19 @@ async fn faults_happen_at_their_writes() {
     assert_eq!(skipped.count(), 1, "the point that was not reached");
 }
 
-#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn faults_of_registry_and_clocks_and_operator_actions_show_in_the_history() {
-    let mut cluster = start("registry").await;
-    for event in [
-        RegEvent::KillLeader,
-        RegEvent::StopLeader(Duration::from_millis(300)),
-        RegEvent::Lag(Duration::from_secs(1)),
-        RegEvent::Lag(Duration::ZERO),
-        RegEvent::RestartAll(Duration::from_secs(2)),
-    ] {
+async fn play_faults_of_registry_and_clocks_and_operator_actions(backend: RealBackend) {
+    let mut cluster = start(backend, "registry").await;
+    let mut events =
+        vec![RegEvent::KillLeader, RegEvent::RestartAll(backend.session_timeout() * 2)];
+    if backend != RealBackend::Postgres {
+        events.extend([
+            RegEvent::StopLeader(Duration::from_millis(300)),
+            RegEvent::Lag(Duration::from_secs(1)),
+            RegEvent::Lag(Duration::ZERO),
+        ]);
+    }
+    let n_outages = events.iter().filter(|event| !matches!(event, RegEvent::Lag(_))).count();
+    for event in events {
         wait_until_idle(&mut cluster).await;
         cluster.registry(event).await.unwrap();
         for name in ["a", "b"] {
@@ -271,6 +272,37 @@ async fn faults_of_registry_and_clocks_and_operator_actions_show_in_the_history(
     let again = |records: &[Record]| n_elected(records) > before;
     cluster.until("another election", PATIENCE, &again).await.unwrap();
     let records = end(cluster).await;
-    assert_eq!(n_faults(&records, "registry_down", NemesisEvent::Begin), 3);
-    assert_eq!(n_faults(&records, "registry_down", NemesisEvent::End), 3);
+    assert_eq!(n_faults(&records, "registry_down", NemesisEvent::Begin), n_outages);
+    assert_eq!(n_faults(&records, "registry_down", NemesisEvent::End), n_outages);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn faults_of_processes_sessions_and_links_show_in_the_history() {
+    play_faults_of_processes_sessions_and_links(RealBackend::Zookeeper).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn faults_happen_at_their_writes() {
+    play_faults_at_writes(RealBackend::Zookeeper).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn faults_of_registry_and_clocks_and_operator_actions_show_in_the_history() {
+    play_faults_of_registry_and_clocks_and_operator_actions(RealBackend::Zookeeper).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "needs PostgreSQL; `cargo xtask nightly` runs it"]
+async fn all_faults_on_a_database_show_in_the_history() {
+    play_faults_of_processes_sessions_and_links(RealBackend::Postgres).await;
+    play_faults_at_writes(RealBackend::Postgres).await;
+    play_faults_of_registry_and_clocks_and_operator_actions(RealBackend::Postgres).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+#[ignore = "needs etcd; `cargo xtask nightly` runs it"]
+async fn all_faults_on_etcd_show_in_the_history() {
+    play_faults_of_processes_sessions_and_links(RealBackend::Etcd).await;
+    play_faults_at_writes(RealBackend::Etcd).await;
+    play_faults_of_registry_and_clocks_and_operator_actions(RealBackend::Etcd).await;
 }

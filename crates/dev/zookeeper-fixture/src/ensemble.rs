@@ -50,7 +50,7 @@ impl Ensemble {
         if !POSSIBLE_SIZES.contains(&n_servers) {
             return Err(Error::EnsembleSize { n_servers });
         }
-        let installation = Installation::locate()?;
+        let installation = Installation::ensure()?;
         let mut servers = (0..n_servers)
             .map(|_| Server::prepare(&installation, options))
             .collect::<Result<Vec<Server>, Error>>()?;

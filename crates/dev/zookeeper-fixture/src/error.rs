@@ -11,18 +11,6 @@ use std::time::Duration;
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// No ZooKeeper was found in any of the searched places.
-    #[error("no ZooKeeper server found\n{}", crate::installation::describe_search(.searched))]
-    NotInstalled {
-        /// The searched places and the missing files, in the order of the search.
-        searched: Vec<String>,
-    },
-    /// There are ZooKeeper jars but no Java to run them.
-    #[error(
-        "no Java found to run ZooKeeper with: neither `$JAVA_HOME/bin/java` nor `java` on `$PATH` \
-         is there; install one with `apt-get install default-jre-headless`"
-    )]
-    NoJava,
     /// A four-letter command got no answer.
     #[error("the server at {address} did not answer `{word}`")]
     NoAnswer {
@@ -59,7 +47,7 @@ pub enum Error {
         /// The last reported mode of each server; `None` for a server that did not serve.
         modes: Vec<Option<String>>,
     },
-    /// An address, a folder, a process or a proxy is not in the requested state.
+    /// An installation, an address, a folder, a process or a proxy is not in the requested state.
     #[error(transparent)]
     Shared(#[from] server_fixture::Error),
 }

@@ -5,12 +5,27 @@ use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
-use crate::Error;
+use server_fixture::Packages;
+
+use crate::{Error, SharedError};
 
 /// The release that `cargo xtask zookeeper` downloads if no ZooKeeper is installed.
 pub const PINNED_RELEASE: &str = "3.8.6";
+
+const PACKAGES: Packages = Packages {
+    server: "ZooKeeper",
+    names: &["libzookeeper-java", "libslf4j-java", "default-jre-headless"],
+    files: &[],
+    has_service: false,
+    variable: "ZOOKEEPER_HOME",
+    alternative: "let `cargo xtask zookeeper` download a release, \
+                  or let ZOOKEEPER_HOME name the folder of an unpacked Apache release 3.8",
+};
+/// The packages for a machine that has a Java, which may be another one than Debian's.
+const PACKAGES_WITHOUT_JAVA: Packages =
+    Packages { names: &["libzookeeper-java", "libslf4j-java"], ..PACKAGES };
 
 /// A ZooKeeper server that can be started on this machine.
 ///
@@ -27,29 +42,40 @@ pub const PINNED_RELEASE: &str = "3.8.6";
 pub struct Installation {
     pub(crate) java: PathBuf,
     pub(crate) class_path: OsString,
-    pub(crate) dies_with_parent: bool,
     origin: String,
 }
 
 impl Installation {
-    /// Finds a ZooKeeper server and a Java on this machine.
+    /// Finds a ZooKeeper server and a Java, and installs Debian's packages for what is missing.
+    ///
+    /// An installation needs root or `sudo -n`. The packages have no service.
     ///
     /// # Errors
-    /// [`Error::NotInstalled`] with the searched places and the packages to install, and
-    /// [`Error::NoJava`].
+    /// [`SharedError::NotInstalled`] with the searched places and the failed attempt to install.
+    pub fn ensure() -> Result<Installation, Error> {
+        let packages = match find_java_of_environment() {
+            Some(_) => PACKAGES_WITHOUT_JAVA,
+            None => PACKAGES,
+        };
+        Ok(packages.ensure(|| SearchPlaces::of_this_machine().locate())?)
+    }
+
+    /// Finds a ZooKeeper server and a Java on this machine, without installing them.
+    ///
+    /// # Errors
+    /// [`SharedError::NotInstalled`] with the searched places and the packages to install.
     pub fn locate() -> Result<Installation, Error> {
-        SearchPlaces::of_this_machine().locate()
+        Ok(SearchPlaces::of_this_machine().locate()?)
     }
 
     /// Uses the server of an unpacked release: a folder with `lib/*.jar` and, for the
     /// configuration of its log, `conf`.
     ///
     /// # Errors
-    /// [`Error::NotInstalled`] if `home` has no server, and [`Error::NoJava`].
+    /// [`SharedError::NotInstalled`] if `home` has no server, or if there is no Java.
     pub fn from_home(home: &Path) -> Result<Installation, Error> {
-        let jars = Jars::of_release(home)
-            .map_err(|missing| Error::NotInstalled { searched: vec![missing] })?;
-        jars.with_java(find_java_of_environment())
+        let jars = Jars::of_release(home).map_err(|missing| PACKAGES.missing(vec![missing]))?;
+        Ok(jars.with_java(find_java_of_environment())?)
     }
 
     /// Returns a command that runs a class of the server's jars, such as its tool that prints
@@ -96,8 +122,9 @@ impl SearchPlaces {
         }
     }
 
-    fn locate(self) -> Result<Installation, Error> {
-        self.find_jars().map_err(|searched| Error::NotInstalled { searched })?.with_java(self.java)
+    fn locate(self) -> Result<Installation, SharedError> {
+        let jars = self.find_jars().map_err(|searched| PACKAGES.missing(searched))?;
+        jars.with_java(self.java)
     }
 
     fn find_jars(&self) -> Result<Jars, Vec<String>> {
@@ -154,15 +181,14 @@ impl Jars {
         })
     }
 
-    fn with_java(self, java: Option<PathBuf>) -> Result<Installation, Error> {
+    fn with_java(self, java: Option<PathBuf>) -> Result<Installation, SharedError> {
+        let missing = || {
+            let searched = "$JAVA_HOME/bin and $PATH: no java to run ZooKeeper with";
+            PACKAGES.missing(vec![searched.to_owned()])
+        };
         Ok(Installation {
-            java: java.ok_or(Error::NoJava)?,
+            java: java.ok_or_else(missing)?,
             class_path: self.class_path,
-            dies_with_parent: succeeds(Command::new("setpriv").args([
-                "--pdeathsig",
-                "KILL",
-                "true",
-            ])),
             origin: self.origin,
         })
     }
@@ -215,21 +241,6 @@ fn find_java(java_home: Option<&OsStr>, path: Option<&OsStr>) -> Option<PathBuf>
         .find(|java| java.is_file())
 }
 
-fn succeeds(command: &mut Command) -> bool {
-    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).status();
-    status.is_ok_and(|status| status.success())
-}
-
-/// Returns the error text of a failed search: the missing files by place, and the remedies.
-pub(crate) fn describe_search(searched: &[String]) -> String {
-    let places: String = searched.iter().map(|place| format!("  searched {place}\n")).collect();
-    format!(
-        "{places}  install one with `cargo xtask zookeeper`, \
-         or with `apt-get install libzookeeper-java libslf4j-java default-jre-headless`, \
-         or let ZOOKEEPER_HOME name the folder of an unpacked Apache release 3.8"
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,7 +252,7 @@ mod tests {
     }
 
     /// Searches the subfolders of a folder that contains `files`.
-    fn search(files: &[&str], home_is_set: bool, has_java: bool) -> Result<String, Error> {
+    fn search(files: &[&str], home_is_set: bool, has_java: bool) -> Result<String, SharedError> {
         let root = tempfile::tempdir().unwrap();
         files.iter().for_each(|file| put(root.path(), file));
         let found = SearchPlaces {
@@ -343,9 +354,9 @@ mod tests {
 
     #[test]
     fn jars_without_java_are_rejected_with_the_java_package() {
-        let error = search(&DEBIAN, false, false).unwrap_err();
-        assert!(matches!(error, Error::NoJava), "{error:?}");
-        assert!(error.to_string().contains("default-jre-headless"), "{error}");
+        let message = search(&DEBIAN, false, false).unwrap_err().to_string();
+        assert!(message.contains("searched $JAVA_HOME/bin and $PATH: no java"), "{message}");
+        assert!(message.contains("default-jre-headless"), "{message}");
     }
 
     #[test]

@@ -5,10 +5,9 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use server_fixture::{CLIENT_PORT, POLL_INTERVAL, ServerProcess};
+use server_fixture::{CLIENT_PORT, ServerProcess};
 
 use crate::options::data_folder;
 use crate::secure::SECURE_PORT;
@@ -53,7 +52,7 @@ impl Server {
     /// Takes about 0.7 s on an idle machine.
     ///
     /// # Errors
-    /// Those of [`Installation::locate`]; [`SharedError::NotReady`] and [`SharedError::Exited`],
+    /// Those of [`Installation::ensure`]; [`SharedError::NotReady`] and [`SharedError::Exited`],
     /// both with the end of the server's log; and those of the operating system.
     pub fn start() -> Result<Server, Error> {
         Server::start_with(&ServerOptions::default())
@@ -64,7 +63,7 @@ impl Server {
     /// # Errors
     /// As [`Server::start`].
     pub fn start_with(options: &ServerOptions) -> Result<Server, Error> {
-        Server::start_installed(&Installation::locate()?, options)
+        Server::start_installed(&Installation::ensure()?, options)
     }
 
     /// Starts the server of a given installation, and waits until it serves.
@@ -120,14 +119,14 @@ impl Server {
 
     fn command(&self) -> Command {
         let java = &self.installation.java;
-        let mut command = match self.installation.dies_with_parent {
-            // `setpriv` executes Java, so that the process id stays the same.
-            true => Command::new("setpriv"),
-            false => Command::new(java),
-        };
-        if self.installation.dies_with_parent {
-            command.args(["--pdeathsig", "KILL"]).arg(java);
-        }
+        // `setpriv` executes Java, so that the process id stays the same.
+        let mut command = server_fixture::dying_with_parent().map_or_else(
+            || Command::new(java),
+            |mut command| {
+                command.arg(java);
+                command
+            },
+        );
         command
             .args(self.options.jvm_arguments(self.process.folder()))
             .arg("-cp")
@@ -137,22 +136,15 @@ impl Server {
         command
     }
 
-    /// Waits until the server serves clients and returns its mode.
-    pub(crate) fn wait_until_serving(&mut self) -> Result<String, Error> {
-        let limit = self.options.start_limit();
-        let deadline = Instant::now() + limit;
-        loop {
-            // Not counted in `words_answered`, because a starting server answers before it counts.
-            let answer = four_letter::ask(self.address(), "srvr");
-            if let Some(mode) = answer.ok().as_deref().and_then(four_letter::mode) {
-                return Ok(mode.to_owned());
-            }
-            self.process.fail_if_exited()?;
-            if Instant::now() >= deadline {
-                return Err(self.process.not_ready("serving", limit).into());
-            }
-            thread::sleep(POLL_INTERVAL);
-        }
+    /// Waits until the server serves clients.
+    pub(crate) fn wait_until_serving(&mut self) -> Result<(), Error> {
+        let (limit, address) = (self.options.start_limit(), self.address());
+        // Not counted in `words_answered`, because a starting server answers before it counts.
+        let is_serving = |_: &ServerProcess| {
+            four_letter::ask(address, "srvr")
+                .is_ok_and(|answer| four_letter::mode(&answer).is_some())
+        };
+        Ok(self.process.wait_until("serving", limit, is_serving)?)
     }
 
     /// Returns the server's address for clients.
@@ -282,8 +274,7 @@ impl Server {
             self.stop()?;
         }
         self.launch()?;
-        self.wait_until_serving()?;
-        Ok(())
+        self.wait_until_serving()
     }
 
     /// Stops all threads of the server (SIGSTOP), and returns when they have stopped.

@@ -44,11 +44,25 @@ impl From<sqlx::Error> for Fault {
             None => match &error {
                 sqlx::Error::Configuration(_) | sqlx::Error::Tls(_) => FaultClass::Denied,
                 sqlx::Error::Encode(_) | sqlx::Error::InvalidArgument(_) => FaultClass::Rejected,
+                sqlx::Error::Io(error) if rejects_certificate(error) => FaultClass::Denied,
                 _ => FaultClass::Unreachable,
             },
         };
         Self { class, text: error.to_string() }
     }
+}
+
+/// Returns true if the certificate of the server is not trusted, has expired, or is for another
+/// host. The driver reports this as an error of the connection.
+#[cfg(feature = "tls-rustls")]
+fn rejects_certificate(error: &std::io::Error) -> bool {
+    let error = error.get_ref().and_then(|error| error.downcast_ref::<rustls::Error>());
+    matches!(error, Some(rustls::Error::InvalidCertificate(_)))
+}
+
+#[cfg(not(feature = "tls-rustls"))]
+fn rejects_certificate(_: &std::io::Error) -> bool {
+    false
 }
 
 #[cfg(feature = "mysql")]

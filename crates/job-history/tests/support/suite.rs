@@ -2,15 +2,19 @@
 //! reads its tables directly.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use coordination::{JobEvent, MissReason, Outcome, RunSource};
 use futures_util::future::{BoxFuture, join_all};
 use job_history::{
-    EventQuery, FireOutcome, FirePage, FireQuery, FireRecord, History, HistoryOptions,
+    Error, EventQuery, FireOutcome, FirePage, FireQuery, FireRecord, History, HistoryOptions,
     HistorySubscriber,
 };
 
 use super::{DEADLINE, Publisher, Run, at, fire, instance, item, open};
+
+/// Time after which a writer gives up a connection to a killed server, and tries again.
+pub(crate) const OUTAGE: Duration = Duration::from_secs(5);
 
 /// Reads columns of a table as texts, ordered by the first two columns.
 pub(crate) type Dump =
@@ -561,4 +565,28 @@ pub(crate) async fn all_claimed(history: &History, rounds: u32) {
     let stats = history.stats();
     assert_eq!((stats.rejected, stats.dropped, stats.waiting()), (0, 0, 0), "{stats:?}");
     assert_eq!(fires_of(history, "cut").await.len(), 20 * rounds as usize);
+}
+
+/// Waits until the writer has failed at least once.
+pub(crate) async fn retried(history: &History) {
+    let failed = history.wait_for(|stats| stats.retries > 0);
+    tokio::time::timeout(DEADLINE, failed).await.expect("the writer has noticed the outage");
+}
+
+/// Checks that a history is written by TLS, and that a server of another authority is rejected.
+/// `url` ends before the path of the trusted authority.
+pub(crate) async fn only_with_the_authority(url: &str, trusted: &str, other: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = |name: &str, pem: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, pem).unwrap();
+        HistoryOptions::url(&format!("{url}{}", path.display())).unwrap()
+    };
+    let history = open(options("trusted.pem", trusted)).await;
+    claim_twenty(&history, 0);
+    all_claimed(&history, 1).await;
+    history.close(DEADLINE).await.unwrap();
+    let error = History::open(options("other.pem", other)).await.unwrap_err();
+    assert!(matches!(error, Error::Unusable { .. }), "a retry cannot help: {error:?}");
+    assert!(error.to_string().contains("invalid peer certificate"), "{error}");
 }

@@ -8,6 +8,9 @@ use sharding::ShardingItem;
 use crate::change::Planned;
 use crate::{By, Error, JobSnapshot, Operations, Report, Result};
 
+/// Maximum number of operations that a transaction has beside those of the items.
+const OTHER_OPS: usize = 10;
+
 impl Operations {
     /// Disables items: once their records are disabled, they start nothing. Present runs go on, and
     /// the items keep their owners.
@@ -21,7 +24,7 @@ impl Operations {
         items: &BTreeSet<ShardingItem>,
         by: &By,
     ) -> Result<Report> {
-        self.change(job, "disable items", by, |job, _| set(job, items, true)).await
+        self.change_items(job, "disable items", items, true, by).await
     }
 
     /// Enables items again.
@@ -34,14 +37,44 @@ impl Operations {
         items: &BTreeSet<ShardingItem>,
         by: &By,
     ) -> Result<Report> {
-        self.change(job, "enable items", by, |job, _| set(job, items, false)).await
+        self.change_items(job, "enable items", items, false, by).await
+    }
+
+    /// Changes as many items at once as fit into a transaction of the registry, each part with an
+    /// audit record of its own.
+    async fn change_items(
+        &self,
+        job: &JobName,
+        act: &'static str,
+        items: &BTreeSet<ShardingItem>,
+        disabled: bool,
+        by: &By,
+    ) -> Result<Report> {
+        let at_once = self.registry().limits().max_ops.saturating_sub(OTHER_OPS).max(1);
+        let all: Vec<_> = items.iter().copied().collect();
+        let mut report = Report::default();
+        for part in all.chunks(at_once) {
+            let plan = |job: &JobSnapshot, _: &str| {
+                // One unknown item rejects the whole request, also in a later part.
+                all.iter().try_for_each(|item| known(job, *item))?;
+                Ok(set(job, part, disabled))
+            };
+            match self.change(job, act, by, plan).await {
+                Ok(changed) => report.extend(changed),
+                Err(error) if report == Report::default() => return Err(error),
+                Err(error) => {
+                    report.fail(job.as_str(), &format!("items {} and later", part[0]), error);
+                    break;
+                }
+            }
+        }
+        Ok(report)
     }
 }
 
-fn set(job: &JobSnapshot, items: &BTreeSet<ShardingItem>, disabled: bool) -> Result<Planned> {
+fn set(job: &JobSnapshot, items: &[ShardingItem], disabled: bool) -> Planned {
     let mut planned = Planned::default();
     for item in items {
-        known(job, *item)?;
         let node = NodeKind::ItemDisabled(*item);
         let version = job.node(&node).map(|node| node.stat.version);
         let target = format!("item {item}");
@@ -54,7 +87,7 @@ fn set(job: &JobSnapshot, items: &BTreeSet<ShardingItem>, disabled: bool) -> Res
             (false, None) => planned.keep(target, "it is enabled already"),
         }
     }
-    Ok(planned)
+    planned
 }
 
 /// Rejects an item that the job does not have.

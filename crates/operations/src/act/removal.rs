@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use coordination::{AuditRecord, JobName, Layout};
+use coordination::{AuditRecord, JobName, Layout, NodeKind};
 use reg_center::{Expect, Node, Op, Txn, TxnOutcome};
 use serde::Serialize;
 use sharding::InstanceId;
@@ -148,6 +148,9 @@ impl Operations {
             let expect = Expect::Version(entry.stat.version);
             removal.first.push(Op::Delete { path: entry.path, expect });
         }
+        if !self.remove_surplus_instances(job, &mut removal.first).await? {
+            return Ok(());
+        }
         match self.remove_ops(job, &removal.first).await? {
             Sent::Conflict => {
                 tracing::debug!(job = %job.job(), "the removal conflicts because the job has changed")
@@ -163,6 +166,38 @@ impl Operations {
             }
         }
         Ok(())
+    }
+
+    /// Removes the instances in transactions of their own if the first transaction is too large
+    /// with them. Each conflicts if the configuration has changed.
+    ///
+    /// Returns false if the job has to be read again.
+    async fn remove_surplus_instances(
+        &self,
+        job: &JobSnapshot,
+        first: &mut Vec<Op>,
+    ) -> Result<bool> {
+        let max_ops = self.registry().limits().max_ops;
+        if first.len() <= max_ops {
+            return Ok(true);
+        }
+        let config = job.node(&NodeKind::Config);
+        let guard = config.map(|node| Op::Check {
+            path: node.path.clone(),
+            expect: Expect::Version(node.stat.version),
+        });
+        let is_instance = |op: &Op| {
+            let kind = job.view().layout().parse(op.path());
+            matches!(kind, Some(NodeKind::Instance(_)))
+        };
+        let surplus = first.extract_if(.., |op| is_instance(op)).collect::<Vec<_>>();
+        for ops in surplus.chunks(max_ops.saturating_sub(1).max(1)) {
+            let ops: Vec<_> = guard.iter().chain(ops).cloned().collect();
+            if self.remove_ops(job, &ops).await? != Sent::Done {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     async fn remove_ops(&self, job: &JobSnapshot, ops: &[Op]) -> Result<Sent> {

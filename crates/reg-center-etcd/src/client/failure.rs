@@ -38,7 +38,7 @@ pub(crate) enum Refusal {
     Other,
 }
 
-/// Parts of the messages of servers 3.4 to 3.6, by kind. Several kinds share a status code.
+/// Parts of the messages of servers 3.4 to 3.7, by kind. Several kinds share a status code.
 const REFUSALS: [(&str, Refusal); 14] = [
     ("permission denied", Refusal::Permission),
     ("invalid auth token", Refusal::Token),

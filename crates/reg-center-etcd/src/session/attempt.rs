@@ -45,7 +45,8 @@ impl AttemptError {
         match self {
             Self::Options(error) => error.into(),
             Self::Refused(error) => error,
-            Self::Replaced(cause) | Self::Failed(cause) => ConnectError::Unreachable { cause },
+            Self::Replaced(cause) => ConnectError::Replaced { cause },
+            Self::Failed(cause) => ConnectError::Unreachable { cause },
         }
     }
 

@@ -2,9 +2,13 @@
 //!
 //! ```text
 //! a         [i t -----------------------]      the same run, the same token
-//! link      ......|black 0.5T|reset|pass
+//! link      ......|black T/4|reset|pass
 //! session   ................................    the same one
 //! ```
+//! The lease lasts for two thirds of the timeout T since the last proof that the session lives.
+//! That proof is up to a third of the timeout old when the connection breaks, and the reconnect
+//! takes a moment. A longer break would therefore end the lease, and with it the run.
+//!
 //! On RECONNECTED, ElasticJob clears the running marks of its items
 //! (`RegistryCenterConnectionStateListener`). This includes items that it still executes, and items
 //! that another instance executes by failover.
@@ -12,9 +16,14 @@
 use checker::history::SessionEvent;
 
 use super::findings::Findings;
-use super::history_queries::Seen;
+use super::history_queries::{RunSeen, Seen, ns};
 use super::stage::{Stage, StepResult, work};
 use super::{LinkMode, Scenario};
+
+/// Duration of the break, in session timeouts.
+const BREAK: f64 = 0.25;
+/// The shortest duration of a lease after a break, in session timeouts.
+const LEASE: f64 = 2.0 / 3.0 - 1.0 / 3.0;
 
 pub(super) const SCENARIO: Scenario = Scenario {
     id: "F08",
@@ -32,7 +41,7 @@ async fn script(stage: &mut Stage) -> StepResult {
     stage.until_running("a", 1).await?;
     let mark = stage.mark().await?;
     stage.link("a", LinkMode::Black).await?;
-    stage.elapse(stage.sessions(0.5)).await;
+    stage.elapse(stage.sessions(BREAK)).await;
     stage.link("a", LinkMode::Pass).await?;
     stage.link("a", LinkMode::Reset).await?;
     stage.until_session("a", mark, SessionEvent::Suspended).await?;
@@ -66,6 +75,18 @@ fn covers(seen: &Seen<'_>) -> Vec<String> {
     let broken = seen.hits("partition").next().map(|hit| hit.mt);
     let busy = broken.is_some_and(|mt| seen.runs().iter().any(|run| run.p == "a" && run.spans(mt)));
     findings.expect(busy, || "a ran nothing when the connection broke".to_owned());
+    let back = seen.sessions("a").find(|(mt, ev, _)| {
+        *ev == SessionEvent::Connected && broken.is_some_and(|broken| *mt > broken)
+    });
+    let took = broken.zip(back).map(|(broken, (back, ..))| back.saturating_sub(broken));
+    if took.is_none_or(|took| took > ns(seen.session_timeout().mul_f64(LEASE))) {
+        let spans = |run: &&RunSeen<'_>| run.p == "a" && broken.is_some_and(|mt| run.spans(mt));
+        for run in seen.runs().iter().filter(spans) {
+            findings.expect(run.has_succeeded(), || {
+                format!("the lease of a may have ended before it was back, after {took:?} ns")
+            });
+        }
+    }
     let ids: Vec<_> = seen.sessions("a").map(|(_, _, sid)| sid).collect();
     let cycle = seen.sessions("a").any(|(_, ev, _)| ev == SessionEvent::Suspended);
     findings.expect(cycle && ids.iter().all(|sid| ids.first() == Some(sid)), || {

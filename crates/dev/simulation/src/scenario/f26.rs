@@ -35,6 +35,14 @@ async fn script(stage: &mut Stage) -> StepResult {
         stage.kill(name).await?;
     }
     stage.elapse(stage.sessions(1.6)).await;
+    // A database ends no session by itself, and the clients of the harness look less often than
+    // instances do.
+    stage
+        .until("the sessions of all processes have ended", 6, |seen| {
+            let mut ids = ["a", "b", "c"].into_iter().flat_map(|name| seen.sessions_of(name));
+            ids.all(|sid| seen.closed(sid).is_some())
+        })
+        .await?;
     stage.spawn("a", &work(0.8)).await?;
     stage.spawn("b", &work(0.8)).await?;
     stage.until_taken_over(6, mark, 14).await?;

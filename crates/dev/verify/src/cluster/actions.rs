@@ -17,10 +17,7 @@ use super::links::{self, Links};
 use super::operator::Operator;
 use super::process::{END_LIMIT, Process, State};
 use super::skew::SkewMethod;
-use super::{
-    PERIOD, ProcessListener, RealCluster, SESSION_TIMEOUT, Worker, harness, note_expiry, parts,
-    refused,
-};
+use super::{ProcessListener, RealCluster, Worker, harness, note_expiry, parts, refused};
 use crate::protocol::{Arm, Order, Plan, WorkPlan};
 
 /// Factor on time limits, because a loaded machine is slow. A longer wait proves nothing less: the
@@ -38,15 +35,15 @@ fn ms(duration: Duration) -> u64 {
 #[async_trait]
 impl Cluster for RealCluster {
     fn period(&self) -> Duration {
-        PERIOD
+        self.options.backend.period()
     }
 
     fn session_timeout(&self) -> Duration {
-        SESSION_TIMEOUT
+        self.options.backend.session_timeout()
     }
 
     fn cron(&self) -> String {
-        format!("0/{} * * * * ?", PERIOD.as_secs())
+        format!("0/{} * * * * ?", self.period().as_secs())
     }
 
     async fn create_job(&mut self, config: JobConfig) -> Result<(), ClusterError> {
@@ -106,7 +103,7 @@ impl Cluster for RealCluster {
     async fn close(&mut self, name: &str) -> Result<(), ClusterError> {
         let process = self.process("close", name)?;
         process.expect_end();
-        let deadline_ms = ms(PERIOD * DRAIN_PERIODS);
+        let deadline_ms = ms(self.period() * DRAIN_PERIODS);
         process.order("close", Order::Close { deadline_ms }).await?;
         if process.state() == State::Running {
             process.enter(State::Leaving);
@@ -189,7 +186,7 @@ impl Cluster for RealCluster {
         max_periods: u32,
         holds: &(dyn for<'a> Fn(&'a [Record]) -> bool + Sync),
     ) -> Result<(), ClusterError> {
-        let deadline = Instant::now() + PERIOD * max_periods * SLACK;
+        let deadline = Instant::now() + self.period() * max_periods * SLACK;
         let mut news = self.nemesis.news();
         loop {
             news.mark_unchanged();
@@ -256,11 +253,11 @@ impl RealCluster {
             life: start,
             registry: self.registry.address(&worker.links),
             writes_log: self.registry.is_logged_by_clients(),
-            session_timeout_ms: ms(SESSION_TIMEOUT),
+            session_timeout_ms: ms(self.session_timeout()),
             server: opts.server.clone(),
             life_name: opts.life.clone().unwrap_or_else(|| format!("{name}{start}")),
             config: encode_config(config),
-            work: WorkPlan::new(&opts.work, ms(PERIOD)),
+            work: WorkPlan::new(&opts.work, ms(self.period())),
             history: parts(&self.options.folder).join(format!("{name}.{start}.jsonl")),
             resource: self.options.folder.join("resource.log"),
             own_from: self.options.following.own_from,

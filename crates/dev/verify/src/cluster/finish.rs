@@ -22,6 +22,7 @@ impl RealCluster {
     /// The history ends first, then the processes are killed: records of their end belong to no
     /// scenario.
     pub(super) async fn finish_run(&mut self) -> Result<Vec<Record>, ClusterError> {
+        const KEEP: &str = "keep the servers' logs";
         self.record_unreached_points()?;
         self.nemesis.note(Fact::End)?;
         let processes: Vec<_> = self.processes().map(Arc::clone).collect();
@@ -33,17 +34,25 @@ impl RealCluster {
             operator.close().await;
         }
         let folder = self.options.folder.clone();
-        let log = match &mut self.registry {
-            TestedRegistry::Zookeeper(servers) => {
+        let log = match &self.registry {
+            TestedRegistry::Zookeeper(zookeeper) => {
                 // By now the logs of a majority contain every committed transaction.
-                servers.kill_all()?;
-                let kept = servers.keep_logs(&folder);
-                let n_servers = kept.map_err(|error| harness("keep the servers' logs", error))?;
+                zookeeper.servers().kill_all()?;
+                let kept = zookeeper.keep_logs(&folder);
+                let n_servers = kept.map_err(|error| harness(KEEP, error))?;
                 let logs =
                     (1..=n_servers).map(|id| LogFolder::new(folder.join(format!("zk-{id}"))));
                 RegistryLog::Files(Union::new(logs.collect()))
             }
             TestedRegistry::Sqlite(_) => self.complete_log().await?,
+            TestedRegistry::Postgres(database) => {
+                database.keep_log(&folder).map_err(|error| harness(KEEP, error))?;
+                self.complete_log().await?
+            }
+            TestedRegistry::Etcd(etcd) => {
+                etcd.keep_logs(&folder).map_err(|error| harness(KEEP, error))?;
+                self.complete_log().await?
+            }
         };
         let records = self.collect(log)?;
         let lines: Result<Vec<Vec<u8>>, _> = records.iter().map(journal::line).collect();

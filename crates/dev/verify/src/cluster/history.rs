@@ -44,8 +44,9 @@ impl RegistryLog {
     pub(super) async fn follow(registry: &TestedRegistry) -> Result<Self, ClusterError> {
         match registry {
             TestedRegistry::Zookeeper(servers) => Ok(Self::Files(Union::new(servers.logs()))),
-            TestedRegistry::Sqlite(_) => {
-                Ok(Self::Nodes(LogReader::start(registry.connect().await?)))
+            TestedRegistry::Sqlite(_) | TestedRegistry::Postgres(_) | TestedRegistry::Etcd(_) => {
+                let center = registry.connect().await?;
+                Ok(Self::Nodes(LogReader::start(center, registry.deletions())))
             }
         }
     }

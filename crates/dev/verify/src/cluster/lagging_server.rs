@@ -7,9 +7,9 @@ use parking_lot::Mutex;
 use testkit::harness::ClusterError;
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, block_in_place};
-use zookeeper_fixture::Ensemble;
 
 use super::harness;
+use super::servers::{FixtureResult, Members};
 
 /// Time that the server runs between two stops: enough to answer its clients and to catch up a
 /// little.
@@ -19,23 +19,27 @@ const RUNNING: Duration = Duration::from_millis(30);
 ///
 /// Each time it continues, it is behind the others, and answers its clients with stale data before
 /// it has caught up.
-/// Between two stops it keeps its place in the ensemble, and its clients keep their sessions.
+/// Between two stops it keeps its place among the servers, and its clients keep their sessions.
 #[derive(Debug)]
 pub(super) struct LaggingServer {
     enough: watch::Sender<bool>,
-    task: JoinHandle<Result<(), zookeeper_fixture::Error>>,
+    task: JoinHandle<FixtureResult>,
 }
 
 impl LaggingServer {
     /// Begins the lag; each stop lasts for `stopped`.
-    pub(super) fn begin(ensemble: Arc<Mutex<Ensemble>>, server: usize, stopped: Duration) -> Self {
+    pub(super) fn begin(
+        members: Arc<Mutex<dyn Members>>,
+        server: usize,
+        stopped: Duration,
+    ) -> Self {
         let (enough, mut is_enough) = watch::channel(false);
         let task = tokio::spawn(async move {
             loop {
-                block_in_place(|| ensemble.lock().servers()[server].pause())?;
+                block_in_place(|| members.lock().pause(server))?;
                 let waited = tokio::time::timeout(stopped, is_enough.wait_for(|enough| *enough));
                 let is_over = waited.await.is_ok();
-                ensemble.lock().servers()[server].resume()?;
+                members.lock().resume(server)?;
                 if is_over {
                     return Ok(());
                 }

@@ -1,13 +1,17 @@
 //! The real cluster: worker processes, their registry, and a proxy between each worker and each
 //! server of the registry.
 //!
-//! In reading order: `servers`, `lagging_server` (the ensemble) · `links` (the network) · `wire`
-//! (expiry of a session from outside) · `registry_file` (a registry without servers) · `registry`
-//! (any of them) · `process` (a worker process) · `skew` (its clock) · `operator` · `nemesis` (the
-//! record of faults) · `history` (the records so far) · `actions` (implements the trait `Cluster`)
-//! · `registry_actions` (its part about the registry) · `finish` · this file.
+//! In reading order: `servers`, `lagging_server` (servers that elect a leader) ·
+//! `zookeeper_servers`, `etcd_servers` (their two kinds) · `database` (one server) ·
+//! `registry_file` (no server) · `links` (the network) · `wire` (expiry of ZooKeeper's sessions
+//! from outside) · `registry` (any of the registries) · `process` (a worker process) · `skew` (its
+//! clock) · `operator` · `nemesis` (the record of faults) · `history` (the records so far) ·
+//! `actions` (implements the trait `Cluster`) · `registry_actions` (its part about the registry) ·
+//! `finish` · this file.
 
 mod actions;
+mod database;
+mod etcd_servers;
 mod finish;
 mod history;
 mod lagging_server;
@@ -21,12 +25,12 @@ mod registry_file;
 mod servers;
 mod skew;
 mod wire;
+mod zookeeper_servers;
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use checker::history::{FORMAT, Fact, NemesisEvent, Record};
 use lite::{Following, JobConfig};
@@ -48,11 +52,7 @@ use skew::SkewMethod;
 
 pub use registry::RealBackend;
 
-/// Period of the job's schedule.
-const PERIOD: Duration = Duration::from_secs(2);
-/// Session timeout of the workers.
-const SESSION_TIMEOUT: Duration = Duration::from_secs(1);
-/// Namespace of all nodes.
+/// Namespace of all nodes on servers that have one tree for all programs.
 const NAMESPACE: &str = "/verify";
 
 /// Options of a real cluster.
@@ -104,7 +104,7 @@ struct Worker {
 }
 
 impl RealCluster {
-    /// Starts the registry, without workers. An ensemble takes about three seconds.
+    /// Starts the registry, without workers. Servers take up to three seconds on an idle machine.
     ///
     /// # Errors
     /// [`ClusterError::Harness`] if the registry is not installed, or if the folder cannot be used.
@@ -208,7 +208,8 @@ fn meta(options: &RealOptions, method: &SkewMethod) -> Fact {
         run: options.run.clone(),
         seed: None,
         backend: options.backend.name().to_owned(),
-        session_timeout_ms: u64::try_from(SESSION_TIMEOUT.as_millis()).unwrap_or(u64::MAX),
+        session_timeout_ms: u64::try_from(options.backend.session_timeout().as_millis())
+            .unwrap_or(u64::MAX),
         require: options.require.clone(),
         params: params.map(|(name, value)| (name.to_owned(), value.into())).into(),
     }

@@ -1,4 +1,4 @@
-//! The registry under test: its addresses, its clients, and the faults that the harness causes.
+//! The registry under test: its addresses, its clients, and the end of sessions from outside.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -9,11 +9,14 @@ use reg_center::RegistryCenter;
 use registry::{Address, Registry};
 use testkit::harness::ClusterError;
 
+use super::database::Database;
+use super::etcd_servers::EtcdServers;
 use super::links::Links;
 use super::registry_file::RegistryFile;
 use super::servers::Servers;
-use super::{NAMESPACE, SESSION_TIMEOUT, harness, wire};
-use crate::writelog::LoggedCenter;
+use super::zookeeper_servers::ZookeeperServers;
+use super::{NAMESPACE, harness, wire};
+use crate::writelog::{Deletions, LoggedCenter};
 
 /// Session timeout of the harness's own clients, longer than any fault of the registry.
 const HARNESS_SESSION: Duration = Duration::from_secs(30);
@@ -25,6 +28,10 @@ pub enum RealBackend {
     Zookeeper,
     /// A file on this host.
     Sqlite,
+    /// A database on one server.
+    Postgres,
+    /// A cluster of three servers.
+    Etcd,
 }
 
 impl RealBackend {
@@ -34,6 +41,28 @@ impl RealBackend {
         match self {
             Self::Zookeeper => "zookeeper",
             Self::Sqlite => "sqlite",
+            Self::Postgres => "postgres",
+            Self::Etcd => "etcd",
+        }
+    }
+
+    /// Returns the period of the job's schedule: two seconds, and three on etcd, because of its
+    /// session timeout. It divides a minute.
+    #[must_use]
+    pub fn period(self) -> Duration {
+        match self {
+            Self::Zookeeper | Self::Sqlite | Self::Postgres => Duration::from_secs(2),
+            Self::Etcd => Duration::from_secs(3),
+        }
+    }
+
+    /// Returns the session timeout of the workers: one second, and two on etcd, which has no
+    /// shorter ones.
+    #[must_use]
+    pub fn session_timeout(self) -> Duration {
+        match self {
+            Self::Zookeeper | Self::Sqlite | Self::Postgres => Duration::from_secs(1),
+            Self::Etcd => Duration::from_secs(2),
         }
     }
 }
@@ -41,16 +70,20 @@ impl RealBackend {
 /// The registry under test.
 #[derive(Debug)]
 pub(super) enum TestedRegistry {
-    Zookeeper(Servers),
+    Zookeeper(ZookeeperServers),
     Sqlite(RegistryFile),
+    Postgres(Database),
+    Etcd(EtcdServers),
 }
 
 impl TestedRegistry {
     /// Starts the servers, or names the file.
     pub(super) fn start(backend: RealBackend, folder: &Path) -> Result<Self, ClusterError> {
         match backend {
-            RealBackend::Zookeeper => Servers::start().map(Self::Zookeeper),
+            RealBackend::Zookeeper => ZookeeperServers::start().map(Self::Zookeeper),
             RealBackend::Sqlite => Ok(Self::Sqlite(RegistryFile::new(folder.join("registry.db")))),
+            RealBackend::Postgres => Database::start().map(Self::Postgres),
+            RealBackend::Etcd => EtcdServers::start().map(Self::Etcd),
         }
     }
 
@@ -58,26 +91,37 @@ impl TestedRegistry {
     /// the registry.
     pub(super) fn servers(&self) -> Vec<SocketAddr> {
         match self {
-            Self::Zookeeper(servers) => servers.addresses(),
+            Self::Zookeeper(zookeeper) => zookeeper.servers().addresses(),
             Self::Sqlite(_) => Vec::new(),
+            Self::Postgres(database) => vec![database.server()],
+            Self::Etcd(etcd) => etcd.servers().addresses(),
         }
     }
 
-    /// Returns the servers.
-    pub(super) fn ensemble(&mut self, act: &'static str) -> Result<&mut Servers, ClusterError> {
+    /// Returns the servers, if they elect a leader.
+    pub(super) fn with_leader(&self, act: &'static str) -> Result<Servers, ClusterError> {
         match self {
-            Self::Zookeeper(servers) => Ok(servers),
-            Self::Sqlite(_) => {
-                Err(harness(act, std::io::Error::other("the registry is a file, without servers")))
+            Self::Zookeeper(zookeeper) => Ok(zookeeper.servers()),
+            Self::Etcd(etcd) => Ok(etcd.servers()),
+            Self::Sqlite(_) | Self::Postgres(_) => {
+                let error = "the registry has no servers that elect a leader";
+                Err(harness(act, std::io::Error::other(error)))
             }
         }
     }
 
     /// Returns the address of the registry for a worker behind these links.
     pub(super) fn address(&self, links: &Links) -> String {
+        self.address_at(&links.addresses())
+    }
+
+    /// Returns the address of the registry for a client that reaches the servers at `hosts`.
+    fn address_at(&self, hosts: &str) -> String {
         match self {
-            Self::Zookeeper(_) => format!("zk://{}{NAMESPACE}", links.addresses()),
+            Self::Zookeeper(_) => format!("zk://{hosts}{NAMESPACE}"),
             Self::Sqlite(file) => file.address(),
+            Self::Postgres(_) => Database::address(hosts),
+            Self::Etcd(_) => format!("etcd://{hosts}{NAMESPACE}"),
         }
     }
 
@@ -85,17 +129,25 @@ impl TestedRegistry {
     pub(super) fn is_logged_by_clients(&self) -> bool {
         match self {
             Self::Zookeeper(_) => false,
-            Self::Sqlite(_) => true,
+            Self::Sqlite(_) | Self::Postgres(_) | Self::Etcd(_) => true,
+        }
+    }
+
+    /// Returns the way to find deletions that a feed has not shown. The feeds of a file have no
+    /// gaps.
+    pub(super) fn deletions(&self) -> Option<Arc<dyn Deletions>> {
+        match self {
+            Self::Zookeeper(_) | Self::Sqlite(_) => None,
+            Self::Postgres(database) => Some(Arc::new(database.clone())),
+            Self::Etcd(etcd) => Some(Arc::new(etcd.clone())),
         }
     }
 
     /// Connects a client of the harness, without links between.
     pub(super) async fn connect(&self) -> Result<Arc<dyn RegistryCenter>, ClusterError> {
         const ACT: &str = "connect to the registry";
-        let address = match self {
-            Self::Zookeeper(servers) => format!("zk://{}{NAMESPACE}", servers.connect_string()),
-            Self::Sqlite(file) => file.address(),
-        };
+        let hosts: Vec<String> = self.servers().iter().map(ToString::to_string).collect();
+        let address = self.address_at(&hosts.join(","));
         let address = Address::parse(&address).map_err(|error| harness(ACT, error))?;
         let opened = Registry::open_at(address.session_timeout(HARNESS_SESSION)).await;
         Ok(opened.map_err(|error| harness(ACT, error))?)
@@ -113,8 +165,10 @@ impl TestedRegistry {
     /// Returns what ends sessions of this registry.
     pub(super) fn expiry(&self) -> Expiry {
         match self {
-            Self::Zookeeper(servers) => Expiry::Zookeeper(servers.addresses()),
+            Self::Zookeeper(zookeeper) => Expiry::Zookeeper(zookeeper.servers().addresses()),
             Self::Sqlite(file) => Expiry::Sqlite(file.clone()),
+            Self::Postgres(database) => Expiry::Postgres(database.clone()),
+            Self::Etcd(etcd) => Expiry::Etcd(etcd.clone()),
         }
     }
 }
@@ -124,6 +178,8 @@ impl TestedRegistry {
 pub(super) enum Expiry {
     Zookeeper(Vec<SocketAddr>),
     Sqlite(RegistryFile),
+    Postgres(Database),
+    Etcd(EtcdServers),
 }
 
 impl Expiry {
@@ -133,6 +189,8 @@ impl Expiry {
         match self {
             Self::Zookeeper(servers) => end_through(links, servers, session).await,
             Self::Sqlite(file) => file.expire(session).await,
+            Self::Postgres(database) => database.expire(session),
+            Self::Etcd(etcd) => etcd.expire(session),
         }
     }
 }
@@ -154,9 +212,79 @@ async fn end_through(
     if !is_cut {
         links.refuse().await.map_err(|error| harness(ACT, error))?;
     }
-    let ended = wire::end_session(servers, &found, SESSION_TIMEOUT).await;
+    let timeout = RealBackend::Zookeeper.session_timeout();
+    let ended = wire::end_session(servers, &found, timeout).await;
     if !is_cut {
         links.apply().await.map_err(|error| harness(ACT, error))?;
     }
     ended.map_err(|error| harness(ACT, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use reg_center::{Change, Lifetime, NodePath, SessionChange, Txn, TxnOutcome};
+
+    use super::*;
+
+    /// Limit of a wait for a change.
+    const LIMIT: Duration = Duration::from_secs(60);
+
+    fn path(text: &str) -> NodePath {
+        NodePath::parse(text).unwrap()
+    }
+
+    /// Commits a transaction that must happen, and returns its outcome.
+    async fn write(center: &Arc<dyn RegistryCenter>, txn: Txn) -> reg_center::Committed {
+        match center.commit(txn).await.unwrap() {
+            TxnOutcome::Committed(committed) => committed,
+            TxnOutcome::Conflict(conflict) => panic!("{conflict}"),
+        }
+    }
+
+    /// Ends a session from outside, and compares the lookup of its node with a feed without a gap.
+    async fn lookup_agrees_with_the_feed(backend: RealBackend) {
+        let folder = tempfile::tempdir().unwrap();
+        let registry = TestedRegistry::start(backend, folder.path()).unwrap();
+        let (center, other) =
+            (registry.connect().await.unwrap(), registry.connect().await.unwrap());
+        let Some(SessionChange::Connected { session, .. }) = center.session() else {
+            panic!("there is no session: {:?}", center.session())
+        };
+        let node = path("/verify-log/sessions/1");
+        let create = Txn::new().create(node.clone(), "", Lifetime::Ephemeral);
+        let created = write(&center, create).await.revision.unwrap();
+        let mut feed = other.watch(&node);
+        let mut change = async || tokio::time::timeout(LIMIT, feed.next()).await.unwrap().unwrap();
+        while change().await != Change::Ready {}
+        let fill = |n: u32| Txn::new().create(path(&format!("/job/{n}")), "", Lifetime::Persistent);
+        for n in 0..5 {
+            write(&other, fill(n)).await;
+        }
+        let deletions = registry.deletions().unwrap();
+        assert_eq!(deletions.deletion(&node, created).await.unwrap(), None, "it exists");
+        let links = Links::start(&[]).await.unwrap();
+        registry.expiry().end(&links, session.0).await.unwrap();
+        assert_eq!(other.read(&node).await.unwrap(), None, "it is gone when the end returns");
+        for n in 5..9 {
+            write(&other, fill(n)).await;
+        }
+        let Change::Gone { revision: Some(shown), .. } = change().await else {
+            panic!("the feed has shown another change than the end")
+        };
+        assert_eq!(deletions.deletion(&node, created).await.unwrap(), Some(shown));
+        let again = registry.expiry().end(&links, session.0).await;
+        assert!(again.is_err(), "the session is over");
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs PostgreSQL; `cargo xtask nightly` runs it"]
+    async fn end_of_a_session_is_found_among_the_changes_of_a_database() {
+        lookup_agrees_with_the_feed(RealBackend::Postgres).await;
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    #[ignore = "needs etcd; `cargo xtask nightly` runs it"]
+    async fn end_of_a_session_is_found_among_the_revisions_of_etcd() {
+        lookup_agrees_with_the_feed(RealBackend::Etcd).await;
+    }
 }

@@ -1,12 +1,13 @@
 //! Faults of the registry, and operator actions.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
-use checker::history::{Fact, NemesisEvent, SessionEvent};
-use testkit::harness::{AdminOp, ClusterError, RegEvent};
+use checker::history::{Fact, NemesisEvent, Record, SessionEvent};
+use testkit::harness::{AdminOp, Cluster as _, ClusterError, RegEvent};
 
 use super::registry::TestedRegistry;
-use super::{RealCluster, SESSION_TIMEOUT, harness, refused};
+use super::{RealCluster, harness, refused};
 
 /// Target of faults of the registry.
 const REGISTRY: &str = "registry";
@@ -19,19 +20,28 @@ const LAG: &str = "lag";
 /// A client that gets no answer for two fifths of the session timeout leaves its server, and slow
 /// answers reduce its lease. Several stops must fit into either.
 const LAG_PARTS: u32 = 8;
+/// Limit of the wait for the end of sessions that no process keeps alive, in periods.
+const END_PERIODS: u32 = 10;
 
 impl RealCluster {
     /// Plays a fault of the registry. Returns when it has ended and all servers serve again.
     pub(super) async fn registry_event(&mut self, event: RegEvent) -> Result<(), ClusterError> {
         match event {
             RegEvent::KillLeader => {
-                let servers = self.registry.ensemble("kill the leader")?;
-                self.nemesis.fault(NemesisEvent::Begin, DOWN, REGISTRY, "kill_leader")?;
-                servers.kill_leader()?;
+                self.begin(DOWN, "kill_leader".to_owned())?;
+                match &self.registry {
+                    // The one server is the leader, and no other can take over meanwhile.
+                    TestedRegistry::Postgres(database) => database.kill_for(Duration::ZERO).await?,
+                    registry @ (TestedRegistry::Zookeeper(_)
+                    | TestedRegistry::Sqlite(_)
+                    | TestedRegistry::Etcd(_)) => {
+                        registry.with_leader("kill the leader")?.kill_leader()?;
+                    }
+                }
                 self.end(DOWN)
             }
             RegEvent::StopLeader(time) => {
-                let servers = self.registry.ensemble("stop the leader")?;
+                let servers = self.registry.with_leader("stop the leader")?;
                 let why = format!("stop_leader {}", in_ms(time));
                 self.nemesis.fault(NemesisEvent::Begin, DOWN, REGISTRY, why)?;
                 let leader = servers.pause_leader()?;
@@ -42,15 +52,7 @@ impl RealCluster {
             }
             RegEvent::RestartAll(time) => {
                 self.begin(DOWN, format!("restart_all {}", in_ms(time)))?;
-                match &mut self.registry {
-                    TestedRegistry::Zookeeper(servers) => {
-                        servers.kill_all()?;
-                        tokio::time::sleep(time).await;
-                        servers.start_missing()?;
-                    }
-                    // A file cannot be down, but another program can keep all others from writing.
-                    TestedRegistry::Sqlite(file) => file.lock(time).await?,
-                }
+                self.restart_all(time).await?;
                 self.end(DOWN)
             }
             RegEvent::Lag(time) => {
@@ -60,6 +62,46 @@ impl RealCluster {
         }
     }
 
+    /// Lets no client reach the registry for a time.
+    ///
+    /// PostgreSQL and etcd keep sessions while they are down, and their centers resume them. After
+    /// an outage that is longer than the session timeout, the workers therefore cannot reach the
+    /// servers until all their sessions have ended. In a file, their sessions end by force.
+    async fn restart_all(&mut self, time: Duration) -> Result<(), ClusterError> {
+        let session_timeout = self.options.backend.session_timeout();
+        match &self.registry {
+            TestedRegistry::Zookeeper(zookeeper) => zookeeper.servers().restart_all(time).await,
+            // A file cannot be down, but another program can keep all others from writing.
+            TestedRegistry::Sqlite(file) => file.lock(time, session_timeout).await,
+            TestedRegistry::Postgres(_) | TestedRegistry::Etcd(_) if time > session_timeout => {
+                self.restart_until_sessions_end(time).await
+            }
+            TestedRegistry::Postgres(database) => database.kill_for(time).await,
+            TestedRegistry::Etcd(etcd) => etcd.servers().restart_all(time).await,
+        }
+    }
+
+    async fn restart_until_sessions_end(&mut self, time: Duration) -> Result<(), ClusterError> {
+        let failed = |error| harness("change the links of all workers", error);
+        for worker in self.workers.values() {
+            worker.links.refuse().await.map_err(failed)?;
+        }
+        match &self.registry {
+            TestedRegistry::Postgres(database) => database.kill_for(time).await?,
+            registry @ (TestedRegistry::Zookeeper(_)
+            | TestedRegistry::Sqlite(_)
+            | TestedRegistry::Etcd(_)) => {
+                registry.with_leader("restart all servers")?.restart_all(time).await?;
+            }
+        }
+        let have_ended = |records: &[Record]| n_open_sessions(records) == 0;
+        self.until("all sessions of the workers have ended", END_PERIODS, &have_ended).await?;
+        for worker in self.workers.values() {
+            worker.links.apply().await.map_err(failed)?;
+        }
+        Ok(())
+    }
+
     /// Lets one follower lag, and lets all present workers reach no other server, until the lag is
     /// set to zero.
     ///
@@ -67,9 +109,9 @@ impl RealCluster {
     /// which is another fault.
     /// The lag is limited to that part.
     async fn lag(&mut self, time: Duration) -> Result<(), ClusterError> {
-        let stopped = time.min(SESSION_TIMEOUT / LAG_PARTS);
+        let stopped = time.min(self.options.backend.session_timeout() / LAG_PARTS);
         let (follower, lagging_server) =
-            self.registry.ensemble("let a server lag")?.start_lag(stopped)?;
+            self.registry.with_leader("let a server lag")?.start_lag(stopped)?;
         self.lagging_server = Some(lagging_server);
         let names: Vec<String> = self.processes().map(|process| process.name.clone()).collect();
         for name in &names {
@@ -91,7 +133,7 @@ impl RealCluster {
 
     async fn resume_server(&mut self) -> Result<(), ClusterError> {
         match self.stopped_server.take() {
-            Some(server) => self.registry.ensemble("continue a server")?.resume(server),
+            Some(server) => self.registry.with_leader("continue a server")?.resume(server),
             None => Ok(()),
         }
     }
@@ -99,9 +141,11 @@ impl RealCluster {
     pub(super) async fn heal_registry(&mut self) -> Result<(), ClusterError> {
         self.end_lag().await?;
         self.resume_server().await?;
-        match &mut self.registry {
-            TestedRegistry::Zookeeper(servers) => servers.start_missing(),
-            TestedRegistry::Sqlite(_) => Ok(()),
+        match &self.registry {
+            TestedRegistry::Zookeeper(zookeeper) => zookeeper.servers().start_missing(),
+            TestedRegistry::Etcd(etcd) => etcd.servers().start_missing(),
+            // Their faults end before the next action.
+            TestedRegistry::Sqlite(_) | TestedRegistry::Postgres(_) => Ok(()),
         }
     }
 
@@ -179,6 +223,21 @@ impl RealCluster {
             if let Fact::Session { instance, .. } = fact { instance.clone() } else { None }
         }))
     }
+}
+
+/// Returns the number of sessions of workers that have not ended by the registry's log.
+fn n_open_sessions(records: &[Record]) -> usize {
+    let mut open = BTreeSet::new();
+    for record in records {
+        if let Fact::SessionOpened { sid, owner } = &record.fact
+            && !owner.is_empty()
+        {
+            open.insert(*sid);
+        } else if let Fact::SessClose { sid, .. } = &record.fact {
+            open.remove(sid);
+        }
+    }
+    open.len()
 }
 
 fn able(disabled: bool) -> &'static str {

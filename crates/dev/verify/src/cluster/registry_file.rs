@@ -59,14 +59,28 @@ impl RegistryFile {
         }
     }
 
-    /// Holds the write lock of the file for a time, so that no process can write.
-    pub(super) async fn lock(&self, time: Duration) -> Result<(), ClusterError> {
+    /// Holds the write lock of the file for a time, so that no process can write. If that is longer
+    /// than `session_timeout`, all sessions with this timeout are over afterwards: the processes
+    /// that come next end them.
+    pub(super) async fn lock(
+        &self,
+        time: Duration,
+        session_timeout: Duration,
+    ) -> Result<(), ClusterError> {
         const ACT: &str = "lock the registry file";
         let sql = |error: rusqlite::Error| harness(ACT, error);
         let file = self.open(ACT)?;
         file.execute_batch("BEGIN IMMEDIATE").map_err(sql)?;
         tokio::time::sleep(time).await;
-        file.execute_batch("ROLLBACK").map_err(sql)
+        if time > session_timeout {
+            // Otherwise the first process to come back continues its own session.
+            let end = format!(
+                "UPDATE session SET timeout_ms = 1 WHERE timeout_ms = {}",
+                session_timeout.as_millis()
+            );
+            file.execute_batch(&end).map_err(sql)?;
+        }
+        file.execute_batch("COMMIT").map_err(sql)
     }
 
     fn open(&self, act: &'static str) -> Result<Connection, ClusterError> {

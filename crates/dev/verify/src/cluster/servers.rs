@@ -1,100 +1,80 @@
-//! The ensemble: kills, stops and starts its servers.
+//! Servers of a registry that elect a leader: kills, stops and starts them.
 
+use std::error::Error;
+use std::fmt::Debug;
 use std::net::SocketAddr;
-use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use testkit::harness::ClusterError;
 use tokio::task::block_in_place;
-use zookeeper_fixture::{Ensemble, Server, ServerOptions};
 
 use super::harness;
 use super::lagging_server::LaggingServer;
-use crate::txnlog::LogFolder;
 
-/// Number of servers: the smallest ensemble that can lose one.
-const N_SERVERS: usize = 3;
-/// Tick of the servers. Sessions end on a tick and last at least two ticks.
-///
-/// With short ticks, elections end before sessions expire.
-const TICK: Duration = Duration::from_millis(100);
+/// Number of servers: the smallest number that can lose one.
+pub(super) const N_SERVERS: usize = 3;
 /// Limit of an election on a loaded machine.
 const ELECTION_LIMIT: Duration = Duration::from_secs(60);
 
+/// Error of a fixture.
+pub(super) type FixtureError = Box<dyn Error + Send + Sync>;
+pub(super) type FixtureResult<T = ()> = Result<T, FixtureError>;
+
+/// The processes of [`N_SERVERS`] servers. All methods may block.
+pub(super) trait Members: Debug + Send + 'static {
+    fn addresses(&self) -> Vec<SocketAddr>;
+    /// Returns the index of the leader, at the latest after `limit`.
+    fn wait_for_leader(&self, limit: Duration) -> FixtureResult<usize>;
+    fn kill(&mut self, server: usize) -> FixtureResult;
+    fn pause(&self, server: usize) -> FixtureResult;
+    fn resume(&self, server: usize) -> FixtureResult;
+    fn kill_all(&mut self) -> FixtureResult;
+    /// Starts the servers that do not run, and waits until all serve.
+    fn launch_missing(&mut self) -> FixtureResult;
+}
+
 /// The servers. The methods block a thread of the runtime, which must have other threads.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Servers {
-    ensemble: Arc<Mutex<Ensemble>>,
+    members: Arc<Mutex<dyn Members>>,
 }
 
 impl Servers {
-    pub(super) fn start() -> Result<Self, ClusterError> {
-        let options = ServerOptions::default().tick(TICK);
-        let started = block_in_place(|| Ensemble::start_with(N_SERVERS, &options));
-        let ensemble = started.map_err(failed("start the ensemble"))?;
-        Ok(Self { ensemble: Arc::new(Mutex::new(ensemble)) })
+    pub(super) fn new(members: Arc<Mutex<dyn Members>>) -> Self {
+        Self { members }
     }
 
     pub(super) fn addresses(&self) -> Vec<SocketAddr> {
-        self.ensemble.lock().servers().iter().map(Server::address).collect()
-    }
-
-    pub(super) fn connect_string(&self) -> String {
-        self.ensemble.lock().connect_string()
-    }
-
-    pub(super) fn logs(&self) -> Vec<LogFolder> {
-        self.ensemble
-            .lock()
-            .servers()
-            .iter()
-            .map(|server| LogFolder::new(server.transaction_folder()))
-            .collect()
-    }
-
-    /// Copies all transaction logs to `folder`, with one folder for each server. Returns the number
-    /// of servers.
-    pub(super) fn keep_logs(&self, folder: &Path) -> std::io::Result<usize> {
-        for (id, server) in (1..).zip(self.ensemble.lock().servers()) {
-            let to = folder.join(format!("zk-{id}"));
-            std::fs::create_dir_all(&to)?;
-            std::fs::copy(server.log_path(), to.join("server.log"))?;
-            let entries = match std::fs::read_dir(server.transaction_folder()) {
-                // The server was killed before it created the folder, so that it has committed
-                // nothing.
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
-                entries => entries?,
-            };
-            for entry in entries {
-                let entry = entry?;
-                if entry.file_name().to_string_lossy().starts_with("log.") {
-                    std::fs::copy(entry.path(), to.join(entry.file_name()))?;
-                }
-            }
-        }
-        Ok(N_SERVERS)
+        self.members.lock().addresses()
     }
 
     /// Kills the leader, waits for another leader, and starts the server again.
-    pub(super) fn kill_leader(&mut self) -> Result<(), ClusterError> {
+    pub(super) fn kill_leader(&self) -> Result<(), ClusterError> {
         block_in_place(|| {
-            let mut ensemble = self.ensemble.lock();
-            let leader = ensemble.wait_for_leader(ELECTION_LIMIT)?;
-            ensemble.server_mut(leader).kill()?;
-            ensemble.wait_for_leader(ELECTION_LIMIT)?;
-            ensemble.launch_missing()
+            let mut members = self.members.lock();
+            let leader = members.wait_for_leader(ELECTION_LIMIT)?;
+            members.kill(leader)?;
+            members.wait_for_leader(ELECTION_LIMIT)?;
+            members.launch_missing()
         })
         .map_err(failed("kill the leader"))
+    }
+
+    /// Kills all servers, and starts them again after a time.
+    pub(super) async fn restart_all(&self, time: Duration) -> Result<(), ClusterError> {
+        self.kill_all()?;
+        tokio::time::sleep(time).await;
+        self.start_missing()
     }
 
     /// Stops the leader and returns its index.
     pub(super) fn pause_leader(&self) -> Result<usize, ClusterError> {
         block_in_place(|| {
-            let ensemble = self.ensemble.lock();
-            let leader = ensemble.wait_for_leader(ELECTION_LIMIT)?;
-            ensemble.servers()[leader].pause()?;
+            let members = self.members.lock();
+            let leader = members.wait_for_leader(ELECTION_LIMIT)?;
+            members.pause(leader)?;
             Ok(leader)
         })
         .map_err(failed("stop the leader"))
@@ -105,31 +85,31 @@ impl Servers {
         &self,
         stopped: Duration,
     ) -> Result<(usize, LaggingServer), ClusterError> {
-        let leader = block_in_place(|| self.ensemble.lock().wait_for_leader(ELECTION_LIMIT));
+        let leader = block_in_place(|| self.members.lock().wait_for_leader(ELECTION_LIMIT));
         let leader = leader.map_err(failed("let a server lag"))?;
         let follower = (leader + 1) % N_SERVERS;
-        Ok((follower, LaggingServer::begin(Arc::clone(&self.ensemble), follower, stopped)))
+        Ok((follower, LaggingServer::begin(Arc::clone(&self.members), follower, stopped)))
     }
 
     pub(super) fn resume(&self, server: usize) -> Result<(), ClusterError> {
-        self.ensemble.lock().servers()[server].resume().map_err(failed("continue a server"))
+        self.members.lock().resume(server).map_err(failed("continue a server"))
     }
 
-    pub(super) fn kill_all(&mut self) -> Result<(), ClusterError> {
-        block_in_place(|| self.ensemble.lock().kill_all()).map_err(failed("kill all servers"))
+    pub(super) fn kill_all(&self) -> Result<(), ClusterError> {
+        block_in_place(|| self.members.lock().kill_all()).map_err(failed("kill all servers"))
     }
 
     /// Starts the servers that do not run, and waits until all serve and one leads.
-    pub(super) fn start_missing(&mut self) -> Result<(), ClusterError> {
+    pub(super) fn start_missing(&self) -> Result<(), ClusterError> {
         block_in_place(|| {
-            let mut ensemble = self.ensemble.lock();
-            ensemble.launch_missing()?;
-            ensemble.wait_for_leader(ELECTION_LIMIT).map(drop)
+            let mut members = self.members.lock();
+            members.launch_missing()?;
+            members.wait_for_leader(ELECTION_LIMIT).map(drop)
         })
         .map_err(failed("start the servers"))
     }
 }
 
-fn failed(act: &'static str) -> impl FnOnce(zookeeper_fixture::Error) -> ClusterError {
+fn failed(act: &'static str) -> impl FnOnce(FixtureError) -> ClusterError {
     move |error| harness(act, error)
 }

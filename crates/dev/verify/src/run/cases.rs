@@ -24,6 +24,15 @@ const NOT_ON_A_FILE: [(&str, &str); 7] = [
     ("F30", "it needs a network between workers and registry"),
 ];
 
+/// Scenarios that do not exist on a database, each with the reason.
+const NOT_ON_A_DATABASE: [(&str, &str); 2] = [
+    ("F19", "it needs a server of the registry with stale data"),
+    ("F24", "it needs the clock of a registry"),
+];
+
+/// Scenarios that do not exist on etcd, each with the reason.
+const NOT_ON_ETCD: [(&str, &str); 1] = [("F24", "it needs the clock of a registry")];
+
 /// A case that can be played on a cluster.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Case {
@@ -67,6 +76,8 @@ impl Case {
     pub(super) fn absence_on(self, backend: Backend) -> Option<&'static str> {
         let absent: &[_] = match backend {
             Backend::Real(RealBackend::Sqlite) => &NOT_ON_A_FILE,
+            Backend::Real(RealBackend::Postgres) => &NOT_ON_A_DATABASE,
+            Backend::Real(RealBackend::Etcd) => &NOT_ON_ETCD,
             Backend::Memory | Backend::Real(RealBackend::Zookeeper) => &[],
         };
         absent.iter().find(|(id, _)| *id == self.id()).map(|(_, reason)| *reason)
@@ -108,10 +119,18 @@ mod tests {
     }
 
     #[test]
-    fn every_case_that_is_absent_on_a_file_exists_elsewhere() {
-        let sqlite = Backend::Real(RealBackend::Sqlite);
-        let absent = Case::all().filter(|case| case.absence_on(sqlite).is_some());
-        let ids: Vec<&str> = absent.map(Case::id).collect();
-        assert_eq!(ids, NOT_ON_A_FILE.map(|(id, _)| id));
+    fn every_case_that_is_absent_on_a_backend_exists_elsewhere() {
+        let tables: [(_, &[_]); 3] = [
+            (RealBackend::Sqlite, &NOT_ON_A_FILE),
+            (RealBackend::Postgres, &NOT_ON_A_DATABASE),
+            (RealBackend::Etcd, &NOT_ON_ETCD),
+        ];
+        for (backend, table) in tables {
+            let absent =
+                Case::all().filter(|case| case.absence_on(Backend::Real(backend)).is_some());
+            let ids: Vec<&str> = absent.map(Case::id).collect();
+            let expected: Vec<&str> = table.iter().map(|(id, _)| *id).collect();
+            assert_eq!(ids, expected, "{backend:?}");
+        }
     }
 }

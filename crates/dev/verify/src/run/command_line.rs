@@ -104,8 +104,10 @@ fn backend(value: Option<&str>) -> Result<Backend, UsageError> {
     match value {
         Some("memory") => Ok(Backend::Memory),
         Some("sqlite") => Ok(Backend::Real(RealBackend::Sqlite)),
+        Some("postgres") => Ok(Backend::Real(RealBackend::Postgres)),
+        Some("etcd") => Ok(Backend::Real(RealBackend::Etcd)),
         Some("zk") => Ok(Backend::Real(RealBackend::Zookeeper)),
-        other => Err(refuse("--backend", other, "memory, sqlite or zk")),
+        other => Err(refuse("--backend", other, "memory, sqlite, postgres, etcd or zk")),
     }
 }
 
@@ -141,8 +143,8 @@ mod tests {
     #[test]
     fn invalid_command_line_names_the_valid_values() {
         let rows = [
-            ("--backend etcd", "--backend is `etcd`; valid is memory, sqlite or zk"),
-            ("--backend", "--backend is missing; valid is memory, sqlite or zk"),
+            ("--backend x", "--backend is `x`; valid is memory, sqlite, postgres, etcd or zk"),
+            ("--backend", "--backend is missing; valid is memory, sqlite, postgres, etcd or zk"),
             ("--seed x", "--seed is `x`; valid is a number from 0"),
             ("--scenario X9", "--scenario is `X9`; valid is S00, F01, F02"),
             ("--scenario F05 --scenario f05", "--scenario is `f05`; valid is each of them once"),

@@ -191,6 +191,8 @@ fn again(backend: Backend, case: Case, seed: u64) -> String {
     let backend = match backend {
         Backend::Memory => " --backend memory",
         Backend::Real(RealBackend::Sqlite) => " --backend sqlite",
+        Backend::Real(RealBackend::Postgres) => " --backend postgres",
+        Backend::Real(RealBackend::Etcd) => " --backend etcd",
         Backend::Real(RealBackend::Zookeeper) => "",
     };
     format!("cargo xtask verify{backend} --scenario {} --seed {seed}", case.id())
@@ -273,6 +275,14 @@ mod tests {
             (
                 Backend::Real(RealBackend::Sqlite),
                 "cargo xtask verify --backend sqlite --scenario F05 --seed 1001",
+            ),
+            (
+                Backend::Real(RealBackend::Postgres),
+                "cargo xtask verify --backend postgres --scenario F05 --seed 1001",
+            ),
+            (
+                Backend::Real(RealBackend::Etcd),
+                "cargo xtask verify --backend etcd --scenario F05 --seed 1001",
             ),
             (
                 Backend::Real(RealBackend::Zookeeper),

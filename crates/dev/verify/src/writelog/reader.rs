@@ -1,76 +1,23 @@
 //! Reads the log while it is written.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use reg_center::{Change as FeedChange, Feed, Node, NodePath, RegistryCenter};
-use serde::de::DeserializeOwned;
+use reg_center::{Change as FeedChange, Feed, NodePath, RegistryCenter};
 
-use super::entry::{LoggedSession, LoggedTxn};
+use super::ROOT;
+use super::error::ReadError;
+use super::gaps::{Deletions, look_up};
+use super::seen::{Event, Seen, SeenLog};
 use super::tree::LoggedTree;
-use super::{ROOT, SESSIONS, WRITES};
-use crate::clock::{monotonic_ns, wall_ms};
 use crate::txnlog::{Change, Entry, Owners};
 
 /// Limit of the wait for entries that are stored.
-const ARRIVAL_LIMIT: Duration = Duration::from_secs(30);
-/// Interval at which the number of entries is compared.
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
-
-/// Failure to read the log.
-#[derive(Clone, Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum ReadError {
-    /// A node of the log has other data.
-    #[error("the node {path} is no entry of the log: {reason}")]
-    Entry {
-        /// Path of the node.
-        path: String,
-        /// The reason.
-        reason: String,
-    },
-    /// A session ended, and the feed did not say when.
-    #[error("the feed does not show at which revision the session {session} ended")]
-    End {
-        /// Id of the session.
-        session: String,
-    },
-    /// The feed has not delivered all entries in time.
-    #[error("waited {ARRIVAL_LIMIT:?} for {n_writes} entries of the log, {n_seen} have come")]
-    Behind {
-        /// Number of delivered transactions.
-        n_seen: usize,
-        /// Number of stored transactions.
-        n_writes: usize,
-    },
-    /// The registry cannot be read.
-    #[error(transparent)]
-    Registry(#[from] reg_center::Error),
-    /// The feed has ended.
-    #[error("the feed of the log has ended")]
-    Ended,
-}
-
-/// An entry of the log.
-#[derive(Clone, Debug)]
-struct Seen {
-    revision: i64,
-    /// Monotonic time at which a write was sent. The end of a session has the time at which the
-    /// reader saw it.
-    monotonic_ns: u64,
-    /// Time at which the reader saw the entry.
-    wall_ms: i64,
-    event: Event,
-}
-
-#[derive(Clone, Debug)]
-enum Event {
-    Txn(LoggedTxn),
-    Opened { session: i64, owner: String },
-    Closed { session: i64 },
-}
+pub(super) const ARRIVAL_LIMIT: Duration = Duration::from_secs(30);
+/// Interval at which missing entries are counted, and between two lookups that fail.
+pub(super) const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Reader of the log of a registry.
 #[derive(Debug)]
@@ -81,29 +28,22 @@ pub struct LogReader {
     tree: LoggedTree,
 }
 
-/// Everything that the feed has delivered so far.
-#[derive(Debug, Default)]
-struct SeenLog {
-    entries: Vec<Seen>,
-    /// Paths of the transactions: a new snapshot repeats them.
-    writes: BTreeSet<NodePath>,
-    open: BTreeMap<NodePath, i64>,
-    /// Sessions of an incomplete snapshot.
-    snapshot: Option<BTreeSet<NodePath>>,
-    error: Option<ReadError>,
-}
-
 impl LogReader {
     /// Follows the log from its beginning. The task ends with the centre.
+    ///
+    /// Without `deletions`, a session that ends in a gap of the feed is an error.
     #[must_use]
-    pub fn start(center: Arc<dyn RegistryCenter>) -> Self {
+    pub fn start(center: Arc<dyn RegistryCenter>, deletions: Option<Arc<dyn Deletions>>) -> Self {
         let seen = Arc::new(Mutex::new(SeenLog::default()));
-        tokio::spawn(follow(center.watch(&node(ROOT)), Arc::clone(&seen)));
+        tokio::spawn(follow(center.watch(&node(ROOT)), Arc::clone(&seen), deletions));
         Self { center, seen, n_returned: 0, tree: LoggedTree::default() }
     }
 
     /// Returns the new entries in order, each with its monotonic time. A write has the time at
     /// which it was sent, and the end of a session is never later than the writes after it.
+    ///
+    /// An end of a session that was looked up may come after later entries. Only
+    /// [`finish`](Self::finish) has the order of all entries.
     ///
     /// # Errors
     /// [`ReadError`] if an entry is invalid or was missed.
@@ -116,33 +56,63 @@ impl LogReader {
     /// Returns all entries in order, after all writes of this moment have been seen. Compares the
     /// stored tree with that of the log, and returns a sentence for each difference.
     ///
-    /// No client may write meanwhile.
+    /// A server may still execute transactions of killed clients. Those that follow the comparison
+    /// may be among the entries.
     ///
     /// # Errors
     /// [`ReadError`] if an entry is invalid or was missed, or the registry cannot be read.
     pub async fn finish(&self) -> Result<(Vec<(Entry, u64)>, Vec<String>), ReadError> {
+        let snapshot = self.snapshot().await?;
+        self.finish_at(&snapshot).await
+    }
+
+    /// Returns the whole registry at one moment, after all answered writes.
+    async fn snapshot(&self) -> Result<Vec<FeedChange>, ReadError> {
         self.center.sync().await?;
-        let n_writes = self.center.children(&node(WRITES)).await?.unwrap_or_default().len();
         let mut feed = self.center.watch(&NodePath::root());
         let mut snapshot = Vec::new();
         while snapshot.last() != Some(&FeedChange::Ready) {
             snapshot.push(feed.next().await.ok_or(ReadError::Ended)?);
         }
-        // The feed of the log and the snapshot have no common order.
+        Ok(snapshot)
+    }
+
+    /// Returns all entries, and the differences between a snapshot and the log of its transactions.
+    async fn finish_at(
+        &self,
+        snapshot: &[FeedChange],
+    ) -> Result<(Vec<(Entry, u64)>, Vec<String>), ReadError> {
+        let stored = snapshot.iter().filter_map(FeedChange::path).cloned().collect();
+        self.arrival(&stored).await?;
+        let mut seen = self.entries()?;
+        let entries = converted(&mut seen, &mut LoggedTree::default());
+        every_session_has_begun(&seen)?;
+        seen.retain(|seen| match &seen.event {
+            Event::Txn(path, _) => stored.contains(path),
+            Event::Opened { .. } | Event::Closed { .. } => true,
+        });
+        let mut tree = LoggedTree::default();
+        converted(&mut seen, &mut tree);
+        Ok((entries, tree.differences(snapshot)))
+    }
+
+    /// Waits until the feed has delivered the stored transactions of a snapshot, and the ends of
+    /// all sessions but the stored ones. Two feeds have no common order.
+    async fn arrival(&self, stored: &BTreeSet<NodePath>) -> Result<(), ReadError> {
         let deadline = Instant::now() + ARRIVAL_LIMIT;
         loop {
-            let n_seen = self.seen.lock().writes.len();
-            if n_seen >= n_writes {
-                break;
+            let (n_writes, n_ends) = {
+                let seen = self.seen.lock();
+                (seen.n_unseen_writes(stored), seen.n_unseen_ends(stored))
+            };
+            if n_writes + n_ends == 0 {
+                return Ok(());
             }
             if Instant::now() >= deadline {
-                return Err(ReadError::Behind { n_seen, n_writes });
+                return Err(ReadError::Behind { n_writes, n_ends });
             }
             tokio::time::sleep(LOOK_AGAIN).await;
         }
-        let mut tree = LoggedTree::default();
-        let entries = converted(&mut self.entries()?, &mut tree);
-        Ok((entries, tree.differences(&snapshot)))
     }
 
     /// Returns the names of processes by the ids of their sessions.
@@ -151,7 +121,7 @@ impl LogReader {
         let seen = self.seen.lock();
         let opened = seen.entries.iter().filter_map(|seen| match &seen.event {
             Event::Opened { session, owner } => Some((*session, owner.clone())),
-            Event::Txn(_) | Event::Closed { .. } => None,
+            Event::Txn(..) | Event::Closed { .. } => None,
         });
         opened.collect()
     }
@@ -165,58 +135,18 @@ impl LogReader {
     }
 }
 
-async fn follow(mut feed: Feed, seen: Arc<Mutex<SeenLog>>) {
+async fn follow(mut feed: Feed, seen: Arc<Mutex<SeenLog>>, deletions: Option<Arc<dyn Deletions>>) {
     while let Some(change) = feed.next().await {
-        let mut seen = seen.lock();
-        if let Err(error) = seen.add(change) {
-            seen.error.get_or_insert(error);
+        let added = seen.lock().add(change);
+        match added {
+            Ok(missed) => {
+                for session in missed {
+                    let ended = look_up(&session, deletions.as_deref()).await;
+                    seen.lock().add_missed(session.session, ended);
+                }
+            }
+            Err(error) => drop(seen.lock().error.get_or_insert(error)),
         }
-    }
-}
-
-impl SeenLog {
-    fn add(&mut self, change: FeedChange) -> Result<(), ReadError> {
-        match change {
-            FeedChange::Init => self.snapshot = Some(BTreeSet::new()),
-            FeedChange::Entry(node) | FeedChange::Put(node) => {
-                let revision = i64::try_from(node.stat.created.0).unwrap_or(i64::MAX);
-                if let Some(session) = id_of_session(&node.path) {
-                    if let Some(snapshot) = &mut self.snapshot {
-                        snapshot.insert(node.path.clone());
-                    }
-                    if self.open.insert(node.path.clone(), session).is_none() {
-                        let LoggedSession { sent_ns, process } = parsed(&node)?;
-                        self.push(revision, sent_ns, Event::Opened { session, owner: process });
-                    }
-                } else if node.path.parent().is_some_and(|parent| parent.as_str() == WRITES)
-                    && self.writes.insert(node.path.clone())
-                {
-                    let txn: LoggedTxn = parsed(&node)?;
-                    self.push(revision, txn.sent_ns, Event::Txn(txn));
-                }
-            }
-            FeedChange::Gone { path, revision } => {
-                // A deletion may be reported twice.
-                if let Some(session) = self.open.remove(&path) {
-                    let unseen = || ReadError::End { session: session.to_string() };
-                    let revision = revision.ok_or_else(unseen)?;
-                    let revision = i64::try_from(revision.0).unwrap_or(i64::MAX);
-                    self.push(revision, monotonic_ns(), Event::Closed { session });
-                }
-            }
-            FeedChange::Ready => {
-                let snapshot = self.snapshot.take().unwrap_or_default();
-                if let Some(missed) = self.open.keys().find(|path| !snapshot.contains(*path)) {
-                    return Err(ReadError::End { session: missed.name().to_owned() });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn push(&mut self, revision: i64, monotonic_ns: u64, event: Event) {
-        let wall_ms = wall_ms();
-        self.entries.push(Seen { revision, monotonic_ns, wall_ms, event });
     }
 }
 
@@ -225,15 +155,20 @@ fn node(path: &'static str) -> NodePath {
     NodePath::parse(path).expect("the path is valid")
 }
 
-fn parsed<T: DeserializeOwned>(node: &Node) -> Result<T, ReadError> {
-    serde_json::from_slice(&node.data).map_err(|error| ReadError::Entry {
-        path: node.path.to_string(),
-        reason: error.to_string(),
-    })
-}
-
-fn id_of_session(path: &NodePath) -> Option<i64> {
-    path.as_str().strip_prefix(SESSIONS)?.strip_prefix('/')?.parse().ok()
+/// Checks that each transaction follows the begin of its session. The checker judges if it also
+/// precedes the end.
+fn every_session_has_begun(in_order: &[Seen]) -> Result<(), ReadError> {
+    let mut begun = BTreeSet::new();
+    for seen in in_order {
+        match &seen.event {
+            Event::Opened { session, .. } => drop(begun.insert(*session)),
+            Event::Txn(_, txn) if !begun.contains(&txn.session) => {
+                return Err(ReadError::Begin { session: txn.session });
+            }
+            Event::Txn(..) | Event::Closed { .. } => {}
+        }
+    }
+    Ok(())
 }
 
 /// Converts entries in the order of their revisions.
@@ -248,7 +183,7 @@ fn converted(seen: &mut [Seen], tree: &mut LoggedTree) -> Vec<(Entry, u64)> {
     }
     let convert = |seen: &Seen| {
         let (session, change) = match &seen.event {
-            Event::Txn(txn) => {
+            Event::Txn(_, txn) => {
                 let ops = txn.ops.iter().cloned();
                 let writes = ops.flat_map(|op| tree.apply(op, txn.session)).collect();
                 (txn.session, Change::Write(writes))
@@ -266,9 +201,10 @@ fn converted(seen: &mut [Seen], tree: &mut LoggedTree) -> Vec<(Entry, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use reg_center::{Lifetime, MemoryRegistry, Txn};
+    use async_trait::async_trait;
+    use reg_center::{Lifetime, MemoryRegistry, Revision, Txn};
 
-    use super::super::LoggedCenter;
+    use super::super::{LoggedCenter, LookupError};
     use super::*;
     use crate::txnlog::Write;
 
@@ -299,7 +235,7 @@ mod tests {
             LoggedCenter::new(Arc::new(registry.connect()), name, &prefix)
         };
         let (a, b) = (client("a"), client("b"));
-        let mut reader = LogReader::start(Arc::new(registry.connect()));
+        let mut reader = LogReader::start(Arc::new(registry.connect()), None);
         let committed = [
             (&a, create("/job/a", Lifetime::Ephemeral)),
             (&b, create("/job/b", Lifetime::Persistent).check_absent(path("/job/c"))),
@@ -339,11 +275,106 @@ mod tests {
     #[tokio::test]
     async fn write_that_is_not_logged_is_a_difference() {
         let registry = MemoryRegistry::new();
-        let reader = LogReader::start(Arc::new(registry.connect()));
+        let reader = LogReader::start(Arc::new(registry.connect()), None);
         let other = registry.connect();
         let write = create("/job/a", Lifetime::Persistent);
         assert!(other.commit(write).await.unwrap().is_committed());
         let (_, differences) = reader.finish().await.unwrap();
         assert_eq!(differences.len(), 2, "the node and its parent: {differences:?}");
+    }
+
+    #[tokio::test]
+    async fn transaction_after_the_snapshot_is_an_entry_and_no_difference() {
+        let registry = MemoryRegistry::new();
+        let center = LoggedCenter::new(Arc::new(registry.connect()), "a", "a.0");
+        let mut reader = LogReader::start(Arc::new(registry.connect()), None);
+        let mut entries = Vec::new();
+        let write = async |txn| RegistryCenter::commit(&center, txn).await.unwrap();
+        assert!(write(create("/job/a", Lifetime::Persistent)).await.is_committed());
+        let snapshot = reader.snapshot().await.unwrap();
+        assert!(write(Txn::new().put(path("/job/a"), "late")).await.is_committed());
+        read_until(&mut reader, &mut entries, 3).await;
+        let (all, differences) = reader.finish_at(&snapshot).await.unwrap();
+        assert_eq!((all.len(), differences), (3, Vec::new()));
+    }
+
+    type Answers = Vec<Result<Option<Revision>, String>>;
+
+    /// Answers of lookups, in order.
+    #[derive(Debug)]
+    struct PreparedLookups(Mutex<Answers>);
+
+    #[async_trait]
+    impl Deletions for PreparedLookups {
+        async fn deletion(
+            &self,
+            _: &NodePath,
+            _: Revision,
+        ) -> Result<Option<Revision>, LookupError> {
+            let mut answers = self.0.lock();
+            // The last answer stays.
+            let answer = if answers.len() > 1 { answers.remove(0) } else { answers[0].clone() };
+            Ok(answer?)
+        }
+    }
+
+    /// Lets a session write and end, the end in a gap of the reader's feed, and then another one
+    /// write. `answers` are those of lookups, by the revision of the end.
+    async fn log_with_a_gap(
+        answers: impl FnOnce(Revision) -> Answers,
+    ) -> Result<Vec<(Entry, u64)>, ReadError> {
+        let registry = MemoryRegistry::new();
+        let (a, b) = (Arc::new(registry.connect()), Arc::new(registry.connect()));
+        let first = LoggedCenter::new(a.clone(), "a", "a.0");
+        let second = LoggedCenter::new(b, "b", "b.0");
+        let reading = Arc::new(registry.connect());
+        let lookups = Arc::new(PreparedLookups(Mutex::default()));
+        let mut reader = LogReader::start(reading.clone(), Some(lookups.clone()));
+        let mut entries = Vec::new();
+        let write = async |center: &LoggedCenter, at: &str| {
+            let txn = create(at, Lifetime::Ephemeral);
+            assert!(RegistryCenter::commit(center, txn).await.unwrap().is_committed());
+        };
+        write(&first, "/job/a").await;
+        read_until(&mut reader, &mut entries, 2).await;
+        reading.suspend(Duration::from_secs(60));
+        a.expire();
+        *lookups.0.lock() = answers(registry.snapshot().revision());
+        write(&second, "/job/a").await;
+        reading.resume();
+        reader.finish().await.map(|(entries, _)| entries)
+    }
+
+    #[tokio::test]
+    async fn end_in_a_gap_of_the_feed_is_looked_up_until_the_registry_answers() {
+        let answers = |ended| vec![Err("down".to_owned()), Err("down".to_owned()), Ok(Some(ended))];
+        let entries = log_with_a_gap(answers).await.unwrap();
+        let is_end = |change: &Change| matches!(change, Change::CloseSession { .. });
+        let place = entries.iter().position(|(entry, _)| is_end(&entry.change));
+        assert_eq!(place, Some(2), "after the writes of a, before those of b: {entries:?}");
+        let ephemerals = vec!["/job/a".to_owned()];
+        assert_eq!(entries[2].0.change, Change::CloseSession { ephemerals });
+        assert_eq!(entries.len(), 5, "{entries:?}");
+    }
+
+    #[tokio::test]
+    async fn end_that_the_registry_does_not_know_is_an_error() {
+        let error = log_with_a_gap(|_| vec![Ok(None)]).await.unwrap_err();
+        assert!(matches!(error, ReadError::End { .. }), "{error}");
+    }
+
+    #[tokio::test]
+    async fn session_without_a_begin_is_an_error() {
+        let registry = MemoryRegistry::new();
+        let (a, reading) = (registry.connect(), Arc::new(registry.connect()));
+        let reader = LogReader::start(reading.clone(), None);
+        reading.suspend(Duration::from_secs(60));
+        let center = LoggedCenter::new(Arc::new(a), "a", "a.0");
+        let txn = create("/job/a", Lifetime::Persistent);
+        assert!(RegistryCenter::commit(&center, txn).await.unwrap().is_committed());
+        RegistryCenter::close(&center).await.unwrap();
+        reading.resume();
+        let error = reader.finish().await.unwrap_err();
+        assert!(matches!(error, ReadError::Begin { .. }), "{error}");
     }
 }

@@ -1,28 +1,35 @@
-//! Options of a server.
+//! Options that the servers of databases have in common.
 
+use std::fmt;
 use std::time::Duration;
 
-use server_fixture::Authority;
+use crate::Authority;
 
-/// Options of a server.
+/// Options of a database server.
 ///
 /// | option | default |
 /// |---|---|
-/// | [`durable`](Self::durable) | no: the data do not survive the loss of power |
+/// | [`durable`](Self::durable) | no: the data survive SIGKILL, but not the loss of power |
 /// | [`tls`](Self::tls) | no TLS |
 /// | [`password`](Self::password) | none: every user is trusted |
-/// | [`setting`](Self::setting) | PostgreSQL's, with little memory and 200 connections |
+/// | [`setting`](Self::setting) | those of the server, with little memory and 200 connections |
 /// | [`ready_within`](Self::ready_within) | 60 s |
 #[derive(Clone)]
-pub struct ServerOptions {
-    pub(crate) is_durable: bool,
-    pub(crate) authority: Option<Authority>,
-    pub(crate) password: Option<String>,
-    pub(crate) settings: Vec<(String, String)>,
-    pub(crate) ready_within: Duration,
+#[non_exhaustive]
+pub struct DatabaseOptions {
+    /// Whether each commit waits for the disk.
+    pub is_durable: bool,
+    /// The authority that issues the server's certificate; `None` without TLS.
+    pub authority: Option<Authority>,
+    /// The password of the superuser.
+    pub password: Option<String>,
+    /// Names and values of the server's parameters.
+    pub settings: Vec<(String, String)>,
+    /// The longest wait for the server to serve.
+    pub ready_within: Duration,
 }
 
-impl Default for ServerOptions {
+impl Default for DatabaseOptions {
     fn default() -> Self {
         Self {
             is_durable: false,
@@ -34,7 +41,7 @@ impl Default for ServerOptions {
     }
 }
 
-impl ServerOptions {
+impl DatabaseOptions {
     /// Makes each commit wait for the disk, as on a real server. For measurements.
     #[must_use]
     pub fn durable(mut self) -> Self {
@@ -49,14 +56,14 @@ impl ServerOptions {
         self
     }
 
-    /// Sets the password of the user `postgres`, and requires passwords (SCRAM) of all users.
+    /// Sets the password of the superuser, and requires passwords of all users.
     #[must_use]
     pub fn password(mut self, password: &str) -> Self {
         self.password = Some(password.to_owned());
         self
     }
 
-    /// Sets a parameter of `postgresql.conf`.
+    /// Sets a parameter of the server, such as `max_connections`.
     #[must_use]
     pub fn setting(mut self, name: &str, value: &str) -> Self {
         self.settings.push((name.to_owned(), value.to_owned()));
@@ -71,9 +78,9 @@ impl ServerOptions {
     }
 }
 
-impl std::fmt::Debug for ServerOptions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("ServerOptions")
+impl fmt::Debug for DatabaseOptions {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DatabaseOptions")
             .field("is_durable", &self.is_durable)
             .field("has_tls", &self.authority.is_some())
             .field("has_password", &self.password.is_some())

@@ -1,0 +1,60 @@
+//! `jobs --watch`: the list of jobs, shown again after each change.
+
+use std::time::Duration;
+
+use console::Term;
+use operations::{Freshness, LiveNamespace};
+use serde_json::json;
+
+use super::list::job_table;
+use crate::context::Context;
+use crate::fault::{Exit, Fault};
+use crate::output::Page;
+
+/// Shortest time between two lists.
+const INTERVAL: Duration = Duration::from_millis(250);
+/// Time after which the age of the list is shown again while the registry does not answer.
+const TICK: Duration = Duration::from_secs(1);
+/// Moves the cursor to the first column of the first line, and clears the screen below.
+const CLEAR: &str = "\u{1b}[H\u{1b}[J";
+
+pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
+    if cx.is_json() {
+        return Err(Fault::usage(
+            "--watch is for people; for programs, repeat `ejob jobs --json` without it",
+        ));
+    }
+    let registry = cx.registry(cx.connect().target()?, false, None).await?;
+    let live = LiveNamespace::follow(registry);
+    live.loaded(cx.connect().read_deadline()).await?;
+    let mut updates = live.updates(INTERVAL);
+    let before = if Term::stdout().is_term() { CLEAR } else { "" };
+    loop {
+        // A closed output, such as that of `head`, ends the command like ctrl-c.
+        if cx.write(&format!("{before}{}", list(&live))).is_err() {
+            return Ok(Page::new("", &json!(null)));
+        }
+        tokio::select! {
+            biased;
+            _ = tokio::signal::ctrl_c() => return Ok(Page::new("", &json!(null))),
+            update = updates.next() => if update.is_none() {
+                return Err(Fault::new(Exit::Unreachable, "the connection to the registry ended"));
+            },
+            () = tokio::time::sleep(TICK), if live.freshness() != Freshness::Current => {}
+        }
+    }
+}
+
+fn list(live: &LiveNamespace) -> String {
+    let jobs = live.jobs();
+    let briefs = operations::job_briefs(jobs.iter().map(|job| &**job));
+    let age = match live.freshness() {
+        Freshness::Current => String::new(),
+        Freshness::Loading => "; the registry does not answer".to_owned(),
+        Freshness::Stale { since } => {
+            let age = since.elapsed().as_secs();
+            format!("; {age} s old, because the registry does not answer")
+        }
+    };
+    format!("jobs: {}{age}\n{}", briefs.len(), job_table(&briefs))
+}

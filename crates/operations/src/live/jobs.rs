@@ -1,0 +1,89 @@
+//! The snapshots of all jobs, and how changes apply to them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use coordination::{JobName, RUNTIME_INDEX};
+use reg_center::{Change, Node, NodePath};
+
+use crate::JobSnapshot;
+
+/// The jobs of a namespace.
+#[derive(Debug, Default)]
+pub(super) struct Jobs {
+    jobs: BTreeMap<JobName, Arc<JobSnapshot>>,
+    /// The nodes of the incomplete snapshot, if one is being read.
+    incoming: Option<BTreeMap<JobName, Vec<Node>>>,
+}
+
+impl Jobs {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Arc<JobSnapshot>> {
+        self.jobs.values()
+    }
+
+    pub(super) fn get(&self, name: &JobName) -> Option<&Arc<JobSnapshot>> {
+        self.jobs.get(name)
+    }
+
+    /// Applies a change of the feed, and returns the jobs that it has changed.
+    pub(super) fn apply(&mut self, change: Change) -> BTreeSet<JobName> {
+        match change {
+            Change::Init => {
+                self.incoming = Some(BTreeMap::new());
+                BTreeSet::new()
+            }
+            Change::Ready => self.replace(),
+            Change::Entry(node) | Change::Put(node) => {
+                match (job_of(&node.path), &mut self.incoming) {
+                    (None, _) => BTreeSet::new(),
+                    (Some(job), Some(incoming)) => {
+                        incoming.entry(job).or_default().push(node);
+                        BTreeSet::new()
+                    }
+                    (Some(job), None) => self.change(job, &Change::Put(node)),
+                }
+            }
+            Change::Gone { path, revision } => match job_of(&path) {
+                Some(job) => self.change(job, &Change::Gone { path, revision }),
+                None => BTreeSet::new(),
+            },
+        }
+    }
+
+    /// Replaces the jobs by those of the snapshot, which is complete. Equal jobs stay, so that no
+    /// reader renders them again.
+    fn replace(&mut self) -> BTreeSet<JobName> {
+        let incoming = self.incoming.take().unwrap_or_default();
+        let gone = self.jobs.keys().filter(|job| !incoming.contains_key(*job));
+        let mut changed: BTreeSet<_> = gone.cloned().collect();
+        self.jobs.retain(|job, _| incoming.contains_key(job));
+        for (job, nodes) in incoming {
+            let snapshot = JobSnapshot::of_nodes(&job, nodes);
+            let known = self.jobs.get(&job);
+            if known.is_none_or(|known| !known.nodes().eq(snapshot.nodes())) {
+                self.jobs.insert(job.clone(), Arc::new(snapshot));
+                changed.insert(job);
+            }
+        }
+        changed
+    }
+
+    fn change(&mut self, job: JobName, change: &Change) -> BTreeSet<JobName> {
+        let known = self.jobs.entry(job.clone());
+        let known = known.or_insert_with(|| Arc::new(JobSnapshot::of_nodes(&job, Vec::new())));
+        // A reader that holds the snapshot keeps it as it is.
+        let snapshot = Arc::make_mut(known);
+        snapshot.apply(change);
+        if !snapshot.exists() {
+            self.jobs.remove(&job);
+        }
+        BTreeSet::from([job])
+    }
+}
+
+/// Returns the job that a node belongs to; `None` for the root, the list of jobs from templates,
+/// and nodes of other applications, whose names no job can have.
+fn job_of(path: &NodePath) -> Option<JobName> {
+    let name = path.as_str().get(1..)?.split('/').next()?;
+    if name == RUNTIME_INDEX { None } else { JobName::new(name).ok() }
+}
