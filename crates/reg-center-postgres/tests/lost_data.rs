@@ -163,16 +163,22 @@ fn sessions_end_on_another_server() {
 #[test]
 fn a_center_refuses_a_schema_that_was_created_again_until_a_new_epoch_begins() {
     runtime().block_on(async {
-        let options = options_for(server().address()).schema("created_again");
+        let proxy = Proxy::start(server().address()).await.unwrap();
+        let options = options_for(proxy.address()).schema("created_again");
         let center = connect(options.notify(Notify::Off)).await;
+        let lost = SessionChange::Lost { session: session_of(&center) };
         commit(&center, Txn::new().create(path("/job/n"), "", Lifetime::Persistent)).await;
         let newest = commit(&center, put()).await;
         let mut changes = center.session_feed();
         query("DROP SCHEMA created_again CASCADE").await;
-        await_change(&mut changes, |change| matches!(change, SessionChange::Lost { .. })).await;
+        await_change(&mut changes, |change| *change == lost).await;
         let created = "SELECT count(*) FROM pg_tables WHERE schemaname = 'created_again'";
         let is_created = async { while query(created).await == "0" {} };
         soon("the schema is created again", is_created).await;
+        let n_connections = proxy.counters().accepted();
+        // The second connection shows that the first one was given up.
+        proxy.wait_for_connections(n_connections + 2, Duration::from_secs(60)).await.unwrap();
+        assert_eq!(center.session(), Some(lost));
         query("SELECT created_again.begin_epoch()").await;
         await_change(&mut changes, is_connected).await;
         let create = Txn::new().create(path("/job/n"), "", Lifetime::Persistent);
