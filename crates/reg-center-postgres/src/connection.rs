@@ -5,14 +5,15 @@ use std::time::Duration;
 use sqlx::postgres::{PgConnectOptions, PgDatabaseError, PgRow, PgSeverity, PgSslMode};
 use sqlx::{AssertSqlSafe, ConnectOptions as _, Connection as _, PgConnection};
 
-use crate::error::{Failure, Result};
+use crate::error::{Failure, NO_RIGHT, Result};
 use crate::{Notify, OpenError, PostgresOptions, Tls};
 
 /// Modes of transactions, because the defaults of the database may be others.
 const WRITE: &str = "ISOLATION LEVEL READ COMMITTED READ WRITE";
 const READ: &str = "ISOLATION LEVEL REPEATABLE READ READ ONLY";
 
-/// A connection. It is dropped after its first failure, because an answer may still be under way.
+/// A connection. It is dropped after a failure, because an answer may still be under way. It can be
+/// used again only after [`Failure::Refused`].
 ///
 /// It never sends a cancel request: a commit that waits for a standby would count as done although
 /// the standby does not have it.
@@ -29,7 +30,9 @@ impl Connection {
         // The server gives up first, so that the answer usually is an error and not unknown.
         let timeout = limit.as_millis() * 4 / 5;
         let settings = format!(
-            "SET {local} statement_timeout = {timeout}; SET {local} lock_timeout = {timeout};",
+            // No statement is long enough to be worth a compilation.
+            "SET {local} statement_timeout = {timeout}; SET {local} lock_timeout = {timeout}; \
+             SET {local} jit = off;",
             // Behind a pooler each transaction may have another connection to the server.
             local = if options.notify == Notify::On { "SESSION" } else { "LOCAL" },
         );
@@ -79,11 +82,20 @@ impl Connection {
         let request = sqlx::raw_sql(AssertSqlSafe(sql)).fetch_all(&mut self.inner);
         match tokio::time::timeout(self.limit, request).await {
             Ok(Ok(rows)) => Ok(rows),
-            Ok(Err(error)) => Err(match definite(&error) {
-                Some(code) => Failure::NotDone { cause: error.to_string(), code },
-                None => unanswered(error.to_string()),
-            }),
+            Ok(Err(error)) => match definite(&error) {
+                Some(code) => Err(self.roll_back(error.to_string(), code).await),
+                None => Err(unanswered(error.to_string())),
+            },
             Err(_) => Err(unanswered(format!("no answer within {:?}", self.limit))),
+        }
+    }
+
+    /// Ends the transaction that the server has aborted.
+    async fn roll_back(&mut self, cause: String, code: String) -> Failure {
+        let request = sqlx::raw_sql("ROLLBACK").execute(&mut self.inner);
+        match tokio::time::timeout(self.limit, request).await {
+            Ok(Ok(_)) => Failure::Refused { cause, code },
+            Ok(Err(_)) | Err(_) => Failure::NotDone(cause),
         }
     }
 
@@ -150,7 +162,7 @@ fn failed(options: &PostgresOptions) -> impl Fn(sqlx::Error) -> OpenError + '_ {
         let cause = error.to_string();
         let code = error.as_database_error().and_then(|error| error.code());
         match code {
-            Some(code) if code.starts_with("28") || code == "42501" => {
+            Some(code) if code.starts_with("28") || code == NO_RIGHT => {
                 OpenError::Refused { server, cause }
             }
             _ => OpenError::Unreachable { server, cause },

@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 
+use reg_center::{Error, NodePath};
+
 use crate::OptionsError;
 
 /// Reason why a registry cannot be opened.
@@ -46,6 +48,17 @@ pub enum OpenError {
         /// The address of the server and the database.
         server: String,
     },
+    /// The encoding of the database is not UTF8, so it cannot store every name.
+    #[error(
+        "{server}: the database has the encoding {found}, a registry needs UTF8; create a database \
+         WITH ENCODING 'UTF8' TEMPLATE template0"
+    )]
+    Encoding {
+        /// The address of the server and the database.
+        server: String,
+        /// The encoding of the database.
+        found: String,
+    },
     /// The schema is missing, and [`create_if_missing`](crate::PostgresOptions::create_if_missing)
     /// is off.
     #[error("{server}: there is no schema {schema:?} with a registry")]
@@ -85,13 +98,23 @@ pub enum OpenError {
     },
 }
 
+/// SQLSTATE of a missing right.
+pub(crate) const NO_RIGHT: &str = "42501";
+/// SQLSTATE of the functions: the registry is behind a revision that this program has seen.
+pub(crate) const DATA_LOST: &str = "EJ002";
+/// Classes of SQLSTATE by which the server refuses the values of a statement: data exceptions,
+/// violated constraints, exceeded limits of the program.
+const REFUSED_VALUES: [&str; 3] = ["22", "23", "54"];
+
 /// A call to the server that failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// Nothing was written.
-    NotDone {
+    /// Nothing was written, and the connection cannot be used any more.
+    NotDone(String),
+    /// The server refused the statement and rolled it back. The connection can be used.
+    Refused {
         cause: String,
-        /// The SQLSTATE of the server's error; empty if the server did not answer.
+        /// The SQLSTATE of the server's error.
         code: String,
     },
     /// The write may have happened.
@@ -104,20 +127,32 @@ pub(crate) type Result<T> = std::result::Result<T, Failure>;
 
 impl Failure {
     pub(crate) fn not_done(cause: impl Into<String>) -> Self {
-        Self::NotDone { cause: cause.into(), code: String::new() }
+        Self::NotDone(cause.into())
     }
 
     pub(crate) fn cause(&self) -> &str {
         match self {
-            Self::NotDone { cause, .. } | Self::Unknown(cause) => cause,
+            Self::NotDone(cause) | Self::Refused { cause, .. } | Self::Unknown(cause) => cause,
             Self::SessionOver => "the session is over",
         }
     }
 
+    /// Returns the SQLSTATE of the server's error; empty without one.
     pub(crate) fn code(&self) -> &str {
         match self {
-            Self::NotDone { code, .. } => code,
-            Self::Unknown(_) | Self::SessionOver => "",
+            Self::Refused { code, .. } => code,
+            Self::NotDone(_) | Self::Unknown(_) | Self::SessionOver => "",
         }
+    }
+
+    /// Returns the error of a call if the server refuses this call alone, so that others and the
+    /// session can go on. `path` is the first node of the call.
+    pub(crate) fn refusal(&self, call: &'static str, path: Option<&NodePath>) -> Option<Error> {
+        let Self::Refused { cause, code } = self else { return None };
+        if code == NO_RIGHT {
+            return Some(Error::NotAuthorized { path: path.cloned().unwrap_or(NodePath::root()) });
+        }
+        let is_refused = REFUSED_VALUES.iter().any(|class| code.starts_with(class));
+        is_refused.then(|| Error::Rejected { call, cause: cause.clone() })
     }
 }

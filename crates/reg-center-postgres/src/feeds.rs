@@ -1,25 +1,35 @@
 //! The feeds of a center, and their positions in the changes of each tree.
 
-use std::collections::BTreeSet;
 use std::collections::btree_map::Entry;
+use std::collections::{BTreeSet, VecDeque};
 
 use reg_center::feed::FeedSender;
-use reg_center::{Change, Node, Revision, Scope, Subscriptions};
+use reg_center::{Change, Revision, Scope, Subscriptions};
 
 use crate::error::Result;
 use crate::sql::trees_of;
-use crate::store::{News, Positions, Store};
+use crate::store::{News, Positions, Snapshot, Store};
 
-/// A feed, with the position of its last snapshot.
+/// Maximum number of scopes whose snapshots are one query.
+const MAX_SCOPES: usize = 64;
+/// A query of more nodes is followed by one of fewer scopes, so that none takes too long.
+const MANY_NODES: usize = 2_000;
+
+/// A feed.
 struct Follower {
     sender: FeedSender,
-    since: Positions,
+    /// The position of its snapshot; `None` if it waits for one.
+    since: Option<Positions>,
 }
 
 /// The feeds of one center.
 #[derive(Default)]
 pub(crate) struct Feeds {
     feeds: Subscriptions<Follower>,
+    /// The scopes of the feeds that wait for a snapshot.
+    waiting: VecDeque<Scope>,
+    /// Number of scopes of the last query of snapshots.
+    n_scopes: usize,
     /// The feeds have all changes up to these revisions. Has the watched trees, also those without
     /// a write so far.
     delivered: Positions,
@@ -39,58 +49,70 @@ impl Feeds {
         !self.changed.is_empty()
     }
 
-    /// Adds a feed. Without a store it begins with the next [`restart`](Self::restart).
-    pub(crate) async fn add(
-        &mut self,
-        scope: Scope,
-        sender: FeedSender,
-        store: Option<&mut Store>,
-    ) -> Result<()> {
-        let mut follower = Follower { sender, since: Positions::new() };
-        let Some(store) = store else {
-            self.feeds.add(scope, follower);
-            return Ok(());
-        };
-        let snapshot = store.snapshot(&scope).await;
-        let begun = snapshot.map(|snapshot| {
-            follower.begin(snapshot);
-            self.cover(&scope, &follower.since);
-        });
-        // The feed begins with the next connection if it could not begin now.
-        self.feeds.add(scope, follower);
-        begun
+    /// Returns true if some feeds wait for a snapshot.
+    pub(crate) fn has_waiting(&self) -> bool {
+        !self.waiting.is_empty()
     }
 
-    /// Begins all feeds with a new snapshot, and forgets the feeds without a reader.
-    pub(crate) async fn restart(&mut self, store: &mut Store) -> Result<()> {
-        let mut scopes = Vec::new();
+    /// Adds a feed, which waits for its snapshot.
+    pub(crate) fn add(&mut self, scope: Scope, sender: FeedSender) {
+        self.waiting.push_back(scope.clone());
+        self.feeds.add(scope, Follower { sender, since: None });
+    }
+
+    /// Makes all feeds wait for a new snapshot, and forgets the feeds without a reader.
+    pub(crate) fn restart(&mut self) {
+        (self.delivered, self.covers_all, self.n_scopes) = (Positions::new(), false, 0);
+        self.changed.clear();
+        self.waiting.clear();
+        let waiting = &mut self.waiting;
         self.feeds.visit_all(|scope, follower| {
+            follower.since = None;
             let is_read = !follower.sender.is_closed();
-            if is_read {
-                scopes.push(scope.clone());
+            if is_read && waiting.back() != Some(scope) {
+                waiting.push_back(scope.clone());
             }
             is_read
         });
-        let mut snapshots = Vec::with_capacity(scopes.len());
-        for scope in &scopes {
-            snapshots.push(store.snapshot(scope).await?);
+    }
+
+    /// Begins some of the feeds that wait, by one query. If it fails, the feeds need a
+    /// [`restart`](Self::restart).
+    pub(crate) async fn begin_some(&mut self, store: &mut Store) -> Result<()> {
+        let scopes = self.next_scopes();
+        if scopes.is_empty() {
+            return Ok(());
         }
-        (self.delivered, self.covers_all) = (Positions::new(), false);
-        self.changed.clear();
-        let mut begun = Vec::with_capacity(scopes.len());
-        let mut snapshots = snapshots.into_iter();
-        // The feeds come in the same order again.
-        self.feeds.visit_all(|scope, follower| {
-            if let Some(snapshot) = snapshots.next() {
-                follower.begin(snapshot);
-                begun.push((scope.clone(), follower.since.clone()));
-            }
-            true
-        });
-        for (scope, since) in begun {
-            self.cover(&scope, &since);
+        let snapshots = store.snapshots(&scopes).await?;
+        let n_nodes: usize = snapshots.iter().map(|snapshot| snapshot.nodes.len()).sum();
+        self.n_scopes = if n_nodes > MANY_NODES { scopes.len() / 4 } else { scopes.len() };
+        for (scope, snapshot) in scopes.iter().zip(snapshots) {
+            self.feeds.visit_scope(scope, |follower| {
+                follower.since.is_some() || follower.begin(&snapshot)
+            });
+            self.cover(scope, &snapshot.since);
         }
         Ok(())
+    }
+
+    /// Takes the scopes of the next query. Their number doubles as long as the snapshots are small.
+    fn next_scopes(&mut self) -> Vec<Scope> {
+        let limit = (self.n_scopes * 2).clamp(1, MAX_SCOPES);
+        let mut scopes = Vec::new();
+        while scopes.len() < limit
+            && let Some(scope) = self.waiting.pop_front()
+        {
+            let mut waits = false;
+            self.feeds.visit_scope(&scope, |follower| {
+                let is_read = !follower.sender.is_closed();
+                waits |= is_read && follower.since.is_none();
+                is_read
+            });
+            if waits && !scopes.contains(&scope) {
+                scopes.push(scope);
+            }
+        }
+        scopes
     }
 
     /// Adds the trees of a scope to the watched ones, with the position of its snapshot.
@@ -128,7 +150,8 @@ impl Feeds {
                 return false;
             }
             match trees_of(scope) {
-                None => covers_all = true,
+                // A feed that waits has no position from which it needs changes.
+                None => covers_all |= follower.since.is_some(),
                 Some(trees) => watched.extend(trees.into_iter().map(str::to_owned)),
             }
             true
@@ -171,9 +194,10 @@ impl Feeds {
             .collect();
         let news = store.news(&after).await?;
         if news.is_gap {
-            return self.restart(store).await;
+            self.restart();
+        } else {
+            self.send(news);
         }
-        self.send(news);
         Ok(())
     }
 
@@ -185,7 +209,8 @@ impl Feeds {
                 Change::Init | Change::Entry(_) | Change::Ready => continue,
             };
             self.feeds.visit(&path, |follower| {
-                let since = follower.since.get(&tree).copied().unwrap_or_default();
+                let Some(since) = &follower.since else { return true };
+                let since = since.get(&tree).copied().unwrap_or_default();
                 let is_known = revision.is_some_and(|revision| revision <= since);
                 is_known || follower.sender.send(change.clone())
             });
@@ -196,16 +221,16 @@ impl Feeds {
     /// Ends all feeds.
     pub(crate) fn clear(&mut self) {
         self.feeds.clear();
+        self.waiting.clear();
     }
 }
 
 impl Follower {
-    /// Delivers a snapshot.
-    fn begin(&mut self, (positions, nodes): (Positions, Vec<Node>)) {
-        let entries = nodes.into_iter().map(Change::Entry);
-        for change in std::iter::once(Change::Init).chain(entries).chain([Change::Ready]) {
-            self.sender.send(change);
-        }
-        self.since = positions;
+    /// Delivers a snapshot. Returns false if the reader was dropped.
+    fn begin(&mut self, snapshot: &Snapshot) -> bool {
+        self.since = Some(snapshot.since.clone());
+        let entries = snapshot.nodes.iter().cloned().map(Change::Entry);
+        let mut changes = std::iter::once(Change::Init).chain(entries).chain([Change::Ready]);
+        changes.all(|change| self.sender.send(change))
     }
 }

@@ -7,6 +7,32 @@ CREATE FUNCTION {schema}.current_timeline() RETURNS int
 LANGUAGE sql VOLATILE
 AS $$ SELECT ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int $$;
 
+-- Returns true on the server and the timeline that a session was opened on.
+CREATE FUNCTION {schema}.is_current(p_system bigint, p_timeline int) RETURNS boolean
+LANGUAGE sql VOLATILE
+AS $$
+    SELECT p_timeline = {schema}.current_timeline()
+        AND p_system = (SELECT c.system_identifier FROM pg_control_system() AS c)
+$$;
+
+-- Returns the position of a registry: no revision in it is greater. Fails if the caller has seen a
+-- greater one, because then revisions would be used twice.
+CREATE FUNCTION {schema}.position_of(p_epoch bigint, p_newest bigint) RETURNS bigint
+LANGUAGE plpgsql VOLATILE
+AS $$
+DECLARE
+    v_position bigint := (p_epoch << 40) + (SELECT s.last_value FROM {schema}.last_revision AS s);
+BEGIN
+    IF v_position < p_newest THEN
+        RAISE EXCEPTION USING ERRCODE = 'EJ002', MESSAGE = format(
+            'the registry is at revision %s, this program has seen revision %s: its data were '
+            'restored or removed; begin a new epoch by SELECT {schema}.begin_epoch(%s)',
+            v_position, p_newest, p_newest >> 40);
+    END IF;
+    RETURN v_position;
+END
+$$;
+
 -- Creates the clocks of trees that have none. Runs in a transaction of its own, so that it waits
 -- for other creators without holding any other lock.
 CREATE FUNCTION {schema}.create_trees(p_ns int, p_names text[]) RETURNS void
@@ -63,11 +89,36 @@ BEGIN
 END
 $$;
 
+-- Ends all sessions of a registry, after its epoch was raised.
+CREATE FUNCTION {schema}.end_sessions(p_ns int) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+AS $$
+BEGIN
+    -- A commit locks its session before its trees. All commits end here, before the first session
+    -- locks its trees.
+    PERFORM s.id FROM session AS s WHERE s.ns = p_ns ORDER BY s.id FOR UPDATE;
+    PERFORM end_session(s.id, -1) FROM session AS s WHERE s.ns = p_ns;
+END
+$$;
+
+-- Begins a new epoch in all registries of the schema, also in those that are created later, which
+-- is greater than p_after. All sessions end, and all later revisions and sessions are greater than
+-- those of the former epochs. For the owner of the tables, after a backup was restored.
+CREATE FUNCTION {schema}.begin_epoch(p_after bigint DEFAULT 0) RETURNS void
+LANGUAGE plpgsql VOLATILE SET search_path = {schema}, pg_temp
+AS $$
+BEGIN
+    UPDATE format AS f SET first_epoch = greatest(f.first_epoch, p_after) + 1;
+    UPDATE namespace AS n SET epoch = greatest(n.epoch, p_after) + 1;
+    PERFORM end_sessions(n.id) FROM namespace AS n;
+END
+$$;
+
 -- Opens a session in a registry, and creates the registry if it is missing. If the server is not
 -- the one that has written the registry's epoch, a new epoch begins and all sessions end.
 CREATE FUNCTION {schema}.open_session(
-    p_name text, p_timeout_ms bigint,
-    OUT o_ns int, OUT o_session bigint, OUT o_channel text
+    p_name text, p_timeout_ms bigint, p_newest bigint,
+    OUT o_ns int, OUT o_session bigint, OUT o_channel text, OUT o_position bigint
 )
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
@@ -78,7 +129,8 @@ DECLARE
 BEGIN
     SELECT * INTO v_namespace FROM namespace AS n WHERE n.name = p_name FOR UPDATE;
     IF NOT FOUND THEN
-        INSERT INTO namespace (name, system, timeline) VALUES (p_name, v_system, v_timeline)
+        INSERT INTO namespace (name, epoch, system, timeline)
+        SELECT p_name, f.first_epoch, v_system, v_timeline FROM format AS f
         ON CONFLICT DO NOTHING;
         SELECT * INTO v_namespace FROM namespace AS n WHERE n.name = p_name FOR UPDATE;
         INSERT INTO node VALUES (v_namespace.id, '', '', '', 0, 0, 0, NULL) ON CONFLICT DO NOTHING;
@@ -90,58 +142,72 @@ BEGIN
         SET epoch = n.epoch + greatest(1, v_timeline - n.timeline),
             system = v_system, timeline = v_timeline
         WHERE n.id = v_namespace.id RETURNING * INTO v_namespace;
-        PERFORM end_session(s.id, -1) FROM session AS s WHERE s.ns = v_namespace.id;
+        PERFORM end_sessions(v_namespace.id);
     END IF;
+    o_position := position_of(v_namespace.epoch, p_newest);
     o_ns := v_namespace.id;
     o_session := (v_namespace.epoch << 40) + nextval('last_session');
     o_channel := 'ejob_' || 'namespace'::regclass::oid || '_' || o_ns;
-    INSERT INTO session (id, ns, epoch, timeline, timeout_ms)
-    VALUES (o_session, o_ns, v_namespace.epoch, v_timeline, p_timeout_ms);
+    INSERT INTO session (id, ns, epoch, system, timeline, timeout_ms)
+    VALUES (o_session, o_ns, v_namespace.epoch, v_system, v_timeline, p_timeout_ms);
 END
 $$;
 
 -- Continues a session on a new connection. Waits for a commit of the former connection, which
 -- cannot commit afterwards. Returns no row if the session is over.
-CREATE FUNCTION {schema}.resume_session(p_session bigint)
-RETURNS TABLE (o_incarnation bigint, o_seq bigint, o_revisions text)
+CREATE FUNCTION {schema}.resume_session(p_session bigint, p_newest bigint)
+RETURNS TABLE (o_incarnation bigint, o_seq bigint, o_revisions text, o_position bigint)
 LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
     UPDATE session AS s SET incarnation = s.incarnation + 1, beat = s.beat + 1
-    WHERE s.id = p_session AND s.timeline = current_timeline()
-    RETURNING s.incarnation, s.seq, array_to_string(s.revisions, ',')
+    WHERE s.id = p_session AND is_current(s.system, s.timeline)
+    RETURNING s.incarnation, s.seq, array_to_string(s.revisions, ','),
+        position_of(s.epoch, p_newest)
 $$;
 
--- Raises the counter of a live session. Returns false if the session is over.
--- Also removes old changes: feeds that are behind by more than p_kept changes start again.
-CREATE FUNCTION {schema}.beat(p_session bigint, p_incarnation bigint, p_kept bigint)
-RETURNS boolean
+-- Raises the counter of a live session. Returns the position of the registry; NULL if the session
+-- is over.
+CREATE FUNCTION {schema}.beat(p_session bigint, p_incarnation bigint, p_newest bigint)
+RETURNS bigint
+LANGUAGE sql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
+AS $$
+    UPDATE session AS s SET beat = s.beat + 1
+    WHERE s.id = p_session AND s.incarnation = p_incarnation AND is_current(s.system, s.timeline)
+    RETURNING position_of(s.epoch, p_newest)
+$$;
+
+-- Removes old changes of one tree that has twice p_kept or more, p_kept at a time. Feeds that are
+-- further behind start again. Returns true if there may be more to remove.
+CREATE FUNCTION {schema}.forget_changes(p_ns int, p_kept bigint) RETURNS boolean
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = {schema}, pg_temp
 AS $$
 DECLARE
-    v_ns int;
-    v_tree bigint;
+    v_tree tree;
     v_last bigint;
+    v_until bigint;
 BEGIN
-    UPDATE session AS s SET beat = s.beat + 1
-    WHERE s.id = p_session AND s.incarnation = p_incarnation AND s.timeline = current_timeline()
-    RETURNING s.ns INTO v_ns;
+    -- If another center removes changes of the tree, this one need not.
+    SELECT * INTO v_tree FROM tree AS t WHERE t.ns = p_ns AND t.n_changes >= 2 * p_kept
+    ORDER BY t.name LIMIT 1 FOR UPDATE SKIP LOCKED;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
-    FOR v_tree IN
-        SELECT t.id FROM tree AS t WHERE t.ns = v_ns AND t.n_changes >= 2 * p_kept
-        ORDER BY t.name LIMIT 10 FOR UPDATE SKIP LOCKED
-    LOOP
-        SELECT c.revision INTO v_last FROM change AS c
-        WHERE c.tree = v_tree ORDER BY c.revision DESC OFFSET p_kept LIMIT 1;
-        IF FOUND THEN
-            DELETE FROM change AS c WHERE c.tree = v_tree AND c.revision <= v_last;
-            UPDATE tree AS t SET forgotten = v_last WHERE t.id = v_tree;
-        END IF;
+    SELECT c.revision INTO v_last FROM change AS c
+    WHERE c.tree = v_tree.id ORDER BY c.revision DESC OFFSET p_kept LIMIT 1;
+    IF NOT FOUND THEN
         -- Conflicts have been counted as well.
-        UPDATE tree AS t SET n_changes = (SELECT count(*) FROM change AS c WHERE c.tree = v_tree)
-        WHERE t.id = v_tree;
-    END LOOP;
+        UPDATE tree AS t SET n_changes = p_kept WHERE t.id = v_tree.id;
+        RETURN true;
+    END IF;
+    -- Index entries of removed rows need not be read.
+    SELECT c.revision INTO v_until FROM change AS c
+    WHERE c.tree = v_tree.id AND c.revision > v_tree.forgotten
+    ORDER BY c.revision OFFSET p_kept LIMIT 1;
+    v_until := least(v_last, v_until);
+    DELETE FROM change AS c WHERE c.tree = v_tree.id AND c.revision <= v_until;
+    UPDATE tree AS t
+    SET forgotten = v_until, n_changes = CASE v_until WHEN v_last THEN p_kept ELSE t.n_changes END
+    WHERE t.id = v_tree.id;
     RETURN true;
 END
 $$;
@@ -153,12 +219,13 @@ $$;
 -- 3 put, 4 delete, 5 check, 6 check absent), p_versions (expected version, or -1), p_tree (index in
 -- p_trees), p_parents and p_names, and the end of its data in p_data.
 --
--- Returns rows with o_txn = 0 if the session is over. Otherwise it returns one row with o_op = 0 for each
--- transaction: its revision, or the number of the failed operation from 1 and the reason. A row
--- with o_op > 0 has the state of a node that this operation has written. It is without meaning if
--- the transaction failed.
+-- The rows by kind:
+-- - o_txn = 0: the session is over, and no other row follows.
+-- - o_op = 0: a transaction, with its revision. If it failed: the number of the operation that
+--   failed, from 1, and the reason.
+-- - o_op > 0: the node that this operation has put. Without meaning if the transaction failed.
 CREATE FUNCTION {schema}.commit_all(
-    p_ns int, p_session bigint, p_incarnation bigint, p_seq bigint,
+    p_ns int, p_session bigint, p_incarnation bigint, p_newest bigint, p_seq bigint,
     p_trees text[], p_ends int[],
     p_kinds int[], p_versions bigint[], p_tree int[],
     p_parents text[], p_names text[], p_data bytea, p_data_ends int[]
@@ -197,13 +264,14 @@ DECLARE
 BEGIN
     -- Locks out the end of the session until the commit.
     SELECT s.epoch INTO v_epoch FROM session AS s
-    WHERE s.id = p_session AND s.incarnation = p_incarnation AND s.timeline = current_timeline()
+    WHERE s.id = p_session AND s.incarnation = p_incarnation AND is_current(s.system, s.timeline)
     FOR NO KEY UPDATE;
     IF NOT FOUND THEN
         o_txn := 0;
         RETURN NEXT;
         RETURN;
     END IF;
+    PERFORM position_of(v_epoch, p_newest);
     -- All callers lock in the order of names, so that they do not wait for each other in a circle.
     SELECT array_agg(t.id ORDER BY t.name) INTO v_ids FROM (
         SELECT k.id, k.name FROM tree AS k WHERE k.ns = p_ns AND k.name = ANY (p_trees)

@@ -3,7 +3,7 @@
 use sqlx::Row as _;
 
 use crate::connection::Connection;
-use crate::error::Failure;
+use crate::error::{Failure, NO_RIGHT};
 use crate::{OpenError, PostgresOptions};
 
 /// The format that this program writes.
@@ -11,6 +11,8 @@ const FORMAT: i32 = 1;
 const SCHEMA: &str = include_str!("schema.sql");
 const FUNCTIONS: &str = include_str!("functions.sql");
 
+/// The encoding of the database. Others cannot store every name.
+const ENCODING: &str = "UTF8";
 /// SQLSTATE of a missing table or schema.
 const MISSING: [&str; 2] = ["42P01", "3F000"];
 
@@ -21,24 +23,28 @@ pub(crate) async fn prepare(
     options: &PostgresOptions,
 ) -> Result<Connection, OpenError> {
     let mut connection = connection;
-    let standby = connection.read("SELECT pg_is_in_recovery()").await;
-    let standby = standby.and_then(|rows| first::<bool>(&rows));
-    if standby.map_err(unreachable(options))? {
+    let server = "SELECT pg_is_in_recovery(), current_setting('server_encoding')";
+    let rows = connection.read(server).await.map_err(unreachable(options))?;
+    if first(&rows, 0).map_err(unreachable(options))? {
         return Err(OpenError::Standby { server: options.server() });
     }
+    let found: String = first(&rows, 1).map_err(unreachable(options))?;
+    if found != ENCODING {
+        return Err(OpenError::Encoding { server: options.server(), found });
+    }
     match format(&mut connection, options).await {
-        Ok(found) => check(found, options).map(|()| connection),
+        Ok(found) => check(found, options)?,
         Err(failure) if MISSING.contains(&failure.code()) && !options.create_if_missing => {
-            Err(OpenError::NoSchema { server: options.server(), schema: options.schema.clone() })
+            let (server, schema) = (options.server(), options.schema.clone());
+            return Err(OpenError::NoSchema { server, schema });
         }
         Err(failure) if MISSING.contains(&failure.code()) => {
-            create(connection, options).await?;
-            // The failed query has ended the transaction, so the next one needs a connection.
-            Connection::open(options).await
+            create(&mut connection, options).await?;
         }
-        Err(failure) if failure.code() == "42501" => Err(refused(&failure, options)),
-        Err(failure) => Err(unreachable(options)(failure)),
+        Err(failure) if failure.code() == NO_RIGHT => return Err(refused(&failure, options)),
+        Err(failure) => return Err(unreachable(options)(failure)),
     }
+    Ok(connection)
 }
 
 async fn format(
@@ -46,7 +52,7 @@ async fn format(
     options: &PostgresOptions,
 ) -> crate::error::Result<i32> {
     let sql = format!("SELECT version FROM \"{}\".format", options.schema);
-    first(&connection.read(&sql).await?)
+    first(&connection.read(&sql).await?, 0)
 }
 
 fn check(found: i32, options: &PostgresOptions) -> Result<(), OpenError> {
@@ -58,9 +64,7 @@ fn check(found: i32, options: &PostgresOptions) -> Result<(), OpenError> {
 }
 
 /// Creates the schema, unless another process has just created it.
-async fn create(failed: Connection, options: &PostgresOptions) -> Result<(), OpenError> {
-    drop(failed);
-    let mut connection = Connection::open(options).await?;
+async fn create(connection: &mut Connection, options: &PostgresOptions) -> Result<(), OpenError> {
     // Processes that start together create the schema one after the other. The name of the lock is
     // the name of the schema.
     let lock = format!("SELECT pg_advisory_xact_lock(hashtextextended('{}', 0))", options.schema);
@@ -71,14 +75,17 @@ async fn create(failed: Connection, options: &PostgresOptions) -> Result<(), Ope
          WHERE n.nspname = '{}' AND c.relname = 'format')",
         options.schema
     );
+    // An owner of the schema need not have the right to create others, which `IF NOT EXISTS` would
+    // check.
+    let has_schema =
+        format!("EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = '{}')", options.schema);
     let statements = format!(
         "{lock}; DO $migration$ BEGIN IF NOT ({exists}) THEN \
-         CREATE SCHEMA IF NOT EXISTS {schema}; EXECUTE $tables${tables}$tables$; \
-         END IF; END $migration$"
+         IF NOT {has_schema} THEN CREATE SCHEMA {schema}; END IF; \
+         EXECUTE $tables${tables}$tables$; END IF; END $migration$"
     );
     let created = connection.write(&statements).await;
     created.map_err(|failure| refused(&failure, options))?;
-    connection.close().await;
     tracing::info!(schema = options.schema, format = FORMAT, "created the schema of the registry");
     Ok(())
 }
@@ -95,10 +102,10 @@ fn unreachable(options: &PostgresOptions) -> impl Fn(Failure) -> OpenError + '_ 
     |failure| OpenError::Unreachable { server: options.server(), cause: failure.cause().to_owned() }
 }
 
-fn first<T>(rows: &[sqlx::postgres::PgRow]) -> crate::error::Result<T>
+fn first<T>(rows: &[sqlx::postgres::PgRow], column: usize) -> crate::error::Result<T>
 where
     T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
 {
     let row = rows.first().ok_or_else(|| Failure::not_done("the server returned no row"))?;
-    row.try_get(0).map_err(|error| Failure::not_done(error.to_string()))
+    row.try_get(column).map_err(|error| Failure::not_done(error.to_string()))
 }

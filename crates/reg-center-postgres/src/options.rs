@@ -51,9 +51,9 @@ pub enum Tls {
 /// | [`schema`](Self::schema) | `ejob` | 1 to 63 of `a`–`z`, `0`–`9`, `_`, no digit first |
 /// | [`create_if_missing`](Self::create_if_missing) | true | |
 /// | [`session_timeout`](Self::session_timeout) | 10 s | 500 ms to 1 h |
-/// | [`request_timeout`](Self::request_timeout) | 3 s | 100 ms to 1 min |
+/// | [`request_timeout`](Self::request_timeout) | a third of the session | 100 ms to 1 min |
 /// | [`notify`](Self::notify) | [`Notify::On`] | |
-/// | [`poll_interval`](Self::poll_interval) | 1 s | 10 ms to 1 min |
+/// | [`poll_interval`](Self::poll_interval) | 1 s; 200 ms with [`Notify::Off`] | 10 ms to 1 min |
 /// | [`tls`](Self::tls) | [`Tls::Prefer`] | |
 /// | [`tls_root_cert`](Self::tls_root_cert) | the authorities of the system | a PEM file |
 ///
@@ -159,8 +159,8 @@ impl PostgresOptions {
     }
 
     /// Sets the limit of each request to the server, also for its wait for locks and for a
-    /// synchronous standby. It must be at most half of the session timeout. The default is at most
-    /// a third of the session timeout.
+    /// synchronous standby. It must be at most half of the session timeout. The default is a third
+    /// of the session timeout, at most 3 s.
     #[must_use]
     pub fn request_timeout(mut self, timeout: Duration) -> Self {
         self.request_timeout = Some(timeout);

@@ -1,8 +1,8 @@
 -- Format 1 of the registry's schema. `{schema}` is the quoted name of the schema.
 
--- One row: the format of this schema.
-CREATE TABLE {schema}.format (version int NOT NULL);
-INSERT INTO {schema}.format VALUES (1);
+-- One row: the format of this schema, and the epoch in which new registries begin.
+CREATE TABLE {schema}.format (version int NOT NULL, first_epoch bigint NOT NULL);
+INSERT INTO {schema}.format VALUES (1, 0);
 
 CREATE SEQUENCE {schema}.last_revision;
 CREATE SEQUENCE {schema}.last_session;
@@ -10,12 +10,12 @@ CREATE SEQUENCE {schema}.last_session;
 SELECT setval('{schema}.last_session', 1 + floor(random() * (1::bigint << 38))::bigint);
 
 -- The registries in this schema. `epoch` grows when the server has lost commits or may have lost
--- them: with each promotion of a standby, and with a restored backup. It is the high part of each
--- revision and session, so that neither is used twice.
+-- them: with each promotion of a standby, with a move to another server, and by `begin_epoch`. It
+-- is the high part of each revision and session, so that neither is used twice.
 CREATE TABLE {schema}.namespace (
     id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     name text COLLATE "C" NOT NULL UNIQUE,
-    epoch bigint NOT NULL DEFAULT 0,
+    epoch bigint NOT NULL,
     -- Identity and timeline of the server that wrote `epoch`.
     system bigint NOT NULL,
     timeline int NOT NULL
@@ -67,6 +67,8 @@ CREATE TABLE {schema}.session (
     id bigint PRIMARY KEY,
     ns int NOT NULL,
     epoch bigint NOT NULL,
+    -- Identity and timeline of the server that opened it: on another one the session is over.
+    system bigint NOT NULL,
     timeline int NOT NULL,
     timeout_ms bigint NOT NULL,
     beat bigint NOT NULL DEFAULT 0,

@@ -1,4 +1,4 @@
-//! The contract suite, with notifications and with polling alone.
+//! The contract suite: with notifications, with polling alone, and behind PgBouncer.
 
 use postgres_fixture::Server;
 use reg_center::contract::Case;
@@ -23,6 +23,16 @@ mod polling_alone {
 
     fn run(case: &Case) {
         super::run(case, Notify::Off);
+    }
+}
+
+mod behind_pgbouncer {
+    use super::*;
+
+    reg_center::contract_tests!(run);
+
+    fn run(case: &Case) {
+        runtime().block_on(case.run(&PostgresHarness::behind_pooler()));
     }
 }
 

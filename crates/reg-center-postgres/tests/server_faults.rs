@@ -171,13 +171,13 @@ fn an_unknown_outcome_is_found_on_the_next_connection() {
 }
 
 /// A transaction of another program that holds the rows of all jobs of a namespace.
-struct Holder {
-    pid: u32,
+pub(crate) struct Holder {
+    pub(crate) pid: u32,
     thread: std::thread::JoinHandle<Result<String, postgres_fixture::Error>>,
 }
 
 impl Holder {
-    async fn start(namespace: &str) -> Self {
+    pub(crate) async fn start(namespace: &str) -> Self {
         let lock = format!(
             "BEGIN; SELECT 1 FROM ejob.tree AS t JOIN ejob.namespace AS n ON n.id = t.ns \
              WHERE n.name = '{namespace}' FOR UPDATE OF t; SELECT pg_sleep(600)"
@@ -190,7 +190,7 @@ impl Holder {
         Self { pid: wait_for_row(holder).await, thread }
     }
 
-    async fn release(self) {
+    pub(crate) async fn release(self) {
         let end = move || {
             let ended = server().query(&format!("SELECT pg_terminate_backend({})", self.pid));
             ended.expect("the server ends the transaction");
@@ -202,7 +202,7 @@ impl Holder {
 }
 
 /// Repeats a query until it returns a number.
-async fn wait_for_row(sql: String) -> u32 {
+pub(crate) async fn wait_for_row(sql: String) -> u32 {
     let found = async {
         loop {
             let sql = sql.clone();

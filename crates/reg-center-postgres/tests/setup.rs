@@ -11,17 +11,12 @@ use crate::behind_proxies::{
     connect, namespace, options_for, path, runtime, server, session_of, soon,
 };
 
-/// The rights of a program, as the README names them.
-const GRANTS: &str = "GRANT USAGE ON SCHEMA least TO worker; \
-    GRANT SELECT ON ALL TABLES IN SCHEMA least TO worker; \
-    GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA least TO worker";
-
-async fn error_of(options: PostgresOptions) -> OpenError {
+pub(crate) async fn error_of(options: PostgresOptions) -> OpenError {
     let connected = soon("an answer", PostgresCenter::connect(options)).await;
     connected.expect_err("the options are wrong")
 }
 
-async fn use_registry(options: PostgresOptions) {
+pub(crate) async fn use_registry(options: PostgresOptions) {
     let center = connect(options).await;
     let create = Txn::new().create(path("/job/mine"), "x", Lifetime::Ephemeral);
     assert!(center.commit(create).await.unwrap().is_committed());
@@ -55,35 +50,6 @@ fn registries_of_other_namespaces_and_schemas_are_separate() {
         }
         let same = PostgresCenter::connect(options().namespace("one")).await.unwrap();
         assert!(same.read(&path("/job")).await.unwrap().is_some());
-    });
-}
-
-#[test]
-fn the_documented_rights_are_enough_and_no_others_are_needed() {
-    let query = |sql: &str| server().query(sql).unwrap();
-    query("CREATE ROLE worker LOGIN; CREATE ROLE stranger LOGIN");
-    runtime().block_on(async {
-        let options = || options_for(server().address()).schema("least").namespace("least");
-        let error = error_of(options().user("worker")).await;
-        assert!(matches!(error, OpenError::Schema { .. }), "{error}");
-        let text = error.to_string();
-        assert!(text.contains("permission denied for database"), "{text}");
-        assert!(text.contains("connect once as a user that may create it"), "{text}");
-
-        PostgresCenter::create_schema(options()).await.unwrap();
-        query(GRANTS);
-        use_registry(options().user("worker")).await;
-        let error = error_of(options().user("stranger")).await;
-        assert!(matches!(error, OpenError::Schema { .. }), "{error}");
-        for statement in [
-            "UPDATE least.node SET data = 'x'",
-            "DELETE FROM least.session",
-            "SELECT nextval('least.last_revision')",
-        ] {
-            let refused = server().query(&format!("SET ROLE worker; {statement}"));
-            let refused = refused.unwrap_err().to_string();
-            assert!(refused.contains("permission denied"), "{statement}: {refused}");
-        }
     });
 }
 

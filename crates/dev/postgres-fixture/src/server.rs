@@ -11,9 +11,11 @@ use server_fixture::{POLL_INTERVAL, ServerProcess, hand_over, write_private};
 use crate::{Error, Installation, ServerOptions};
 
 /// The port of each server, on an address of its own.
-const PORT: u16 = 5432;
+pub(crate) const PORT: u16 = 5432;
 /// The user that owns the server's databases.
 pub(crate) const SUPERUSER: &str = "postgres";
+/// The database that each server has from the start.
+const DATABASE: &str = "postgres";
 /// Longest wait after SIGINT, which is the fast shutdown.
 const STOP_LIMIT: Duration = Duration::from_secs(30);
 /// Settings of all servers. They are small, because several servers run on a test machine.
@@ -161,8 +163,9 @@ impl Server {
     fn wait_until_serving(&mut self, deadline: Instant) -> Result<(), Error> {
         let Self { process, installation, options } = self;
         let limit = deadline.saturating_duration_since(Instant::now());
-        let is_serving =
-            |process: &ServerProcess| query(process, installation, options, "SELECT 1").is_ok();
+        let is_serving = |process: &ServerProcess| {
+            query(process, installation, options, DATABASE, "SELECT 1").is_ok()
+        };
         let served = process.wait_until("serving", limit, is_serving);
         if matches!(served, Err(Error::Exited { .. })) {
             // Reaps it, so that another restart does not stop it first.
@@ -189,14 +192,22 @@ impl Server {
         self.process.log_path()
     }
 
-    /// Executes SQL commands as the superuser, and returns their result without headers: one row a
-    /// line, with `|` between columns. The commands are one transaction if they do not say
-    /// otherwise.
+    /// Executes SQL commands as the superuser in the database `postgres`, and returns their result
+    /// without headers: one row a line, with `|` between columns. The commands are one transaction
+    /// if they do not say otherwise.
     ///
     /// # Errors
     /// [`Error::Program`] with the server's message.
     pub fn query(&self, sql: &str) -> Result<String, Error> {
-        query(&self.process, &self.installation, &self.options, sql)
+        self.query_in(DATABASE, sql)
+    }
+
+    /// Executes SQL commands as [`query`](Self::query) does, in another database of the server.
+    ///
+    /// # Errors
+    /// As [`query`](Self::query), also for a missing database.
+    pub fn query_in(&self, database: &str, sql: &str) -> Result<String, Error> {
+        query(&self.process, &self.installation, &self.options, database, sql)
     }
 
     /// Stops the server as `pg_ctl stop -m fast` does, and waits up to 30 s for its end.
@@ -225,11 +236,12 @@ fn query(
     process: &ServerProcess,
     installation: &Installation,
     options: &ServerOptions,
+    database: &str,
     sql: &str,
 ) -> Result<String, Error> {
     let mut psql = installation.command("psql")?;
     psql.args(["--no-psqlrc", "--tuples-only", "--no-align", "--quiet"]);
-    psql.args(["--set", "ON_ERROR_STOP=1", "--username", SUPERUSER, "--dbname", "postgres"]);
+    psql.args(["--set", "ON_ERROR_STOP=1", "--username", SUPERUSER, "--dbname", database]);
     psql.args(["--host", &process.ip().to_string(), "--port", &PORT.to_string()]);
     psql.args(["--command", sql]).env("PGCONNECT_TIMEOUT", "5");
     if let Some(password) = &options.password {

@@ -4,7 +4,7 @@
 
 use std::net::{SocketAddr, TcpStream};
 
-use postgres_fixture::{Authority, Error, Server, ServerOptions};
+use postgres_fixture::{Authority, Error, Pooler, Server, ServerOptions};
 use server_fixture::{Owner, stops_listening};
 
 #[test]
@@ -45,6 +45,17 @@ fn synchronous_standby_has_every_acknowledged_commit_when_it_is_promoted() {
     assert_eq!(standby.query("SELECT sum(x) FROM t").unwrap(), "15");
     let file = standby.query("SELECT pg_walfile_name(pg_current_wal_insert_lsn())").unwrap();
     assert!(file.starts_with("00000002"), "the timeline is the next one: {file}");
+}
+
+#[test]
+fn pooler_accepts_connections_and_ends_with_its_value() {
+    let server = Server::start().unwrap();
+    let pooler = Pooler::start(&server).unwrap();
+    let address = pooler.address();
+    assert!(address.ip().is_loopback() && address.ip() != server.address().ip(), "{address}");
+    TcpStream::connect(address).unwrap();
+    drop(pooler);
+    assert!(stops_listening(address), "{address}");
 }
 
 #[test]

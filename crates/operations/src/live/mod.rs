@@ -178,7 +178,7 @@ struct Follower {
     is_connected: bool,
     /// No snapshot is being read.
     is_complete: bool,
-    /// A center that nobody holds is closed.
+    /// A center without an owner is closed.
     _registry: Arc<dyn RegistryCenter>,
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use reg_center::{Committed, Error, Op, Result, Txn, TxnOutcome};
+use reg_center::{Committed, Error, Op, Result, Revision, Txn, TxnOutcome};
 
 use super::{COMMIT, Commit, InDoubt, Link, Worker};
 use crate::error::Failure;
@@ -28,6 +28,9 @@ impl Worker {
                 call.push((txn, reply));
             }
             self.commit(call).await;
+            if !commits.is_empty() {
+                self.beat_if_due().await;
+            }
         }
     }
 
@@ -47,10 +50,11 @@ impl Worker {
         let seq = self.seq;
         let ops: Vec<&[Op]> = admitted.iter().map(|(txn, _)| txn.ops()).collect();
         let batch = Batch::new(&ops);
-        match store.commit(incarnation, seq, &batch, &ops).await {
+        match store.commit(incarnation, self.newest, seq, &batch, &ops).await {
             Ok(outcomes) => {
                 for ((txn, reply), outcome) in admitted.into_iter().zip(outcomes) {
-                    if has_written(&outcome) {
+                    if let Some(revision) = written_revision(&outcome) {
+                        self.newest = self.newest.max(revision);
                         self.written(&txn);
                     }
                     let _ = reply.send(Ok(outcome));
@@ -62,6 +66,9 @@ impl Worker {
                 self.in_doubt = Some(doubt);
                 self.failed(&Failure::Unknown(cause));
             }
+            Err(failure) if failure.refusal(COMMIT, None).is_some() => {
+                self.refused(&failure, admitted).await;
+            }
             Err(failure) => {
                 for (txn, reply) in admitted {
                     let _ = reply.send(Err(match (&failure, txn.session()) {
@@ -71,6 +78,22 @@ impl Worker {
                 }
                 self.failed(&failure);
             }
+        }
+    }
+
+    /// Answers a call that the server has refused and rolled back. Of several transactions it may
+    /// have refused only one, so they are executed one by one.
+    async fn refused(&mut self, failure: &Failure, commits: Vec<Commit>) {
+        let is_one = commits.len() == 1;
+        for (txn, reply) in commits {
+            if !is_one {
+                self.beat_if_due().await;
+                Box::pin(self.commit(vec![(txn, reply)])).await;
+                continue;
+            }
+            let path = txn.ops().first().map(Op::path);
+            let error = failure.refusal(COMMIT, path);
+            let _ = reply.send(Err(error.unwrap_or(Error::Unavailable { call: COMMIT })));
         }
     }
 
@@ -104,6 +127,9 @@ impl Worker {
     }
 }
 
-fn has_written(outcome: &TxnOutcome) -> bool {
-    matches!(outcome, TxnOutcome::Committed(Committed { revision: Some(_), .. }))
+fn written_revision(outcome: &TxnOutcome) -> Option<Revision> {
+    match outcome {
+        TxnOutcome::Committed(Committed { revision, .. }) => *revision,
+        TxnOutcome::Conflict(_) => None,
+    }
 }

@@ -8,24 +8,24 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reg_center::feed::FeedSender;
 use reg_center::{
-    Beats, Error, Node, NodePath, Result, Scope, SessionChange, SessionId, Txn, TxnOutcome,
+    Beat, Beats, Error, Node, NodePath, Result, Revision, SessionChange, SessionId, Txn, TxnOutcome,
 };
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot::Sender;
 
-use crate::error::Failure;
+use crate::error::{Failure, NO_RIGHT};
 use crate::feeds::Feeds;
 use crate::request::{Request, Shared};
 use crate::store::{Incarnation, Store};
 use crate::wakeups::{Wakeup, Wakeups};
 use crate::{OpenError, PostgresOptions};
 
-/// Maximum number of transactions in one call. The server remembers 64 nested transactions of each
-/// connection in its fast path.
+/// Maximum number of calls that are served before feeds, and of transactions in one call. The
+/// server remembers 64 nested transactions of each connection in its fast path.
 const MAX_BATCH: usize = 60;
-/// Delay between two attempts to connect. It doubles with each failure.
+/// Shortest and longest delay before the second and later attempts to connect. It doubles with each
+/// attempt.
 const RETRY_PAUSES: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
 /// Maximum interval at which a center looks for sessions that have ended.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
@@ -63,6 +63,11 @@ pub(crate) struct Worker {
     link: Link,
     /// Number of the last call with transactions.
     seq: u64,
+    /// No revision that this center has seen is greater. A registry that is behind it has lost
+    /// data.
+    newest: Revision,
+    /// The loss of data was logged.
+    is_loss_logged: bool,
     in_doubt: Option<InDoubt>,
     feeds: Feeds,
     beats: Beats,
@@ -70,6 +75,8 @@ pub(crate) struct Worker {
     wake_sender: UnboundedSender<Wakeup>,
     wake_receiver: UnboundedReceiver<Wakeup>,
     retry_pause: Duration,
+    /// Old changes may have to be removed.
+    forgets: bool,
     next_beat: Instant,
     next_look: Instant,
     next_poll: Instant,
@@ -97,13 +104,16 @@ impl Worker {
             ns: 0,
             link: Link::Lost,
             seq: 0,
+            newest: Revision::default(),
+            is_loss_logged: false,
             in_doubt: None,
             feeds: Feeds::default(),
             beats: Beats::default(),
             wakeups: None,
             wake_sender,
             wake_receiver,
-            retry_pause: RETRY_PAUSES[0],
+            retry_pause: Duration::ZERO,
+            forgets: false,
             next_beat: now,
             next_look: now,
             next_poll: now,
@@ -111,7 +121,7 @@ impl Worker {
         worker.open_session().await.map_err(|failure| {
             let cause = failure.cause().to_owned();
             match failure.code() {
-                "42501" => OpenError::Refused { server, cause },
+                NO_RIGHT => OpenError::Refused { server, cause },
                 _ => OpenError::Unreachable { server, cause },
             }
         })?;
@@ -155,13 +165,16 @@ impl Worker {
         }
     }
 
-    /// Executes the calls that wait, in order. Commits that follow each other become durable
-    /// together. Returns the caller that closes the center; calls after it are dropped.
+    /// Executes calls that wait, in order, until something else is due. Commits that follow each
+    /// other become durable together. Returns the caller that closes the center; calls after it are
+    /// dropped.
     async fn serve(&mut self, first: Request) -> Option<Closing> {
         let mut commits = VecDeque::new();
         let mut next = Some(first);
+        let mut n_served = 0;
         while let Some(request) = next {
-            if !matches!(request, Request::Commit { .. }) {
+            let waits = matches!(request, Request::Commit { .. } | Request::Watch { .. });
+            if !waits {
                 self.commit_all(&mut commits).await;
             }
             match request {
@@ -174,10 +187,13 @@ impl Worker {
                 Request::Children { path, reply } => {
                     drop(reply.send(self.children(&path).await));
                 }
-                Request::Watch { scope, sender } => self.watch(scope, sender).await,
+                Request::Watch { scope, sender } => self.feeds.add(scope, sender),
                 Request::Close { reply } => return Some(Some(reply)),
             }
-            next = if commits.len() < MAX_BATCH { self.requests.try_recv().ok() } else { None };
+            n_served += 1;
+            // Callers that send a call with each answer would otherwise hold up the beats.
+            let goes_on = n_served < MAX_BATCH && (waits || Instant::now() < self.next_wake());
+            next = if goes_on { self.requests.try_recv().ok() } else { None };
         }
         self.commit_all(&mut commits).await;
         None
@@ -194,28 +210,27 @@ impl Worker {
     async fn read(&mut self, paths: &[NodePath]) -> Result<Vec<Option<Node>>> {
         const CALL: &str = "read";
         let answer = self.connected_store(CALL)?.read(paths).await;
-        answer.map_err(|failure| self.unavailable(CALL, &failure))
+        answer.map_err(|failure| self.call_failed(CALL, paths.first(), &failure))
     }
 
     async fn children(&mut self, path: &NodePath) -> Result<Option<Vec<String>>> {
         const CALL: &str = "list children";
         let answer = self.connected_store(CALL)?.children(path).await;
-        answer.map_err(|failure| self.unavailable(CALL, &failure))
+        answer.map_err(|failure| self.call_failed(CALL, Some(path), &failure))
     }
 
-    fn unavailable(&mut self, call: &'static str, failure: &Failure) -> Error {
-        self.failed(failure);
-        Error::Unavailable { call }
-    }
-
-    async fn watch(&mut self, scope: Scope, sender: FeedSender) {
-        let store = match self.link {
-            Link::Up(_) => self.store.as_mut(),
-            Link::Suspended(_) | Link::Lost => None,
-        };
-        if let Err(failure) = self.feeds.add(scope, sender, store).await {
-            self.failed(&failure);
-        }
+    /// Returns the error of a call that has written nothing. The connection is kept if only this
+    /// call was refused.
+    fn call_failed(
+        &mut self,
+        call: &'static str,
+        path: Option<&NodePath>,
+        failure: &Failure,
+    ) -> Error {
+        failure.refusal(call, path).unwrap_or_else(|| {
+            self.failed(failure);
+            Error::Unavailable { call }
+        })
     }
 
     fn wake(&mut self, wakeup: Wakeup) {
@@ -229,6 +244,9 @@ impl Worker {
         let mut wake = self.next_beat;
         if let Link::Up(_) = self.link {
             wake = wake.min(self.next_look);
+            if self.feeds.has_waiting() || self.forgets {
+                return Instant::now();
+            }
             if !self.feeds.is_empty() {
                 wake = wake.min(self.next_poll);
             }
@@ -238,27 +256,28 @@ impl Worker {
 
     /// Does what is due. Returns the caller that closes the center while it has no connection.
     async fn tick(&mut self) -> Option<Closing> {
-        let now = Instant::now();
-        if now >= self.next_beat {
-            match self.link {
-                Link::Up(incarnation) => self.beat(incarnation).await,
-                Link::Suspended(_) | Link::Lost => {
-                    if let Some(closing) = self.recover().await {
-                        return Some(closing);
-                    }
-                }
-            }
+        if let Link::Suspended(_) | Link::Lost = self.link
+            && Instant::now() >= self.next_beat
+            && let Some(closing) = self.recover().await
+        {
+            return Some(closing);
         }
+        self.beat_if_due().await;
+        let now = Instant::now();
         if now >= self.next_look {
             self.end_dead_sessions().await;
         }
         if let Err(failure) = self.follow(now).await {
             self.failed(&failure);
         }
+        if self.forgets {
+            self.forget_changes().await;
+        }
         None
     }
 
-    /// Looks for changes if it is time, and delivers the changes that are known.
+    /// Looks for changes if it is time, delivers the changes that are known, and begins some of the
+    /// feeds that wait.
     async fn follow(&mut self, now: Instant) -> Result<(), Failure> {
         let (Link::Up(_), Some(store)) = (self.link, &mut self.store) else { return Ok(()) };
         if now >= self.next_poll {
@@ -270,18 +289,42 @@ impl Worker {
         if self.feeds.has_changed() {
             self.feeds.deliver(store).await?;
         }
+        if self.feeds.has_waiting() {
+            self.feeds.begin_some(store).await?;
+        }
         Ok(())
     }
 
-    async fn beat(&mut self, incarnation: Incarnation) {
-        self.feeds.clean_up();
-        let Some(store) = &mut self.store else { return };
+    /// Raises the counter of the session if it is time.
+    async fn beat_if_due(&mut self) {
+        let (Link::Up(incarnation), Some(store)) = (self.link, &mut self.store) else { return };
         let sent = Instant::now();
-        match store.beat(incarnation).await {
-            Ok(()) => {
+        if sent < self.next_beat {
+            return;
+        }
+        match store.beat(incarnation, self.newest).await {
+            Ok(position) => {
                 let timeout = self.options.session_timeout;
                 self.shared.lease.extend(incarnation.session, sent, timeout);
                 self.next_beat = sent + timeout / 4;
+                self.newest = self.newest.max(position);
+                self.retry_pause = Duration::ZERO;
+                self.forgets = true;
+            }
+            Err(failure) => self.failed(&failure),
+        }
+        self.feeds.clean_up();
+    }
+
+    /// Removes some old changes. A failure is no reason to give a working connection up: the next
+    /// beat leads to another attempt.
+    async fn forget_changes(&mut self) {
+        let (Link::Up(_), Some(store)) = (self.link, &mut self.store) else { return };
+        match store.forget_changes().await {
+            Ok(may_have_more) => self.forgets = may_have_more,
+            Err(Failure::Refused { cause, code }) => {
+                self.forgets = false;
+                tracing::warn!(cause, code, "old changes were not removed");
             }
             Err(failure) => self.failed(&failure),
         }
@@ -292,36 +335,45 @@ impl Worker {
         let (Link::Up(own), Some(store)) = (self.link, &mut self.store) else { return };
         let started = Instant::now();
         self.next_look = started + LOOK_INTERVAL.min(self.options.session_timeout / 8);
-        let mut trees = Vec::new();
-        let ended = async {
-            let beats = store.beats().await?;
-            let mut dead = self.beats.observe(started, Instant::now(), beats);
-            dead.retain(|beat| beat.session != own.session);
-            for beat in dead {
-                if let Some(changed) = store.end_session(beat.session, Some(beat.count)).await? {
-                    tracing::warn!(
-                        session = %beat.session,
-                        "ended a session that gave no sign of life"
-                    );
-                    trees.extend(changed);
-                }
-            }
-            Ok(())
+        let mut dead = match store.beats().await {
+            Ok(beats) => self.beats.observe(started, Instant::now(), beats),
+            Err(failure) => return self.failed(&failure),
         };
-        let ended: Result<(), Failure> = ended.await;
-        trees.iter().for_each(|tree| self.changed(tree));
-        if let Err(failure) = ended {
-            self.failed(&failure);
+        dead.retain(|beat| beat.session != own.session);
+        for beat in dead {
+            // The next look finds the others again.
+            if Instant::now() >= self.next_beat {
+                return;
+            }
+            self.end_session_of_other(beat).await;
+        }
+    }
+
+    async fn end_session_of_other(&mut self, Beat { session, count, .. }: Beat) {
+        let (Link::Up(_), Some(store)) = (self.link, &mut self.store) else { return };
+        match store.end_session(session, Some(count)).await {
+            Ok(Some(trees)) => {
+                tracing::warn!(%session, "ended a session that gave no sign of life");
+                trees.iter().for_each(|tree| self.changed(tree));
+            }
+            // It has raised its counter, or another center has ended it.
+            Ok(None) => {}
+            // Another transaction may hold its nodes, which is no reason to give the own session
+            // up. The next look tries again.
+            Err(Failure::Refused { cause, .. }) => {
+                tracing::warn!(%session, cause, "a session without a sign of life was not ended");
+            }
+            Err(failure) => self.failed(&failure),
         }
     }
 
     /// Gives the connection up, or reports that the session is over.
     fn failed(&mut self, failure: &Failure) {
         let Link::Up(Incarnation { session, .. }) = self.link else { return };
-        self.next_beat = Instant::now();
+        self.retry_later();
         match failure {
             Failure::SessionOver => self.lose(session),
-            Failure::NotDone { cause, .. } | Failure::Unknown(cause) => {
+            Failure::NotDone(cause) | Failure::Refused { cause, .. } | Failure::Unknown(cause) => {
                 tracing::warn!(%session, cause, "no connection to the database");
                 // Closing the socket ends the transaction on the server, if it still runs.
                 self.store = None;

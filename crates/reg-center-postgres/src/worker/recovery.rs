@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use reg_center::{Committed, Error, Result, Revision, SessionChange, SessionId, TxnOutcome};
 
 use super::{COMMIT, Closing, InDoubt, Link, RETRY_PAUSES, Worker};
-use crate::error::Failure;
+use crate::error::{DATA_LOST, Failure};
 use crate::request::Request;
 use crate::store::{Incarnation, Resumed, Store};
 use crate::wakeups::Wakeups;
@@ -25,8 +25,9 @@ impl Worker {
         let timeout = self.options.session_timeout;
         let Some(store) = &mut self.store else { return Err(no_connection()) };
         let sent = Instant::now();
-        let opened = store.open_session(timeout).await?;
+        let opened = store.open_session(timeout, self.newest).await?;
         self.ns = store.ns();
+        self.newest = self.newest.max(opened.position);
         self.shared.lease.begin(opened.incarnation.session, sent, timeout);
         let is_known =
             self.wakeups.as_ref().is_some_and(|wakeups| wakeups.channel == opened.channel);
@@ -34,22 +35,21 @@ impl Worker {
             let sender = self.wake_sender.clone();
             self.wakeups = Some(Wakeups::start(&self.options, opened.channel, sender));
         }
-        self.connected(opened.incarnation, sent).await
+        self.connected(opened.incarnation, sent);
+        Ok(())
     }
 
-    /// Reports a connection, after all feeds have a new snapshot.
-    async fn connected(&mut self, incarnation: Incarnation, sent: Instant) -> Result<(), Failure> {
-        let Some(store) = &mut self.store else { return Err(no_connection()) };
-        self.feeds.restart(store).await?;
+    /// Reports a connection. The feeds get new snapshots afterwards, between beats and calls.
+    fn connected(&mut self, incarnation: Incarnation, sent: Instant) {
+        self.feeds.restart();
         let (timeout, session) = (self.options.session_timeout, incarnation.session);
         self.link = Link::Up(incarnation);
-        self.retry_pause = RETRY_PAUSES[0];
+        self.is_loss_logged = false;
         self.next_beat = sent + timeout / 4;
         // Changes between the snapshots and the next notification are found by a poll.
         self.next_poll = Instant::now();
         tracing::info!(%session, timeout_ms = timeout.as_millis(), "connected");
         self.shared.hub.publish(SessionChange::Connected { session, timeout });
-        Ok(())
     }
 
     /// Tries to reach the server again.
@@ -70,16 +70,24 @@ impl Worker {
             Link::Up(_) | Link::Lost => self.open_session().await,
         };
         if let Err(failure) = recovered {
-            tracing::debug!(cause = failure.cause(), "the database still cannot be used");
+            let cause = failure.cause();
+            if failure.code() == DATA_LOST && !self.is_loss_logged {
+                self.is_loss_logged = true;
+                tracing::error!(cause, "the registry has lost data");
+            } else {
+                tracing::debug!(cause, "the database still cannot be used");
+            }
             self.store = None;
             self.retry_later();
         }
         None
     }
 
-    fn retry_later(&mut self) {
+    /// Plans the next attempt to connect, the first one at once. The delay begins anew only with a
+    /// beat: a connection that fails sooner must not be made again and again without a delay.
+    pub(super) fn retry_later(&mut self) {
         self.next_beat = Instant::now() + self.retry_pause;
-        self.retry_pause = (self.retry_pause * 2).min(RETRY_PAUSES[1]);
+        self.retry_pause = (self.retry_pause * 2).clamp(RETRY_PAUSES[0], RETRY_PAUSES[1]);
     }
 
     /// Connects. Meanwhile all calls fail at once.
@@ -97,13 +105,13 @@ impl Worker {
             match request {
                 None => return Attempt::Closing(None),
                 Some(Request::Close { reply }) => return Attempt::Closing(Some(reply)),
-                Some(request) => self.refuse(request).await,
+                Some(request) => self.refuse(request),
             }
         }
     }
 
     /// Answers a call without a connection.
-    async fn refuse(&mut self, request: Request) {
+    fn refuse(&mut self, request: Request) {
         match request {
             Request::Commit { txn, reply, ticket } => {
                 if ticket.take() {
@@ -118,7 +126,7 @@ impl Worker {
             Request::Children { reply, .. } => {
                 drop(reply.send(Err(Error::Unavailable { call: "list children" })));
             }
-            Request::Watch { scope, sender } => self.watch(scope, sender).await,
+            Request::Watch { scope, sender } => self.feeds.add(scope, sender),
             Request::Close { reply } => drop(reply.send(Err(Error::Closed))),
         }
     }
@@ -127,11 +135,13 @@ impl Worker {
         let sent = Instant::now();
         let ns = self.ns;
         let Some(store) = &mut self.store else { return Err(no_connection()) };
-        match store.resume(session, ns).await {
+        match store.resume(session, ns, self.newest).await {
             Ok(resumed) => {
+                self.newest = self.newest.max(resumed.position);
                 self.shared.lease.extend(session, sent, self.options.session_timeout);
                 self.resolve(&resumed);
-                self.connected(resumed.incarnation, sent).await
+                self.connected(resumed.incarnation, sent);
+                Ok(())
             }
             Err(Failure::SessionOver) => {
                 self.lose(session);

@@ -1,5 +1,6 @@
 //! Harness of a real PostgreSQL server for the contract suite. Each client has a proxy of its own.
 
+use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -7,8 +8,8 @@ use std::time::{Duration, Instant};
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
-use postgres_fixture::Server;
 use postgres_fixture::proxy::{Cut, Mode, Proxy};
+use postgres_fixture::{Pooler, Server};
 use reg_center::contract::{Client, Faults, Harness};
 use reg_center::{NodePath, RegistryCenter as _, SessionChange, SessionId};
 use reg_center_postgres::{Notify, PostgresCenter, PostgresOptions};
@@ -33,7 +34,7 @@ pub(crate) fn namespace() -> String {
     format!("case-{}", CASES.fetch_add(1, Ordering::Relaxed))
 }
 
-pub(crate) fn options_for(address: std::net::SocketAddr) -> PostgresOptions {
+pub(crate) fn options_for(address: SocketAddr) -> PostgresOptions {
     PostgresOptions::new(address.ip().to_string(), address.port(), "postgres").user("postgres")
 }
 
@@ -63,22 +64,38 @@ pub(crate) fn session_of(center: &PostgresCenter) -> SessionId {
     }
 }
 
+/// The pooler in front of that server.
+pub(crate) fn pooler() -> &'static Pooler {
+    static POOLER: OnceLock<Pooler> = OnceLock::new();
+    POOLER.get_or_init(|| Pooler::start(server()).expect("PgBouncer is needed"))
+}
+
 pub(crate) struct PostgresHarness {
     namespace: String,
+    /// The server, or the pooler in front of it.
+    address: SocketAddr,
     notify: Notify,
     start: Instant,
 }
 
 impl PostgresHarness {
     pub(crate) fn new(notify: Notify) -> Self {
-        Self { namespace: namespace(), notify, start: Instant::now() }
+        Self::at(server().address(), notify)
+    }
+
+    pub(crate) fn behind_pooler() -> Self {
+        Self::at(pooler().address(), Notify::Off)
+    }
+
+    fn at(address: SocketAddr, notify: Notify) -> Self {
+        Self { namespace: namespace(), address, notify, start: Instant::now() }
     }
 }
 
 #[async_trait]
 impl Harness for PostgresHarness {
     async fn connect(&self) -> Client {
-        let proxy = Proxy::start(server().address()).await.expect("a proxy starts");
+        let proxy = Proxy::start(self.address).await.expect("a proxy starts");
         let options = options_for(proxy.address())
             .namespace(&self.namespace)
             .notify(self.notify)
