@@ -214,6 +214,23 @@ async fn launcher_forwards_signals() {
     assert_eq!(pipe.end().await, "heard\n");
 }
 
+/// The launcher may be killed before it has reported that the script runs.
+#[tokio::test]
+async fn script_that_kills_its_launcher_at_once_leaves_no_process() {
+    let (log, _guard) = stage::Log::listen();
+    let stage = Stage::new();
+    let mut pipe = Pipe::new();
+    let script = pipe.script("sh", "sleep 1000 & echo on >&3; kill -9 $PPID; wait");
+    let handle = stage.join(stage.scheduler.schedule(one_item(), script)).await;
+    for _ in 0..30 {
+        assert_eq!(run_once(&handle).await, Outcome::Failed);
+        assert_eq!(pipe.line().await, "on");
+    }
+    assert_eq!(pipe.end().await, "");
+    let expected = "sh ended without a status: the launcher was killed, and the script with it";
+    assert!(log.text().contains(expected), "{}", log.text());
+}
+
 #[tokio::test]
 async fn killed_launcher_ends_its_script() {
     let (log, _guard) = stage::Log::listen();

@@ -1,18 +1,17 @@
-//! The smallest job: four items, every two seconds, on a registry in memory. Ends after ten
-//! seconds.
+//! The smallest job: four items, every two seconds, on the registry that the argument names, such
+//! as `sqlite:registry.db`, or in memory. Ends after ten seconds.
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 #![expect(clippy::disallowed_methods, reason = "an application may sleep as it likes")]
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use lite::{JobBuilder, Scheduler, job_fn};
-use reg_center::MemoryRegistry;
+use registry::Registry;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let registry = MemoryRegistry::new();
-    let scheduler = Scheduler::builder(Arc::new(registry.connect())).build()?;
+    let address = std::env::args().nth(1).unwrap_or("memory:".to_owned());
+    let scheduler = Scheduler::builder(Registry::open(&address).await?).build()?;
     let config = JobBuilder::new("hello", 4).cron("0/2 * * * * ?").build()?;
     let job = job_fn(|context| async move {
         println!("{} item {}", context.fire_time(), context.item());

@@ -47,15 +47,22 @@ impl Launched {
     }
 
     pub(super) async fn started(&mut self) -> io::Result<()> {
-        let report = timeout(START_LIMIT, self.report()).await;
-        match report.map_err(|_| no_launcher(&format!("nothing within {START_LIMIT:?}")))?? {
-            Some(Report::Started(id)) => {
-                self.group = Pid::from_raw(id);
-                Ok(())
+        let late = |_| no_launcher(&format!("nothing within {START_LIMIT:?}"));
+        timeout(START_LIMIT, self.reported_start()).await.map_err(late)?
+    }
+
+    async fn reported_start(&mut self) -> io::Result<()> {
+        loop {
+            match self.report().await? {
+                Some(Report::Process(id)) => self.group = Pid::from_raw(id),
+                Some(Report::Started) => return Ok(()),
+                Some(Report::Failed(code)) => return Err(io::Error::from_raw_os_error(code)),
+                Some(Report::Ended(_)) => return Err(no_launcher("an end without a start")),
+                // The script may run although the launcher was killed before it has reported that.
+                // `wait` then finds no launcher, and kills the script.
+                None if self.group.is_some() => return Ok(()),
+                None => return Err(no_launcher("nothing")),
             }
-            Some(Report::Failed(code)) => Err(io::Error::from_raw_os_error(code)),
-            Some(Report::Ended(_)) => Err(no_launcher("an end without a start")),
-            None => Err(no_launcher("nothing")),
         }
     }
 

@@ -19,6 +19,9 @@ const LAUNCH: &str = "__launch-script";
 /// its arguments follow.
 #[cfg(target_os = "linux")]
 const EXEC: &str = "__exec-script";
+/// Byte by which the launcher lets the process become the script.
+#[cfg(target_os = "linux")]
+const GO: u8 = 1;
 
 /// A small process between a worker and each run of a script, so that no script outlives its
 /// worker.

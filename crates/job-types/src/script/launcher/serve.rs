@@ -2,8 +2,8 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{self, PipeReader, Read as _, Write as _};
-use std::os::fd::AsFd as _;
+use std::io::{self, Read as _, Write as _};
+use std::os::fd::{AsFd as _, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
@@ -17,7 +17,7 @@ use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SI
 use signal_hook::iterator::backend::SignalDelivery;
 use signal_hook::iterator::exfiltrator::SignalOnly;
 
-use super::{EXEC, Report};
+use super::{EXEC, GO, Report};
 use crate::script::liveness::{Listed, is_group_alive, processes};
 
 /// Signals that are forwarded to the script.
@@ -58,14 +58,14 @@ impl Launcher {
         let signals = FORWARDED.iter().chain([&SIGCHLD]);
         let signals = SignalDelivery::with_pipe(read, write, SignalOnly, signals)?;
         set_child_subreaper(Some(getpid()))?;
-        let script = match start_script(args) {
+        let script = match start_script(args, &mut channel) {
             Ok(script) => script,
             Err(error) => {
                 report(&mut channel, Report::Failed(error.raw_os_error().unwrap_or(0)));
                 return Err(error);
             }
         };
-        report(&mut channel, Report::Started(script.as_raw_nonzero().get()));
+        report(&mut channel, Report::Started);
         // The launcher must not keep the output streams of the script open.
         let null = File::options().read(true).write(true).open("/dev/null")?;
         rustix::stdio::dup2_stdout(&null)?;
@@ -188,20 +188,23 @@ fn report(channel: &mut UnixStream, report: Report) {
     let _ = channel.write_all(format!("{report}\n").as_bytes());
 }
 
-/// Starts the process that becomes the script, in its own group, and waits until `exec` has
-/// succeeded.
-fn start_script(args: impl Iterator<Item = OsString>) -> io::Result<Pid> {
+/// Starts the process that becomes the script, in its own group, reports it, and waits until `exec`
+/// has succeeded.
+fn start_script(args: impl Iterator<Item = OsString>, worker: &mut UnixStream) -> io::Result<Pid> {
     use std::os::unix::process::CommandExt as _;
 
-    let (failure, writer) = io::pipe()?;
+    let (mut channel, of_script) = UnixStream::pair()?;
     let mut command = Command::new("/proc/self/exe");
-    command.arg(EXEC).arg(getpid().to_string()).args(args).process_group(0).stdin(writer);
-    let mut child = command.spawn()?;
-    // `command` holds the write end of the pipe, which would keep the read below from ending.
+    command.arg(EXEC).arg(getpid().to_string()).args(args).process_group(0);
+    let mut child = command.stdin(OwnedFd::from(of_script)).spawn()?;
+    // `command` holds the other end of the channel, which would keep the read below from ending.
     drop(command);
     let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     let id = id.ok_or_else(|| io::Error::other("the script has no id"))?;
-    match read_failure(failure)? {
+    report(worker, Report::Process(id.as_raw_nonzero().get()));
+    // A process that is gone already has reported its failure.
+    let _ = channel.write_all(&[GO]);
+    match read_failure(channel)? {
         None => Ok(id),
         Some(error) => {
             child.wait()?;
@@ -211,7 +214,7 @@ fn start_script(args: impl Iterator<Item = OsString>) -> io::Result<Pid> {
 }
 
 /// Returns the reason why the script could not be started; `None` if it was started.
-fn read_failure(mut failure: PipeReader) -> io::Result<Option<io::Error>> {
+fn read_failure(mut failure: UnixStream) -> io::Result<Option<io::Error>> {
     let mut code = String::new();
     failure.read_to_string(&mut code)?;
     let error = |code: &str| io::Error::from_raw_os_error(code.parse().unwrap_or(0));
