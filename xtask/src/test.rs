@@ -11,9 +11,9 @@ use crate::{Error, servers, workspace, zookeeper};
 /// Benchmarks are omitted, because as tests they would run for minutes without a result.
 const TESTS: &str = "--all-features --tests --examples";
 
-/// The programs that the steps start.
+/// The programs that the tests and the other steps start.
 const PROGRAMS: &str = "--bin ejob-sim --bin ejob-verify --bin ejob-worker \
-                        --example sharding_vectors --example cron_vectors";
+                        --example any_registry --example sharding_vectors --example cron_vectors";
 
 /// Arguments of cargo for the doc tests.
 const DOC_TESTS: &str = "--all-features --doc";
@@ -53,8 +53,8 @@ pub(crate) fn run() -> Result<(), Error> {
     let mut model = steps.step("build of the model", model)?.library_tests("model")?;
     model.args(["--exact", "--include-ignored", "--nocapture", "--test-threads", "1"]).args(MODEL);
     let model = Background::start("exhaustive model", niced(model.current_dir(workspace())))?;
-    steps.command("tests", &mut cargo(&without_servers(TESTS)))?;
     let programs = steps.step("build of programs", || Programs::build_as_tested(PROGRAMS))?;
+    steps.command("tests", &mut cargo(&without_servers(TESTS)))?;
     // In the background, because the scenarios mostly wait for fires and sessions.
     let mut scenarios = programs.command("ejob-verify")?;
     scenarios.current_dir(workspace());

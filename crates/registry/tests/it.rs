@@ -1,4 +1,5 @@
-//! The program of the README on each registry. Cargo builds it with these tests, as an example.
+//! The program of the README on each registry. It is an example, which cargo builds with these
+//! tests unless some of them are selected; `cargo xtask test` builds it first.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::PathBuf;
@@ -9,7 +10,7 @@ use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::Command;
 
 const README: &str = include_str!("../../../README.md");
-const PROGRAM: &str = include_str!("../examples/report.rs");
+const PROGRAM: &str = include_str!("../examples/any_registry.rs");
 /// Deadline of each step, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 const N_ITEMS: usize = 4;
@@ -26,8 +27,9 @@ fn the_example_is_the_program_of_the_readme() {
 fn program() -> PathBuf {
     let test = std::env::current_exe().unwrap();
     let profile = test.ancestors().nth(2).unwrap();
-    let program = profile.join("examples/report");
-    assert!(program.exists(), "{program:?} is missing: cargo test builds it without `--test it`");
+    let program = profile.join("examples/any_registry");
+    let build = "cargo build -p registry --all-features --example any_registry";
+    assert!(program.exists(), "{program:?} is missing; build it: {build}");
     program
 }
 

@@ -1,7 +1,7 @@
 //! The program of the README: a job of four items, on the registry that its argument names.
 //!
 //! ```text
-//! cargo run --example report -- sqlite:registry.db
+//! cargo run --example any_registry -- sqlite:registry.db
 //! ```
 #![expect(clippy::print_stdout, reason = "an example prints its results")]
 
