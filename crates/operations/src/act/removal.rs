@@ -158,8 +158,8 @@ impl Operations {
             Sent::InDoubt => progress.in_doubt = Some(job.instances()),
             Sent::Done => {
                 progress.removed.get_or_insert_with(|| job.instances());
-                for ops in self.chunks(&removal.rest) {
-                    if self.remove_ops(job, ops).await? != Sent::Done {
+                for ops in self.chunks(&removal.rest, None) {
+                    if self.remove_ops(job, &ops).await? != Sent::Done {
                         break;
                     }
                 }
@@ -177,8 +177,7 @@ impl Operations {
         job: &JobSnapshot,
         first: &mut Vec<Op>,
     ) -> Result<bool> {
-        let max_ops = self.registry().limits().max_ops;
-        if first.len() <= max_ops {
+        if first.len() <= self.registry().limits().max_ops {
             return Ok(true);
         }
         let config = job.node(&NodeKind::Config);
@@ -191,8 +190,7 @@ impl Operations {
             matches!(kind, Some(NodeKind::Instance(_)))
         };
         let surplus = first.extract_if(.., |op| is_instance(op)).collect::<Vec<_>>();
-        for ops in surplus.chunks(max_ops.saturating_sub(1).max(1)) {
-            let ops: Vec<_> = guard.iter().chain(ops).cloned().collect();
+        for ops in self.chunks(&surplus, guard.as_ref()) {
             if self.remove_ops(job, &ops).await? != Sent::Done {
                 return Ok(false);
             }
@@ -210,18 +208,20 @@ impl Operations {
         }
     }
 
-    fn chunks<'a>(&self, mut ops: &'a [Op]) -> Vec<&'a [Op]> {
+    /// Splits operations into transactions that the registry takes, each with the guard.
+    fn chunks(&self, mut ops: &[Op], guard: Option<&Op>) -> Vec<Vec<Op>> {
         let limits = self.registry().limits();
+        let max_ops = limits.max_ops.saturating_sub(usize::from(guard.is_some()));
         let mut chunks = Vec::new();
         while !ops.is_empty() {
-            let mut bytes = 0;
+            let mut bytes = guard.map_or(0, |guard| guard.path().as_str().len());
             let fits = |op: &&Op| {
                 bytes += op.path().as_str().len();
                 bytes <= limits.max_bytes
             };
-            let n = ops.iter().take(limits.max_ops).take_while(fits).count().max(1);
+            let n = ops.iter().take(max_ops).take_while(fits).count().max(1);
             let (chunk, rest) = ops.split_at(n);
-            chunks.push(chunk);
+            chunks.push(guard.into_iter().chain(chunk).cloned().collect());
             ops = rest;
         }
         chunks

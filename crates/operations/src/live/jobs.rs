@@ -25,37 +25,30 @@ impl Jobs {
         self.jobs.get(name)
     }
 
-    /// Applies a change of the feed, and returns the jobs that it has changed.
-    pub(super) fn apply(&mut self, change: Change) -> BTreeSet<JobName> {
-        match change {
-            Change::Init => {
-                self.incoming = Some(BTreeMap::new());
-                BTreeSet::new()
-            }
-            Change::Ready => self.replace(),
-            Change::Entry(node) | Change::Put(node) => {
-                match (job_of(&node.path), &mut self.incoming) {
-                    (None, _) => BTreeSet::new(),
-                    (Some(job), Some(incoming)) => {
-                        incoming.entry(job).or_default().push(node);
-                        BTreeSet::new()
-                    }
-                    (Some(job), None) => self.change(job, &Change::Put(node)),
+    /// Applies a change of the feed, and adds the jobs that it has changed to `changed`.
+    pub(super) fn apply(&mut self, change: Change, changed: &mut BTreeSet<JobName>) {
+        match (change, &mut self.incoming) {
+            (Change::Init, _) => self.incoming = Some(BTreeMap::new()),
+            (Change::Ready, _) => self.replace(changed),
+            (Change::Entry(node) | Change::Put(node), Some(incoming)) => {
+                if let Some(job) = job_of(&node.path) {
+                    incoming.entry(job).or_default().push(node);
                 }
             }
-            Change::Gone { path, revision } => match job_of(&path) {
-                Some(job) => self.change(job, &Change::Gone { path, revision }),
-                None => BTreeSet::new(),
-            },
+            (change, _) => {
+                if let Some(job) = change.path().and_then(job_of) {
+                    self.change(&job, &change);
+                    changed.insert(job);
+                }
+            }
         }
     }
 
     /// Replaces the jobs by those of the snapshot, which is complete. Equal jobs stay, so that no
     /// reader renders them again.
-    fn replace(&mut self) -> BTreeSet<JobName> {
+    fn replace(&mut self, changed: &mut BTreeSet<JobName>) {
         let incoming = self.incoming.take().unwrap_or_default();
-        let gone = self.jobs.keys().filter(|job| !incoming.contains_key(*job));
-        let mut changed: BTreeSet<_> = gone.cloned().collect();
+        changed.extend(self.jobs.keys().filter(|job| !incoming.contains_key(*job)).cloned());
         self.jobs.retain(|job, _| incoming.contains_key(job));
         for (job, nodes) in incoming {
             let snapshot = JobSnapshot::of_nodes(&job, nodes);
@@ -65,19 +58,17 @@ impl Jobs {
                 changed.insert(job);
             }
         }
-        changed
     }
 
-    fn change(&mut self, job: JobName, change: &Change) -> BTreeSet<JobName> {
+    fn change(&mut self, job: &JobName, change: &Change) {
         let known = self.jobs.entry(job.clone());
-        let known = known.or_insert_with(|| Arc::new(JobSnapshot::of_nodes(&job, Vec::new())));
+        let known = known.or_insert_with(|| Arc::new(JobSnapshot::of_nodes(job, Vec::new())));
         // A reader that holds the snapshot keeps it as it is.
         let snapshot = Arc::make_mut(known);
         snapshot.apply(change);
         if !snapshot.exists() {
-            self.jobs.remove(&job);
+            self.jobs.remove(job);
         }
-        BTreeSet::from([job])
     }
 }
 

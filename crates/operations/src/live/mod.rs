@@ -220,7 +220,7 @@ impl Follower {
                     Change::Ready => self.is_complete = true,
                     Change::Entry(_) | Change::Put(_) | Change::Gone { .. } => {}
                 }
-                changed.append(&mut shown.jobs.apply(change));
+                shown.jobs.apply(change, &mut changed);
             }
         }
         if !changed.is_empty() {
