@@ -1,9 +1,12 @@
 //! Statements that the server refuses: they fail alone, and the session goes on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use postgres_fixture::proxy::{Mode, Proxy};
-use reg_center::{Change, Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
+use reg_center::{
+    Change, Error, Lifetime, NodePath, RegistryCenter as _, SessionChange, SessionFeed, Txn,
+};
 use reg_center_postgres::{Notify, PostgresCenter, PostgresOptions};
 
 use crate::behind_proxies::{
@@ -22,6 +25,13 @@ fn create(at: &str) -> Txn {
 
 fn options(schema: &str) -> PostgresOptions {
     options_for(server().address()).schema(schema).session_timeout(Duration::from_secs(4))
+}
+
+/// Closes a center whose session has not changed since `changes` has shown it.
+async fn closes_in_its_session(center: Arc<PostgresCenter>, mut changes: SessionFeed) {
+    center.close().await.expect("the registry answers");
+    let rest = soon("the end", changes.next()).await;
+    assert_eq!(rest, Some(SessionChange::Closed), "no other change of the session");
 }
 
 /// The transactions of several jobs are one call. The refused one must not fail the others.
@@ -47,9 +57,7 @@ fn a_refused_transaction_fails_alone() {
         }
         let jobs = center.children(&NodePath::root()).await.unwrap().unwrap();
         assert_eq!(jobs, ["a", "b", "d"]);
-        center.close().await.unwrap();
-        let rest = soon("the end", changes.next()).await;
-        assert_eq!(rest, Some(SessionChange::Closed), "no other change of the session");
+        closes_in_its_session(center, changes).await;
     });
 }
 
@@ -79,9 +87,7 @@ fn a_missing_right_is_not_authorized_and_leaves_the_session() {
         assert_eq!(refused, Err(Error::NotAuthorized { path: path("/job/n") }));
         let refused = center.children(&path("/job")).await;
         assert_eq!(refused, Err(Error::NotAuthorized { path: path("/job") }));
-        center.close().await.unwrap();
-        let rest = soon("the end", changes.next()).await;
-        assert_eq!(rest, Some(SessionChange::Closed), "no other change of the session");
+        closes_in_its_session(center, changes).await;
     });
 }
 
@@ -135,9 +141,7 @@ fn failed_removal_of_old_changes_leaves_the_session() {
         };
         soon("the changes are removed", removed).await;
         assert_eq!(query("SELECT n_changes, forgotten FROM kept.tree WHERE name = 'job'").await, "10000|0");
-        center.close().await.unwrap();
-        let rest = soon("the end", changes.next()).await;
-        assert_eq!(rest, Some(SessionChange::Closed), "no other change of the session");
+        closes_in_its_session(center, changes).await;
     });
 }
 
@@ -171,8 +175,6 @@ fn a_dead_session_that_cannot_be_ended_leaves_other_sessions() {
         holder.release().await;
         let ended = async { while other.read(&path("/job/mine")).await.unwrap().is_some() {} };
         soon("the session is ended", ended).await;
-        other.close().await.unwrap();
-        let rest = soon("the end", changes.next()).await;
-        assert_eq!(rest, Some(SessionChange::Closed), "no other change of the session");
+        closes_in_its_session(other, changes).await;
     });
 }

@@ -68,10 +68,11 @@ impl Store {
             }
         }
         let snapshot = |(scope, nodes): (&Scope, Vec<Node>)| {
-            let mut since = positions.clone();
-            if let Some(trees) = trees_of(scope) {
-                since.retain(|tree, _| trees.contains(&tree.as_str()));
-            }
+            let position = |tree: &str| Some((tree.to_owned(), *positions.get(tree)?));
+            let since = match trees_of(scope) {
+                None => positions.clone(),
+                Some(trees) => trees.into_iter().filter_map(position).collect(),
+            };
             Snapshot { since, nodes }
         };
         Ok(scopes.iter().zip(nodes).map(snapshot).collect())

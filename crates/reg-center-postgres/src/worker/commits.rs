@@ -2,12 +2,11 @@
 
 use std::collections::VecDeque;
 
-use reg_center::{Committed, Error, Op, Result, Revision, Txn, TxnOutcome};
+use reg_center::{Committed, Error, Op, Revision, Txn, TxnOutcome};
 
 use super::{COMMIT, Commit, InDoubt, Link, Worker};
 use crate::error::Failure;
 use crate::sql::{Batch, tree_of};
-use crate::store::Incarnation;
 
 /// Maximum size of a call with several transactions.
 const MAX_BATCH_OPS: usize = 5_000;
@@ -37,8 +36,8 @@ impl Worker {
     async fn commit(&mut self, commits: Vec<Commit>) {
         let mut admitted: Vec<Commit> = Vec::with_capacity(commits.len());
         for (txn, reply) in commits {
-            match self.admit(&txn) {
-                Ok(()) => admitted.push((txn, reply)),
+            match txn.session_in(self.shared.hub.current()) {
+                Ok(_) => admitted.push((txn, reply)),
                 Err(error) => drop(reply.send(Err(error))),
             }
         }
@@ -84,31 +83,17 @@ impl Worker {
     /// Answers a call that the server has refused and rolled back. Of several transactions it may
     /// have refused only one, so they are executed one by one.
     async fn refused(&mut self, failure: &Failure, commits: Vec<Commit>) {
-        let is_one = commits.len() == 1;
-        for (txn, reply) in commits {
-            if !is_one {
-                self.beat_if_due().await;
-                Box::pin(self.commit(vec![(txn, reply)])).await;
-                continue;
+        match <[Commit; 1]>::try_from(commits) {
+            Ok([(txn, reply)]) => {
+                let error = failure.refusal(COMMIT, txn.ops().first().map(Op::path));
+                let _ = reply.send(Err(error.unwrap_or(Error::Unavailable { call: COMMIT })));
             }
-            let path = txn.ops().first().map(Op::path);
-            let error = failure.refusal(COMMIT, path);
-            let _ = reply.send(Err(error.unwrap_or(Error::Unavailable { call: COMMIT })));
-        }
-    }
-
-    /// Decides if a transaction can run in the present session.
-    pub(super) fn admit(&self, txn: &Txn) -> Result<()> {
-        let current = match self.link {
-            Link::Up(Incarnation { session, .. }) | Link::Suspended(session) => Some(session),
-            Link::Lost => None,
-        };
-        match (txn.session(), self.link) {
-            (Some(bound), _) if current != Some(bound) => {
-                Err(Error::SessionLost { session: bound })
+            Err(several) => {
+                for commit in several {
+                    self.beat_if_due().await;
+                    Box::pin(self.commit(vec![commit])).await;
+                }
             }
-            (_, Link::Up(_)) => Ok(()),
-            (_, Link::Suspended(_) | Link::Lost) => Err(Error::Unavailable { call: COMMIT }),
         }
     }
 

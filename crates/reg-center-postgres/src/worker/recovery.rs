@@ -115,7 +115,7 @@ impl Worker {
         match request {
             Request::Commit { txn, reply, ticket } => {
                 if ticket.take() {
-                    let refused = self.admit(&txn).err();
+                    let refused = txn.session_in(self.shared.hub.current()).err();
                     let error = refused.unwrap_or(Error::Unavailable { call: COMMIT });
                     drop(reply.send(Err(error)));
                 }
