@@ -17,36 +17,47 @@ pub(crate) enum Backend {
 pub(crate) const NAMES: &str = "sqlite, zk, postgres or etcd";
 
 impl Backend {
+    pub(crate) const ALL: [Self; 4] = [Self::Zookeeper, Self::Sqlite, Self::Postgres, Self::Etcd];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Sqlite => "sqlite",
+            Self::Zookeeper => "zk",
+            Self::Postgres => "postgres",
+            Self::Etcd => "etcd",
+        }
+    }
+
     /// Returns the backend of a name.
     pub(crate) fn of(name: &str) -> Option<Self> {
-        match name {
-            "sqlite" => Some(Self::Sqlite),
-            "zk" => Some(Self::Zookeeper),
-            "postgres" => Some(Self::Postgres),
-            "etcd" => Some(Self::Etcd),
-            _ => None,
+        Self::ALL.into_iter().find(|backend| backend.name() == name)
+    }
+
+    /// Finds the server, if the backend has one, else installs it.
+    pub(crate) fn ensure(self) -> Result<(), Error> {
+        match self {
+            Self::Sqlite => Ok(()),
+            Self::Zookeeper => zookeeper::ensure(),
+            Self::Postgres => postgres::ensure(),
+            Self::Etcd => etcd::ensure(),
         }
     }
 
     /// Starts the server, if the backend has one.
     pub(crate) fn start(self) -> Result<RunningRegistry, Error> {
+        self.ensure()?;
         let running = match self {
             Self::Sqlite => RunningRegistry::Sqlite(
                 tempfile::tempdir()
                     .map_err(Error::file("create a folder in", &std::env::temp_dir()))?,
             ),
             Self::Zookeeper => {
-                zookeeper::ensure()?;
                 RunningRegistry::Zookeeper(Box::new(zookeeper_fixture::Server::start()?))
             }
             Self::Postgres => {
-                postgres::ensure()?;
                 RunningRegistry::Postgres(Box::new(postgres_fixture::Server::start()?))
             }
-            Self::Etcd => {
-                etcd::ensure()?;
-                RunningRegistry::Etcd(Box::new(etcd_fixture::Server::start()?))
-            }
+            Self::Etcd => RunningRegistry::Etcd(Box::new(etcd_fixture::Server::start()?)),
         };
         println!("the registries of the rounds are {}", running.address("NAME"));
         Ok(running)

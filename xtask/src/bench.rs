@@ -3,11 +3,9 @@
 
 use std::fs;
 
+use crate::backend::Backend;
 use crate::steps::{Steps, cargo};
-use crate::{Error, etcd, interop, postgres, workspace, zookeeper};
-
-/// The registries that are measured, named as in their addresses. The first one is the default.
-const BACKENDS: [&str; 4] = ["zk", "sqlite", "postgres", "etcd"];
+use crate::{Error, interop, workspace};
 
 /// Builds and runs the benchmark with its own arguments.
 ///
@@ -16,17 +14,12 @@ const BACKENDS: [&str; 4] = ["zk", "sqlite", "postgres", "etcd"];
 pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     let backend = backend(arguments)?;
     let has_java = arguments.iter().any(|argument| argument.starts_with("--java"));
-    if has_java && backend != BACKENDS[0] {
-        return Err(Error::Usage(format!("`--java` needs `--backend zk`, not `{backend}`")));
+    let name = backend.name();
+    if has_java && backend != Backend::Zookeeper {
+        return Err(Error::Usage(format!("`--java` needs `--backend zk`, not `{name}`")));
     }
-    match backend {
-        "zk" => zookeeper::ensure()?,
-        "postgres" => postgres::ensure()?,
-        "etcd" => etcd::ensure()?,
-        // SQLite has no server.
-        _ => {}
-    }
-    let folder = workspace().join("target").join("bench").join(backend);
+    backend.ensure()?;
+    let folder = workspace().join("target").join("bench").join(name);
     fs::create_dir_all(&folder).map_err(Error::file("create", &folder))?;
     let mut steps = Steps::begin();
     steps.command("build", &mut cargo("build --release -p bench"))?;
@@ -43,8 +36,8 @@ pub(crate) fn measure(arguments: &[String]) -> Result<(), Error> {
     steps.end("cargo xtask bench")
 }
 
-/// Returns the registry that the arguments name.
-fn backend(arguments: &[String]) -> Result<&'static str, Error> {
+/// Returns the registry that the arguments name. ZooKeeper is the default.
+fn backend(arguments: &[String]) -> Result<Backend, Error> {
     let mut words = arguments.iter();
     while let Some(word) = words.next() {
         let name = match word.strip_prefix("--backend") {
@@ -52,14 +45,13 @@ fn backend(arguments: &[String]) -> Result<&'static str, Error> {
             Some(rest) if rest.starts_with('=') => Some(&rest[1..]),
             _ => continue,
         };
-        let known = BACKENDS.into_iter().find(|backend| Some(*backend) == name);
-        return known.ok_or_else(|| {
+        return name.and_then(Backend::of).ok_or_else(|| {
             let given = name.map_or_else(|| "nothing".to_owned(), |name| format!("`{name}`"));
             let valid = "zk, sqlite, postgres or etcd";
             Error::Usage(format!("`--backend` takes {valid}, not {given}"))
         });
     }
-    Ok(BACKENDS[0])
+    Ok(Backend::Zookeeper)
 }
 
 #[cfg(test)]
@@ -80,7 +72,7 @@ mod tests {
         for (line, expected) in rows {
             let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
             match (backend(&arguments), expected) {
-                (Ok(found), Ok(expected)) => assert_eq!(found, expected, "{line}"),
+                (Ok(found), Ok(expected)) => assert_eq!(found.name(), expected, "{line}"),
                 (Err(error), Err(part)) => {
                     assert!(error.to_string().contains(part), "{line}: {error}");
                 }

@@ -2,6 +2,7 @@
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use crate::backend::Backend;
 use crate::steps::{Steps, cargo, run};
 use crate::{Error, chaos, etcd, mutants, sim, verify};
 
@@ -27,7 +28,7 @@ pub(crate) fn run_all(arguments: &[String]) -> Result<(), Error> {
     steps.attempt("system simulation", || run(&mut cargo(&system)));
     steps.attempt("exhaustive model", || run(&mut cargo(MODEL)));
     steps.attempt("mutants", || mutants::hunt(&[]));
-    for backend in ["zk", "sqlite", "postgres", "etcd"] {
+    for backend in Backend::ALL.map(Backend::name) {
         let every_scenario = ["--nightly", "--backend", backend].map(str::to_owned);
         steps
             .attempt(&format!("scenarios on {backend}"), || verify::run_scenarios(&every_scenario));

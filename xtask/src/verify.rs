@@ -1,7 +1,8 @@
 //! `cargo xtask verify`: fault scenarios, on a simulated cluster or with real processes.
 
+use crate::backend::Backend;
 use crate::steps::{cargo, run};
-use crate::{Error, postgres, zookeeper};
+use crate::{Error, etcd, postgres};
 
 /// Tests of the harness on servers that an ordinary test run does not need.
 const HARNESS: &str = "test -p verify --lib --test it -- --ignored";
@@ -10,10 +11,8 @@ const HARNESS: &str = "test -p verify --lib --test it -- --ignored";
 ///
 /// The workers are built first, because the runner starts them from its own folder.
 pub(crate) fn run_scenarios(arguments: &[String]) -> Result<(), Error> {
-    match needed_server(arguments) {
-        Some(Server::Zookeeper) => zookeeper::ensure()?,
-        Some(Server::Postgres) => postgres::ensure()?,
-        None => {}
+    if let Some(backend) = backend(arguments) {
+        backend.ensure()?;
     }
     run(&mut cargo("build -p verify --bins"))?;
     run(cargo("run --quiet -p verify --bin ejob-verify --").args(arguments))
@@ -22,25 +21,15 @@ pub(crate) fn run_scenarios(arguments: &[String]) -> Result<(), Error> {
 /// Runs the tests of the harness on PostgreSQL and etcd.
 pub(crate) fn test_harness() -> Result<(), Error> {
     postgres::ensure()?;
+    etcd::ensure()?;
     run(&mut cargo(HARNESS))
 }
 
-/// A server that this task installs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Server {
-    Zookeeper,
-    Postgres,
-}
-
-/// Returns the server that the scenarios need and do not install themselves, as they do with etcd.
-/// ZooKeeper is the default. Of several backends the last one counts.
-fn needed_server(arguments: &[String]) -> Option<Server> {
+/// Returns the registry of the scenarios; `None` for the simulated one, and for a name that the
+/// runner rejects. ZooKeeper is the default. Of several backends the last one counts.
+fn backend(arguments: &[String]) -> Option<Backend> {
     let mut names = arguments.windows(2).filter(|pair| pair[0] == "--backend");
-    match names.next_back().map(|pair| pair[1].as_str()) {
-        Some("memory" | "sqlite" | "etcd") => None,
-        Some("postgres") => Some(Server::Postgres),
-        Some(_) | None => Some(Server::Zookeeper),
-    }
+    names.next_back().map_or(Some(Backend::Zookeeper), |pair| Backend::of(&pair[1]))
 }
 
 #[cfg(test)]
@@ -50,18 +39,18 @@ mod tests {
     #[test]
     fn scenarios_need_the_server_of_their_backend() {
         let rows = [
-            ("", Some(Server::Zookeeper)),
-            ("--scenario F05", Some(Server::Zookeeper)),
-            ("--backend zk", Some(Server::Zookeeper)),
+            ("", Some(Backend::Zookeeper)),
+            ("--scenario F05", Some(Backend::Zookeeper)),
+            ("--backend zk", Some(Backend::Zookeeper)),
             ("--backend memory", None),
-            ("--backend sqlite --scenario F05", None),
-            ("--backend postgres --scenario F05", Some(Server::Postgres)),
-            ("--nightly --backend etcd --seed 3", None),
-            ("--backend etcd --backend postgres", Some(Server::Postgres)),
+            ("--backend sqlite --scenario F05", Some(Backend::Sqlite)),
+            ("--backend postgres --scenario F05", Some(Backend::Postgres)),
+            ("--nightly --backend etcd --seed 3", Some(Backend::Etcd)),
+            ("--backend etcd --backend postgres", Some(Backend::Postgres)),
         ];
         for (line, expected) in rows {
             let arguments: Vec<String> = line.split_whitespace().map(str::to_owned).collect();
-            assert_eq!(needed_server(&arguments), expected, "{line}");
+            assert_eq!(backend(&arguments), expected, "{line}");
         }
     }
 }
