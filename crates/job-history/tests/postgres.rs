@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use crate::support;
 
-use job_history::{Error, History, HistoryOptions};
+use job_history::HistoryOptions;
 use postgres_fixture::{Server, ServerOptions};
 use sqlx::{AssertSqlSafe, Row};
 use support::server;
@@ -98,13 +98,7 @@ async fn tables_of_a_java_instance_are_used_as_they_are() {
 #[tokio::test]
 #[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
 async fn wrong_password_is_reported_at_once_and_not_shown() {
-    let mut url = url::Url::parse(&admin_url()).unwrap();
-    url.set_username("no_such_user").unwrap();
-    let options = HistoryOptions::url(url.as_str()).unwrap().password("hunter2");
-    assert!(!format!("{options:?}").contains("hunter2"));
-    let error = History::open(options).await.unwrap_err();
-    assert!(matches!(error, Error::Unusable { .. }), "{error:?}");
-    assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
+    suite::wrong_password_is_not_shown(&admin_url()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -133,16 +127,10 @@ async fn terminated_connections_lose_no_record() {
 #[ignore = "needs PostgreSQL; `cargo xtask ci` runs it"]
 async fn killed_server_loses_no_record() {
     let mut server = Server::start().unwrap();
-    let options = HistoryOptions::url(&server.url()).unwrap().batch_size(5);
-    let history = support::open(options.connect_deadline(suite::OUTAGE)).await;
-    suite::claim_twenty(&history, 0);
-    server.kill().unwrap();
-    suite::claim_twenty(&history, 1);
-    suite::retried(&history).await;
-    server.restart().unwrap();
-    suite::claim_twenty(&history, 2);
-    suite::all_claimed(&history, 3).await;
-    history.close(support::DEADLINE).await.unwrap();
+    suite::killed_server_loses_no_record(&server.url(), |runs| {
+        if runs { server.restart() } else { server.kill() }.unwrap();
+    })
+    .await;
 }
 
 #[cfg(feature = "tls-rustls")]

@@ -14,7 +14,7 @@ use job_history::{
 use super::{DEADLINE, Publisher, Run, at, fire, instance, item, open};
 
 /// Time after which a writer gives up a connection to a killed server, and tries again.
-pub(crate) const OUTAGE: Duration = Duration::from_secs(5);
+const OUTAGE: Duration = Duration::from_secs(5);
 
 /// Reads columns of a table as texts, ordered by the first two columns.
 pub(crate) type Dump =
@@ -567,10 +567,31 @@ pub(crate) async fn all_claimed(history: &History, rounds: u32) {
     assert_eq!(fires_of(history, "cut").await.len(), 20 * rounds as usize);
 }
 
-/// Waits until the writer has failed at least once.
-pub(crate) async fn retried(history: &History) {
+/// Writes before, during and after an outage of a server. `set` restarts the server, or kills it
+/// for false.
+pub(crate) async fn killed_server_loses_no_record(url: &str, mut set: impl FnMut(bool)) {
+    let options = HistoryOptions::url(url).unwrap().batch_size(5).connect_deadline(OUTAGE);
+    let history = open(options).await;
+    claim_twenty(&history, 0);
+    set(false);
+    claim_twenty(&history, 1);
     let failed = history.wait_for(|stats| stats.retries > 0);
     tokio::time::timeout(DEADLINE, failed).await.expect("the writer has noticed the outage");
+    set(true);
+    claim_twenty(&history, 2);
+    all_claimed(&history, 3).await;
+    history.close(DEADLINE).await.unwrap();
+}
+
+/// Checks that a user whom the server does not accept is an error at once, without the password.
+pub(crate) async fn wrong_password_is_not_shown(url: &str) {
+    let mut url = url::Url::parse(url).unwrap();
+    url.set_username("no_such_user").unwrap();
+    let options = HistoryOptions::url(url.as_str()).unwrap().password("hunter2");
+    assert!(!format!("{options:?}").contains("hunter2"));
+    let error = History::open(options).await.unwrap_err();
+    assert!(matches!(error, Error::Unusable { .. }), "{error:?}");
+    assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
 }
 
 /// Checks that a history is written by TLS, and that a server of another authority is rejected.
