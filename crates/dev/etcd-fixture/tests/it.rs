@@ -2,11 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
-use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use etcd_fixture::{Cluster, Error, Grant, Server, ServerOptions, SharedError, User};
-use server_fixture::{Owner, stops_listening};
+use server_fixture::{ends_before_its_owner, ends_when_its_owner_is_killed};
 
 const LIMIT: Duration = Duration::from_secs(60);
 
@@ -78,26 +77,12 @@ fn cluster_elects_a_new_leader_after_a_kill() {
     assert!(matches!(error, Error::ClusterSize { n_servers: 1 }), "{error:?}");
 }
 
-/// Starts a process that owns a server, and returns it with the server's address.
-fn owner_of_a_server() -> (Owner, SocketAddr) {
-    let owner = Owner::start(env!("CARGO_BIN_EXE_etcd-fixture")).unwrap();
-    let address = owner.line().parse().unwrap();
-    (owner, address)
-}
-
 #[test]
 fn server_ends_when_its_owner_is_killed() {
-    let (owner, address) = owner_of_a_server();
-    TcpStream::connect(address).unwrap();
-    owner.kill();
-    assert!(stops_listening(address), "{address}");
+    ends_when_its_owner_is_killed(env!("CARGO_BIN_EXE_etcd-fixture"));
 }
 
 #[test]
 fn signal_stops_the_server_before_its_owner() {
-    for end in [Owner::terminate, Owner::interrupt] {
-        let (owner, address) = owner_of_a_server();
-        assert!(end(owner).unwrap().success());
-        assert!(TcpStream::connect(address).is_err(), "{address}");
-    }
+    ends_before_its_owner(env!("CARGO_BIN_EXE_etcd-fixture"));
 }

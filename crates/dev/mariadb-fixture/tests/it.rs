@@ -2,13 +2,12 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
-use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 use std::time::Duration;
 
 use mariadb_fixture::{Authority, Error, Server, ServerOptions};
-use server_fixture::{Owner, stops_listening};
+use server_fixture::{ends_before_its_owner, ends_when_its_owner_is_killed};
 
 #[test]
 fn data_survive_stop_and_kill_on_the_same_address() {
@@ -81,27 +80,12 @@ fn password_is_required_and_never_shown() {
     }
 }
 
-/// Starts a process that owns a server, and returns it with the server's address.
-fn owner_of_a_server() -> (Owner, SocketAddr) {
-    let owner = Owner::start(env!("CARGO_BIN_EXE_mariadb-fixture")).unwrap();
-    let address = owner.line().strip_prefix("mysql://root@").unwrap();
-    let address = address.strip_suffix("/mysql").unwrap().parse().unwrap();
-    (owner, address)
-}
-
 #[test]
 fn server_ends_when_its_owner_is_killed() {
-    let (owner, address) = owner_of_a_server();
-    TcpStream::connect(address).unwrap();
-    owner.kill();
-    assert!(stops_listening(address), "{address}");
+    ends_when_its_owner_is_killed(env!("CARGO_BIN_EXE_mariadb-fixture"));
 }
 
 #[test]
 fn signal_stops_the_server_before_its_owner() {
-    for end in [Owner::terminate, Owner::interrupt] {
-        let (owner, address) = owner_of_a_server();
-        assert!(end(owner).unwrap().success());
-        assert!(TcpStream::connect(address).is_err(), "{address}");
-    }
+    ends_before_its_owner(env!("CARGO_BIN_EXE_mariadb-fixture"));
 }

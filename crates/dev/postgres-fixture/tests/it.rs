@@ -2,10 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 
 use postgres_fixture::{Authority, Error, Pooler, Server, ServerOptions};
-use server_fixture::{Owner, stops_listening};
+use server_fixture::{ends_before_its_owner, ends_when_its_owner_is_killed, stops_listening};
 
 #[test]
 fn data_survive_stop_and_kill_on_the_same_address() {
@@ -71,27 +71,12 @@ fn password_is_required_and_never_shown() {
     assert!(shown.contains("nonsense") && !shown.contains("s3cret"), "{shown}");
 }
 
-/// Starts a process that owns a server, and returns it with the server's address.
-fn owner_of_a_server() -> (Owner, SocketAddr) {
-    let owner = Owner::start(env!("CARGO_BIN_EXE_postgres-fixture")).unwrap();
-    let address = owner.line().strip_prefix("postgres://postgres@").unwrap();
-    let address = address.strip_suffix("/postgres").unwrap().parse().unwrap();
-    (owner, address)
-}
-
 #[test]
 fn server_ends_when_its_owner_is_killed() {
-    let (owner, address) = owner_of_a_server();
-    TcpStream::connect(address).unwrap();
-    owner.kill();
-    assert!(stops_listening(address), "{address}");
+    ends_when_its_owner_is_killed(env!("CARGO_BIN_EXE_postgres-fixture"));
 }
 
 #[test]
 fn signal_stops_the_server_before_its_owner() {
-    for end in [Owner::terminate, Owner::interrupt] {
-        let (owner, address) = owner_of_a_server();
-        assert!(end(owner).unwrap().success());
-        assert!(TcpStream::connect(address).is_err(), "{address}");
-    }
+    ends_before_its_owner(env!("CARGO_BIN_EXE_postgres-fixture"));
 }
