@@ -155,7 +155,8 @@ impl LiveNamespace {
     }
 
     /// Subscribes to the changes. The subscriber gets at most one update in each interval, with
-    /// everything that has changed since the former one.
+    /// everything that has changed since the former one. With an interval of zero it gets an update
+    /// as soon as it asks and something has changed.
     #[must_use]
     pub fn updates(&self, interval: Duration) -> Updates {
         self.shared.subscribers.add(interval)
