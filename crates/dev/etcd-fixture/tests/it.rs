@@ -1,7 +1,5 @@
 //! Tests with real servers: serving, data across restarts, pause, leaders, and end.
 
-#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
-
 use std::time::Duration;
 
 use etcd_fixture::{Cluster, Error, Grant, Server, ServerOptions, SharedError, User};

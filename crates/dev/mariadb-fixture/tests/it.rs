@@ -1,7 +1,5 @@
 //! Tests with real servers: data across restarts, errors, users, TLS, passwords, end.
 
-#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
-
 use std::os::unix::fs::MetadataExt as _;
 use std::process::Command;
 use std::time::Duration;

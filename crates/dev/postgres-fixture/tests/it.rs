@@ -1,7 +1,5 @@
 //! Tests with real servers: data across restarts, errors, TLS, passwords, standby, end.
 
-#![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
-
 use std::net::TcpStream;
 
 use postgres_fixture::{Authority, Error, Pooler, Server, ServerOptions};
