@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 36] = [
+const LAYERS: [Row; 37] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -59,6 +59,11 @@ const LAYERS: [Row; 36] = [
         name: "job-history",
         normal: &["coordination", "lite", "sharding"],
         dev: &["mariadb-fixture", "postgres-fixture", "reg-center"],
+    },
+    Row {
+        name: "job-console",
+        normal: &["coordination", "job-history", "operations", "reg-center", "sharding"],
+        dev: &[],
     },
     Row {
         name: "job-metrics",

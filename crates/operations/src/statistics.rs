@@ -14,6 +14,7 @@ use crate::held::LiveServers;
 
 /// State of a job. `docs/operations.md` lists the corresponding states of the Java original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum JobState {
     /// Every item has a live owner, and no item's last run failed.
@@ -51,6 +52,7 @@ impl JobState {
 
 /// Summary of a job, for one line of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct JobBrief {
     /// Job name.
@@ -83,6 +85,7 @@ pub struct JobBrief {
 
 /// Summary of a server, for one line of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ServerBrief {
     /// IP address.
@@ -103,6 +106,7 @@ pub struct ServerBrief {
 
 /// State of a job on one server.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ServerJob {
     /// Job name.
@@ -117,6 +121,7 @@ pub struct ServerJob {
 
 /// State of an item. `docs/operations.md` lists the corresponding states of the Java original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum ItemState {
     /// An operator has disabled the item.
@@ -131,6 +136,7 @@ pub enum ItemState {
 
 /// Summary of an item, for one line of a table.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ItemBrief {
     /// Item number.

@@ -1,0 +1,98 @@
+//! Callers, and the operations that they may use.
+
+mod permission;
+
+pub use permission::{Permission, Role};
+
+/// The person or program that sent a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Caller {
+    /// Name, as the audit records show it.
+    pub name: String,
+    /// Role, which decides the permissions.
+    pub role: Role,
+    /// Jobs that the caller may change: a name in which `*` stands for any text.
+    pub jobs: String,
+}
+
+/// Why a caller may not use an operation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Refusal {
+    #[error("{permission} needs the role {needed}; {caller} has the role {role}")]
+    Role { permission: Permission, needed: Role, caller: String, role: Role },
+    #[error("{caller} may change jobs named {pattern:?}, but {target}")]
+    Job { caller: String, pattern: String, target: String },
+}
+
+impl Caller {
+    /// Checks whether the caller may use an operation on a job, or on all jobs.
+    pub(crate) fn check(&self, permission: Permission, job: Option<&str>) -> Result<(), Refusal> {
+        let needed = permission.least_role();
+        if self.role < needed {
+            let (caller, role) = (self.name.clone(), self.role);
+            return Err(Refusal::Role { permission, needed, caller, role });
+        }
+        let is_limited = permission.changes() && self.jobs != "*";
+        if !is_limited || job.is_some_and(|job| matches(&self.jobs, job)) {
+            return Ok(());
+        }
+        let target = match job {
+            Some(job) => format!("this request is about job {job:?}"),
+            None => "this request may change all jobs".to_owned(),
+        };
+        Err(Refusal::Job { caller: self.name.clone(), pattern: self.jobs.clone(), target })
+    }
+}
+
+/// Returns true if a pattern, in which `*` stands for any text, matches a whole name.
+fn matches(pattern: &str, name: &str) -> bool {
+    let Some((first, rest)) = pattern.split_once('*') else { return pattern == name };
+    let Some(mut name) = name.strip_prefix(first) else { return false };
+    let mut parts: Vec<&str> = rest.split('*').collect();
+    let last = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some(at) = name.find(part) else { return false };
+        name = &name[at + part.len()..];
+    }
+    name.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pattern_matches_the_whole_name() {
+        for (pattern, name, expected) in [
+            ("*", "", true),
+            ("*", "report", true),
+            ("report", "report", true),
+            ("report", "report-2", false),
+            ("report-*", "report-2", true),
+            ("report-*", "report", false),
+            ("*-eu", "report-eu", true),
+            ("*-eu", "report-eu-2", false),
+            ("a*a", "a", false),
+            ("a*b*c", "a1b2c", true),
+            ("a*b*c", "a1c2b", false),
+            ("*b*", "abc", true),
+        ] {
+            assert_eq!(matches(pattern, name), expected, "{pattern} {name}");
+        }
+    }
+
+    #[test]
+    fn pattern_limits_changes_but_not_reading() {
+        let caller =
+            Caller { name: "anna".to_owned(), role: Role::Operator, jobs: "report-*".to_owned() };
+        assert!(caller.check(Permission::View, Some("billing")).is_ok());
+        assert!(caller.check(Permission::Run, Some("report-2")).is_ok());
+        let refused = caller.check(Permission::Run, Some("billing")).unwrap_err().to_string();
+        let expected =
+            r#"anna may change jobs named "report-*", but this request is about job "billing""#;
+        assert_eq!(refused, expected);
+        assert!(caller.check(Permission::Run, None).is_err());
+        let refused = caller.check(Permission::Remove, Some("report-2")).unwrap_err().to_string();
+        assert_eq!(refused, "remove needs the role admin; anna has the role operator");
+    }
+}

@@ -1,0 +1,70 @@
+//! The namespaces that the console shows, by name.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coordination::JobName;
+use job_history::History;
+use operations::{JobSnapshot, LiveNamespace, Operations};
+use reg_center::RegistryCenter;
+
+use crate::problem::{Answer, Problem};
+
+/// One namespace: the jobs, kept current, and the operator actions on them.
+#[derive(Debug)]
+pub(crate) struct Namespace {
+    /// Name in addresses, such as `orders`.
+    pub(crate) name: String,
+    pub(crate) live: LiveNamespace,
+    pub(crate) operations: Operations,
+    pub(crate) history: Option<History>,
+}
+
+impl Namespace {
+    pub(crate) fn follow(
+        name: String,
+        registry: Arc<dyn RegistryCenter>,
+        history: Option<History>,
+    ) -> Self {
+        let operations = Operations::new(Arc::clone(&registry));
+        Self { name, live: LiveNamespace::follow(registry), operations, history }
+    }
+
+    /// Returns a job with a configuration.
+    pub(crate) fn job(&self, name: &JobName) -> Answer<Arc<JobSnapshot>> {
+        let found = self.live.job(name).filter(|job| job.has_config());
+        found.ok_or_else(|| {
+            let detail = format!("namespace {:?} has no job {name}", self.name);
+            Problem::not_found("no-such-job", detail)
+        })
+    }
+}
+
+/// All namespaces of a console.
+#[derive(Debug, Default)]
+pub(crate) struct Namespaces(BTreeMap<String, Arc<Namespace>>);
+
+impl Namespaces {
+    pub(crate) fn add(&mut self, namespace: Namespace) {
+        self.0.insert(namespace.name.clone(), Arc::new(namespace));
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Arc<Namespace>> {
+        self.0.values()
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Answer<&Arc<Namespace>> {
+        self.0.get(name).ok_or_else(|| {
+            let known: Vec<&str> = self.0.keys().map(String::as_str).collect();
+            let detail = format!(
+                "namespace is {name:?}; this console shows {}",
+                if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            );
+            Problem::not_found("no-such-namespace", detail)
+        })
+    }
+}

@@ -1,0 +1,99 @@
+//! Errors as problem documents (RFC 9457).
+
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderValue, StatusCode};
+use axum::response::{IntoResponse, Response};
+use operations::Error;
+use serde::Serialize;
+
+use crate::access::Refusal;
+
+/// A problem document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Problem {
+    /// Kind of the problem, stable across versions, such as `no-such-job`.
+    pub(crate) code: &'static str,
+    /// Reason phrase of the status.
+    pub(crate) title: &'static str,
+    /// HTTP status.
+    pub(crate) status: u16,
+    /// Description of this problem: the field, the value, and what would be valid.
+    pub(crate) detail: String,
+    /// True if the change may have happened: read the job before the request is repeated.
+    pub(crate) outcome_unknown: bool,
+}
+
+impl Problem {
+    pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
+        Self {
+            code,
+            title: status.canonical_reason().unwrap_or("Error"),
+            status: status.as_u16(),
+            detail: detail.into(),
+            outcome_unknown: false,
+        }
+    }
+
+    pub(crate) fn invalid(detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, "invalid-request", detail)
+    }
+
+    pub(crate) fn not_found(code: &'static str, detail: impl Into<String>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, code, detail)
+    }
+}
+
+impl From<Refusal> for Problem {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(StatusCode::FORBIDDEN, "not-permitted", refusal.to_string())
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        let (status, code) = status_of(&error);
+        Self { outcome_unknown: error.is_unknown(), ..Self::new(status, code, error.to_string()) }
+    }
+}
+
+fn status_of(error: &Error) -> (StatusCode, &'static str) {
+    match error {
+        Error::NoSuchJob { .. } => (StatusCode::NOT_FOUND, "no-such-job"),
+        Error::NoSuch { .. } => (StatusCode::NOT_FOUND, "no-such-target"),
+        Error::StaleConfig { .. } => (StatusCode::PRECONDITION_FAILED, "stale-configuration"),
+        Error::JobExists { .. } | Error::AlreadyThere { .. } => {
+            (StatusCode::CONFLICT, "job-exists")
+        }
+        Error::NotConfirmed { .. } => (StatusCode::CONFLICT, "not-confirmed"),
+        Error::InstancesAlive { .. } => (StatusCode::CONFLICT, "instances-alive"),
+        Error::Contended { .. } => (StatusCode::CONFLICT, "contended"),
+        Error::Remains { .. } => (StatusCode::CONFLICT, "nodes-remain"),
+        Error::Unreadable { .. } => (StatusCode::CONFLICT, "unreadable-configuration"),
+        Error::NewerRecord { .. } => (StatusCode::CONFLICT, "newer-record"),
+        Error::Name(_) | Error::NothingNamed => (StatusCode::BAD_REQUEST, "invalid-name"),
+        Error::InvalidAuthorOrReason { .. } => (StatusCode::BAD_REQUEST, "invalid-reason"),
+        Error::Invalid(_) => (StatusCode::UNPROCESSABLE_ENTITY, "invalid-configuration"),
+        Error::ParameterTooLarge { .. } => {
+            (StatusCode::UNPROCESSABLE_ENTITY, "parameter-too-large")
+        }
+        Error::NotSupported { .. } => (StatusCode::UNPROCESSABLE_ENTITY, "not-supported"),
+        Error::TooMuch { .. } => (StatusCode::INSUFFICIENT_STORAGE, "too-much"),
+        Error::Unknown { .. } => (StatusCode::GATEWAY_TIMEOUT, "unknown-outcome"),
+        Error::Deadline { .. } => (StatusCode::GATEWAY_TIMEOUT, "deadline"),
+        Error::Registry { .. } => (StatusCode::BAD_GATEWAY, "registry"),
+        _ => (StatusCode::INTERNAL_SERVER_ERROR, "internal"),
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = serde_json::to_vec(&self).unwrap_or_default();
+        let kind = HeaderValue::from_static("application/problem+json");
+        (status, [(CONTENT_TYPE, kind)], body).into_response()
+    }
+}
+
+/// Result of a handler.
+pub(crate) type Answer<T> = Result<T, Problem>;
