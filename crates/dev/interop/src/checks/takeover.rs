@@ -294,15 +294,25 @@ impl Case<'_> {
         self.fired(next_fire).await?;
         let log = self.env.log.entries();
         let since = log.iter().filter(|entry| (killed_at..next_fire).contains(&entry.fact.at));
-        let since: Vec<&Run> =
-            since.filter_map(Entry::begun).filter(|run| run.job == self.job).collect();
-        let n_runs = |item| {
-            let runs = since.iter().filter(|run| run.item == item);
-            runs.filter(|run| !is_replay(&run.source)).count()
-        };
+        let runs: Vec<(&Entry, &Run)> = since
+            .filter_map(|entry| Some((entry, entry.begun()?)))
+            .filter(|(_, run)| run.job == self.job && !is_replay(&run.source))
+            .collect();
+        let n_runs = |item| runs.iter().filter(|(_, run)| run.item == item).count();
         let found = (n_runs(self.held), n_runs(self.finished));
         let (held, finished) = (self.held, self.finished);
-        let what = format!("runs of item {held} (held) and {finished} (finished) of {}", self.job);
+        let by = runs.iter().filter(|(_, run)| [held, finished].contains(&run.item));
+        let by: Vec<String> = by
+            .map(|(entry, run)| {
+                let (who, Run { item, source, .. }) = (&entry.who, run);
+                format!("item {item} by {who}, {source}, at {}", at(entry.fact.at))
+            })
+            .collect();
+        let what = format!(
+            "runs of item {held} (held) and {finished} (finished) of {} [{}]",
+            self.job,
+            by.join("; ")
+        );
         match (self.taker.kind, self.killed.kind) {
             (Kind::Rust, Kind::Rust) => report.same(&what, &(1, 0), &found),
             // Java keeps the running marks of all items until the last run has ended, so that other
