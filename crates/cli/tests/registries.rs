@@ -60,6 +60,14 @@ impl Place {
         String::from_utf8(output.stdout).unwrap()
     }
 
+    /// Reads the history until it has this number of successful runs: a worker writes its records
+    /// behind the runs, and those that are not written yet are lost with a killed worker.
+    async fn history_has(&self, runs: usize) {
+        let history = ["history", "--history", "sqlite:h.db"];
+        let read = async { while self.done(&history).await.matches("succeeded").count() < runs {} };
+        within("the history", read).await;
+    }
+
     /// Runs a command on another registry, and returns its exit code and everything that it prints.
     async fn at(&self, address: &str, words: &[&str]) -> (Option<i32>, String) {
         let output = self.run_at(address, words).await;
@@ -78,6 +86,7 @@ async fn used(address: &str, other: &str) {
     let run = ["trigger", "count", "--wait", "1m"];
     let ran = place.done(&run).await;
     assert!(ran.ends_with("0     succeeded\n1     succeeded\n"), "{ran}");
+    place.history_has(2).await;
     // A worker that was killed leaves its session to the registry, and its job to the next one.
     worker.signal("-KILL").await;
     worker.end().await;
