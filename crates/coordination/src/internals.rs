@@ -154,5 +154,6 @@ pub fn number_of(kind: &NodeKind) -> usize {
         NodeKind::Counted(OnceStage::Completed, _) => 32,
         NodeKind::Template => 33,
         NodeKind::FailoverRoot => 34,
+        NodeKind::FormerConfigs => 35,
     }
 }

@@ -30,6 +30,7 @@ pub use protocol::duty::Duty;
 pub use protocol::event::{Event, Reply, Ticket};
 pub use protocol::failure_reason::{FailureReason, MAX_FAILURE_REASON_BYTES};
 pub use protocol::followed::Following;
+pub use protocol::former_configs::{FormerConfig, FormerConfigs};
 pub use protocol::id::{
     FencingToken, FireTime, ID_DELIMITER, InvalidName, JobName, MAX_JOB_NAME_BYTES, ServerIp,
     instance_id, server_of, task_id,

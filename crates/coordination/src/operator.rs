@@ -10,7 +10,9 @@ use sharding::{InstanceId, ShardingItem};
 use crate::plan::Step;
 use crate::protocol::trigger_record::TriggerRecord;
 use crate::wire::{self, Layout, NodeKind};
-use crate::{AuditLog, FireTime, JobConfig, Ledger, RequestParameter, ServerIp, ServerState};
+use crate::{
+    AuditLog, FireTime, FormerConfigs, JobConfig, Ledger, RequestParameter, ServerIp, ServerState,
+};
 
 /// One check or write of an operator action. Each becomes one operation of a transaction, in the
 /// dialect of the job.
@@ -89,6 +91,13 @@ pub enum OperatorStep {
         /// Version of its node.
         version: Version,
     },
+    /// Replaces the log of former configurations.
+    SetFormerConfigs {
+        /// The new log.
+        log: FormerConfigs,
+        /// Version of its node. `None` if it does not exist yet.
+        expect: Option<Version>,
+    },
     /// Replaces the log of audited changes.
     SetAudit {
         /// The new log.
@@ -122,6 +131,7 @@ impl fmt::Display for OperatorStep {
                 Some(last) => write!(f, "set the last fire of item {item} back to {last}"),
                 None => write!(f, "clear the last fire of item {item}"),
             },
+            Self::SetFormerConfigs { .. } => f.write_str("keep the former configuration"),
             Self::SetAudit { .. } => f.write_str("record author and reason"),
         }
     }
@@ -198,6 +208,10 @@ impl Layout {
             OperatorStep::SettleBack { item, ledger, version } => {
                 let path = self.path(&NodeKind::Ledger(*item));
                 set(path, Some(*version), wire::encode_ledger(ledger))
+            }
+            OperatorStep::SetFormerConfigs { log, expect } => {
+                let path = self.path(&NodeKind::FormerConfigs);
+                set(path, *expect, wire::encode_former_configs(log))
             }
             // The guard keeps concurrent actions from overwriting each other's entries.
             OperatorStep::SetAudit { log, expect } => {

@@ -9,6 +9,7 @@ pub(crate) mod duty;
 pub(crate) mod event;
 pub(crate) mod failure_reason;
 pub(crate) mod followed;
+pub(crate) mod former_configs;
 pub(crate) mod id;
 pub(crate) mod job_config;
 pub(crate) mod job_event;

@@ -138,6 +138,7 @@ impl JobView {
             NodeKind::SystemTime
             | NodeKind::Checkpoint(_)
             | NodeKind::Audit
+            | NodeKind::FormerConfigs
             | NodeKind::Template => {}
         }
         Ok(())
@@ -291,6 +292,7 @@ impl JobView {
             NodeKind::SystemTime
             | NodeKind::Checkpoint(_)
             | NodeKind::Audit
+            | NodeKind::FormerConfigs
             | NodeKind::Template => {}
         }
     }

@@ -10,7 +10,7 @@ use super::data::ENABLED;
 use super::layout::Layout;
 use super::node::{NodeKind, item_of};
 use super::records::{self, RecordError};
-use crate::{AuditLog, Dialect, ServerIp, ServerState, Versioned, server_of};
+use crate::{AuditLog, Dialect, FormerConfigs, ServerIp, ServerState, Versioned, server_of};
 
 /// A node that is no valid part of a job and does harm at its place, or belongs to ElasticJob 1.x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -134,6 +134,18 @@ impl Layout {
         Ok(Versioned { value, version: node.stat.version })
     }
 
+    /// Reads the last configurations that operators have replaced.
+    ///
+    /// # Errors
+    /// The node has no valid log, or the log of a later version.
+    pub fn read_former_configs(
+        &self,
+        node: &Node,
+    ) -> Result<Versioned<FormerConfigs>, RecordError> {
+        let value = records::decode_former_configs(&node.data)?;
+        Ok(Versioned { value, version: node.stat.version })
+    }
+
     /// Checks that a record can be read. Nodes without a record pass.
     ///
     /// # Errors
@@ -147,6 +159,7 @@ impl Layout {
             NodeKind::TriggerRequest(_) => records::decode_trigger(&node.data).map(drop),
             NodeKind::Once => records::decode_once(&node.data).map(drop),
             NodeKind::Audit => records::decode_audit(&node.data).map(drop),
+            NodeKind::FormerConfigs => records::decode_former_configs(&node.data).map(drop),
             NodeKind::Template => records::decode_template(&node.data).map(drop),
             NodeKind::Config
             | NodeKind::Instance(_)

@@ -36,6 +36,7 @@
 //! | `coordination/triggers/{request}` | P | an operator's request to run now, JSON |
 //! | `coordination/once` | P | the last calls of once-per-cluster callbacks, JSON |
 //! | `coordination/checkpoints/{i}` | P | the item's checkpoint, in the format of the job's code |
+//! | `coordination/former-configs` | P | the last configurations that operators replaced, JSON; no decision reads it |
 //! | `coordination/audit` | P | the last audited changes, JSON; no decision reads it |
 //! | `coordination/template` | P | the template of the job and its label, JSON |
 //!
@@ -76,7 +77,7 @@ pub use records::{
     encode_assignment, encode_ledger,
 };
 pub(crate) use records::{
-    decode_once, decode_term, decode_trigger, encode_audit, encode_once, encode_term,
-    encode_trigger,
+    decode_once, decode_term, decode_trigger, encode_audit, encode_former_configs, encode_once,
+    encode_term, encode_trigger,
 };
 pub use runtime::RUNTIME_INDEX;

@@ -75,6 +75,8 @@ pub enum NodeKind {
     Checkpoint(ShardingItem),
     /// The last audited changes.
     Audit,
+    /// The last configurations that operators have replaced.
+    FormerConfigs,
     /// The template that the job was created from.
     Template,
 }
@@ -118,6 +120,7 @@ impl NodeKind {
             Self::Once => "coordination/once".to_owned(),
             Self::Checkpoint(item) => format!("coordination/checkpoints/{item}"),
             Self::Audit => "coordination/audit".to_owned(),
+            Self::FormerConfigs => "coordination/former-configs".to_owned(),
             Self::Template => "coordination/template".to_owned(),
         }
     }
@@ -165,6 +168,7 @@ impl NodeKind {
             ["coordination", "once"] => Self::Once,
             ["coordination", "checkpoints", i] => Self::Checkpoint(item(i)?),
             ["coordination", "audit"] => Self::Audit,
+            ["coordination", "former-configs"] => Self::FormerConfigs,
             ["coordination", "template"] => Self::Template,
             _ => return None,
         })
@@ -219,6 +223,7 @@ impl NodeKind {
             | Self::TriggerRequest(_)
             | Self::Once
             | Self::Audit
+            | Self::FormerConfigs
             | Self::Template => None,
         }
     }

@@ -29,7 +29,7 @@ fn layout(dialect: Dialect) -> Layout {
 }
 
 /// The path of each kind of node, in the order of [`number_of`].
-const PATHS: [&str; 35] = [
+const PATHS: [&str; 36] = [
     "/j/config",
     "/j/instances/10.0.0.1@-@7-x",
     "/j/trigger/10.0.0.1@-@7-x",
@@ -65,6 +65,7 @@ const PATHS: [&str; 35] = [
     "/j/guarantee/completed/12",
     "/j/coordination/template",
     "/j/leader/failover",
+    "/j/coordination/former-configs",
 ];
 
 #[test]

@@ -5,6 +5,7 @@
 mod assignment;
 mod audit;
 mod format;
+mod former_configs;
 #[cfg(test)]
 mod golden;
 mod item_ranges;
@@ -20,6 +21,7 @@ use crate::{FencingToken, RequestParameter};
 pub use assignment::{decode_assignment, encode_assignment};
 pub(crate) use audit::{decode_audit, encode_audit};
 pub use format::{FORMAT_VERSION, RecordError};
+pub(crate) use former_configs::{decode_former_configs, encode_former_configs};
 pub use ledger::{decode_ledger, encode_ledger};
 pub(crate) use once::{decode_once, encode_once};
 pub(crate) use request::{decode_trigger, encode_trigger};
@@ -98,7 +100,7 @@ mod tests {
     type Decode = fn(&[u8]) -> Option<RecordError>;
 
     /// Each decoder, with a record that it accepts.
-    fn decoders() -> [(Decode, &'static str); 7] {
+    fn decoders() -> [(Decode, &'static str); 8] {
         [
             (|bytes| decode_ledger(bytes).err(), r#"{"state":"idle","token":0}"#),
             (|bytes| decode_term(bytes).err(), r#"{"leader":"a"}"#),
@@ -111,6 +113,10 @@ mod tests {
             (
                 |bytes| decode_audit(bytes).err(),
                 r#"[{"id":"a","at_ms":1,"who":"a","why":"b","act":"c","target":"d"}]"#,
+            ),
+            (
+                |bytes| decode_former_configs(bytes).err(),
+                r#"[{"replaced_ms":1,"who":"a","why":"b","document":"{}"}]"#,
             ),
             (|bytes| decode_template(bytes).err(), r#"{"template":"report"}"#),
         ]
@@ -140,7 +146,7 @@ mod tests {
     #[test]
     fn unknown_fields_are_kept_when_a_record_is_rewritten() {
         type Rewrite = fn(&[u8]) -> String;
-        let rows: [(Rewrite, &str); 5] = [
+        let rows: [(Rewrite, &str); 6] = [
             (
                 |bytes| encode_ledger(&decode_ledger(bytes).unwrap()),
                 r#"{"v":1,"state":"idle","token":0,"later":[1]}"#,
@@ -157,6 +163,10 @@ mod tests {
             (
                 |bytes| encode_audit(&decode_audit(bytes).unwrap()),
                 r#"[{"v":1,"id":"a","at_ms":1,"who":"a","why":"b","act":"c","target":"d","later":[1]}]"#,
+            ),
+            (
+                |bytes| encode_former_configs(&decode_former_configs(bytes).unwrap()),
+                r#"[{"v":1,"replaced_ms":1,"who":"a","why":"b","document":"{}","later":[1]}]"#,
             ),
         ];
         for (rewrite, text) in rows {

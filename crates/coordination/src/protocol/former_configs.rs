@@ -1,0 +1,107 @@
+//! The last configurations that operators have replaced, so that one can be restored.
+
+use std::collections::VecDeque;
+
+use crate::UnknownFields;
+
+/// A configuration that is no longer in force, and the change that replaced it.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct FormerConfig {
+    /// The document as it was stored.
+    pub document: String,
+    /// Time of the replacement by the operator's clock, in milliseconds since 1970 UTC.
+    pub replaced_ms: i64,
+    /// Author of the change that replaced it.
+    pub who: String,
+    /// Reason of that change.
+    pub why: String,
+}
+
+/// The last configurations of a job that operators have replaced, oldest first.
+///
+/// Their number and size are bounded, so that the log fits one node.
+///
+/// # Examples
+/// ```
+/// use coordination::{FormerConfig, FormerConfigs};
+///
+/// let mut former = FormerConfigs::default();
+/// for n in 0..100 {
+///     former.push(FormerConfig {
+///         document: format!("{{\"cron\":\"{n} * * * * ?\"}}"),
+///         replaced_ms: n,
+///         who: "anna".to_owned(),
+///         why: "release 12".to_owned(),
+///     });
+/// }
+/// assert_eq!(former.iter().count(), FormerConfigs::MAX_CONFIGS);
+/// assert_eq!(former.iter().next_back().map(|last| last.replaced_ms), Some(99));
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct FormerConfigs(VecDeque<FormerConfigEntry>);
+
+/// An entry of the log.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct FormerConfigEntry {
+    pub(crate) config: FormerConfig,
+    pub(crate) unknown: UnknownFields,
+}
+
+impl FormerConfigs {
+    /// Maximum number of configurations. The oldest ones are dropped.
+    pub const MAX_CONFIGS: usize = 20;
+    /// Maximum size of all documents together, in bytes. The oldest ones are dropped.
+    ///
+    /// A node of ZooKeeper has at most 1 MiB, and JSON needs up to six bytes for one of a document.
+    pub const MAX_BYTES: usize = 128 * 1024;
+
+    /// Adds a configuration and drops the oldest ones beyond the limits.
+    pub fn push(&mut self, config: FormerConfig) {
+        self.0.push_back(FormerConfigEntry { config, unknown: UnknownFields::default() });
+        while self.0.len() > Self::MAX_CONFIGS || self.bytes() > Self::MAX_BYTES {
+            self.0.pop_front();
+        }
+    }
+
+    /// Returns the configurations, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &FormerConfig> {
+        self.0.iter().map(|entry| &entry.config)
+    }
+
+    pub(crate) fn entries(&self) -> impl Iterator<Item = &FormerConfigEntry> {
+        self.0.iter()
+    }
+
+    fn bytes(&self) -> usize {
+        self.iter().map(|config| config.document.len()).sum()
+    }
+}
+
+impl FromIterator<FormerConfigEntry> for FormerConfigs {
+    fn from_iter<T: IntoIterator<Item = FormerConfigEntry>>(entries: T) -> Self {
+        Self(entries.into_iter().collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn config(bytes: usize, replaced_ms: i64) -> FormerConfig {
+        let (who, why) = ("anna".to_owned(), "release 12".to_owned());
+        FormerConfig { document: "x".repeat(bytes), replaced_ms, who, why }
+    }
+
+    #[test]
+    fn oldest_configs_beyond_the_size_limit_are_dropped() {
+        let mut former = FormerConfigs::default();
+        let half = FormerConfigs::MAX_BYTES / 2;
+        for n in 0..3 {
+            former.push(config(half, n));
+        }
+        let kept: Vec<i64> = former.iter().map(|config| config.replaced_ms).collect();
+        assert_eq!(kept, [1, 2]);
+        former.push(config(FormerConfigs::MAX_BYTES + 1, 3));
+        assert_eq!(former.iter().count(), 0, "one that is too large is not kept");
+    }
+}
