@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use coordination::{
-    Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, ItemView, JobConfig, JobName, JobView,
-    Layout, NodeKind, RecordError, ServerIp, TemplateRecord, Versioned, decode_template, server_of,
+    Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, FormerConfigs, ItemView, JobConfig,
+    JobName, JobView, Layout, NodeKind, RecordError, ServerIp, TemplateRecord, Versioned,
+    decode_template, server_of,
 };
 use reg_center::{Change, Node, NodePath, Revision};
 use sharding::{InstanceId, ShardingItem};
@@ -171,6 +172,35 @@ impl JobSnapshot {
         log.into_iter().flat_map(|log| log.value.records())
     }
 
+    /// Returns the last configurations that operators have replaced, oldest first.
+    ///
+    /// Replacements by Java instances, and by instances whose code overwrites the stored
+    /// configuration, are not among them.
+    ///
+    /// # Errors
+    /// The log is damaged, or a later version wrote it.
+    pub fn former_configs(&self) -> Result<FormerConfigs, RecordError> {
+        let node = self.node(&NodeKind::FormerConfigs);
+        let log = node.map(|node| self.layout().read_former_configs(node)).transpose()?;
+        Ok(log.map(|log| log.value).unwrap_or_default())
+    }
+
+    /// Returns the log of former configurations with its version; a damaged log is replaced by an
+    /// empty one.
+    ///
+    /// # Errors
+    /// [`Error::NewerRecord`]: a later version wrote the log, which must not be overwritten.
+    pub(crate) fn former_config_log(&self) -> Result<(FormerConfigs, Option<reg_center::Version>)> {
+        let version = self.node(&NodeKind::FormerConfigs).map(|node| node.stat.version);
+        match self.former_configs() {
+            Ok(log) => Ok((log, version)),
+            Err(error) if error.is_newer() => {
+                Err(Error::newer_record(&self.job, &NodeKind::FormerConfigs, &error))
+            }
+            Err(_) => Ok((FormerConfigs::default(), version)),
+        }
+    }
+
     /// Returns the audit log with its version; a damaged log is replaced by an empty one.
     ///
     /// # Errors
@@ -188,8 +218,9 @@ impl JobSnapshot {
 
     /// Returns the records that cannot be read, with the kinds of their nodes.
     pub(crate) fn record_errors(&self) -> impl Iterator<Item = (NodeKind, RecordError)> {
-        // The view does not read these two.
-        let unread = [NodeKind::Audit, NodeKind::Template].map(|kind| self.layout().path(&kind));
+        // The view does not read these.
+        let unread = [NodeKind::Audit, NodeKind::FormerConfigs, NodeKind::Template];
+        let unread = unread.map(|kind| self.layout().path(&kind));
         let paths = self.anomalies.iter().map(|anomaly| anomaly.path.clone()).chain(unread);
         paths.filter_map(|path| {
             let error = self.layout().check_record(self.nodes.get(&path)?).err()?;

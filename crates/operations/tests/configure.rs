@@ -4,8 +4,8 @@ use crate::support;
 
 use std::time::Duration;
 
-use coordination::{Dialect, JavaSettings, JobConfig};
-use operations::{Error, Removal, Scope};
+use coordination::{Dialect, FormerConfig, JavaSettings, JobConfig};
+use operations::{By, Error, Removal, Scope};
 use reg_center::memory::WriteFault;
 
 use support::{World, by, ip, job, on_request, shared_by, within};
@@ -34,6 +34,69 @@ async fn update_conflicts_when_revision_is_stale() {
     assert_eq!(world.stored("/job/config"), before);
     let same = operations.update_config(&wanted, found, &by()).await.unwrap();
     assert_eq!(same.report.left[0].what, "it is as wanted already");
+}
+
+#[tokio::test(start_paused = true)]
+async fn replaced_configuration_is_kept_and_restored() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let first = stored.config.unwrap();
+    assert_eq!(world.now().former_configs().unwrap().iter().count(), 0);
+
+    let wrong = JobConfig { sharding_total_count: 6, ..first.clone() };
+    let wrong_by = By::new("bert", "more items").unwrap();
+    operations.update_config(&wrong, stored.revision, &wrong_by).await.unwrap();
+    let former = world.now().former_configs().unwrap();
+    let [former] = &former.iter().cloned().collect::<Vec<_>>()[..] else { panic!("{former:?}") };
+    assert_eq!((&*former.document, &*former.who), (&*stored.document, "bert"));
+
+    let error = operations.restore_config(&job(), former, stored.revision, &by()).await;
+    assert!(matches!(error, Err(Error::StaleConfig { .. })), "{error:?}");
+    let present = operations.config(&job()).await.unwrap().revision;
+    let restored = operations.restore_config(&job(), former, present, &by()).await.unwrap();
+    assert_eq!(restored.changes[0].to_string(), "sharding_total_count: 6 -> 4");
+    assert_eq!(operations.config(&job()).await.unwrap().config, Ok(first));
+    let kept = world.now().former_configs().unwrap();
+    let authors: Vec<_> = kept.iter().map(|former| former.who.clone()).collect();
+    assert_eq!(authors, ["bert", "anna"], "the undone configuration is kept as well");
+}
+
+#[tokio::test(start_paused = true)]
+async fn former_configuration_of_another_job_is_refused() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let document = stored.document.replace("\"job\"", "\"other\"");
+    let former = FormerConfig {
+        document,
+        replaced_ms: 0,
+        who: "bert".to_owned(),
+        why: "more items".to_owned(),
+    };
+    let error = operations.restore_config(&job(), &former, stored.revision, &by()).await;
+    let error = error.unwrap_err().to_string();
+    assert!(error.ends_with("the former document is of job \"other\""), "{error}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn update_fails_if_a_later_version_wrote_the_former_configurations() {
+    let world = World::new();
+    let _member = world.member(1, on_request()).await;
+    let newer = r#"[{"v":2}]"#;
+    world.write(&[("/job/coordination/former-configs", newer)], &[]).await;
+    let operations = world.operations();
+    let stored = operations.config(&job()).await.unwrap();
+    let wanted = JobConfig { sharding_total_count: 6, ..stored.config.unwrap() };
+    let error = operations.update_config(&wanted, stored.revision, &by()).await.unwrap_err();
+    assert!(error.to_string().contains("format version 2"), "{error}");
+    assert_eq!(operations.config(&job()).await.unwrap().revision, stored.revision);
+    world.replace("/job/coordination/former-configs", "{").await;
+    operations.update_config(&wanted, stored.revision, &by()).await.unwrap();
+    let kept = world.now().former_configs().unwrap();
+    assert_eq!(kept.iter().count(), 1, "a damaged log is replaced");
 }
 
 #[tokio::test(start_paused = true)]

@@ -67,7 +67,7 @@ async fn healthy_job_has_no_findings() {
 async fn each_known_leftover_is_found_at_its_node() {
     type Row<'a> = (&'a str, bool, &'a [(&'a str, &'a str)], Code, Option<&'a str>, Severity, bool);
     let gone = "10.0.0.2@-@9";
-    let rows: [Row<'_>; 18] = [
+    let rows: [Row<'_>; 19] = [
         (
             "a run mark of a lost instance",
             true,
@@ -216,6 +216,15 @@ async fn each_known_leftover_is_found_at_its_node() {
             "an audit log of a later version",
             false,
             &[("/job/coordination/audit", VERSION_2)],
+            Code::NewerRecord,
+            None,
+            Severity::Error,
+            false,
+        ),
+        (
+            "former configurations of a later version",
+            false,
+            &[("/job/coordination/former-configs", VERSION_2)],
             Code::NewerRecord,
             None,
             Severity::Error,

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use coordination::{
-    Dialect, InvalidConfig, JavaExecutor, JavaFields, JavaJobType, JobConfig, JobName, NodeKind,
-    OperatorStep,
+    Dialect, FormerConfig, InvalidConfig, JavaExecutor, JavaFields, JavaJobType, JobConfig,
+    JobName, NodeKind, OperatorStep, decode_config,
 };
 use parking_lot::Mutex;
 use reg_center::Revision;
@@ -185,11 +185,12 @@ impl Operations {
     ///
     /// Unknown fields of the stored document stay if `wanted` has them. They do if `wanted` came
     /// from [`config`](Self::config). A stored document that cannot be read can also be replaced.
+    /// The replaced document becomes one of [`JobSnapshot::former_configs`].
     ///
     /// # Errors
     /// [`Error::StaleConfig`] with both revisions; [`Error::Invalid`] with the field, its value
-    /// and the valid values; [`Error::NoSuchJob`], [`Error::Contended`], or a registry error. In
-    /// each case nothing was changed.
+    /// and the valid values; [`Error::NoSuchJob`], [`Error::Contended`], [`Error::NewerRecord`] of
+    /// the former configurations, or a registry error. In each case nothing was changed.
     pub async fn update_config(
         &self,
         wanted: &JobConfig,
@@ -198,7 +199,7 @@ impl Operations {
     ) -> Result<Updated> {
         let changes = Mutex::new(Vec::new());
         let plan = |snapshot: &JobSnapshot, _: &str| {
-            let (planned, found) = self.plan_update(snapshot, wanted, expected)?;
+            let (planned, found) = self.plan_update(snapshot, wanted, expected, by)?;
             *changes.lock() = found;
             Ok(planned)
         };
@@ -207,11 +208,40 @@ impl Operations {
         Ok(Updated { report, changes })
     }
 
+    /// Replaces a job's configuration by a former one, like [`update_config`](Self::update_config).
+    ///
+    /// # Errors
+    /// As [`update_config`](Self::update_config). [`Error::Unreadable`] if the former document
+    /// cannot be read.
+    pub async fn restore_config(
+        &self,
+        job: &JobName,
+        former: &FormerConfig,
+        expected: Revision,
+        by: &By,
+    ) -> Result<Updated> {
+        let stored = self.config(job).await?;
+        let mut wanted = decode_config(former.document.as_bytes()).map_err(|error| {
+            Error::Unreadable { job: job.clone(), reason: format!("former document: {error}") }
+        })?;
+        // 3.x stores the class outside of the document.
+        if let (Dialect::V3, Ok(stored)) = (wanted.java.dialect(), stored.config) {
+            wanted.java.job_class = stored.java.job_class;
+        }
+        // The document of another job must not replace the configuration of that job.
+        if wanted.job_name != *job {
+            let reason = format!("the former document is of job {:?}", wanted.job_name.as_str());
+            return Err(Error::Unreadable { job: job.clone(), reason });
+        }
+        self.update_config(&wanted, expected, by).await
+    }
+
     fn plan_update(
         &self,
         job: &JobSnapshot,
         wanted: &JobConfig,
         expected: Revision,
+        by: &By,
     ) -> Result<(Planned, Vec<FieldChange>)> {
         let name = || job.job().clone();
         let node = job.node(&NodeKind::Config).ok_or_else(|| Error::NoSuchJob { job: name() })?;
@@ -234,8 +264,28 @@ impl Operations {
         };
         let config = Box::new(wanted.clone());
         let step = OperatorStep::SetConfig { config, version: node.stat.version };
-        planned.change("configuration", what, [step]);
+        let kept = self.keep_former(job, &node.data, by)?;
+        planned.change("configuration", what, [step].into_iter().chain(kept));
         Ok((planned, changes))
+    }
+
+    /// Returns the step that keeps a document which is to be replaced. One that is not text cannot
+    /// be kept.
+    fn keep_former(
+        &self,
+        job: &JobSnapshot,
+        document: &[u8],
+        by: &By,
+    ) -> Result<Option<OperatorStep>> {
+        let Ok(document) = std::str::from_utf8(document) else { return Ok(None) };
+        let (mut log, expect) = job.former_config_log()?;
+        log.push(FormerConfig {
+            document: document.to_owned(),
+            replaced_ms: self.now().as_millisecond(),
+            who: by.who().to_owned(),
+            why: by.why().to_owned(),
+        });
+        Ok(Some(OperatorStep::SetFormerConfigs { log, expect }))
     }
 }
 
