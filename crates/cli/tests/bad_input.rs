@@ -984,6 +984,8 @@ async fn missing_or_forbidden_targets_are_one_error_line() {
         ("config get", &["config", "get", "b"], 4, none),
         ("config set", &["config", "set", "b", "failover=true"], 4, none),
         ("config diff", &["config", "diff", "b", "failover=true"], 4, none),
+        ("config former", &["config", "former", "b"], 4, none),
+        ("config restore", &["config", "restore", "b"], 4, none),
         ("plan", &["plan", "b"], 4, none),
         ("doctor", &["doctor", "b"], 4, none),
         ("export", &["export", "b"], 4, none),

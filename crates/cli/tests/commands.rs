@@ -369,6 +369,34 @@ async fn configuration_is_shown_compared_and_changed() {
 }
 
 #[tokio::test]
+async fn replaced_configuration_is_listed_and_restored() {
+    let world = World::new();
+    let _members = world.shared().await;
+    let none = world.ejob(&["config", "former", "report"]).await.done();
+    assert_eq!(none, "no operator has replaced the configuration\n");
+    let missing = world.ejob(&["config", "restore", "report"]).await;
+    assert_eq!(missing.exit, Exit::NotFound, "{missing:?}");
+
+    let before = world.stored("/report/config");
+    world.ejob(&signed(&["config", "set", "report", "failover=false"])).await.done();
+    let former = world.ejob(&["config", "former", "report"]).await.done();
+    let row = former.lines().nth(1).unwrap();
+    assert!(row.starts_with("1 ") && row.ends_with("failover: false -> true"), "{former}");
+    let far = world.ejob(&["config", "restore", "report", "--back", "2"]).await;
+    assert!(far.err.contains("--back is 2; valid for job report is 1 to 1"), "{far:?}");
+    let stale = ["config", "restore", "report", "--revision", "1"];
+    assert_eq!(world.ejob(&stale).await.exit, Exit::Stale);
+
+    let restored = world.ejob(&signed(&["config", "restore", "report"])).await.done();
+    assert_eq!(restored, "done: report, configuration: failover: false -> true\n");
+    assert_eq!(world.stored("/report/config"), before);
+    let shown = world.ejob(&["config", "former", "report", "--json"]).await.json();
+    let changes = shown["former"].as_array().unwrap().iter().map(|former| &former["changes"]);
+    let changed: Vec<usize> = changes.map(|changes| changes.as_array().unwrap().len()).collect();
+    assert_eq!(changed, [1, 0], "the undone configuration and the present one");
+}
+
+#[tokio::test]
 async fn plan_shows_moves_without_changes() {
     let world = World::new();
     let _members = world.shared().await;

@@ -1,4 +1,4 @@
-//! `config get`, `set`, `diff`: configurations; each change names the revision that it is based on.
+//! `config get`, `set` and others: configurations; a change names the revision that it is based on.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -11,6 +11,7 @@ use reg_center::Revision;
 use serde_json::json;
 
 use super::config_fields::{assign, document};
+use super::config_former::{FormerArguments, RestoreArguments};
 use super::report;
 use super::worker::file_fault;
 use crate::context::{Context, Signed};
@@ -26,6 +27,10 @@ pub(crate) enum ConfigCommand {
     Set(SetArguments),
     /// Show the fields in which a configuration would change; exit code 1 if there are any
     Diff(DiffArguments),
+    /// List the configurations that operators have replaced, and what restoring each would change
+    Former(FormerArguments),
+    /// Restore a configuration that an operator has replaced
+    Restore(RestoreArguments),
 }
 
 impl ConfigCommand {
@@ -34,6 +39,8 @@ impl ConfigCommand {
             Self::Get(given) => given.run(cx).await,
             Self::Set(given) => given.run(cx).await,
             Self::Diff(given) => given.run(cx).await,
+            Self::Former(given) => given.run(cx).await,
+            Self::Restore(given) => given.run(cx).await,
         }
     }
 }

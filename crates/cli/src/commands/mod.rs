@@ -3,6 +3,7 @@
 pub(crate) mod bench;
 pub(crate) mod config;
 mod config_fields;
+mod config_former;
 pub(crate) mod create;
 pub(crate) mod doctor;
 pub(crate) mod drain;

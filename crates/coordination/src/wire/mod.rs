@@ -36,7 +36,7 @@
 //! | `coordination/triggers/{request}` | P | an operator's request to run now, JSON |
 //! | `coordination/once` | P | the last calls of once-per-cluster callbacks, JSON |
 //! | `coordination/checkpoints/{i}` | P | the item's checkpoint, in the format of the job's code |
-//! | `coordination/former-configs` | P | the last configurations that operators replaced, JSON; no decision reads it |
+//! | `coordination/former-configs` | P | replaced configurations, JSON; no decision reads it |
 //! | `coordination/audit` | P | the last audited changes, JSON; no decision reads it |
 //! | `coordination/template` | P | the template of the job and its label, JSON |
 //!

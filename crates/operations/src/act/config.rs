@@ -220,19 +220,7 @@ impl Operations {
         expected: Revision,
         by: &By,
     ) -> Result<Updated> {
-        let stored = self.config(job).await?;
-        let mut wanted = decode_config(former.document.as_bytes()).map_err(|error| {
-            Error::Unreadable { job: job.clone(), reason: format!("former document: {error}") }
-        })?;
-        // 3.x stores the class outside of the document.
-        if let (Dialect::V3, Ok(stored)) = (wanted.java.dialect(), stored.config) {
-            wanted.java.job_class = stored.java.job_class;
-        }
-        // The document of another job must not replace the configuration of that job.
-        if wanted.job_name != *job {
-            let reason = format!("the former document is of job {:?}", wanted.job_name.as_str());
-            return Err(Error::Unreadable { job: job.clone(), reason });
-        }
+        let wanted = self.job(job).await?.restored(former)?;
         self.update_config(&wanted, expected, by).await
     }
 
@@ -286,6 +274,29 @@ impl Operations {
             why: by.why().to_owned(),
         });
         Ok(Some(OperatorStep::SetFormerConfigs { log, expect }))
+    }
+}
+
+impl JobSnapshot {
+    /// Returns the configuration that a former document stands for.
+    ///
+    /// # Errors
+    /// [`Error::Unreadable`]: the document cannot be read, or it is of another job.
+    pub fn restored(&self, former: &FormerConfig) -> Result<JobConfig> {
+        let unusable = |fault: String| Error::Unreadable {
+            job: self.job().clone(),
+            reason: format!("the former document {fault}"),
+        };
+        let mut config = decode_config(former.document.as_bytes())
+            .map_err(|error| unusable(format!("cannot be read: {error}")))?;
+        if config.job_name != *self.job() {
+            return Err(unusable(format!("is of job {:?}", config.job_name.as_str())));
+        }
+        // 3.x stores the class outside of the document.
+        if let (Dialect::V3, Some(present)) = (config.java.dialect(), self.config()) {
+            config.java.job_class.clone_from(&present.java.job_class);
+        }
+        Ok(config)
     }
 }
 
