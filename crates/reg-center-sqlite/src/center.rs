@@ -13,6 +13,7 @@ use reg_center::{
 };
 use tokio::sync::oneshot;
 
+use crate::change_signal::Listener;
 use crate::store::{SqliteStore, Store};
 use crate::worker::{Request, Ticket, Worker};
 use crate::{OpenError, SqliteOptions};
@@ -27,6 +28,8 @@ pub struct SqliteCenter {
     patience: Duration,
     requests: mpsc::Sender<Request>,
     session: Arc<ClientSession>,
+    /// `None` if the system has no signals. The worker then polls alone.
+    _signals: Option<Listener>,
 }
 
 impl SqliteCenter {
@@ -94,7 +97,13 @@ impl SqliteCenter {
         let ended = |_| failed("its thread has ended".to_owned());
         let late = |_| failed(format!("it could not be opened within {patience:?}"));
         tokio::time::timeout(patience, outcome).await.map_err(late)?.map_err(ended)??;
-        Ok(Arc::new(Self { path, patience, requests, session }))
+        let to_worker = requests.clone();
+        // The worker has ended if it takes no more requests, and the listener ends with the center.
+        let signals = Listener::start(&path, move || drop(to_worker.send(Request::Written)));
+        if let Err(error) = &signals {
+            tracing::debug!(path = %path.display(), %error, "changes by others are seen by polling");
+        }
+        Ok(Arc::new(Self { path, patience, requests, session, _signals: signals.ok() }))
     }
 
     /// Sends a request and waits for its answer. `late` returns the error for an answer that does

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod center;
+mod change_signal;
 mod error;
 mod file;
 mod options;

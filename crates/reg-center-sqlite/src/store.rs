@@ -5,6 +5,7 @@ use std::time::Duration;
 use reg_center::{Beat, Change, Node, NodePath, Op, Revision, Scope, SessionId, TxnOutcome};
 use rusqlite::{Connection, ErrorCode, Transaction, TransactionBehavior, params};
 
+use crate::change_signal::ChangeSignal;
 use crate::file::{self, FileId};
 use crate::process::ProcessName;
 use crate::tables::{Tables, from_sql, to_sql};
@@ -77,6 +78,7 @@ pub(crate) struct SqliteStore {
     options: SqliteOptions,
     db: Connection,
     file: FileId,
+    signal: ChangeSignal,
     process: Option<ProcessName>,
     /// The session that this store opened last.
     session: Option<SessionId>,
@@ -86,7 +88,8 @@ pub(crate) struct SqliteStore {
 impl SqliteStore {
     pub(crate) fn open(options: SqliteOptions) -> std::result::Result<Self, OpenError> {
         let (db, file) = file::open_or_create(&options)?;
-        Ok(Self { options, db, file, process: ProcessName::own(), session: None, data_version: 0 })
+        let (signal, process) = (ChangeSignal::open(options.path()), ProcessName::own());
+        Ok(Self { options, db, file, signal, process, session: None, data_version: 0 })
     }
 
     /// Fails if the path no longer names the open file: writes to it would be lost.
@@ -149,7 +152,9 @@ impl Store for SqliteStore {
         if txn.execute("DELETE FROM session WHERE id = ?1", [session.0])? > 0 {
             Tables(&txn).delete_nodes_of(session)?;
         }
-        commit(txn)
+        commit(txn)?;
+        self.signal.send();
+        Ok(())
     }
 
     fn end_silent(&mut self, silent: &[Beat]) -> Result<()> {
@@ -161,7 +166,9 @@ impl Store for SqliteStore {
                 tracing::warn!(session = %beat.session, "ended a session that gave no sign of life");
             }
         }
-        commit(txn)
+        commit(txn)?;
+        self.signal.send();
+        Ok(())
     }
 
     fn beats(&mut self) -> Result<(Vec<Beat>, Vec<Beat>)> {
@@ -198,6 +205,9 @@ impl Store for SqliteStore {
             tables.execute(session, ops, &mut batch)?;
         }
         commit(sql_txn)?;
+        if batch.after != batch.before {
+            self.signal.send();
+        }
         Ok(batch)
     }
 

@@ -24,11 +24,28 @@ const LOOK_INTERVAL: Duration = Duration::from_millis(500);
 
 /// A call of the center.
 pub(crate) enum Request {
-    Commit { txn: Txn, ticket: Arc<Ticket>, reply: Sender<Result<TxnOutcome>> },
-    Read { paths: Vec<NodePath>, reply: Sender<Result<Vec<Option<Node>>>> },
-    Children { path: NodePath, reply: Sender<Result<Option<Vec<String>>>> },
-    Watch { scope: Scope, sender: FeedSender },
-    Close { reply: Sender<Result<()>> },
+    Commit {
+        txn: Txn,
+        ticket: Arc<Ticket>,
+        reply: Sender<Result<TxnOutcome>>,
+    },
+    Read {
+        paths: Vec<NodePath>,
+        reply: Sender<Result<Vec<Option<Node>>>>,
+    },
+    Children {
+        path: NodePath,
+        reply: Sender<Result<Option<Vec<String>>>>,
+    },
+    Watch {
+        scope: Scope,
+        sender: FeedSender,
+    },
+    /// A center, perhaps this one, has written: look for changes now.
+    Written,
+    Close {
+        reply: Sender<Result<()>>,
+    },
 }
 
 /// Decides between the thread that starts a commit and the caller that gives it up.
@@ -114,7 +131,8 @@ impl<S: Store> Worker<S> {
     fn serve(&mut self, requests: Vec<Request>) -> Option<Sender<Result<()>>> {
         let mut commits = Vec::new();
         for request in requests {
-            if !matches!(request, Request::Commit { .. }) {
+            // A signal needs no order, and must not split the commits that become durable together.
+            if !matches!(request, Request::Commit { .. } | Request::Written) {
                 self.commit(std::mem::take(&mut commits));
             }
             match request {
@@ -132,6 +150,7 @@ impl<S: Store> Worker<S> {
                     let _ = reply.send(names);
                 }
                 Request::Watch { scope, sender } => self.watch(scope, sender),
+                Request::Written => self.next_poll = Instant::now(),
                 Request::Close { reply } => return Some(reply),
             }
         }

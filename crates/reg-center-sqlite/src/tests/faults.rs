@@ -84,8 +84,9 @@ impl<S: Store> Store for FaultyStore<S> {
 
     fn commit(&mut self, session: SessionId, txns: &[&[Op]]) -> Result<Batch> {
         if *self.mode.lock() == Mode::LoseReply {
-            self.inner.commit(session, txns)?;
+            // Before the commit: a test that sees its effect may set the next mode at once.
             *self.mode.lock() = Mode::Fail;
+            self.inner.commit(session, txns)?;
             return Err(Failure::Unknown("injected".to_owned()));
         }
         self.access(|store| store.commit(session, txns))

@@ -11,7 +11,7 @@ use futures_util::FutureExt as _;
 use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use reg_center::contract::{Case, Client, Faults, Harness};
-use reg_center::{RegistryCenter as _, SessionChange};
+use reg_center::{Change, Lifetime, NodePath, RegistryCenter as _, SessionChange, Txn};
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -27,6 +27,33 @@ fn run(case: &Case) {
 
 fn runtime() -> Runtime {
     Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime starts")
+}
+
+/// A center that never polls sees a commit of another one, and the end of its session.
+#[cfg(target_os = "linux")]
+#[test]
+fn signals_alone_deliver_the_changes_of_other_centers() {
+    runtime().block_on(async {
+        let harness = FileHarness::new();
+        let mut options = harness.options();
+        options.poll_interval = Duration::from_secs(3_600);
+        let reader = SqliteCenter::connect_to(options, SqliteStore::open).await.unwrap();
+        let path = NodePath::parse("/job").unwrap();
+        let mut feed = reader.watch(&path);
+        while feed.next().await != Some(Change::Ready) {}
+        // The first poll is due at the start. It must not be the one that finds the change.
+        reader.sync().await.unwrap();
+
+        let writer = SqliteCenter::connect(harness.options()).await.unwrap();
+        let create = Txn::new().create(path.clone(), "", Lifetime::Ephemeral);
+        writer.commit(create).await.unwrap();
+        let patience = Duration::from_secs(60);
+        let change = tokio::time::timeout(patience, feed.next()).await.expect("a change arrives");
+        assert!(matches!(change, Some(Change::Put(node)) if node.path == path));
+        writer.close().await.unwrap();
+        let change = tokio::time::timeout(patience, feed.next()).await.expect("a change arrives");
+        assert!(matches!(change, Some(Change::Gone { .. })), "{change:?}");
+    });
 }
 
 struct FileHarness {
