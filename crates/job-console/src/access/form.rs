@@ -1,0 +1,55 @@
+//! The sign-in page.
+
+use maud::{DOCTYPE, Markup, html};
+
+/// Content of the sign-in page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SignInPage {
+    /// Address that the form is sent to.
+    pub(crate) action: String,
+    /// Address of the page that follows.
+    pub(crate) next: String,
+    /// User name that was entered before.
+    pub(crate) name: String,
+    /// Why the sign-in failed.
+    pub(crate) problem: Option<String>,
+}
+
+/// Renders the page.
+pub(super) fn render(page: &SignInPage) -> Markup {
+    let described_by = page.problem.is_some().then_some("problem");
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Sign in · Elastic Job" }
+            }
+            body {
+                main {
+                    h1 { "Sign in" }
+                    @if let Some(problem) = &page.problem {
+                        p id="problem" role="alert" { (problem) }
+                    }
+                    form method="post" action=(page.action) {
+                        input type="hidden" name="next" value=(page.next);
+                        p {
+                            label for="name" { "User name" }
+                            " "
+                            input id="name" name="name" value=(page.name) required autocomplete="username"
+                                autocapitalize="none" spellcheck="false" aria-describedby=[described_by];
+                        }
+                        p {
+                            label for="password" { "Password" }
+                            " "
+                            input id="password" name="password" type="password" required
+                                autocomplete="current-password" aria-describedby=[described_by];
+                        }
+                        p { button type="submit" { "Sign in" } }
+                    }
+                }
+            }
+        }
+    }
+}
