@@ -231,6 +231,25 @@ async fn failed_sign_ins_are_delayed() {
 }
 
 #[tokio::test]
+async fn clients_of_a_reverse_proxy_are_limited_each_on_its_own() {
+    let access = UsersFile::new().access().reverse_proxy("10.0.0.7".parse().unwrap());
+    let router = router(access, [10, 0, 0, 7]);
+    let attempt = async |client: &str, name: String| {
+        let headers = [FORM[0], FORM[1], FORM[2], ("x-forwarded-for", client)];
+        let body = format!("name={name}&password=wrong");
+        send(&router, "POST", "/sign-in", &headers, &body).await.status()
+    };
+    for n in 0..20 {
+        let status = attempt("192.0.2.1", format!("user{n}")).await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+    }
+    let status = attempt("192.0.2.1", "another".to_owned()).await;
+    assert_eq!(status, StatusCode::TOO_MANY_REQUESTS);
+    let status = attempt("192.0.2.2", "another".to_owned()).await;
+    assert_eq!(status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
 async fn unknown_user_takes_as_long_as_a_wrong_password() {
     let router = router(UsersFile::new().access(), LOCAL);
     let mut fastest = [Duration::MAX; 2];
@@ -278,7 +297,9 @@ async fn tokens_and_proxy_users_identify_callers_beside_each_other() {
     let path = folder.path().join("tokens.toml");
     let ((token, sha256), (old, old_sha256)) = (new_token(), new_token());
     let entry = |name: &str, sha256: &str, expires: &str| {
-        format!("[[tokens]]\nname = {name:?}\nsha256 = {sha256:?}\nrole = \"viewer\"\nexpires = {expires:?}\n")
+        format!(
+            "[[tokens]]\nname = {name:?}\nsha256 = {sha256:?}\nrole = \"viewer\"\nexpires = {expires:?}\n"
+        )
     };
     let text_of_file = entry("ci", &sha256, "9999-01-01T00:00:00Z")
         + &entry("old", &old_sha256, "2020-01-01T00:00:00Z");
@@ -405,6 +426,10 @@ impl<'a> MakeWriter<'a> for Lines {
 async fn log_names_users_and_reasons_and_no_secrets() {
     let lines = Lines::default();
     let subscriber = tracing_subscriber::fmt().with_writer(lines.clone()).with_ansi(false);
+    // While there is only one subscriber, tracing lets the thread that logs a line first decide
+    // for all threads whether it is logged. Threads of other tests have no subscriber.
+    let _second =
+        tracing::Dispatch::new(tracing_subscriber::fmt().with_writer(std::io::sink).finish());
     let guard = tracing::subscriber::set_default(subscriber.finish());
     let router = router(UsersFile::new().access(), LOCAL);
     sign_in(&router, "anna", "another password").await;
@@ -416,8 +441,7 @@ async fn log_names_users_and_reasons_and_no_secrets() {
     send(&router, "POST", "/sign-out", &[FORM[0], FORM[1], ("cookie", &cookie)], "").await;
     drop(guard);
     let log = String::from_utf8(lines.0.lock().clone()).unwrap();
-    let log: Vec<&str> =
-        log.lines().filter(|line| line.contains("job_console::access")).collect();
+    let log: Vec<&str> = log.lines().filter(|line| line.contains("job_console::access")).collect();
     let expected = [
         r#"reason="wrong password" user="anna" client="127.0.0.1""#,
         r#"reason="unknown user" user="ev\\nil" client="127.0.0.1""#,

@@ -94,7 +94,8 @@ async fn admit(
     if access.open.is_some() || !access.hosts.is_empty() {
         let refused =
             |reason| Refused::new(StatusCode::MISDIRECTED_REQUEST, "unknown-host", reason);
-        check_host(origin, &parts.headers, &access.hosts).map_err(refused)?;
+        check_host(origin, &parts.headers, &access.hosts, access.open.is_none())
+            .map_err(refused)?;
     }
     let identity = caller(shared, parts, origin).await?;
     // A browser never adds a bearer token to a request by itself.

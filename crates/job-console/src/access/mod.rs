@@ -2,9 +2,9 @@
 
 mod cookie;
 mod file;
-mod form;
+pub(crate) mod form;
 mod headers;
-mod identify;
+pub(crate) mod identify;
 mod limit;
 mod log;
 mod origin;

@@ -58,17 +58,24 @@ pub(super) fn is_forwarded(headers: &HeaderMap) -> bool {
 }
 
 fn is_loopback(host: &str) -> bool {
-    let address = host.trim_start_matches('[').trim_end_matches(']');
     host.eq_ignore_ascii_case("localhost")
-        || address.parse::<IpAddr>().is_ok_and(|address| address.to_canonical().is_loopback())
+        || address(host).is_some_and(|address| address.to_canonical().is_loopback())
 }
 
-/// Checks the host that a request names against loopback names and the listed ones. A page of
-/// another site can make its own name lead to this machine (DNS rebinding); the host betrays it.
+fn address(host: &str) -> Option<IpAddr> {
+    host.trim_start_matches('[').trim_end_matches(']').parse().ok()
+}
+
+/// Checks the host that a request names. A page of another site can make its own name lead to this
+/// machine (DNS rebinding), and the host betrays it.
+///
+/// Valid are loopback hosts, listed names, and, behind a sign-in, all addresses: health checks use
+/// them, and no name leads to them.
 pub(super) fn check_host(
     origin: &Origin,
     headers: &HeaderMap,
     listed: &BTreeSet<String>,
+    has_sign_in: bool,
 ) -> Result<(), String> {
     let Some(host) = &origin.host else {
         // A browser always names the host, and a program need not.
@@ -76,10 +83,12 @@ pub(super) fn check_host(
         return if is_named { Err("Host is no name and no address".to_owned()) } else { Ok(()) };
     };
     let name = host.host().to_ascii_lowercase();
-    if is_loopback(&name) || listed.contains(&name) {
+    let is_accepted_address = has_sign_in && address(&name).is_some();
+    if is_loopback(&name) || listed.contains(&name) || is_accepted_address {
         return Ok(());
     }
-    let mut valid = vec!["localhost", "loopback addresses"];
+    let addresses = if has_sign_in { "addresses" } else { "loopback addresses" };
+    let mut valid = vec!["localhost", addresses];
     valid.extend(listed.iter().map(String::as_str));
     Err(format!("host is {name:?}; valid are {}", valid.join(", ")))
 }
@@ -164,10 +173,13 @@ mod tests {
             ("evil example", false),
         ] {
             let rows = &[("host", host)];
-            let checked = check_host(&origin(rows, "[::1]:1"), &headers(rows), &listed);
-            assert_eq!(checked.is_ok(), is_valid, "{host}");
+            let check = |has_sign_in| {
+                check_host(&origin(rows, "[::1]:1"), &headers(rows), &listed, has_sign_in)
+            };
+            assert_eq!(check(false).is_ok(), is_valid, "{host}");
+            assert_eq!(check(true).is_ok(), is_valid || host == "192.168.0.4", "{host}");
         }
-        assert!(check_host(&origin(&[], "[::1]:1"), &headers(&[]), &listed).is_ok());
+        assert!(check_host(&origin(&[], "[::1]:1"), &headers(&[]), &listed, false).is_ok());
     }
 
     #[test]

@@ -88,7 +88,8 @@ impl<H: Clone> Sessions<H> {
 
 impl<H> Session<H> {
     fn is_valid(&self, bounds: SessionBounds, now: Instant) -> bool {
-        now.duration_since(self.used) < bounds.idle && now.duration_since(self.started) < bounds.absolute
+        now.duration_since(self.used) < bounds.idle
+            && now.duration_since(self.started) < bounds.absolute
     }
 }
 

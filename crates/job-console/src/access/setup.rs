@@ -160,7 +160,7 @@ impl Access {
     }
 
     /// Lists a host name by which clients reach the console. As soon as one is listed, requests
-    /// that name another host than the listed ones and this machine are refused.
+    /// that name another host are refused, but for loopback hosts and, behind a sign-in, addresses.
     ///
     /// # Errors
     /// [`AccessError::Host`] if it is no host name or has a port.

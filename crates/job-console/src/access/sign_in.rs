@@ -247,3 +247,36 @@ fn next_address(shared: &Shared, next: &str) -> String {
         shared.href("/")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(unix)]
+    #[tokio::test(start_paused = true)]
+    async fn sign_in_waits_for_others_within_a_bound_and_then_does_not_count() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users.toml");
+        std::fs::write(&path, "").unwrap();
+        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        let access = Access::sign_in().users(&path).unwrap();
+        let others = access.checks.acquire_many(2).await.unwrap();
+        for _ in 0..50 {
+            let began = tokio::time::Instant::now();
+            let denied = check(&access, "anna", "a password".into(), None).await.unwrap_err();
+            assert_eq!((denied, began.elapsed()), (Denied::Busy, QUEUE));
+        }
+        drop(others);
+        let denied = check(&access, "anna", "a password".into(), None).await.unwrap_err();
+        assert_eq!(denied, Denied::Wrong);
+        assert_eq!(access.checks.available_permits(), 2);
+    }
+
+    #[test]
+    fn wait_is_rounded_up_to_seconds() {
+        for (millis, expected) in [(1, 1), (1_000, 1), (1_001, 2)] {
+            assert_eq!(seconds(Duration::from_millis(millis)), expected);
+        }
+    }
+}

@@ -15,6 +15,8 @@ use axum::routing::{get, post};
 use reg_center::MemoryRegistry;
 use tower::ServiceExt as _;
 
+use super::tokens::Tokens;
+use super::users::Users;
 use super::{Access, Permission, Role, hash_password, new_token};
 use crate::Console;
 use crate::console::routes;
@@ -69,6 +71,18 @@ fn documented_roles_are_those_of_the_code() {
         (permission.to_string(), roles.collect())
     };
     assert_eq!(documented(), Permission::ALL.iter().map(of_code).collect());
+}
+
+#[test]
+fn documented_files_are_valid() {
+    let blocks: Vec<&str> = DOCUMENT.split("```toml\n").skip(1).collect();
+    let [users, tokens] = &blocks[..] else { panic!("{} blocks", blocks.len()) };
+    let block = |text: &str| text.split_once("```").unwrap().0.to_owned();
+    let users = Users::parse(&block(users)).unwrap();
+    assert_eq!(users.get("anna").unwrap().caller().jobs, "report-*");
+    let tokens = Tokens::parse(&block(tokens)).unwrap();
+    let before = "2027-06-29T23:59:59Z".parse().unwrap();
+    assert_eq!(tokens.caller("test", before).unwrap().name, "ci");
 }
 
 /// Returns the status that a request must have, or `None` if the route decides.
