@@ -53,3 +53,29 @@ pub(super) fn render(page: &SignInPage) -> Markup {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_clients_are_escaped_and_controls_have_labels() {
+        let hostile = r#""><script>alert(1)</script>"#.to_owned();
+        let problem = Some("The user name is not right.".to_owned());
+        let page = SignInPage {
+            action: "/sign-in".to_owned(),
+            next: hostile.clone(),
+            name: hostile,
+            problem,
+        };
+        let html = render(&page).into_string();
+        assert!(!html.contains("<script"), "{html}");
+        assert_eq!(html.matches("&quot;&gt;&lt;script&gt;").count(), 2, "{html}");
+        for control in ["name", "password"] {
+            let label = format!(r#"<label for="{control}">"#);
+            let input = format!(r#"<input id="{control}" "#);
+            assert!(html.contains(&label) && html.contains(&input), "{html}");
+        }
+        assert_eq!(html.matches(r#"aria-describedby="problem""#).count(), 2, "{html}");
+    }
+}

@@ -25,9 +25,14 @@ const FREE_BY_NAME: u32 = 5;
 const FREE_BY_ADDRESS: u32 = 20;
 
 /// Failed sign-ins. The delay doubles with each failure, from one second to five minutes.
+#[derive(Debug, Default)]
+pub(super) struct SignInLimit(Mutex<Tables>);
+
 #[derive(Debug)]
-pub(super) struct SignInLimit {
-    failures: Mutex<(Failures<[u8; 32]>, Failures<Option<IpAddr>>)>,
+struct Tables {
+    /// By the hash of the name, which has a bounded size.
+    names: Failures<[u8; 32]>,
+    addresses: Failures<Option<IpAddr>>,
 }
 
 #[derive(Debug)]
@@ -42,10 +47,10 @@ struct Count {
     last: Instant,
 }
 
-impl Default for SignInLimit {
+impl Default for Tables {
     fn default() -> Self {
-        let failures = (Failures::new(FREE_BY_NAME), Failures::new(FREE_BY_ADDRESS));
-        Self { failures: Mutex::new(failures) }
+        let (names, addresses) = (Failures::new(FREE_BY_NAME), Failures::new(FREE_BY_ADDRESS));
+        Self { names, addresses }
     }
 }
 
@@ -55,7 +60,7 @@ impl SignInLimit {
     pub(super) fn begin(&self, name: &str, address: Option<IpAddr>) -> Result<(), Duration> {
         let now = Instant::now();
         let (name, address) = (digest(name), network(address));
-        let (names, addresses) = &mut *self.failures.lock();
+        let Tables { names, addresses } = &mut *self.0.lock();
         let wait = names.wait(&name, now).max(addresses.wait(&address, now));
         if !wait.is_zero() {
             return Err(wait);
@@ -67,7 +72,7 @@ impl SignInLimit {
 
     /// Takes back the failure that [`Self::begin`] counted, because no password was checked.
     pub(super) fn withdraw(&self, name: &str, address: Option<IpAddr>) {
-        let (names, addresses) = &mut *self.failures.lock();
+        let Tables { names, addresses } = &mut *self.0.lock();
         names.take_back(&digest(name));
         addresses.take_back(&network(address));
     }
@@ -75,7 +80,7 @@ impl SignInLimit {
     /// Forgets the failures of a user name, and this one of the address. Other failures of the
     /// address still count, so that one own account is no help to try passwords of others.
     pub(super) fn succeed(&self, name: &str, address: Option<IpAddr>) {
-        let (names, addresses) = &mut *self.failures.lock();
+        let Tables { names, addresses } = &mut *self.0.lock();
         names.by_key.remove(&digest(name));
         addresses.take_back(&network(address));
     }
@@ -195,7 +200,7 @@ mod tests {
             assert_eq!(limit.begin(&n.to_string(), Some(from.into())), Ok(()));
         }
         assert!(limit.begin("anna", address("10.0.0.2")).is_err());
-        let (names, addresses) = &*limit.failures.lock();
+        let Tables { names, addresses } = &*limit.0.lock();
         assert_eq!((names.by_key.len(), addresses.by_key.len()), (MAX_KEYS, MAX_KEYS));
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::net::IpAddr;
 
-use axum::http::{HeaderMap, HeaderName, HeaderValue};
+use axum::http::{HeaderMap, HeaderName};
 
 use super::file::{check_jobs, check_name};
 use super::{AccessError, Caller, Role};
@@ -46,8 +46,8 @@ struct Grant {
 pub(super) enum ProxyRefused {
     #[error("the header {header} is accepted from the proxy only")]
     OtherPeer { header: HeaderName },
-    #[error("the header {header} has to occur once, with a user name: {reason}")]
-    InvalidUser { header: HeaderName, reason: String },
+    #[error("the header {header} is not valid: {reason}")]
+    Invalid { header: HeaderName, reason: String },
     #[error("user {user:?} belongs to no group that has a role in this console")]
     NoRole { user: String },
 }
@@ -120,21 +120,18 @@ impl Proxy {
             return Err(ProxyRefused::OtherPeer { header: header.clone() });
         }
         let Some(user) = single(headers, &self.user_header)? else { return Ok(None) };
-        let groups = self.groups_header.as_ref().map(|name| headers.get_all(name));
-        let groups: BTreeSet<&str> = groups
-            .into_iter()
-            .flatten()
-            .filter_map(text)
-            .flat_map(|groups| groups.split(',').map(str::trim))
-            .collect();
+        check_name(user).map_err(|reason| invalid(&self.user_header, &reason))?;
+        let groups = self.groups_header.as_ref().map(|name| single(headers, name)).transpose()?;
+        let groups = groups.flatten().unwrap_or_default();
+        let groups: BTreeSet<&str> = groups.split(',').map(str::trim).collect();
         let of_groups = self.groups.iter().filter(|(name, _)| groups.contains(name.as_str()));
         let grants = of_groups.map(|(_, grant)| grant).chain(&self.everyone);
         // `max_by_key` returns the last of equals, and the first one counts.
         let grants: Vec<&Grant> = grants.collect();
         let Some(grant) = grants.iter().rev().max_by_key(|grant| grant.role) else {
-            return Err(ProxyRefused::NoRole { user });
+            return Err(ProxyRefused::NoRole { user: user.to_owned() });
         };
-        Ok(Some(Caller { name: user, role: grant.role, jobs: grant.jobs.clone() }))
+        Ok(Some(Caller { name: user.to_owned(), role: grant.role, jobs: grant.jobs.clone() }))
     }
 }
 
@@ -150,29 +147,29 @@ fn header(name: &str) -> Result<HeaderName, AccessError> {
     HeaderName::from_bytes(name.as_bytes()).map_err(invalid)
 }
 
-/// Returns the user name of a header, which must not occur twice: a client may have sent one, and
-/// the proxy the other.
-fn single(headers: &HeaderMap, name: &HeaderName) -> Result<Option<String>, ProxyRefused> {
-    let invalid = |reason: &str| ProxyRefused::InvalidUser {
-        header: name.clone(),
-        reason: reason.to_owned(),
-    };
+/// Returns the text of a header, which must not occur twice: a client may have sent one, and the
+/// proxy the other.
+fn single<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, ProxyRefused> {
     let mut values = headers.get_all(name).iter();
     let Some(value) = values.next() else { return Ok(None) };
     if values.next().is_some() {
-        return Err(invalid("it occurs twice"));
+        return Err(invalid(
+            name,
+            "it occurs twice; the proxy has to remove the one of the client",
+        ));
     }
-    let user = text(value).ok_or_else(|| invalid("it is no UTF-8"))?;
-    check_name(user).map_err(|reason| invalid(&reason))?;
-    Ok(Some(user.to_owned()))
+    let text = std::str::from_utf8(value.as_bytes());
+    Ok(Some(text.map_err(|_| invalid(name, "it is no UTF-8"))?))
 }
 
-fn text(value: &HeaderValue) -> Option<&str> {
-    std::str::from_utf8(value.as_bytes()).ok()
+fn invalid(header: &HeaderName, reason: &str) -> ProxyRefused {
+    ProxyRefused::Invalid { header: header.clone(), reason: reason.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
+    use axum::http::HeaderValue;
+
     use super::*;
 
     fn proxy() -> Proxy {
@@ -225,13 +222,17 @@ mod tests {
     #[test]
     fn header_names_one_user() {
         let proxy = proxy();
-        for headers in [
-            &[("x-user", "anna"), ("x-user", "bob")][..],
-            &[("x-user", "")],
-            &[("x-user", "an\tna")],
+        for (headers, expected) in [
+            (&[("x-user", "anna"), ("x-user", "bob")][..], "header x-user is not valid: it occurs"),
+            (&[("x-user", "")], "header x-user is not valid: name is \"\""),
+            (&[("x-user", "an\tna")], "header x-user is not valid: name is \"an\\tna\""),
+            (
+                &[("x-user", "anna"), ("x-groups", "staff"), ("x-groups", "boss")],
+                "header x-groups is not valid: it occurs",
+            ),
         ] {
             let refused = ask(&proxy, Some("10.0.0.7"), headers).unwrap_err();
-            assert!(refused.contains("has to occur once, with a user name"), "{refused}");
+            assert!(refused.contains(expected), "{refused}");
         }
         assert!(Proxy::new("x user", []).is_err());
     }

@@ -69,8 +69,8 @@ pub enum AccessError {
 /// extensions of a request.
 ///
 /// The server has to pass on the address of the peer, as
-/// [`Router::into_make_service_with_connect_info`](axum::Router::into_make_service_with_connect_info)
-/// does. Without it, no proxy is recognised, and an open console refuses each request.
+/// [`into_make_service_with_connect_info`](axum::Router::into_make_service_with_connect_info) does.
+/// Without it, no proxy is recognised, and an open console refuses each request.
 ///
 /// # Examples
 /// ```no_run
