@@ -1,13 +1,16 @@
 //! Identification of the caller of each request.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use axum::body::Body;
 use axum::extract::{FromRequestParts, Request, State};
-use axum::http::header::{ACCEPT, AUTHORIZATION, LOCATION, WWW_AUTHENTICATE};
+use axum::http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, LOCATION, WWW_AUTHENTICATE};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
+use futures_util::StreamExt as _;
 use jiff::Timestamp;
 
 use super::origin::{Origin, check_host, check_site, is_forwarded};
@@ -16,6 +19,9 @@ use super::users::User;
 use super::{Access, Caller, Role, cookie};
 use crate::console::Shared;
 use crate::problem::Problem;
+
+/// Time between two checks of the caller of a stream.
+const RECHECK: Duration = Duration::from_secs(5);
 
 /// How a caller was identified.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +66,11 @@ pub(crate) async fn identify(
     let proxies = &access.reverse_proxies;
     let origin = Origin::of(&parts.headers, &parts.uri, &parts.extensions, proxies);
     let client = origin.client;
-    let mut user = None;
+    let asked = parts.clone();
+    let mut before: Option<Caller> = None;
     match admit(&shared, &parts, &origin).await {
         Ok(Some((caller, means))) => {
-            user = Some(caller.name.clone());
+            before = Some(caller.clone());
             parts.extensions.insert(caller);
             parts.extensions.insert(means);
         }
@@ -75,13 +82,42 @@ pub(crate) async fn identify(
             return refused.into_response();
         }
     }
-    parts.extensions.insert(origin);
-    let asked = format!("{} {}", parts.method, parts.uri.path());
+    parts.extensions.insert(origin.clone());
     let response = next.run(Request::from_parts(parts, body)).await;
     if response.status() == StatusCode::FORBIDDEN {
-        access.log.refused(&format!("{asked} is not permitted"), user.as_deref(), client);
+        let reason = format!("{} {} is not permitted", asked.method, asked.uri.path());
+        access.log.refused(&reason, before.as_ref().map(|caller| &*caller.name), client);
     }
-    response
+    match before {
+        Some(before) if is_stream(&response) => {
+            response.map(|body| until_signed_out(body, before, (shared, asked, origin)))
+        }
+        _ => response,
+    }
+}
+
+fn is_stream(response: &Response) -> bool {
+    let kind = response.headers().get(CONTENT_TYPE);
+    kind.is_some_and(|kind| kind.as_bytes().starts_with(b"text/event-stream"))
+}
+
+/// Ends a stream when its request would no longer have the same caller, with the same role and
+/// jobs. An open stream counts as use of a session.
+fn until_signed_out(
+    body: Body,
+    before: Caller,
+    (shared, parts, origin): (Shared, Parts, Origin),
+) -> Body {
+    let ended = async move {
+        loop {
+            tokio::time::sleep(RECHECK).await;
+            match caller(&shared, &parts, &origin).await {
+                Ok(Some((now, _))) if now == before => {}
+                Ok(_) | Err(_) => return,
+            }
+        }
+    };
+    Body::from_stream(body.into_data_stream().take_until(Box::pin(ended)))
 }
 
 /// Checks a request, and returns its caller if it has one.
@@ -244,5 +280,68 @@ impl<S: Sync> FromRequestParts<S> for Caller {
         }
         let challenge = parts.extensions.get::<Challenge>().cloned();
         Err(challenge.unwrap_or(Challenge { sign_in: None }).into_response())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::SocketAddr;
+
+    use axum::extract::connect_info::MockConnectInfo;
+    use axum::routing::get;
+    use http_body_util::BodyExt as _;
+    use tower::ServiceExt as _;
+
+    use super::super::{Permission, Proxy, new_token};
+    use super::*;
+    use crate::Console;
+    use crate::console::routes;
+
+    /// A stream that never ends by itself.
+    async fn stream() -> Response {
+        let kind = [(CONTENT_TYPE, "text/event-stream")];
+        let event = futures_util::stream::iter([Ok::<_, std::io::Error>("data: 1\n\n")]);
+        let events = event.chain(futures_util::stream::pending());
+        (kind, Body::from_stream(events)).into_response()
+    }
+
+    #[cfg(unix)]
+    #[tokio::test(start_paused = true)]
+    async fn stream_ends_when_its_caller_is_no_longer_valid() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("tokens.toml");
+        let write = |text: &str| {
+            std::fs::write(&path, text).unwrap();
+            std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+        };
+        let (token, sha256) = new_token();
+        write(&format!(
+            "[[tokens]]\nname = \"ci\"\nsha256 = {sha256:?}\nrole = \"viewer\"\nexpires = \
+             \"9999-01-01T00:00:00Z\"\n"
+        ));
+        let proxy = Proxy::new("x-user", ["127.0.0.1".parse().unwrap()]).unwrap();
+        let proxy = proxy.everyone(Role::Viewer, "*").unwrap();
+        let access = Access::sign_in().tokens(&path).unwrap().proxy(proxy);
+        let routes = routes().page(Permission::View, &Method::GET, "/stream", get(stream));
+        let router = Console::new().access(access).with_routes(routes);
+        let router = router.layer(MockConnectInfo(SocketAddr::from(([127, 0, 0, 1], 4000))));
+        let open = async |name: &str, value: &str| {
+            let request = Request::get("/stream").header(name, value);
+            let request = request.body(Body::empty()).unwrap();
+            let response = router.clone().oneshot(request).await.unwrap();
+            assert_eq!(response.status(), StatusCode::OK);
+            let mut body = response.into_body();
+            assert_eq!(body.frame().await.unwrap().unwrap().into_data().unwrap(), "data: 1\n\n");
+            body
+        };
+        let mut of_token = open("authorization", &format!("Bearer {token}")).await;
+        let mut of_proxy = open("x-user", "anna").await;
+        let hour = Duration::from_secs(3600);
+        assert!(tokio::time::timeout(hour, of_token.frame()).await.is_err());
+        write("");
+        let ended = tokio::time::timeout(2 * RECHECK, of_token.frame()).await.unwrap();
+        assert!(ended.is_none());
+        assert!(tokio::time::timeout(hour, of_proxy.frame()).await.is_err());
     }
 }
