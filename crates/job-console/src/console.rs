@@ -3,15 +3,13 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRef, Request};
-use axum::middleware::{self, Next};
-use axum::response::Response;
-use axum::{Extension, Router};
+use axum::{Router, middleware};
 use job_history::History;
 use reg_center::RegistryCenter;
 
-use crate::access::{Caller, Role};
+use crate::access::{self, Access, Caller};
 use crate::namespaces::{Namespace, Namespaces};
-use crate::routes::Rule;
+use crate::routes::{Routes, Rule};
 use crate::{api, problem};
 
 /// Why a console cannot be set up.
@@ -29,6 +27,15 @@ pub enum SetupError {
     Twice {
         /// The name.
         name: String,
+    },
+    /// The prefix cannot stand in an address.
+    #[error(
+        "prefix is {prefix:?}; valid is a path such as \"/ejob\": segments of letters, digits, '-', \
+         '_', '.' and '~', without a slash at the end"
+    )]
+    InvalidPrefix {
+        /// The given prefix.
+        prefix: String,
     },
 }
 
@@ -53,12 +60,24 @@ pub enum SetupError {
 #[derive(Debug, Default)]
 pub struct Console {
     namespaces: Namespaces,
+    access: Access,
+    prefix: String,
 }
 
 /// State that the handlers share.
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) namespaces: Arc<Namespaces>,
+    pub(crate) access: Arc<Access>,
+    /// Path below which the console is mounted, without a slash at the end.
+    pub(crate) prefix: Arc<str>,
+}
+
+impl Shared {
+    /// Returns the address of a path of the console, for links and redirects.
+    pub(crate) fn href(&self, path: &str) -> String {
+        format!("{}{path}", self.prefix)
+    }
 }
 
 impl FromRef<Shared> for Arc<Namespaces> {
@@ -100,29 +119,70 @@ impl Console {
         Ok(self)
     }
 
+    /// Sets the ways to sign in. The default is [`Access::open`] with the name `console`.
+    #[must_use]
+    pub fn access(mut self, access: Access) -> Self {
+        self.access = access;
+        self
+    }
+
+    /// Sets the path below which the router is mounted, such as `/ejob`, for links and redirects.
+    ///
+    /// The router has its routes without the prefix, as [`Router::nest`] and a reverse proxy that
+    /// removes the prefix expect.
+    ///
+    /// # Errors
+    /// [`SetupError::InvalidPrefix`] if the path is not valid.
+    pub fn prefix(mut self, prefix: &str) -> Result<Self, SetupError> {
+        let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
+        let is_segment = |segment: &str| {
+            !segment.is_empty()
+                && segment != "."
+                && segment != ".."
+                && segment.chars().all(is_valid)
+        };
+        let segments = prefix.strip_prefix('/').map(|rest| rest.split('/').all(is_segment));
+        if !prefix.is_empty() && segments != Some(true) {
+            return Err(SetupError::InvalidPrefix { prefix: prefix.to_owned() });
+        }
+        prefix.clone_into(&mut self.prefix);
+        Ok(self)
+    }
+
     /// Returns all routes with the permissions that they demand.
     #[must_use]
     pub fn rules() -> Vec<Rule> {
-        api::routes().split().2
+        routes().split().2
     }
 
     /// Returns the router, to serve or to mount in another one.
     pub fn router(self) -> Router {
-        let shared = Shared { namespaces: Arc::new(self.namespaces) };
-        let (router, document, _) = api::routes().split();
+        self.with_routes(routes())
+    }
+
+    pub(crate) fn with_routes(self, routes: Routes) -> Router {
+        let shared = Shared {
+            namespaces: Arc::new(self.namespaces),
+            access: Arc::new(self.access),
+            prefix: self.prefix.into(),
+        };
+        let (router, document, _) = routes.split();
         let router = api::with_document(router, &document);
-        router.fallback(not_found).layer(middleware::from_fn(identify)).with_state(shared)
+        let identify = middleware::from_fn_with_state(shared.clone(), access::identify);
+        router
+            .fallback(not_found)
+            .layer(identify)
+            .layer(middleware::from_fn(access::protect))
+            .with_state(shared)
     }
 }
 
-/// Identifies the caller of a request.
-async fn identify(mut request: Request, next: Next) -> Response {
-    let caller = Caller { name: "console".to_owned(), role: Role::Admin, jobs: "*".to_owned() };
-    request.extensions_mut().insert(caller);
-    next.run(request).await
+/// Returns the routes of the console.
+pub(crate) fn routes() -> Routes {
+    access::add_routes(api::routes())
 }
 
-async fn not_found(Extension(_): Extension<Caller>, request: Request) -> problem::Problem {
+async fn not_found(_: Caller, request: Request) -> problem::Problem {
     let detail = format!("{} is no address of this console", request.uri().path());
     problem::Problem::not_found("no-such-address", detail)
 }

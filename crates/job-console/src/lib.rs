@@ -7,6 +7,8 @@ mod namespaces;
 mod problem;
 mod routes;
 
-pub use access::{Caller, Permission, Role};
+pub use access::{
+    Access, AccessError, Caller, PasswordError, Permission, Proxy, Role, hash_password, new_token,
+};
 pub use console::{Console, SetupError};
 pub use routes::Rule;

@@ -1,11 +1,11 @@
 //! Routes with the permission that each demands.
 
+use axum::Router;
 use axum::extract::{RawPathParams, Request, State};
 use axum::http::Method;
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::MethodRouter;
-use axum::{Extension, Router};
 use utoipa::openapi::OpenApi;
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
@@ -81,6 +81,12 @@ impl Routes {
         self
     }
 
+    /// Adds a route that needs no caller: it has no data, and changes none.
+    pub(crate) fn public(mut self, path: &str, methods: MethodRouter<Shared>) -> Self {
+        self.router = self.router.route(path, methods);
+        self
+    }
+
     pub(crate) fn split(self) -> (Router<Shared>, OpenApi, Vec<Rule>) {
         let (router, document) = self.router.split_for_parts();
         (router, document, self.rules)
@@ -94,7 +100,7 @@ fn guarded(methods: MethodRouter<Shared>, permission: Permission) -> MethodRoute
 /// Lets a request through if its caller has the permission for the job in its path.
 async fn check(
     State(permission): State<Permission>,
-    Extension(caller): Extension<Caller>,
+    caller: Caller,
     parameters: RawPathParams,
     request: Request,
     next: Next,

@@ -2,9 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
+mod access;
+
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::body::Body;
+use axum::extract::connect_info::MockConnectInfo;
 use axum::http::{Request, StatusCode};
 use http_body_util::BodyExt as _;
 use job_console::Console;
@@ -16,7 +20,8 @@ async fn unknown_namespace_is_a_problem_that_names_the_known_ones() {
     let registry = Arc::new(MemoryRegistry::new().connect());
     let console = Console::new().namespace("orders", registry, None).unwrap();
     let request = Request::get("/api/v1/namespaces/order/jobs").body(Body::empty()).unwrap();
-    let response = console.router().oneshot(request).await.unwrap();
+    let peer = MockConnectInfo(SocketAddr::from(([127, 0, 0, 1], 4000)));
+    let response = console.router().layer(peer).oneshot(request).await.unwrap();
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
     assert_eq!(response.headers()["content-type"], "application/problem+json");
     let body = response.into_body().collect().await.unwrap().to_bytes();

@@ -1,8 +1,31 @@
-//! Callers, and the operations that they may use.
+//! Callers, how they are identified, and the operations that they may use.
 
+mod cookie;
+mod file;
+pub(crate) mod form;
+mod headers;
+pub(crate) mod identify;
+mod limit;
+mod log;
+mod origin;
 mod permission;
+mod proxy;
+mod secret;
+mod sessions;
+mod setup;
+mod sign_in;
+#[cfg(test)]
+mod table_test;
+mod tokens;
+mod users;
 
+pub(crate) use headers::protect;
+pub(crate) use identify::identify;
 pub use permission::{Permission, Role};
+pub use proxy::Proxy;
+pub use secret::{PasswordError, hash_password, new_token};
+pub use setup::{Access, AccessError};
+pub(crate) use sign_in::add_routes;
 
 /// The person or program that sent a request.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,0 +1,289 @@
+//! Files with users or tokens, read again when they change.
+
+use std::fmt;
+use std::fs::{self, File, Metadata};
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use parking_lot::Mutex;
+use serde::de::DeserializeOwned;
+use tokio::time::Instant;
+
+/// Shortest time between two looks at a file.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Longest time that a request waits for a file, such as one of a network drive.
+const READ_DEADLINE: Duration = Duration::from_secs(5);
+
+const MAX_BYTES: u64 = 4 << 20;
+
+/// Most bytes of the name of a user, a group or a token. An audit record takes a name of this size.
+const MAX_NAME_BYTES: usize = 128;
+
+/// A parsed file.
+pub(super) struct WatchedFile<T> {
+    path: PathBuf,
+    parse: fn(&str) -> Result<T, String>,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    current: Arc<T>,
+    /// Of the last version, also if it is broken.
+    stamp: Option<Stamp>,
+    looked_at: Instant,
+}
+
+/// Distinguishes two versions of a file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    len: u64,
+    #[cfg(unix)]
+    changed: (u64, i64, i64),
+}
+
+impl Stamp {
+    fn of(metadata: &Metadata) -> Self {
+        #[cfg(unix)]
+        use std::os::unix::fs::MetadataExt as _;
+        Self {
+            modified: metadata.modified().ok(),
+            len: metadata.len(),
+            #[cfg(unix)]
+            changed: (metadata.ino(), metadata.ctime(), metadata.ctime_nsec()),
+        }
+    }
+}
+
+impl<T: Send + Sync + 'static> WatchedFile<T> {
+    pub(super) fn open(path: &Path, parse: fn(&str) -> Result<T, String>) -> Result<Self, String> {
+        let (text, stamp) = read(path)?;
+        let current = Arc::new(parse(&text)?);
+        let state = State { current, stamp: Some(stamp), looked_at: Instant::now() };
+        Ok(Self { path: path.to_owned(), parse, state: Mutex::new(state) })
+    }
+
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Returns the content. Keeps the previous one if the file is broken or missing.
+    pub(super) async fn current(self: &Arc<Self>) -> Arc<T> {
+        {
+            let mut state = self.state.lock();
+            if state.looked_at.elapsed() < INTERVAL {
+                return Arc::clone(&state.current);
+            }
+            // Other requests use the previous content until the file has been read.
+            state.looked_at = Instant::now();
+        }
+        let file = Arc::clone(self);
+        let reading = tokio::task::spawn_blocking(move || file.refresh());
+        if tokio::time::timeout(READ_DEADLINE, reading).await.is_err() {
+            self.report("is not read within 5 s");
+        }
+        Arc::clone(&self.state.lock().current)
+    }
+
+    fn refresh(&self) {
+        let stamp = fs::metadata(&self.path).ok().map(|metadata| Stamp::of(&metadata));
+        if stamp == self.state.lock().stamp {
+            return;
+        }
+        let read = read(&self.path);
+        let stamp = read.as_ref().map_or(stamp, |(_, stamp)| Some(stamp.clone()));
+        let parsed = read.and_then(|(text, _)| (self.parse)(&text));
+        let mut state = self.state.lock();
+        state.stamp = stamp;
+        match parsed {
+            Ok(content) => {
+                state.current = Arc::new(content);
+                tracing::info!(target: super::log::TARGET, path = %self.path.display(), "file read");
+            }
+            Err(reason) => {
+                drop(state);
+                self.report(&reason);
+            }
+        }
+    }
+
+    fn report(&self, reason: &str) {
+        tracing::error!(
+            target: super::log::TARGET,
+            path = %self.path.display(),
+            reason,
+            "file cannot be used; its previous content stays in force"
+        );
+    }
+}
+
+impl<T> fmt::Debug for WatchedFile<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WatchedFile").field("path", &self.path).finish_non_exhaustive()
+    }
+}
+
+fn read(path: &Path) -> Result<(String, Stamp), String> {
+    let file = File::open(path).map_err(|error| format!("cannot be opened: {error}"))?;
+    // Of the open file, so that it cannot be replaced between the check and the reading.
+    let metadata = file.metadata().map_err(|error| format!("cannot be examined: {error}"))?;
+    check_mode(&metadata)?;
+    let mut text = String::new();
+    let read = file.take(MAX_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| format!("cannot be read: {error}"))?;
+    if text.len() as u64 > MAX_BYTES {
+        return Err(format!("has more than {MAX_BYTES} bytes"));
+    }
+    Ok((text, Stamp::of(&metadata)))
+}
+
+/// Refuses a file that other users of the machine can read or change.
+#[cfg(unix)]
+fn check_mode(metadata: &Metadata) -> Result<(), String> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let mode = metadata.permissions().mode() & 0o777;
+    if mode & 0o026 != 0 {
+        return Err(format!(
+            "has the mode {mode:03o}, so that other users can read or change it; valid are 600, \
+             640 and less (chmod 600)"
+        ));
+    }
+    Ok(())
+}
+
+#[cfg(not(unix))]
+fn check_mode(_: &Metadata) -> Result<(), String> {
+    Ok(())
+}
+
+/// Parses TOML. An error names the line and not the text of it, which may be a secret.
+pub(super) fn parse_toml<T: DeserializeOwned>(text: &str) -> Result<T, String> {
+    toml::from_str(text).map_err(|error| {
+        let start = error.span().map_or(0, |span| span.start.min(text.len()));
+        let line = text.as_bytes()[..start].iter().filter(|byte| **byte == b'\n').count() + 1;
+        let message = match error.message() {
+            // The message would have the value, which may be a secret.
+            message if message.starts_with("invalid type") => "the value has to be a text",
+            message => message,
+        };
+        format!("line {line}: {message}")
+    })
+}
+
+/// Checks the name of a user, a group or a token.
+pub(super) fn check_name(name: &str) -> Result<(), String> {
+    let is_valid = !name.is_empty()
+        && name.len() <= MAX_NAME_BYTES
+        && name.trim() == name
+        && !name.chars().any(char::is_control);
+    if is_valid {
+        return Ok(());
+    }
+    let shown: String = name.chars().take(MAX_NAME_BYTES).collect();
+    Err(format!(
+        "name is {shown:?}; valid are 1 to {MAX_NAME_BYTES} bytes without control characters and \
+         without spaces at the ends"
+    ))
+}
+
+/// Checks a pattern of job names.
+pub(super) fn check_jobs(jobs: &str) -> Result<(), String> {
+    let is_valid = (1..=256).contains(&jobs.len()) && !jobs.chars().any(char::is_control);
+    let valid = "valid are 1 to 256 bytes: a job name in which * stands for any text";
+    if is_valid { Ok(()) } else { Err(format!("jobs is {jobs:?}; {valid}")) }
+}
+
+/// Returns the pattern of all jobs.
+pub(super) fn all_jobs() -> String {
+    "*".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn length(text: &str) -> Result<usize, String> {
+        if text.starts_with("broken") {
+            Err("begins with broken".to_owned())
+        } else {
+            Ok(text.len())
+        }
+    }
+
+    #[cfg(unix)]
+    fn write(path: &Path, text: &str, mode: u32) {
+        use std::os::unix::fs::PermissionsExt as _;
+        fs::write(path, text).unwrap();
+        fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[tokio::test(start_paused = true)]
+    async fn changed_file_is_read_and_a_broken_one_keeps_the_old_content() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users.toml");
+        write(&path, "one", 0o600);
+        let file = Arc::new(WatchedFile::open(&path, length).unwrap());
+        for (text, mode, expected) in [
+            ("three", 0o600, 5),
+            ("broken", 0o600, 5),
+            ("four", 0o600, 4),
+            ("readable by others", 0o604, 4),
+            ("eleven letters", 0o640, 14),
+        ] {
+            write(&path, text, mode);
+            tokio::time::advance(INTERVAL).await;
+            assert_eq!(*file.current().await, expected, "{text}");
+        }
+        fs::remove_file(&path).unwrap();
+        tokio::time::advance(INTERVAL).await;
+        assert_eq!(*file.current().await, 14);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn file_that_others_can_read_or_change_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("users.toml");
+        for (mode, is_valid) in [
+            (0o600, true),
+            (0o640, true),
+            (0o400, true),
+            (0o644, false),
+            (0o602, false),
+            (0o620, false),
+        ] {
+            write(&path, "x", mode);
+            let opened = WatchedFile::open(&path, length);
+            assert_eq!(opened.is_ok(), is_valid, "{mode:o}");
+        }
+    }
+
+    #[test]
+    fn toml_error_names_the_line_and_no_secret() {
+        type Table = std::collections::BTreeMap<String, String>;
+        for (text, expected) in [
+            ("a = \"x\"\npassword = 123456", "line 2: the value has to be a text"),
+            ("a = \"x\"\n\nb = 'hunter2 hunter2", "line 3: "),
+        ] {
+            let refused = parse_toml::<Table>(text).unwrap_err();
+            assert!(refused.starts_with(expected), "{refused}");
+            assert!(!refused.contains("123456") && !refused.contains("hunter2"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn names_and_patterns_are_checked() {
+        for (name, is_valid) in
+            [("anna", true), ("安娜", true), ("", false), (" anna", false), ("an\nna", false)]
+        {
+            assert_eq!(check_name(name).is_ok(), is_valid, "{name:?}");
+        }
+        assert!(check_name(&"x".repeat(129)).is_err());
+        assert!(check_jobs("").is_err());
+        assert!(check_jobs("report-*").is_ok());
+    }
+}

@@ -1,0 +1,81 @@
+//! The sign-in page.
+
+use maud::{DOCTYPE, Markup, html};
+
+/// Content of the sign-in page.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SignInPage {
+    /// Address that the form is sent to.
+    pub(crate) action: String,
+    /// Address of the page that follows.
+    pub(crate) next: String,
+    /// User name that was entered before.
+    pub(crate) name: String,
+    /// Why the sign-in failed.
+    pub(crate) problem: Option<String>,
+}
+
+/// Renders the page.
+pub(super) fn render(page: &SignInPage) -> Markup {
+    let described_by = page.problem.is_some().then_some("problem");
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                title { "Sign in · Elastic Job" }
+            }
+            body {
+                main {
+                    h1 { "Sign in" }
+                    @if let Some(problem) = &page.problem {
+                        p id="problem" role="alert" { (problem) }
+                    }
+                    form method="post" action=(page.action) {
+                        input type="hidden" name="next" value=(page.next);
+                        p {
+                            label for="name" { "User name" }
+                            " "
+                            input id="name" name="name" value=(page.name) required autocomplete="username"
+                                autocapitalize="none" spellcheck="false" aria-describedby=[described_by];
+                        }
+                        p {
+                            label for="password" { "Password" }
+                            " "
+                            input id="password" name="password" type="password" required
+                                autocomplete="current-password" aria-describedby=[described_by];
+                        }
+                        p { button type="submit" { "Sign in" } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_of_clients_are_escaped_and_controls_have_labels() {
+        let hostile = r#""><script>alert(1)</script>"#.to_owned();
+        let problem = Some("The user name is not right.".to_owned());
+        let page = SignInPage {
+            action: "/sign-in".to_owned(),
+            next: hostile.clone(),
+            name: hostile,
+            problem,
+        };
+        let html = render(&page).into_string();
+        assert!(!html.contains("<script"), "{html}");
+        assert_eq!(html.matches("&quot;&gt;&lt;script&gt;").count(), 2, "{html}");
+        for control in ["name", "password"] {
+            let label = format!(r#"<label for="{control}">"#);
+            let input = format!(r#"<input id="{control}" "#);
+            assert!(html.contains(&label) && html.contains(&input), "{html}");
+        }
+        assert_eq!(html.matches(r#"aria-describedby="problem""#).count(), 2, "{html}");
+    }
+}
