@@ -110,7 +110,7 @@ impl Console {
     pub fn router(self) -> Router {
         let shared = Shared { namespaces: Arc::new(self.namespaces) };
         let (router, document, _) = api::routes().split();
-        let router = api::with_document(router, &document);
+        let router = api::finish(router, &document);
         router.fallback(not_found).layer(middleware::from_fn(identify)).with_state(shared)
     }
 }
