@@ -95,6 +95,9 @@ pub(super) async fn list_nodes(
     };
     let rows = job.nodes().filter(is_meant).map(|node| (node.path.to_string(), node));
     let fault = |node: &Node| {
+        if node.path == layout.config_path() {
+            return job.config_fault().map(str::to_owned);
+        }
         let anomaly = job.anomalies().iter().find(|anomaly| anomaly.path == node.path);
         anomaly.map(|anomaly| anomaly.reason.clone())
     };
