@@ -79,7 +79,7 @@ async fn invalid_values_are_refused_by_name() {
 
 #[tokio::test]
 async fn reads_are_refused_while_the_first_snapshot_loads() {
-    let site = Site::loading(None);
+    let site = Site::without_registry();
     let got = site.get(&format!("{BASE}/jobs")).await;
     got.problem(503, "loading");
     assert_eq!(got.header("retry-after"), Some("1"));

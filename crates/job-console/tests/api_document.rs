@@ -133,7 +133,8 @@ async fn answers_match_the_document() {
     let site = Site::populated().await;
     let document = document(&site).await;
     let all = operations(&document);
-    for path in READS.iter().chain(&["/servers", "/instances", "/jobs?limit=0", "/jobs/x", "/x?y=z"])
+    for path in
+        READS.iter().chain(&["/servers", "/instances", "/jobs?limit=0", "/jobs/x", "/x?y=z"])
     {
         let path = format!("{BASE}{path}");
         let got = site.get(&path).await;

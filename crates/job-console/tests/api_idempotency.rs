@@ -61,7 +61,8 @@ async fn change_ends_after_the_client_has_disconnected() {
     site.send(request("one")).await.problem(409, "still-running");
     site.send(request("two")).await.problem(422, "idempotency-key-reused");
     site.release.notify_waiters();
-    site.until(&format!("{BASE}/running"), |got| got.rows().iter().all(|r| r["job"] != "long")).await;
+    site.until(&format!("{BASE}/running"), |got| got.rows().iter().all(|r| r["job"] != "long"))
+        .await;
     let repeat = crate::support::within("the end of the drain", async {
         loop {
             let got = site.send(request("one")).await;

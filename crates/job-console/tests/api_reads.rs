@@ -127,7 +127,9 @@ async fn running_items_are_listed_in_pages_with_the_oldest_first() {
 async fn audit_lists_changes_of_all_jobs_with_the_newest_first() {
     let site = Site::empty().await;
     site.add_idle(&["a", "b"]).await;
-    for (job, act, reason) in [("a", "pause", "one"), ("b", "disable", "two"), ("a", "resume", "three")] {
+    for (job, act, reason) in
+        [("a", "pause", "one"), ("b", "disable", "two"), ("a", "resume", "three")]
+    {
         let body = format!(r#"{{"reason":"{reason}"}}"#);
         site.post(&format!("{BASE}/jobs/{job}/{act}"), &body).await.ok();
     }
@@ -159,15 +161,24 @@ async fn nodes_are_decoded_and_bounded() {
     let path = format!("{BASE}/jobs/left/nodes?below=data");
     let got = site.until(&path, |got| got.rows().len() == 1).await;
     let row = &got.rows()[0];
-    assert_eq!((&row["bytes"], &row["cut"], &row["text"]), (&20_000.into(), &true.into(), &Value::Null));
+    assert_eq!(
+        (&row["bytes"], &row["cut"], &row["text"]),
+        (&20_000.into(), &true.into(), &Value::Null)
+    );
     assert!(row["base64"].as_str().unwrap().starts_with("////"));
     let got = site.get(&format!("{BASE}/jobs/java-3/nodes?below=instances")).await.ok();
     let row = got.rows().last().unwrap();
-    assert_eq!((&row["kind"], &row["path"]), (&"instance".into(), &"/java-3/instances/10.0.0.9@-@7".into()));
+    assert_eq!(
+        (&row["kind"], &row["path"]),
+        (&"instance".into(), &"/java-3/instances/10.0.0.9@-@7".into())
+    );
     assert!(row["owner_session"].as_str().unwrap().starts_with("0x"), "{row}");
     assert!(row["text"].as_str().unwrap().contains("serverIp: 10.0.0.9"));
     let got = site.get(&format!("{BASE}/jobs/damaged/nodes?below=/config")).await.ok();
-    assert_eq!((&got.rows()[0]["kind"], &got.rows()[0]["text"]), (&"configuration".into(), &"{".into()));
+    assert_eq!(
+        (&got.rows()[0]["kind"], &got.rows()[0]["text"]),
+        (&"configuration".into(), &"{".into())
+    );
     assert!(got.rows()[0]["fault"].is_string(), "{}", got.body);
 }
 

@@ -33,9 +33,7 @@ impl<'a> Checker<'a> {
         self.check_keywords(schema, value, at);
         // Each field of an answer must be in the document.
         let mut known = BTreeSet::new();
-        if let (Some(object), true) =
-            (value.as_object(), self.known_fields(schema, &mut known))
-        {
+        if let (Some(object), true) = (value.as_object(), self.known_fields(schema, &mut known)) {
             for name in object.keys().filter(|name| !known.contains(*name)) {
                 self.fault(at, format!("field {name} is not in the document"));
             }

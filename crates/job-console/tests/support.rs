@@ -142,14 +142,24 @@ impl Site {
         site
     }
 
+    /// Starts a console whose registry does not answer.
+    pub(crate) fn without_registry() -> Self {
+        Self::start(None, |center| center.suspend(DEADLINE))
+    }
+
     /// Starts a console whose first snapshot is not yet read.
     pub(crate) fn loading(history: Option<History>) -> Self {
+        Self::start(history, |_| {})
+    }
+
+    fn start(history: Option<History>, prepare: impl FnOnce(&MemoryCenter)) -> Self {
         let registry = MemoryRegistry::new();
         let counting = Arc::new(Counting {
             center: registry.connect(),
             reads: AtomicUsize::new(0),
             writes: AtomicUsize::new(0),
         });
+        prepare(&counting.center);
         let center: Arc<dyn RegistryCenter> = counting.clone();
         let router = Console::new().namespace("orders", center, history).unwrap().router();
         let release = Arc::new(Notify::new());
@@ -219,7 +229,8 @@ impl Site {
             ])
             .await;
             let session = self.registry.connect();
-            for (path, data) in [("instances/10.0.0.9@-@7", &*instance), ("leader/election/instance", id)]
+            for (path, data) in
+                [("instances/10.0.0.9@-@7", &*instance), ("leader/election/instance", id)]
             {
                 let path = NodePath::parse(&format!("/{job}/{path}")).unwrap();
                 let txn = Txn::new().create(path, data.to_owned(), Lifetime::Ephemeral);

@@ -123,7 +123,9 @@ fn items(numbers: BTreeSet<u32>) -> Answer<BTreeSet<ShardingItem>> {
         return Ok(numbers.into_iter().map(ShardingItem::new).collect());
     }
     let found = numbers.last().map_or("empty".to_owned(), |last| format!("a list with {last}"));
-    Err(Problem::invalid(format!("items is {found}; valid are one or more numbers from 0 to {max}")))
+    Err(Problem::invalid(format!(
+        "items is {found}; valid are one or more numbers from 0 to {max}"
+    )))
 }
 
 /// Disables items of a job: they start nothing. Present runs go on.

@@ -197,7 +197,8 @@ mod tests {
 
     #[test]
     fn absent_field_keeps_its_value_and_null_removes_it() {
-        let fields: ConfigFields = serde_json::from_str(r#"{"cron":null,"failover":false}"#).unwrap();
+        let fields: ConfigFields =
+            serde_json::from_str(r#"{"cron":null,"failover":false}"#).unwrap();
         let mut config = full();
         fields.apply(&mut config).unwrap();
         assert_eq!(config, JobConfig { cron: None, failover: false, ..full() });

@@ -145,11 +145,7 @@ fn expected(headers: &HeaderMap) -> Answer<Revision> {
 }
 
 /// Reads a document for a job. The Java class of 3.x is not in the document, so it stays as stored.
-fn document_of(
-    job: &JobName,
-    document: &str,
-    stored: Option<&JobSnapshot>,
-) -> Answer<JobConfig> {
+fn document_of(job: &JobName, document: &str, stored: Option<&JobSnapshot>) -> Answer<JobConfig> {
     let mut config = decode_config(document.as_bytes())
         .map_err(|error| invalid_document(format!("document is not a configuration: {error}")))?;
     if config.job_name != *job {

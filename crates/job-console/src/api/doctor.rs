@@ -137,8 +137,8 @@ pub(super) async fn repair_finding(
     let operations = &place.namespace.operations;
     let now = operations.registry_now(Some(&job)).await;
     let findings = diagnose(&job, None, now).into_iter();
-    let mut same = findings
-        .filter(|finding| finding.code.as_str() == body.code && finding.node == body.node);
+    let mut same =
+        findings.filter(|finding| finding.code.as_str() == body.code && finding.node == body.node);
     let Some(finding) = same.next() else {
         let node = body.node.as_deref().unwrap_or("none");
         let detail = format!(

@@ -14,10 +14,9 @@ fn path_parameter(name: &str) -> Value {
         ),
         "job" => ("Name of the job", json!({ "type": "string", "minLength": 1 })),
         "server" => ("IP address of the server", json!({ "type": "string", "minLength": 1 })),
-        "instance" => (
-            "Instance id, such as 10.0.0.7@-@4123",
-            json!({ "type": "string", "minLength": 1 }),
-        ),
+        "instance" => {
+            ("Instance id, such as 10.0.0.7@-@4123", json!({ "type": "string", "minLength": 1 }))
+        }
         "item" => ("Item number", json!({ "type": "integer", "minimum": 0, "maximum": 99_999 })),
         // A test checks that each parameter is described.
         _ => ("", json!({ "type": "string" })),

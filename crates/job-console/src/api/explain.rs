@@ -106,7 +106,10 @@ struct NextFire {
     params(FiresQuery),
     responses((status = 200, description = "The next fires", body = Fires)),
 )]
-pub(super) async fn list_next_fires(live: Live, Query(query): Query<FiresQuery>) -> Answer<Response> {
+pub(super) async fn list_next_fires(
+    live: Live,
+    Query(query): Query<FiresQuery>,
+) -> Answer<Response> {
     let count = query.count.unwrap_or(10);
     if !(1..=1_000).contains(&count) {
         return Err(Problem::invalid(format!("count is {count}; valid is 1 to 1000")));

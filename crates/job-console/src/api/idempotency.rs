@@ -286,7 +286,7 @@ mod tests {
         let answers = Answers::default();
         let mut kept = answers.kept.lock();
         kept.bounds = Bounds { number: 2, bytes: 2_000, age: Duration::from_secs(60) };
-        let mut add = |kept: &mut Kept, key: &str, bytes| {
+        let add = |kept: &mut Kept, key: &str, bytes| {
             assert!(kept.begin(&identity(key), 1).unwrap().is_none(), "{key}");
             kept.end(&identity(key), answer(bytes));
         };

@@ -6,6 +6,8 @@
 
 mod audit;
 mod bulk;
+#[cfg(test)]
+mod caller_tests;
 mod change;
 mod change_jobs;
 mod change_servers;

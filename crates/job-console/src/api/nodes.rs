@@ -102,10 +102,9 @@ pub(super) async fn list_nodes(
         anomaly.map(|anomaly| anomaly.reason.clone())
     };
     let page = paging.select(rows);
-    Ok(fresh.answer(page.map(|node| NodeDetail {
-        fault: fault(node),
-        ..detail(layout, node, may_configure)
-    })))
+    Ok(fresh.answer(
+        page.map(|node| NodeDetail { fault: fault(node), ..detail(layout, node, may_configure) }),
+    ))
 }
 
 fn detail(layout: &Layout, node: &Node, may_configure: bool) -> NodeDetail {

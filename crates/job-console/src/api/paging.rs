@@ -114,7 +114,7 @@ mod tests {
     fn pages_cover_all_rows_in_order() {
         assert_eq!(pages(&[3, 1, 2, 5, 4], 2), [vec![1, 2], vec![3, 4], vec![5]]);
         assert_eq!(pages(&[2, 1], 2), [vec![1, 2]]);
-        assert_eq!(pages(&[], 2), [vec![]]);
+        assert_eq!(pages(&[], 2), [Vec::<u32>::new()]);
     }
 
     #[test]

@@ -111,10 +111,7 @@ impl Operations {
     /// # Errors
     /// As [`trigger`](Self::trigger).
     pub async fn rerun_failed(&self, job: &JobName, by: &By) -> Result<Triggered> {
-        self.request_runs(job, by, None, |job| {
-            Some(failed_items(job))
-        })
-        .await
+        self.request_runs(job, by, None, |job| Some(failed_items(job))).await
     }
 
     async fn request_runs(
