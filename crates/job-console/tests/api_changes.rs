@@ -160,9 +160,10 @@ async fn repair_names_a_finding_of_the_present_diagnosis() {
     let nodes = [("/java-3/trigger/10.0.0.2@-@9".to_owned(), String::new())];
     site.write(&nodes).await;
     let path = format!("{BASE}/jobs/java-3/findings?least=info");
-    let is_found = |got: &Got| got.rows().iter().any(|row| row["code"] == "trigger-of-nobody");
+    let code = operations::FindingCode::OrphanedTrigger.as_str();
+    let is_found = |got: &Got| got.rows().iter().any(|row| row["code"] == code);
     let got = site.until(&path, is_found).await;
-    let row = got.rows().iter().find(|row| row["code"] == "trigger-of-nobody").unwrap();
+    let row = got.rows().iter().find(|row| row["code"] == code).unwrap();
     assert!(row["fix"].is_array(), "{row}");
     let repair = "jobs/java-3/findings/repair";
     let body = json!({ "code": "no-leader", "reason": "test" });

@@ -88,9 +88,9 @@ impl<'a> Checker<'a> {
     fn check_simple(&mut self, keyword: &str, rule: &Value, value: &Value, at: &str) {
         let number = value.as_f64();
         let is_met = match keyword {
-            "type" => match rule {
-                Value::Array(kinds) => kinds.iter().any(|kind| is_of(kind, value)),
-                kind => is_of(kind, value),
+            "type" => match rule.as_array() {
+                Some(kinds) => kinds.iter().any(|kind| is_of(kind, value)),
+                None => is_of(rule, value),
             },
             "required" => {
                 let lacks = |name: &&Value| value.get(name.as_str().unwrap()).is_none();

@@ -374,7 +374,6 @@ impl Stream {
 }
 
 /// Waits for a future with a deadline.
-#[expect(clippy::disallowed_methods, reason = "a test's own deadline")]
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
     match tokio::time::timeout(DEADLINE, future).await {
         Ok(value) => value,

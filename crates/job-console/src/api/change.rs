@@ -7,7 +7,7 @@ use operations::{By, Error, Report};
 use serde::{Deserialize, Serialize};
 
 use crate::access::Caller;
-use crate::problem::{Answer, Problem};
+use crate::problem::Answer;
 
 /// Body of a change without further fields.
 #[derive(Debug, Deserialize, utoipa::ToSchema)]
@@ -27,12 +27,12 @@ pub(super) struct Changed {
 
 /// Returns the author and the reason of a change.
 pub(super) fn by(caller: &Caller, reason: &str) -> Answer<By> {
-    By::new(caller.name.as_str(), reason).map_err(|error| match error {
+    By::new(caller.name.as_str(), reason).map_err(|error| {
         // The request calls it `reason`.
-        Error::InvalidAuthorOrReason { field: "why", found, max } => {
-            Error::InvalidAuthorOrReason { field: "reason", found, max }.into()
+        if let Error::InvalidAuthorOrReason { field: "why", found, max } = error {
+            return Error::InvalidAuthorOrReason { field: "reason", found, max }.into();
         }
-        error => Problem::from(error),
+        error.into()
     })
 }
 

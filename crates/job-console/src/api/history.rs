@@ -17,10 +17,12 @@ use crate::problem::{Answer, Problem};
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
-        let status = match error {
-            Error::InvalidOption { .. } => StatusCode::BAD_REQUEST,
-            Error::Unreachable { .. } | Error::Unwritten { .. } => StatusCode::SERVICE_UNAVAILABLE,
-            _ => StatusCode::BAD_GATEWAY,
+        let status = if error.is_retryable() {
+            StatusCode::SERVICE_UNAVAILABLE
+        } else if matches!(error, Error::InvalidOption { .. }) {
+            StatusCode::BAD_REQUEST
+        } else {
+            StatusCode::BAD_GATEWAY
         };
         Self::new(status, "history", error.to_string())
     }

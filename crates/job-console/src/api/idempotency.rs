@@ -283,8 +283,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn kept_answers_are_bounded_in_number_size_and_age() {
-        let answers = Answers::default();
-        let mut kept = answers.kept.lock();
+        let mut kept = Answers::default().kept.into_inner();
         kept.bounds = Bounds { number: 2, bytes: 2_000, age: Duration::from_secs(60) };
         let add = |kept: &mut Kept, key: &str, bytes| {
             assert!(kept.begin(&identity(key), 1).unwrap().is_none(), "{key}");
@@ -311,8 +310,7 @@ mod tests {
 
     #[tokio::test]
     async fn running_changes_are_bounded() {
-        let answers = Answers::default();
-        let mut kept = answers.kept.lock();
+        let mut kept = Answers::default().kept.into_inner();
         kept.bounds.number = 1;
         assert!(kept.begin(&identity("a"), 1).unwrap().is_none());
         assert_eq!(kept.begin(&identity("b"), 1).unwrap_err().code, "busy");
