@@ -167,7 +167,7 @@ impl Console {
             prefix: self.prefix.into(),
         };
         let (router, document, _) = routes.split();
-        let router = api::with_document(router, &document);
+        let router = api::finish(router, &document);
         let identify = middleware::from_fn_with_state(shared.clone(), access::identify);
         router
             .fallback(not_found)

@@ -10,7 +10,6 @@ use crate::access::Refusal;
 
 /// A problem document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
-#[serde(rename_all = "camelCase")]
 pub(crate) struct Problem {
     /// Kind of the problem, stable across versions, such as `no-such-job`.
     pub(crate) code: &'static str,

@@ -1,12 +1,15 @@
 //! Routes with the permission that each demands.
 
+use std::sync::Arc;
+
 use axum::Router;
-use axum::extract::{RawPathParams, Request, State};
+use axum::extract::{Query, RawPathParams, Request, State};
 use axum::http::Method;
 use axum::middleware::{self, Next};
 use axum::response::Response;
 use axum::routing::MethodRouter;
-use utoipa::openapi::OpenApi;
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
+use utoipa::openapi::{OpenApi, RefOr};
 use utoipa_axum::router::{OpenApiRouter, UtoipaMethodRouter};
 
 use crate::access::{Caller, Permission};
@@ -37,11 +40,26 @@ impl Routes {
     }
 
     /// Adds routes of the API, which are part of its document.
-    pub(crate) fn api(
+    pub(crate) fn api(self, permission: Permission, routes: UtoipaMethodRouter<Shared>) -> Self {
+        self.add_api(permission, Target::OfPath, routes)
+    }
+
+    /// Adds routes of the API whose handlers check the caller for each job that they change.
+    pub(crate) fn api_per_job(
+        self,
+        permission: Permission,
+        routes: UtoipaMethodRouter<Shared>,
+    ) -> Self {
+        self.add_api(permission, Target::PerJob, routes)
+    }
+
+    fn add_api(
         mut self,
         permission: Permission,
+        target: Target,
         (schemas, mut paths, methods): UtoipaMethodRouter<Shared>,
     ) -> Self {
+        let mut known = Vec::new();
         for (path, item) in &mut paths.paths {
             let operations = [
                 (Method::GET, &mut item.get),
@@ -57,6 +75,7 @@ impl Routes {
                 let text = operation.description.get_or_insert_default();
                 text.push_str(if text.is_empty() { "" } else { "\n\n" });
                 text.push_str(&note);
+                known.extend(query_parameters(operation));
                 self.rules.push(Rule {
                     method: method.to_string(),
                     path: path.clone(),
@@ -64,7 +83,9 @@ impl Routes {
                 });
             }
         }
-        self.router = self.router.routes((schemas, paths, guarded(methods, permission)));
+        let known: Arc<[String]> = known.into();
+        let methods = methods.route_layer(middleware::from_fn_with_state(known, check_query));
+        self.router = self.router.routes((schemas, paths, guarded(methods, permission, target)));
         self
     }
 
@@ -77,7 +98,7 @@ impl Routes {
         methods: MethodRouter<Shared>,
     ) -> Self {
         self.rules.push(Rule { method: method.to_string(), path: path.to_owned(), permission });
-        self.router = self.router.route(path, guarded(methods, permission));
+        self.router = self.router.route(path, guarded(methods, permission, Target::OfPath));
         self
     }
 
@@ -93,19 +114,60 @@ impl Routes {
     }
 }
 
-fn guarded(methods: MethodRouter<Shared>, permission: Permission) -> MethodRouter<Shared> {
-    methods.route_layer(middleware::from_fn_with_state(permission, check))
+fn query_parameters(operation: &Operation) -> Vec<String> {
+    let parameters = operation.parameters.iter().flatten();
+    let in_query = |one: &RefOr<Parameter>| match one {
+        RefOr::T(one) if one.parameter_in == ParameterIn::Query => Some(one.name.clone()),
+        RefOr::T(_) | RefOr::Ref(_) => None,
+    };
+    parameters.filter_map(in_query).collect()
+}
+
+/// Jobs for which the permission is checked before the handler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target {
+    /// The job in the path, or all jobs if the path has none.
+    OfPath,
+    /// None: the handler checks each job.
+    PerJob,
+}
+
+fn guarded(
+    methods: MethodRouter<Shared>,
+    permission: Permission,
+    target: Target,
+) -> MethodRouter<Shared> {
+    methods.route_layer(middleware::from_fn_with_state((permission, target), check))
 }
 
 /// Lets a request through if its caller has the permission for the job in its path.
 async fn check(
-    State(permission): State<Permission>,
+    State((permission, target)): State<(Permission, Target)>,
     caller: Caller,
     parameters: RawPathParams,
     request: Request,
     next: Next,
 ) -> Result<Response, Problem> {
     let job = parameters.iter().find_map(|(name, value)| (name == "job").then_some(value));
-    caller.check(permission, job)?;
+    match target {
+        Target::OfPath => caller.check(permission, job)?,
+        Target::PerJob => caller.check_role(permission)?,
+    }
+    Ok(next.run(request).await)
+}
+
+/// Refuses query parameters that the document of the route lacks.
+async fn check_query(
+    State(known): State<Arc<[String]>>,
+    request: Request,
+    next: Next,
+) -> Result<Response, Problem> {
+    let names = Query::<Vec<(String, String)>>::try_from_uri(request.uri());
+    let Query(names) = names.map_err(|error| Problem::invalid(error.body_text()))?;
+    if let Some((name, _)) = names.iter().find(|(name, _)| !known.contains(name)) {
+        let valid = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        let detail = format!("query parameter {name:?} is unknown; valid are {valid}");
+        return Err(Problem::invalid(detail));
+    }
     Ok(next.run(request).await)
 }

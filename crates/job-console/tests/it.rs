@@ -3,28 +3,11 @@
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
 mod access;
-
-use std::net::SocketAddr;
-use std::sync::Arc;
-
-use axum::body::Body;
-use axum::extract::connect_info::MockConnectInfo;
-use axum::http::{Request, StatusCode};
-use http_body_util::BodyExt as _;
-use job_console::Console;
-use reg_center::MemoryRegistry;
-use tower::ServiceExt as _;
-
-#[tokio::test]
-async fn unknown_namespace_is_a_problem_that_names_the_known_ones() {
-    let registry = Arc::new(MemoryRegistry::new().connect());
-    let console = Console::new().namespace("orders", registry, None).unwrap();
-    let request = Request::get("/api/v1/namespaces/order/jobs").body(Body::empty()).unwrap();
-    let peer = MockConnectInfo(SocketAddr::from(([127, 0, 0, 1], 4000)));
-    let response = console.router().layer(peer).oneshot(request).await.unwrap();
-    assert_eq!(response.status(), StatusCode::NOT_FOUND);
-    assert_eq!(response.headers()["content-type"], "application/problem+json");
-    let body = response.into_body().collect().await.unwrap().to_bytes();
-    let problem: serde_json::Value = serde_json::from_slice(&body).unwrap();
-    assert_eq!(problem["detail"], r#"namespace is "order"; this console shows orders"#);
-}
+mod api_changes;
+mod api_conventions;
+mod api_document;
+mod api_idempotency;
+mod api_reads;
+mod api_stream;
+mod schema;
+mod support;

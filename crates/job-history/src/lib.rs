@@ -22,6 +22,6 @@ pub use history::{History, HistoryStats};
 pub use options::HistoryOptions;
 pub use query::{
     DropRecord, EventCursor, EventPage, EventQuery, EventRecord, FireCursor, FirePage, FireQuery,
-    FireRecord, OutcomeCount,
+    FireRecord, InvalidCursor, OutcomeCount,
 };
 pub use queue::HistorySubscriber;

@@ -1,5 +1,8 @@
 //! Queries of a history, and their results.
 
+use std::fmt;
+use std::str::FromStr;
+
 use coordination::{FencingToken, RunSource};
 use jiff::Timestamp;
 use sharding::{InstanceId, ShardingItem};
@@ -107,12 +110,46 @@ pub struct FireRecord {
     pub gap_count: Option<u32>,
 }
 
-/// End of a page of fires.
+/// End of a page of fires. Its text can be parsed again, such as for an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FireCursor {
     pub(crate) fire_ms: i64,
     pub(crate) job: String,
     pub(crate) item: i64,
+}
+
+impl fmt::Display for FireCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.fire_ms, self.item, self.job)
+    }
+}
+
+impl FromStr for FireCursor {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        let (fire_ms, item, job) = cursor_parts(text)?;
+        Ok(Self { fire_ms, item, job })
+    }
+}
+
+/// A text that is no cursor.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("cursor is {text:?}; valid is the cursor of an earlier page")]
+pub struct InvalidCursor {
+    /// The text.
+    pub text: String,
+}
+
+/// Splits the text of a cursor into two numbers and a name, which may contain the delimiter.
+fn cursor_parts(text: &str) -> Result<(i64, i64, String), InvalidCursor> {
+    let mut parts = text.splitn(3, ':');
+    let mut number = || parts.next().and_then(|part| part.parse().ok());
+    let parsed = (number(), number(), parts.next());
+    let (Some(first), Some(second), Some(name)) = parsed else {
+        return Err(InvalidCursor { text: text.to_owned() });
+    };
+    Ok((first, second, name.to_owned()))
 }
 
 /// One page of the selected fires, the latest first.
@@ -197,12 +234,27 @@ pub struct EventRecord {
     pub text: String,
 }
 
-/// End of a page of events.
+/// End of a page of events. Its text can be parsed again, such as for an address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventCursor {
     pub(crate) at_ms: i64,
     pub(crate) writer: String,
     pub(crate) seq: i64,
+}
+
+impl fmt::Display for EventCursor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}", self.at_ms, self.seq, self.writer)
+    }
+}
+
+impl FromStr for EventCursor {
+    type Err = InvalidCursor;
+
+    fn from_str(text: &str) -> Result<Self, InvalidCursor> {
+        let (at_ms, seq, writer) = cursor_parts(text)?;
+        Ok(Self { at_ms, seq, writer })
+    }
 }
 
 /// One page of the selected events, the latest first.
@@ -227,4 +279,22 @@ pub struct DropRecord {
     pub last: Timestamp,
     /// Number of dropped records.
     pub dropped: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cursor_is_parsed_from_its_own_text_only() {
+        let fire = FireCursor { fire_ms: -1, job: "a:b".to_owned(), item: 7 };
+        assert_eq!(fire.to_string().parse(), Ok(fire));
+        let event = EventCursor { at_ms: 5, writer: "w".to_owned(), seq: 2 };
+        assert_eq!(event.to_string().parse(), Ok(event));
+        for text in ["", "1:2", "a:1:job", "1:b:job"] {
+            let error = text.parse::<FireCursor>().unwrap_err().to_string();
+            let expected = format!("cursor is {text:?}; valid is the cursor of an earlier page");
+            assert_eq!(error, expected);
+        }
+    }
 }

@@ -69,6 +69,7 @@ impl fmt::Display for By {
 
 /// Effects of a change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Report {
     /// Changes made, with their targets.
     pub done: Vec<Entry>,
@@ -78,6 +79,7 @@ pub struct Report {
     pub failed: Vec<Entry>,
     /// The error of each entry of `failed`, in the same order, for callers that decide by its kind.
     #[serde(skip)]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
     pub causes: Vec<Error>,
     /// Audit records as stored: one for each changed job.
     pub records: Vec<Recorded>,
@@ -85,6 +87,7 @@ pub struct Report {
 
 /// One target of a change, and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Entry {
     /// Job name.
     pub job: String,
@@ -98,11 +101,13 @@ pub struct Entry {
 
 /// A stored audit record, with its job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Recorded {
     /// Job name.
     pub job: String,
     /// The record.
     #[serde(flatten)]
+    #[cfg_attr(feature = "openapi", schema(value_type = crate::schemas::AuditRecord))]
     pub record: AuditRecord,
 }
 

@@ -10,6 +10,8 @@ mod live;
 mod operations;
 mod plan;
 mod reader;
+#[cfg(feature = "openapi")]
+mod schemas;
 mod snapshot;
 mod statistics;
 mod transfer;
@@ -18,8 +20,8 @@ mod watch;
 mod why;
 
 pub use act::{
-    DrainMode, Drained, FieldChange, ItemRun, Removal, RemovalPreview, RequestedRun, Scope,
-    StoredConfig, Triggered, Updated, differences,
+    DrainMode, Drained, FieldChange, ItemRun, JobAction, Removal, RemovalPreview, RequestedRun,
+    Scope, StoredConfig, Triggered, Updated, differences, preview_action, removal_preview,
 };
 pub use change::{By, Entry, Recorded, Report};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};

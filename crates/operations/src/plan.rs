@@ -27,6 +27,7 @@ pub struct WhatIf {
 
 /// An item that would get another owner.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct PlannedMove {
     /// Item number.
     pub item: u32,
@@ -40,6 +41,7 @@ pub struct PlannedMove {
 
 /// Effect of a hypothetical change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct MovePlan {
     /// The items that would move.
     pub moves: Vec<PlannedMove>,

@@ -48,13 +48,19 @@ pub(crate) enum Refusal {
 }
 
 impl Caller {
+    /// Checks whether the role of the caller has a permission, whatever the jobs are.
+    pub(crate) fn check_role(&self, permission: Permission) -> Result<(), Refusal> {
+        let needed = permission.least_role();
+        if self.role >= needed {
+            return Ok(());
+        }
+        let (caller, role) = (self.name.clone(), self.role);
+        Err(Refusal::Role { permission, needed, caller, role })
+    }
+
     /// Checks whether the caller may use an operation on a job, or on all jobs.
     pub(crate) fn check(&self, permission: Permission, job: Option<&str>) -> Result<(), Refusal> {
-        let needed = permission.least_role();
-        if self.role < needed {
-            let (caller, role) = (self.name.clone(), self.role);
-            return Err(Refusal::Role { permission, needed, caller, role });
-        }
+        self.check_role(permission)?;
         let is_limited = permission.changes() && self.jobs != "*";
         if !is_limited || job.is_some_and(|job| matches(&self.jobs, job)) {
             return Ok(());

@@ -1,45 +1,261 @@
 //! Jobs, as the read model shows them.
 
+use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::sync::Arc;
 
-use axum::Json;
-use axum::extract::{Path, State};
-use coordination::JobName;
-use operations::{JobBrief, job_brief, job_briefs};
+use axum::extract::Query;
+use axum::http::HeaderMap;
+use axum::response::Response;
+use coordination::{ServerIp, server_of};
+use operations::{JobBrief, JobSnapshot, JobState, job_brief, job_state};
+use serde::{Deserialize, Serialize};
 
-use crate::namespaces::Namespaces;
+use super::paging::{Page, Paging};
+use super::place::Live;
+use super::scan;
 use crate::problem::{Answer, Problem};
 
-/// Lists the jobs of a namespace.
+/// Condition for jobs. A job must meet all fields that are given.
+#[derive(Clone, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct JobFilter {
+    /// Text that the name contains, in any case.
+    #[schema(example = "report")]
+    pub(super) text: Option<String>,
+    /// State of the job.
+    #[schema(value_type = Option<JobState>)]
+    pub(super) status: Option<String>,
+    /// Label of the job.
+    pub(super) label: Option<String>,
+    /// Template that the job was created from.
+    pub(super) template: Option<String>,
+    /// Address of a server that the job knows, or that has an instance of the job.
+    #[schema(example = "10.0.0.7")]
+    pub(super) server: Option<String>,
+}
+
+/// A checked condition.
+pub(super) struct JobMatcher {
+    text: Option<String>,
+    status: Option<JobState>,
+    label: Option<String>,
+    template: Option<String>,
+    server: Option<ServerIp>,
+}
+
+impl JobFilter {
+    /// Checks the values.
+    pub(super) fn matcher(self) -> Answer<JobMatcher> {
+        let status = self.status.map(|word| state_of(&word)).transpose()?;
+        let server = self.server.map(|ip| ServerIp::new(&ip)).transpose();
+        let server = server.map_err(operations::Error::from)?;
+        let text = self.text.map(|text| text.to_lowercase());
+        Ok(JobMatcher { text, status, label: self.label, template: self.template, server })
+    }
+}
+
+fn state_of(word: &str) -> Answer<JobState> {
+    let all = [
+        JobState::Ok,
+        JobState::Failing,
+        JobState::Resharding,
+        JobState::Paused,
+        JobState::Disabled,
+        JobState::NoInstance,
+        JobState::Crashed,
+    ];
+    all.into_iter().find(|state| state.as_str() == word).ok_or_else(|| {
+        let valid: Vec<&str> = all.iter().map(|state| state.as_str()).collect();
+        Problem::invalid(format!("status is {word:?}; valid is one of {}", valid.join(", ")))
+    })
+}
+
+impl JobMatcher {
+    /// Checks the cheap conditions first.
+    pub(super) fn matches(&self, job: &JobSnapshot) -> bool {
+        let has_text = |text: &String| job.job().as_str().to_lowercase().contains(text);
+        self.text.as_ref().is_none_or(has_text)
+            && self.server.as_ref().is_none_or(|ip| knows(job, ip))
+            && self.has_origin(job)
+            && self.status.is_none_or(|status| job_state(job) == status)
+    }
+
+    fn has_origin(&self, job: &JobSnapshot) -> bool {
+        if self.label.is_none() && self.template.is_none() {
+            return true;
+        }
+        let Some(Ok(record)) = job.template() else { return false };
+        let label = record.label.as_ref().map(|label| label.as_str());
+        let is_labelled = self.label.as_ref().is_none_or(|wanted| label == Some(wanted));
+        is_labelled
+            && self.template.as_ref().is_none_or(|wanted| record.template.as_str() == wanted)
+    }
+}
+
+fn knows(job: &JobSnapshot, ip: &ServerIp) -> bool {
+    job.view().server_state(ip).is_some() || job.instances_on(ip).next().is_some()
+}
+
+/// Conditions and page of a list of jobs.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct JobsQuery {
+    /// Text that the name contains, in any case.
+    text: Option<String>,
+    /// State of the job.
+    #[param(value_type = Option<JobState>)]
+    status: Option<String>,
+    /// Label of the job.
+    label: Option<String>,
+    /// Template that the job was created from.
+    template: Option<String>,
+    /// Address of a server that the job knows, or that has an instance of the job.
+    server: Option<String>,
+    /// Maximum number of rows.
+    #[param(minimum = 1, maximum = 1000, default = 100)]
+    limit: Option<u32>,
+    /// Value of `next` in the page before.
+    cursor: Option<String>,
+}
+
+/// Lists the jobs of a namespace in the order of their names.
 #[utoipa::path(
     get,
     path = "/api/v1/namespaces/{namespace}/jobs",
-    params(("namespace" = String, Path, description = "Name of the namespace")),
-    responses((status = 200, body = Vec<JobBrief>), (status = 404, body = Problem)),
+    params(JobsQuery),
+    responses((status = 200, description = "A page of jobs", body = Page<JobBrief>)),
 )]
-pub(super) async fn list(
-    State(namespaces): State<Arc<Namespaces>>,
-    Path(namespace): Path<String>,
-) -> Answer<Json<Vec<JobBrief>>> {
-    let jobs = namespaces.get(&namespace)?.live.jobs();
-    Ok(Json(job_briefs(jobs.iter().map(|job| &**job))))
+pub(super) async fn list_jobs(live: Live, Query(query): Query<JobsQuery>) -> Answer<Response> {
+    let JobsQuery { text, status, label, template, server, limit, cursor } = query;
+    let matcher = JobFilter { text, status, label, template, server }.matcher()?;
+    let paging = Paging::<String>::new(limit, cursor.as_deref())?;
+    let (fresh, jobs) = (live.fresh(), live.jobs());
+    let page = scan(move || {
+        let rows = jobs
+            .filter(|job| paging.after.as_deref().is_none_or(|after| job.job().as_str() > after))
+            .filter(|job| matcher.matches(job))
+            .map(|job| (job.job().to_string(), job));
+        paging.select_sorted(rows).map(|job| job_brief(&job))
+    })
+    .await?;
+    Ok(fresh.answer(page))
 }
 
-/// Returns one job.
+/// One job.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct JobDetail {
+    /// Summary of the job.
+    brief: JobBrief,
+    /// Revision of the configuration, which an update names in `If-Match`.
+    config_revision: Option<u64>,
+    /// Instance that leads; null if none leads.
+    leader: Option<String>,
+    /// Live instances in the order of their ids.
+    instances: Vec<JobInstance>,
+    /// Servers that the job knows, in the order of their addresses.
+    servers: Vec<JobServer>,
+    /// Nodes that cannot be read.
+    anomalies: Vec<AnomalyDetail>,
+}
+
+/// A live instance of a job.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct JobInstance {
+    /// Instance id, such as `10.0.0.7@-@4123`.
+    pub(super) instance_id: String,
+    /// Address of its server; null if the id has none.
+    pub(super) server_ip: Option<String>,
+    /// True for a Java instance; null while a request in 2.1.5 hides the kind.
+    pub(super) java: Option<bool>,
+    /// True if the instance may run items.
+    pub(super) available: bool,
+    /// True if the instance is leaving.
+    pub(super) draining: bool,
+    /// True if the instance leads.
+    pub(super) leads: bool,
+    /// Number of items that the instance owns.
+    pub(super) owned_items: usize,
+}
+
+/// A server of a job.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct JobServer {
+    /// Address.
+    server_ip: String,
+    /// `enabled`, `paused` or `disabled`.
+    #[schema(example = "enabled")]
+    state: String,
+    /// Number of live instances of the job on the server.
+    live_instances: usize,
+}
+
+/// A node that cannot be read.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct AnomalyDetail {
+    /// Path of the node.
+    node: String,
+    /// Why it cannot be read.
+    reason: String,
+}
+
+/// Returns one job. The entity tag changes with each node of the job.
 #[utoipa::path(
     get,
     path = "/api/v1/namespaces/{namespace}/jobs/{job}",
-    params(
-        ("namespace" = String, Path, description = "Name of the namespace"),
-        ("job" = String, Path, description = "Name of the job"),
+    responses(
+        (status = 200, description = "The job", body = JobDetail),
+        (status = 304, description = "The client has this version"),
     ),
-    responses((status = 200, body = JobBrief), (status = 404, body = Problem)),
 )]
-pub(super) async fn one(
-    State(namespaces): State<Arc<Namespaces>>,
-    Path((namespace, job)): Path<(String, String)>,
-) -> Answer<Json<JobBrief>> {
-    let job = JobName::new(&job).map_err(operations::Error::from)?;
-    let job = namespaces.get(&namespace)?.job(&job)?;
-    Ok(Json(job_brief(&job)))
+pub(super) async fn get_job(live: Live, headers: HeaderMap) -> Answer<Response> {
+    let (fresh, job) = (live.fresh(), live.snapshot()?);
+    let (tag, detail) = scan(move || (tag_of(&job), detail(&job))).await?;
+    Ok(fresh.tagged(&tag, &headers, detail))
+}
+
+fn detail(job: &Arc<JobSnapshot>) -> JobDetail {
+    let server = |(ip, state): (&ServerIp, coordination::ServerState)| JobServer {
+        server_ip: ip.to_string(),
+        state: state.to_string(),
+        live_instances: job.instances_on(ip).count(),
+    };
+    let anomaly = |anomaly: &coordination::Anomaly| AnomalyDetail {
+        node: anomaly.path.to_string(),
+        reason: anomaly.reason.clone(),
+    };
+    JobDetail {
+        brief: job_brief(job),
+        config_revision: job.config_revision().map(|revision| revision.0),
+        leader: job.view().leader().map(ToString::to_string),
+        instances: instances(job),
+        servers: job.view().servers().map(server).collect(),
+        anomalies: job.anomalies().iter().map(anomaly).collect(),
+    }
+}
+
+/// Returns the live instances of a job.
+pub(super) fn instances(job: &JobSnapshot) -> Vec<JobInstance> {
+    let view = job.view();
+    let instance = |id: &sharding::InstanceId| JobInstance {
+        instance_id: id.to_string(),
+        server_ip: server_of(id).map(|ip| ip.to_string()),
+        java: job.is_java(id),
+        available: view.is_available(id),
+        draining: view.is_draining(id),
+        leads: view.leader() == Some(id),
+        owned_items: view.items_of(id).count(),
+    };
+    view.instances().map(instance).collect()
+}
+
+/// Returns a tag that changes when a node of the job is created, written or deleted.
+///
+/// The greatest revision alone would miss deletions. The hash is the same in each process of this
+/// program.
+fn tag_of(job: &JobSnapshot) -> String {
+    let mut hash = DefaultHasher::new();
+    for node in job.nodes() {
+        (node.path.as_str(), node.stat.created.0, node.stat.modified.0).hash(&mut hash);
+    }
+    format!("{:016x}", hash.finish())
 }

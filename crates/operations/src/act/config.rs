@@ -26,6 +26,7 @@ pub struct StoredConfig {
 
 /// A field that differs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct FieldChange {
     /// Field name.
     pub field: &'static str,
@@ -43,6 +44,7 @@ impl fmt::Display for FieldChange {
 
 /// Result of an update.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Updated {
     /// Report of the change.
     pub report: Report,

@@ -21,6 +21,7 @@ pub enum DrainMode {
 
 /// Result of a drain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Drained {
     /// Report of the change to the server.
     pub report: Report,

@@ -7,6 +7,7 @@ mod creation;
 mod drain;
 mod instances;
 mod items;
+mod job_action;
 mod removal;
 mod servers;
 mod trigger;
@@ -19,7 +20,8 @@ pub(crate) use config::readable_by_peers;
 pub use config::{FieldChange, StoredConfig, Updated, differences};
 pub(crate) use creation::named;
 pub use drain::{DrainMode, Drained};
-pub use removal::{Removal, RemovalPreview};
+pub use job_action::{JobAction, preview_action};
+pub use removal::{Removal, RemovalPreview, removal_preview};
 pub use trigger::{ItemRun, RequestedRun, Triggered};
 
 /// Jobs and servers that a change applies to.

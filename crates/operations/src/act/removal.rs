@@ -20,6 +20,7 @@ const PASS_PAUSE: Duration = Duration::from_millis(100);
 
 /// Effect of a removal, and the text that confirms it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct RemovalPreview {
     /// Job name.
     pub job: String,
@@ -47,14 +48,7 @@ impl Operations {
     /// [`Error::NoSuchJob`], [`Error::NotSupported`] for a job of ElasticJob 1.x, or a registry
     /// error.
     pub async fn preview_removal(&self, job: &JobName) -> Result<RemovalPreview> {
-        let snapshot = self.job(job).await?;
-        check_version(&snapshot)?;
-        Ok(RemovalPreview {
-            job: job.to_string(),
-            nodes: snapshot.nodes().count(),
-            instances: snapshot.instances().iter().map(ToString::to_string).collect(),
-            confirmation: confirmation(&snapshot),
-        })
+        removal_preview(&self.job(job).await?)
     }
 
     /// Removes a job with everything that is stored of it.
@@ -259,6 +253,20 @@ enum Sent {
     Conflict,
     /// The next read of the job shows the outcome.
     InDoubt,
+}
+
+/// Returns the effect that the removal of a job would have.
+///
+/// # Errors
+/// [`Error::NotSupported`] for a job of ElasticJob 1.x.
+pub fn removal_preview(job: &JobSnapshot) -> Result<RemovalPreview> {
+    check_version(job)?;
+    Ok(RemovalPreview {
+        job: job.job().to_string(),
+        nodes: job.nodes().count(),
+        instances: job.instances().iter().map(ToString::to_string).collect(),
+        confirmation: confirmation(job),
+    })
 }
 
 fn confirmation(job: &JobSnapshot) -> String {

@@ -17,7 +17,7 @@ impl Operations {
     /// [`Error::NoSuchJob`], [`Error::Contended`], or a registry error. If the scope covers all
     /// jobs of a server, the report lists the failed jobs instead.
     pub async fn disable(&self, scope: &Scope, by: &By) -> Result<Report> {
-        let plan = |job: &JobSnapshot| Ok(set(job, scope, ServerState::Disabled, |_| true));
+        let plan = |job: &JobSnapshot| Ok(disable(job, scope));
         self.change_all(scope, "disable", by, plan).await
     }
 
@@ -26,7 +26,7 @@ impl Operations {
     /// # Errors
     /// As [`disable`](Self::disable).
     pub async fn enable(&self, scope: &Scope, by: &By) -> Result<Report> {
-        let plan = |job: &JobSnapshot| Ok(set(job, scope, ServerState::Enabled, |_| true));
+        let plan = |job: &JobSnapshot| Ok(enable(job, scope));
         self.change_all(scope, "enable", by, plan).await
     }
 
@@ -48,8 +48,7 @@ impl Operations {
     /// # Errors
     /// As [`disable`](Self::disable).
     pub async fn resume(&self, scope: &Scope, by: &By) -> Result<Report> {
-        let is_paused = |state| state == ServerState::Paused;
-        let plan = |job: &JobSnapshot| Ok(set(job, scope, ServerState::Enabled, is_paused));
+        let plan = |job: &JobSnapshot| Ok(resume(job, scope));
         self.change_all(scope, "resume", by, plan).await
     }
 
@@ -88,8 +87,20 @@ fn step(job: &JobSnapshot, ip: &ServerIp, state: ServerState) -> Option<Operator
     Some(OperatorStep::SetServer { ip: ip.clone(), state, version })
 }
 
+pub(super) fn disable(job: &JobSnapshot, scope: &Scope) -> Planned {
+    set(job, scope, ServerState::Disabled, |_| true)
+}
+
+pub(super) fn enable(job: &JobSnapshot, scope: &Scope) -> Planned {
+    set(job, scope, ServerState::Enabled, |_| true)
+}
+
+pub(super) fn resume(job: &JobSnapshot, scope: &Scope) -> Planned {
+    set(job, scope, ServerState::Enabled, |state| state == ServerState::Paused)
+}
+
 /// Plans the steps that set the servers in scope to `state`, if `may` accepts their present state.
-pub(crate) fn set(
+fn set(
     job: &JobSnapshot,
     scope: &Scope,
     state: ServerState,
@@ -107,7 +118,7 @@ pub(crate) fn set(
     planned
 }
 
-fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
+pub(super) fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
     let mut planned = Planned::default();
     let state = ServerState::Paused;
     for (ip, is) in meant(job, scope, &mut planned) {

@@ -10,6 +10,7 @@ use crate::JobSnapshot;
 
 /// Severity of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Severity {
     /// Harmless, but worth knowing.
@@ -134,10 +135,12 @@ impl Serialize for FindingCode {
 
 /// A problem that a diagnosis has found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct Finding {
     /// Job name.
     pub job: String,
     /// Kind of the finding.
+    #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub code: FindingCode,
     /// Severity.
     pub severity: Severity,
@@ -148,6 +151,7 @@ pub struct Finding {
     /// Consequence, and what to do.
     pub text: String,
     /// Guarded repair, if there is one.
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<Vec<String>>))]
     pub fix: Option<Fix>,
 }
 

@@ -34,6 +34,7 @@ impl From<JobConfig> for Importable {
 
 /// Effect of the import of one configuration.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "act", rename_all = "snake_case")]
 pub enum ImportAct {
     /// The job is created.
@@ -59,6 +60,7 @@ pub enum ImportAct {
 
 /// Planned import of one configuration, based on the present nodes of the job.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct ImportStep {
     /// Job name.
     pub job: String,
@@ -69,9 +71,11 @@ pub struct ImportStep {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<ExportedTemplate>,
     #[serde(skip)]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
     wanted: Importable,
     /// Revision that the plan is based on.
     #[serde(skip)]
+    #[cfg_attr(feature = "openapi", schema(ignore))]
     stored: Option<Revision>,
 }
 

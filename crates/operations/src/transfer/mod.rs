@@ -31,6 +31,7 @@ pub use version_1::{Converted, convert_version_1};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Export {
     /// Name of the format: `ejob-export`.
@@ -43,6 +44,7 @@ pub struct Export {
 
 /// A job of an export.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExportedJob {
     /// Job name.
@@ -61,6 +63,7 @@ pub struct ExportedJob {
 
 /// The template that an exported job was created from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct ExportedTemplate {
     /// Name of the template.

@@ -8,6 +8,7 @@ use crate::held::moment;
 
 /// Reason why a job or an item of it does not run. The first of several should be checked first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(tag = "reason", rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum WhyNot {

@@ -9,6 +9,7 @@ use coordination::{Dialect, FencingToken, FireTime, JobName, Outcome, RequestPar
 use parking_lot::Mutex;
 use sharding::ShardingItem;
 
+use crate::change::Planned;
 use crate::{By, JobSnapshot, Operations, Report, Result};
 pub use outcome::ItemRun;
 use plan::{Wanted, plan};
@@ -110,10 +111,7 @@ impl Operations {
     /// # Errors
     /// As [`trigger`](Self::trigger).
     pub async fn rerun_failed(&self, job: &JobName, by: &By) -> Result<Triggered> {
-        self.request_runs(job, by, None, |job| {
-            Some(job.items().into_iter().filter(|item| has_failed(job, *item)).collect())
-        })
-        .await
+        self.request_runs(job, by, None, |job| Some(failed_items(job))).await
     }
 
     async fn request_runs(
@@ -135,6 +133,17 @@ impl Operations {
         let request = if report.has_changed() { requested.into_inner() } else { None };
         Ok(Triggered { report, request })
     }
+}
+
+/// Returns the report that a request would have now, for all items or the failed ones.
+pub(super) fn preview(job: &JobSnapshot, only_failed: bool) -> Result<Planned> {
+    let wanted = Wanted { id: "preview", at_ms: 0, who: "preview", parameter: None };
+    let items = only_failed.then(|| failed_items(job));
+    Ok(plan(job, items, &wanted)?.0)
+}
+
+fn failed_items(job: &JobSnapshot) -> BTreeSet<ShardingItem> {
+    job.items().into_iter().filter(|item| has_failed(job, *item)).collect()
 }
 
 /// Returns true if the last run of an item did not succeed.

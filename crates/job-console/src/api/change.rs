@@ -1,0 +1,48 @@
+//! Parts that all changes share: author and reason, and the answer.
+
+use axum::Json;
+use axum::http::StatusCode;
+use axum::response::{IntoResponse, Response};
+use operations::{By, Error, Report};
+use serde::{Deserialize, Serialize};
+
+use crate::access::Caller;
+use crate::problem::Answer;
+
+/// Body of a change without further fields.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Reason {
+    /// Reason, recorded with the change: 1 to 512 bytes without control characters.
+    #[schema(min_length = 1, max_length = 512, example = "release 12")]
+    pub(super) reason: String,
+}
+
+/// Effects of a change.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Changed {
+    /// Changed, left and failed targets, and the audit records.
+    pub(super) report: Report,
+}
+
+/// Returns the author and the reason of a change.
+pub(super) fn by(caller: &Caller, reason: &str) -> Answer<By> {
+    By::new(caller.name.as_str(), reason).map_err(|error| {
+        // The request calls it `reason`.
+        if let Error::InvalidAuthorOrReason { field: "why", found, max } = error {
+            return Error::InvalidAuthorOrReason { field: "reason", found, max }.into();
+        }
+        error.into()
+    })
+}
+
+/// Answers with 200, or with 207 if a part of the change has failed.
+pub(super) fn answer(has_failed: bool, body: impl Serialize) -> Response {
+    let status = if has_failed { StatusCode::MULTI_STATUS } else { StatusCode::OK };
+    (status, Json(body)).into_response()
+}
+
+/// Answers with a report.
+pub(super) fn changed(report: Report) -> Response {
+    answer(!report.failed.is_empty(), Changed { report })
+}

@@ -1,0 +1,205 @@
+//! Changes of jobs and items: requests of runs, disabled items, and removal.
+
+use std::collections::BTreeSet;
+
+use axum::http::StatusCode;
+use axum::response::Response;
+use axum::{Extension, Json};
+use coordination::{MAX_SHARDING_TOTAL_COUNT, RequestParameter};
+use operations::{Removal, RemovalPreview, Report, Triggered, removal_preview};
+use serde::{Deserialize, Serialize};
+use sharding::ShardingItem;
+
+use super::change::{Changed, Reason, answer, by, changed};
+use super::place::{Live, Place};
+use crate::access::Caller;
+use crate::problem::{Answer, Problem};
+
+/// A request of runs.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RunRequest {
+    /// Items to run; absent for all items.
+    #[schema(min_items = 1, example = json!([0, 3]))]
+    items: Option<BTreeSet<u32>>,
+    /// Parameter of the runs. It stays readable in the registry until they have ended.
+    #[schema(example = "2024-02")]
+    parameter: Option<String>,
+    /// Reason, recorded with the change.
+    #[schema(min_length = 1, max_length = 512)]
+    reason: String,
+}
+
+/// Effects of a request of runs.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Requested {
+    /// Changed, left and failed targets, and the audit records.
+    report: Report,
+    /// The request in the registry; null if its outcome cannot be followed.
+    request: Option<RunRequested>,
+}
+
+/// A request of runs in the registry.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct RunRequested {
+    /// Id of the request.
+    id: String,
+    /// Scheduled fire time that identifies its runs, in milliseconds since 1970 UTC.
+    fire_ms: i64,
+    /// Requested items.
+    items: Vec<u32>,
+}
+
+fn requested(triggered: Triggered) -> Response {
+    let Triggered { report, request } = triggered;
+    let request = request.map(|request| RunRequested {
+        id: request.id,
+        fire_ms: request.at.0,
+        items: request.items.keys().map(|item| item.index()).collect(),
+    });
+    answer(!report.failed.is_empty(), Requested { report, request })
+}
+
+/// Requests a run of some items or of all, now. The schedule is not affected.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/run",
+    request_body = RunRequest,
+    responses((status = 200, description = "The effects and the request", body = Requested)),
+)]
+pub(super) async fn run_job(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<RunRequest>,
+) -> Answer<Response> {
+    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
+    let items = body.items.map(items).transpose()?;
+    let operations = &place.namespace.operations;
+    let triggered = match body.parameter {
+        None => operations.trigger(&job, items.as_ref(), &by).await?,
+        Some(text) => {
+            let parameter = RequestParameter::new(&text).map_err(|error| {
+                let status = StatusCode::UNPROCESSABLE_ENTITY;
+                Problem::new(status, "invalid-parameter", error.to_string())
+            })?;
+            operations.trigger_with(&job, items.as_ref(), &parameter, &by).await?
+        }
+    };
+    Ok(requested(triggered))
+}
+
+/// Requests a run of all items whose last run failed, timed out, panicked or was interrupted.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/rerun-failed",
+    request_body = Reason,
+    responses((status = 200, description = "The effects and the request", body = Requested)),
+)]
+pub(super) async fn rerun_failed(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<Reason>,
+) -> Answer<Response> {
+    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
+    Ok(requested(place.namespace.operations.rerun_failed(&job, &by).await?))
+}
+
+/// Items to change.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ItemsRequest {
+    /// Item numbers.
+    #[schema(min_items = 1, example = json!([0, 3]))]
+    items: BTreeSet<u32>,
+    /// Reason, recorded with the change.
+    #[schema(min_length = 1, max_length = 512)]
+    reason: String,
+}
+
+fn items(numbers: BTreeSet<u32>) -> Answer<BTreeSet<ShardingItem>> {
+    let max = MAX_SHARDING_TOTAL_COUNT - 1;
+    let is_valid = numbers.last().is_some_and(|last| *last <= max);
+    if is_valid {
+        return Ok(numbers.into_iter().map(ShardingItem::new).collect());
+    }
+    let found = numbers.last().map_or("empty".to_owned(), |last| format!("a list with {last}"));
+    Err(Problem::invalid(format!(
+        "items is {found}; valid are one or more numbers from 0 to {max}"
+    )))
+}
+
+/// Disables items of a job: they start nothing. Present runs go on.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/items/disable",
+    request_body = ItemsRequest,
+    responses((status = 200, description = "The effects", body = Changed)),
+)]
+pub(super) async fn disable_items(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<ItemsRequest>,
+) -> Answer<Response> {
+    let (by, job, items) = (by(&caller, &body.reason)?, place.job()?, items(body.items)?);
+    Ok(changed(place.namespace.operations.disable_items(&job, &items, &by).await?))
+}
+
+/// Enables items of a job again.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/items/enable",
+    request_body = ItemsRequest,
+    responses((status = 200, description = "The effects", body = Changed)),
+)]
+pub(super) async fn enable_items(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<ItemsRequest>,
+) -> Answer<Response> {
+    let (by, job, items) = (by(&caller, &body.reason)?, place.job()?, items(body.items)?);
+    Ok(changed(place.namespace.operations.enable_items(&job, &items, &by).await?))
+}
+
+/// Shows the effect of a removal, and the text that confirms it.
+#[utoipa::path(
+    get,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/removal",
+    responses((status = 200, description = "The effect", body = RemovalPreview)),
+)]
+pub(super) async fn preview_removal(live: Live) -> Answer<Response> {
+    let (fresh, job) = (live.fresh(), live.nodes()?);
+    Ok(fresh.answer(removal_preview(&job)?))
+}
+
+/// A confirmed removal.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RemovalRequest {
+    /// Confirmation of the preview, or the name of the job.
+    #[schema(example = "report@r17")]
+    confirmation: String,
+    /// True to ask live instances to leave. Otherwise they prevent the removal.
+    #[serde(default)]
+    even_if_alive: bool,
+    /// Reason. It is returned and logged, but not stored, because the nodes of the job are gone.
+    #[schema(min_length = 1, max_length = 512)]
+    reason: String,
+}
+
+/// Removes a job with everything that is stored of it.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/removal",
+    request_body = RemovalRequest,
+    responses((status = 200, description = "The effects", body = Changed)),
+)]
+pub(super) async fn remove_job(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<RemovalRequest>,
+) -> Answer<Response> {
+    let (by, job) = (by(&caller, &body.reason)?, place.job()?);
+    let how = if body.even_if_alive { Removal::EvenIfAlive } else { Removal::UnlessAlive };
+    let operations = &place.namespace.operations;
+    Ok(changed(operations.remove_job(&job, &body.confirmation, how, &by).await?))
+}

@@ -1,0 +1,172 @@
+//! Changes of servers: pause, resume, disable, enable, drain, shutdown and removal.
+
+use std::time::Duration;
+
+use axum::response::Response;
+use axum::{Extension, Json};
+use operations::{DrainMode, Drained, Scope};
+use serde::Deserialize;
+
+use super::change::{Changed, Reason, answer, by, changed};
+use super::place::Place;
+use crate::access::Caller;
+use crate::problem::{Answer, Problem};
+
+macro_rules! changes {
+    ($($(#[doc = $doc:literal])* $name:ident, $path:tt, $scope:ident, $method:ident;)*) => {
+        $(
+            $(#[doc = $doc])*
+            #[utoipa::path(
+                post,
+                path = $path,
+                request_body = Reason,
+                responses((status = 200, description = "The effects", body = Changed)),
+            )]
+            pub(super) async fn $name(
+                place: Place,
+                Extension(caller): Extension<Caller>,
+                Json(body): Json<Reason>,
+            ) -> Answer<Response> {
+                let (by, scope) = (by(&caller, &body.reason)?, $scope(&place)?);
+                Ok(changed(place.namespace.operations.$method(&scope, &by).await?))
+            }
+        )*
+    };
+}
+
+fn all_servers(place: &Place) -> Answer<Scope> {
+    Ok(Scope::of_job(place.job()?))
+}
+
+fn all_jobs(place: &Place) -> Answer<Scope> {
+    Ok(Scope::of_server(place.server()?))
+}
+
+fn one_server(place: &Place) -> Answer<Scope> {
+    Ok(Scope::of_both(place.job()?, place.server()?))
+}
+
+changes! {
+    /// Pauses all servers of a job.
+    pause_job, "/api/v1/namespaces/{namespace}/jobs/{job}/pause", all_servers, pause;
+    /// Resumes the paused servers of a job.
+    resume_job, "/api/v1/namespaces/{namespace}/jobs/{job}/resume", all_servers, resume;
+    /// Disables all servers of a job.
+    disable_job, "/api/v1/namespaces/{namespace}/jobs/{job}/disable", all_servers, disable;
+    /// Enables all servers of a job.
+    enable_job, "/api/v1/namespaces/{namespace}/jobs/{job}/enable", all_servers, enable;
+    /// Shuts down all instances of a job.
+    shut_down_job, "/api/v1/namespaces/{namespace}/jobs/{job}/shutdown", all_servers, shut_down;
+    /// Pauses a server for all jobs.
+    pause_server, "/api/v1/namespaces/{namespace}/servers/{server}/pause", all_jobs, pause;
+    /// Resumes a paused server for all jobs.
+    resume_server, "/api/v1/namespaces/{namespace}/servers/{server}/resume", all_jobs, resume;
+    /// Disables a server for all jobs.
+    disable_server, "/api/v1/namespaces/{namespace}/servers/{server}/disable", all_jobs, disable;
+    /// Enables a server for all jobs.
+    enable_server, "/api/v1/namespaces/{namespace}/servers/{server}/enable", all_jobs, enable;
+    /// Shuts down the instances of all jobs on a server.
+    shut_down_server,
+    "/api/v1/namespaces/{namespace}/servers/{server}/shutdown", all_jobs, shut_down;
+    /// Removes a server from all jobs, and shuts its instances down.
+    remove_server,
+    "/api/v1/namespaces/{namespace}/servers/{server}/removal", all_jobs, remove_servers;
+    /// Pauses a server for one job.
+    pause_server_of_job,
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/pause", one_server, pause;
+    /// Resumes a paused server for one job.
+    resume_server_of_job,
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/resume", one_server, resume;
+    /// Disables a server for one job.
+    disable_server_of_job,
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/disable", one_server, disable;
+    /// Enables a server for one job.
+    enable_server_of_job,
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/enable", one_server, enable;
+    /// Shuts down the instances of one job on a server.
+    shut_down_server_of_job,
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/shutdown", one_server, shut_down;
+    /// Removes a server from one job, and shuts its instances down.
+    remove_server_of_job,
+    "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/removal", one_server, remove_servers;
+}
+
+/// Shuts down one instance of a job. Its runs end first.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/instances/{instance}/shutdown",
+    request_body = Reason,
+    responses((status = 200, description = "The effects", body = Changed)),
+)]
+pub(super) async fn shut_down_instance(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<Reason>,
+) -> Answer<Response> {
+    let (by, job, instance) = (by(&caller, &body.reason)?, place.job()?, place.instance());
+    let operations = &place.namespace.operations;
+    Ok(changed(operations.shut_down_instance(&job, &instance, &by).await?))
+}
+
+/// Maximum wait of a drain, in seconds.
+const MAX_DRAIN: u64 = 600;
+
+/// A drain.
+#[derive(Debug, Deserialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct DrainRequest {
+    /// `disable` (the default): items get other owners. `pause`: items stay.
+    mode: Option<Mode>,
+    /// Maximum wait until no item runs on the server, in seconds.
+    #[serde(default = "default_wait")]
+    #[schema(minimum = 0, maximum = 600, default = 30)]
+    wait_seconds: u64,
+    /// Reason, recorded with the change.
+    #[schema(min_length = 1, max_length = 512)]
+    reason: String,
+}
+
+fn default_wait() -> u64 {
+    30
+}
+
+/// Way in which a drain stops new runs.
+#[derive(Clone, Copy, Debug, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+enum Mode {
+    /// Disable the server: its items get other owners.
+    Disable,
+    /// Pause the server: its items stay.
+    Pause,
+}
+
+/// Disables or pauses a server for one job, and waits until its runs have ended.
+///
+/// At the end of the wait the answer lists the remaining items, and the server stays as it is.
+#[utoipa::path(
+    post,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/servers/{server}/drain",
+    request_body = DrainRequest,
+    responses((status = 200, description = "The effects and the remaining items", body = Drained)),
+)]
+pub(super) async fn drain_server(
+    place: Place,
+    Extension(caller): Extension<Caller>,
+    Json(body): Json<DrainRequest>,
+) -> Answer<Response> {
+    let by = by(&caller, &body.reason)?;
+    if body.wait_seconds > MAX_DRAIN {
+        let given = body.wait_seconds;
+        return Err(Problem::invalid(format!(
+            "wait_seconds is {given}; valid is 0 to {MAX_DRAIN}"
+        )));
+    }
+    let mode = match body.mode {
+        None | Some(Mode::Disable) => DrainMode::Disable,
+        Some(Mode::Pause) => DrainMode::Pause,
+    };
+    let (job, server) = (place.job()?, place.server()?);
+    let wait = Duration::from_secs(body.wait_seconds);
+    let drained = place.namespace.operations.drain(&job, &server, mode, &by, wait).await?;
+    Ok(answer(!drained.report.failed.is_empty(), drained))
+}

@@ -1,0 +1,215 @@
+//! The typed fields of a configuration.
+
+use coordination::{CatchUp, JobConfig, MaxTimeDiff};
+use serde::{Deserialize, Deserializer, Serialize};
+
+use crate::problem::{Answer, Problem};
+
+/// Fields of a configuration. An answer has all of them.
+///
+/// In a request, a field that is absent keeps its value, or its default for a new job. A null is
+/// valid for the fields that may have no value.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ConfigFields {
+    /// Quartz expression of the fires; null for a job that runs on request only.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "0 0/5 * * * ?")]
+    cron: Option<Option<String>>,
+    /// Time zone of the expression; null is the default of the scheduler.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "Asia/Shanghai")]
+    time_zone: Option<Option<String>>,
+    /// Days without fires.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<String>, example = "SAT..SUN,12-25")]
+    excluded_days: Option<Option<String>>,
+    /// Exclusive upper bound of the start delay (jitter) of each fire, in milliseconds.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<u32>, minimum = 1, maximum = 86_400_000)]
+    jitter_ms: Option<Option<u32>>,
+    /// Number of items.
+    #[schema(minimum = 1, maximum = 100_000)]
+    sharding_total_count: Option<u32>,
+    /// Parameters of the items.
+    #[schema(example = "0=Beijing,1=Shanghai")]
+    sharding_item_parameters: Option<String>,
+    /// Parameter of every run.
+    job_parameter: Option<String>,
+    /// True if orphaned runs are taken over.
+    failover: Option<bool>,
+    /// True if fires that met the busy item are run once afterwards.
+    misfire: Option<bool>,
+    /// True if runs are claimed and recorded in the registry.
+    monitor_execution: Option<bool>,
+    /// Bound of the clock difference beyond which fires are missed: `default`, `off`, or seconds
+    /// such as `5s`.
+    #[schema(example = "default")]
+    max_time_diff: Option<String>,
+    /// Interval of decisions without an event, in minutes; 0 is never.
+    reconcile_interval_minutes: Option<u32>,
+    /// Bounds of the catch-up; null if missed fires are not caught up.
+    #[serde(deserialize_with = "given", skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<CatchUpFields>)]
+    catch_up: Option<Option<CatchUpFields>>,
+    /// True if items stay with their owners when instances join or leave.
+    static_sharding: Option<bool>,
+    /// Name of the sharding strategy; empty is average allocation.
+    strategy: Option<String>,
+    /// Description of the job.
+    description: Option<String>,
+    /// True if servers are disabled when they join.
+    disabled: Option<bool>,
+    /// True if the local configuration replaces the stored one at start.
+    overwrite: Option<bool>,
+}
+
+/// Bounds of a catch-up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, utoipa::ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct CatchUpFields {
+    /// Maximum age of a fire, in seconds before the next one.
+    #[schema(minimum = 1)]
+    window_seconds: u32,
+    /// Maximum number of fires of an item.
+    #[schema(minimum = 1)]
+    max: u32,
+}
+
+/// Reads a field that is given; a null is a value.
+fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Option<T>, D::Error> {
+    T::deserialize(field).map(Some)
+}
+
+impl ConfigFields {
+    /// Returns all fields of a configuration.
+    pub(super) fn of(config: &JobConfig) -> Self {
+        let catch_up = |bounds: CatchUp| CatchUpFields {
+            window_seconds: bounds.window_seconds,
+            max: bounds.max,
+        };
+        Self {
+            cron: Some(config.cron.clone()),
+            time_zone: Some(config.time_zone.clone()),
+            excluded_days: Some(config.excluded_days.clone()),
+            jitter_ms: Some(config.jitter_ms),
+            sharding_total_count: Some(config.sharding_total_count),
+            sharding_item_parameters: Some(config.sharding_item_parameters.clone()),
+            job_parameter: Some(config.job_parameter.clone()),
+            failover: Some(config.failover),
+            misfire: Some(config.misfire),
+            monitor_execution: Some(config.monitor_execution),
+            max_time_diff: Some(config.max_time_diff.to_string()),
+            reconcile_interval_minutes: Some(config.reconcile_interval_minutes),
+            catch_up: Some(config.catch_up.map(catch_up)),
+            static_sharding: Some(config.static_sharding),
+            strategy: Some(config.strategy.clone()),
+            description: Some(config.description.clone()),
+            disabled: Some(config.disabled),
+            overwrite: Some(config.overwrite),
+        }
+    }
+
+    /// Writes the given fields into a configuration. The whole is checked when it is stored.
+    pub(super) fn apply(self, config: &mut JobConfig) -> Answer<()> {
+        let max_time_diff = self.max_time_diff.as_deref().map(max_time_diff).transpose()?;
+        let catch_up = |fields: CatchUpFields| CatchUp {
+            window_seconds: fields.window_seconds,
+            max: fields.max,
+        };
+        set(&mut config.cron, self.cron);
+        set(&mut config.time_zone, self.time_zone);
+        set(&mut config.excluded_days, self.excluded_days);
+        set(&mut config.jitter_ms, self.jitter_ms);
+        set(&mut config.sharding_total_count, self.sharding_total_count);
+        set(&mut config.sharding_item_parameters, self.sharding_item_parameters);
+        set(&mut config.job_parameter, self.job_parameter);
+        set(&mut config.failover, self.failover);
+        set(&mut config.misfire, self.misfire);
+        set(&mut config.monitor_execution, self.monitor_execution);
+        set(&mut config.max_time_diff, max_time_diff);
+        set(&mut config.reconcile_interval_minutes, self.reconcile_interval_minutes);
+        set(&mut config.catch_up, self.catch_up.map(|bounds| bounds.map(catch_up)));
+        set(&mut config.static_sharding, self.static_sharding);
+        set(&mut config.strategy, self.strategy);
+        set(&mut config.description, self.description);
+        set(&mut config.disabled, self.disabled);
+        set(&mut config.overwrite, self.overwrite);
+        Ok(())
+    }
+
+    /// Returns true if the number of items is given, which a new job needs.
+    pub(super) fn has_total(&self) -> bool {
+        self.sharding_total_count.is_some()
+    }
+}
+
+fn set<T>(field: &mut T, given: Option<T>) {
+    if let Some(value) = given {
+        *field = value;
+    }
+}
+
+fn max_time_diff(text: &str) -> Answer<MaxTimeDiff> {
+    let seconds = || text.strip_suffix('s')?.parse().ok();
+    match text {
+        "default" => Ok(MaxTimeDiff::Default),
+        "off" => Ok(MaxTimeDiff::Off),
+        _ => seconds().map(MaxTimeDiff::Seconds).ok_or_else(|| {
+            let valid = "valid is default, off, or whole seconds such as 5s";
+            Problem::invalid(format!("max_time_diff is {text:?}; {valid}"))
+        }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::JobName;
+
+    use super::*;
+
+    fn full() -> JobConfig {
+        let mut config = JobConfig::new(JobName::new("report").unwrap(), 3);
+        config.cron = Some("0 0 3 * * ?".to_owned());
+        config.time_zone = Some("Asia/Shanghai".to_owned());
+        config.excluded_days = Some("SAT".to_owned());
+        config.jitter_ms = Some(500);
+        config.sharding_item_parameters = "0=a".to_owned();
+        config.job_parameter = "p".to_owned();
+        (config.failover, config.misfire) = (true, false);
+        config.max_time_diff = MaxTimeDiff::Seconds(5);
+        config.reconcile_interval_minutes = 7;
+        config.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
+        (config.static_sharding, config.disabled, config.overwrite) = (true, true, true);
+        config.strategy = "odevity".to_owned();
+        config.description = "d".to_owned();
+        config
+    }
+
+    #[test]
+    fn fields_of_a_configuration_restore_it() {
+        let written = serde_json::to_string(&ConfigFields::of(&full())).unwrap();
+        let read: ConfigFields = serde_json::from_str(&written).unwrap();
+        let mut config = JobConfig::new(JobName::new("report").unwrap(), 1);
+        read.apply(&mut config).unwrap();
+        assert_eq!(config, full());
+    }
+
+    #[test]
+    fn absent_field_keeps_its_value_and_null_removes_it() {
+        let fields: ConfigFields =
+            serde_json::from_str(r#"{"cron":null,"failover":false}"#).unwrap();
+        let mut config = full();
+        fields.apply(&mut config).unwrap();
+        assert_eq!(config, JobConfig { cron: None, failover: false, ..full() });
+    }
+
+    #[test]
+    fn unknown_and_invalid_fields_are_refused_by_name() {
+        let error = serde_json::from_str::<ConfigFields>(r#"{"cronn":"x"}"#).unwrap_err();
+        assert!(error.to_string().starts_with("unknown field `cronn`"), "{error}");
+        let fields = ConfigFields { max_time_diff: Some("5".to_owned()), ..Default::default() };
+        let error = fields.apply(&mut full()).unwrap_err().detail;
+        assert!(error.starts_with("max_time_diff is \"5\"; valid is"), "{error}");
+    }
+}

@@ -1,0 +1,233 @@
+//! Reasons why a job or an item does not run, next fires, and previews of moves.
+
+use axum::extract::Query;
+use axum::response::Response;
+use coordination::{ServerIp, instance_id};
+use jiff::Timestamp;
+use jiff::tz::{Offset, TimeZone};
+use operations::{
+    MovePlan, WhatIf, WhyNot, next_fires, plan_moves, schedule_of, why_item_not_running,
+    why_not_running,
+};
+use serde::{Deserialize, Serialize};
+use sharding::{InstanceId, StrategyRegistry};
+
+use super::place::Live;
+use super::scan;
+use crate::problem::{Answer, Problem};
+
+/// Reasons, the most important first. The list is never empty.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Explanation {
+    /// The reasons.
+    reasons: Vec<Reasoned>,
+}
+
+/// One reason, for programs and as a sentence.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct Reasoned {
+    /// The sentence.
+    text: String,
+    /// The reason.
+    why: WhyNot,
+}
+
+impl Explanation {
+    fn of(reasons: Vec<WhyNot>) -> Self {
+        let reasoned = |why: WhyNot| Reasoned { text: why.to_string(), why };
+        Self { reasons: reasons.into_iter().map(reasoned).collect() }
+    }
+}
+
+/// Explains why a job does not run now.
+#[utoipa::path(
+    get,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/why",
+    responses((status = 200, description = "The reasons", body = Explanation)),
+)]
+pub(super) async fn explain_job(live: Live) -> Answer<Response> {
+    let (fresh, job) = (live.fresh(), live.snapshot()?);
+    let now = live.namespace.operations.present();
+    Ok(fresh.answer(scan(move || Explanation::of(why_not_running(&job, now))).await?))
+}
+
+/// Explains why an item does not run now.
+#[utoipa::path(
+    get,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/items/{item}/why",
+    responses((status = 200, description = "The reasons", body = Explanation)),
+)]
+pub(super) async fn explain_item(live: Live) -> Answer<Response> {
+    let (fresh, job, item) = (live.fresh(), live.snapshot()?, live.item()?);
+    let now = live.namespace.operations.present();
+    Ok(fresh.answer(scan(move || Explanation::of(why_item_not_running(&job, item, now))).await?))
+}
+
+/// Number and time zone of fires.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct FiresQuery {
+    /// Number of fires.
+    #[param(minimum = 1, maximum = 1000, default = 10)]
+    count: Option<u32>,
+    /// Only fires after this time; the default is the present time.
+    #[param(value_type = Option<String>, format = DateTime)]
+    after: Option<Timestamp>,
+    /// Time zone of the field `local`; the default is that of the job.
+    #[param(example = "Asia/Shanghai")]
+    time_zone: Option<String>,
+}
+
+/// Next fires of a job.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct Fires {
+    /// Time zone of the field `local`.
+    time_zone: String,
+    /// The fires in ascending order; fewer than requested if the schedule ends, none for a job that
+    /// runs on request only.
+    rows: Vec<NextFire>,
+}
+
+/// A scheduled fire.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+struct NextFire {
+    /// Scheduled fire time in UTC.
+    #[schema(value_type = String, format = DateTime)]
+    at: Timestamp,
+    /// The same time in the time zone; null if this host does not know the zone of the job.
+    #[schema(example = "2024-03-01T09:00:00+08:00")]
+    local: Option<String>,
+}
+
+/// Lists the next fires of a job.
+#[utoipa::path(
+    get,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/fires",
+    params(FiresQuery),
+    responses((status = 200, description = "The next fires", body = Fires)),
+)]
+pub(super) async fn list_next_fires(
+    live: Live,
+    Query(query): Query<FiresQuery>,
+) -> Answer<Response> {
+    let count = query.count.unwrap_or(10);
+    if !(1..=1_000).contains(&count) {
+        return Err(Problem::invalid(format!("count is {count}; valid is 1 to 1000")));
+    }
+    let (fresh, job) = (live.fresh(), live.snapshot()?);
+    let config = job.config().cloned().ok_or_else(|| unreadable(&job))?;
+    let after = query.after.unwrap_or_else(|| live.namespace.operations.present());
+    let (time_zone, zone) = match query.time_zone {
+        Some(name) => {
+            let zone = zone_named(&name).ok_or_else(|| unknown_zone(&name))?;
+            (name, Some(zone))
+        }
+        None => {
+            let schedule = schedule_of(&config).map_err(operations::Error::from)?;
+            let zone = schedule.map(|schedule| schedule.zone().name().to_owned());
+            let name = zone.unwrap_or_else(|| "UTC".to_owned());
+            let zone = zone_named(&name);
+            (name, zone)
+        }
+    };
+    let fires = scan(move || next_fires(&config, after, count as usize)).await?;
+    let local = |at: Timestamp| {
+        let zoned = at.to_zoned(zone.clone()?);
+        Some(zoned.strftime("%Y-%m-%dT%H:%M:%S%:z").to_string())
+    };
+    let rows = fires.map_err(operations::Error::from)?;
+    let rows = rows.into_iter().map(|at| NextFire { at, local: local(at) }).collect();
+    Ok(fresh.answer(Fires { time_zone, rows }))
+}
+
+fn unreadable(job: &operations::JobSnapshot) -> Problem {
+    let reason = job.config_fault().unwrap_or("there is none").to_owned();
+    operations::Error::Unreadable { job: job.job().clone(), reason }.into()
+}
+
+/// Returns a zone of the IANA database, or of an offset such as `GMT+08:00`.
+fn zone_named(name: &str) -> Option<TimeZone> {
+    let Some(offset) = name.strip_prefix("GMT").filter(|offset| !offset.is_empty()) else {
+        return TimeZone::get(name).ok();
+    };
+    let (sign, time) = offset.split_at_checked(1)?;
+    let (hours, minutes) = time.split_once(':')?;
+    let seconds = hours.parse::<i32>().ok()? * 3_600 + minutes.parse::<i32>().ok()? * 60;
+    let seconds = match sign {
+        "+" => seconds,
+        "-" => -seconds,
+        _ => return None,
+    };
+    Offset::from_seconds(seconds).ok().map(TimeZone::fixed)
+}
+
+fn unknown_zone(name: &str) -> Problem {
+    let valid = "valid is an IANA name such as Asia/Shanghai, or an offset such as GMT+08:00";
+    Problem::invalid(format!("time_zone is {name:?}; {valid}"))
+}
+
+/// Hypothetical change of a job.
+#[derive(Debug, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+pub(super) struct PlanQuery {
+    /// Addresses of servers on which an instance would join, separated by commas.
+    #[param(example = "10.0.0.8,10.0.0.9")]
+    join: Option<String>,
+    /// Ids of instances that would leave, separated by commas.
+    leave: Option<String>,
+    /// Addresses of servers that would be disabled, separated by commas.
+    disable: Option<String>,
+    /// Addresses of servers that would be enabled, separated by commas.
+    enable: Option<String>,
+    /// New number of items.
+    #[param(minimum = 1, maximum = 100_000)]
+    sharding_total_count: Option<u32>,
+    /// New strategy.
+    strategy: Option<String>,
+}
+
+/// Shows the items that would move if instances, servers or the configuration changed.
+#[utoipa::path(
+    get,
+    path = "/api/v1/namespaces/{namespace}/jobs/{job}/plan",
+    params(PlanQuery),
+    responses((status = 200, description = "The planned moves", body = MovePlan)),
+)]
+pub(super) async fn plan_job(live: Live, Query(query): Query<PlanQuery>) -> Answer<Response> {
+    let (fresh, job) = (live.fresh(), live.snapshot()?);
+    let what_if = what_if(query)?;
+    if let Some(id) = what_if.leave.iter().find(|id| !job.view().is_registered(id)) {
+        let live: Vec<String> = job.instances().iter().map(ToString::to_string).collect();
+        let detail = format!("leave is {id}; job {} has instances {live:?}", job.job());
+        return Err(Problem::not_found("no-such-target", detail));
+    }
+    let now_ms = live.namespace.operations.present().as_millisecond();
+    let strategies = StrategyRegistry::default();
+    let plan = scan(move || plan_moves(&job, &what_if, &strategies, now_ms)).await?;
+    let plan: MovePlan = plan.map_err(|reason| {
+        Problem::new(axum::http::StatusCode::UNPROCESSABLE_ENTITY, "invalid-plan", reason)
+    })?;
+    Ok(fresh.answer(plan))
+}
+
+fn what_if(query: PlanQuery) -> Answer<WhatIf> {
+    let join = servers(query.join)?;
+    let join = join.iter().enumerate().map(|(n, ip)| instance_id(ip, &format!("new-{}", n + 1)));
+    Ok(WhatIf {
+        join: join.collect::<Result<_, _>>().map_err(operations::Error::from)?,
+        leave: listed(query.leave.as_deref()).map(InstanceId::new).collect(),
+        disable: servers(query.disable)?,
+        enable: servers(query.enable)?,
+        total_count: query.sharding_total_count,
+        strategy: query.strategy,
+    })
+}
+
+fn servers(text: Option<String>) -> Answer<Vec<ServerIp>> {
+    let servers = listed(text.as_deref()).map(ServerIp::new);
+    Ok(servers.collect::<Result<_, _>>().map_err(operations::Error::from)?)
+}
+
+fn listed(text: Option<&str>) -> impl Iterator<Item = &str> {
+    text.unwrap_or_default().split(',').map(str::trim).filter(|part| !part.is_empty())
+}

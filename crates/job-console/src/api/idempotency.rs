@@ -1,0 +1,320 @@
+//! Runs each change to its end, and at most once for each idempotency key.
+
+use std::collections::{HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, Bytes, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::access::Caller;
+use crate::problem::{Answer, Problem};
+
+/// Header with the key of a change.
+pub(super) const KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// Header of a repeated answer.
+pub(super) const REPLAYED: HeaderName = HeaderName::from_static("idempotency-replayed");
+/// Maximum length of a key, in characters.
+pub(super) const MAX_KEY: usize = 128;
+/// Maximum size of the body of a change, in bytes. An import of 10 000 jobs is the largest.
+pub(super) const MAX_BODY: usize = 16 << 20;
+
+/// Limits of the kept answers.
+#[derive(Clone, Copy, Debug)]
+struct Bounds {
+    number: usize,
+    bytes: usize,
+    age: Duration,
+}
+
+const BOUNDS: Bounds =
+    Bounds { number: 10_000, bytes: 32 << 20, age: Duration::from_secs(24 * 60 * 60) };
+
+/// Identity of a change: caller, method, address and key.
+type Identity = (String, String, String, String);
+
+/// The first answers of changes with a key.
+#[derive(Debug)]
+pub(super) struct Answers {
+    hashes: RandomState,
+    kept: Mutex<Kept>,
+}
+
+#[derive(Debug)]
+struct Kept {
+    bounds: Bounds,
+    by_identity: HashMap<Identity, Entry>,
+    /// Finished changes in the order of their ends, the oldest first.
+    finished: VecDeque<(Instant, Identity)>,
+    bytes: usize,
+}
+
+#[derive(Debug)]
+struct Entry {
+    hash: u64,
+    /// `None` while the change is running.
+    answer: Option<Kind>,
+}
+
+/// A kept answer.
+#[derive(Clone, Debug)]
+struct Kind {
+    status: StatusCode,
+    content_type: Option<HeaderValue>,
+    body: Bytes,
+}
+
+impl Default for Answers {
+    fn default() -> Self {
+        let kept = Kept {
+            bounds: BOUNDS,
+            by_identity: HashMap::new(),
+            finished: VecDeque::new(),
+            bytes: 0,
+        };
+        Self { hashes: RandomState::new(), kept: Mutex::new(kept) }
+    }
+}
+
+/// Runs a change in a task of its own, so that it ends even if the client disconnects.
+pub(super) async fn run_changes(
+    State(answers): State<Arc<Answers>>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if request.method().is_safe() || !super::is_api(request.uri().path()) {
+        return next.run(request).await;
+    }
+    let run = async move {
+        match answers.first_or_repeat(request, next).await {
+            Ok(response) => response,
+            Err(problem) => problem.into_response(),
+        }
+    };
+    let run = tokio::spawn(tracing::Instrument::in_current_span(run));
+    run.await.unwrap_or_else(|_| panicked().into_response())
+}
+
+fn panicked() -> Problem {
+    let detail = "the change ended by a fault of this program; read the job before you repeat it";
+    let status = StatusCode::INTERNAL_SERVER_ERROR;
+    Problem { outcome_unknown: true, ..Problem::new(status, "internal", detail) }
+}
+
+impl Answers {
+    async fn first_or_repeat(self: Arc<Self>, request: Request, next: Next) -> Answer<Response> {
+        let Some(key) = key(request.headers())? else { return Ok(next.run(request).await) };
+        let caller = request.extensions().get::<Caller>();
+        let caller = caller.map(|caller| caller.name.clone()).unwrap_or_default();
+        let address = request.uri().to_string();
+        let identity = (caller, request.method().to_string(), address, key);
+        let (parts, body) = request.into_parts();
+        let body = to_bytes(body, MAX_BODY).await.map_err(|_| too_large())?;
+        let hash = self.hashes.hash_one(&body);
+        if let Some(answer) = self.kept.lock().begin(&identity, hash)? {
+            return Ok(answer.replay());
+        }
+        let mut running = Running { answers: Arc::clone(&self), identity, is_over: false };
+        let response = next.run(Request::from_parts(parts, Body::from(body))).await;
+        let (parts, body) = response.into_parts();
+        // Answers of changes are reports in memory, not streams.
+        let body = to_bytes(body, usize::MAX).await.unwrap_or_default();
+        let content_type = parts.headers.get(CONTENT_TYPE).cloned();
+        let answer = Kind { status: parts.status, content_type, body: body.clone() };
+        running.end(is_kept(parts.status).then_some(answer));
+        Ok(Response::from_parts(parts, Body::from(body)))
+    }
+}
+
+/// Returns the answer to the repeat of a change whose own answer is too large to keep.
+fn without_body(status: StatusCode) -> Kind {
+    let detail = format!(
+        "the change with this Idempotency-Key has ended with status {}, and its answer was too \
+         large to keep; read the jobs",
+        status.as_u16()
+    );
+    Kind::of(&Problem::new(StatusCode::CONFLICT, "answer-not-kept", detail))
+}
+
+/// Returns true if the change has happened, or may have happened. Other requests changed nothing,
+/// so a repeat runs again.
+fn is_kept(status: StatusCode) -> bool {
+    status.is_success()
+        || matches!(status, StatusCode::GATEWAY_TIMEOUT | StatusCode::INTERNAL_SERVER_ERROR)
+}
+
+fn too_large() -> Problem {
+    let detail = format!("the body is larger than {MAX_BODY} bytes, or was not received");
+    Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail)
+}
+
+/// Returns the key of a request.
+fn key(headers: &HeaderMap) -> Answer<Option<String>> {
+    let mut given = headers.get_all(KEY).iter();
+    let Some(value) = given.next() else { return Ok(None) };
+    let text = value.to_str().unwrap_or_default();
+    let is_valid = (1..=MAX_KEY).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_graphic())
+        && given.next().is_none();
+    if is_valid {
+        return Ok(Some(text.to_owned()));
+    }
+    let valid = format!("valid is one value of 1 to {MAX_KEY} visible ASCII characters");
+    Err(Problem::invalid(format!("header Idempotency-Key is {value:?}; {valid}")))
+}
+
+/// A running change, which is forgotten if its handler panics.
+struct Running {
+    answers: Arc<Answers>,
+    identity: Identity,
+    is_over: bool,
+}
+
+impl Running {
+    fn end(&mut self, answer: Option<Kind>) {
+        self.is_over = true;
+        self.answers.kept.lock().end(&self.identity, answer);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        if !self.is_over {
+            self.end(Some(Kind::of(&panicked())));
+        }
+    }
+}
+
+impl Kept {
+    /// Returns the answer of an earlier request, or begins a new change.
+    fn begin(&mut self, identity: &Identity, hash: u64) -> Answer<Option<Kind>> {
+        self.drop_old();
+        let conflict = |status, code, detail: &str| Err(Problem::new(status, code, detail));
+        match self.by_identity.get(identity) {
+            Some(entry) if entry.hash != hash => {
+                let detail = "header Idempotency-Key names an earlier request with another body; \
+                              valid is a new key for each new change";
+                conflict(StatusCode::UNPROCESSABLE_ENTITY, "idempotency-key-reused", detail)
+            }
+            Some(Entry { answer: None, .. }) => {
+                let detail = "the first request with this Idempotency-Key is still running";
+                conflict(StatusCode::CONFLICT, "still-running", detail)
+            }
+            Some(Entry { answer: Some(answer), .. }) => Ok(Some(answer.clone())),
+            None if self.by_identity.len() - self.finished.len() >= self.bounds.number => {
+                let detail = "too many changes with an Idempotency-Key are running";
+                conflict(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
+            }
+            None => {
+                self.by_identity.insert(identity.clone(), Entry { hash, answer: None });
+                Ok(None)
+            }
+        }
+    }
+
+    fn end(&mut self, identity: &Identity, answer: Option<Kind>) {
+        let Some(answer) = answer else {
+            self.by_identity.remove(identity);
+            return;
+        };
+        let is_large = answer.body.len() > self.bounds.bytes / 4;
+        let answer = if is_large { without_body(answer.status) } else { answer };
+        let Some(entry) = self.by_identity.get_mut(identity) else { return };
+        self.bytes += answer.body.len();
+        entry.answer = Some(answer);
+        self.finished.push_back((Instant::now(), identity.clone()));
+        self.drop_old();
+    }
+
+    /// Forgets the oldest answers beyond the limits.
+    fn drop_old(&mut self) {
+        while let Some((ended, _)) = self.finished.front() {
+            let fits = self.finished.len() <= self.bounds.number && self.bytes <= self.bounds.bytes;
+            if fits && ended.elapsed() <= self.bounds.age {
+                return;
+            }
+            let Some((_, identity)) = self.finished.pop_front() else { return };
+            let entry = self.by_identity.remove(&identity);
+            let answer = entry.and_then(|entry| entry.answer);
+            self.bytes -= answer.map_or(0, |answer| answer.body.len());
+        }
+    }
+}
+
+impl Kind {
+    fn of(problem: &Problem) -> Self {
+        let status = StatusCode::from_u16(problem.status).unwrap_or_default();
+        let content_type = Some(HeaderValue::from_static("application/problem+json"));
+        let body = serde_json::to_vec(problem).unwrap_or_default().into();
+        Self { status, content_type, body }
+    }
+
+    fn replay(self) -> Response {
+        let mut response = (self.status, self.body).into_response();
+        let headers = response.headers_mut();
+        headers.remove(CONTENT_TYPE);
+        if let Some(kind) = self.content_type {
+            headers.insert(CONTENT_TYPE, kind);
+        }
+        headers.insert(REPLAYED, HeaderValue::from_static("true"));
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity(key: &str) -> Identity {
+        ("anna".to_owned(), "POST".to_owned(), "/".to_owned(), key.to_owned())
+    }
+
+    fn answer(bytes: usize) -> Option<Kind> {
+        let body = vec![b' '; bytes].into();
+        Some(Kind { status: StatusCode::OK, content_type: None, body })
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn kept_answers_are_bounded_in_number_size_and_age() {
+        let mut kept = Answers::default().kept.into_inner();
+        kept.bounds = Bounds { number: 2, bytes: 2_000, age: Duration::from_secs(60) };
+        let add = |kept: &mut Kept, key: &str, bytes| {
+            assert!(kept.begin(&identity(key), 1).unwrap().is_none(), "{key}");
+            kept.end(&identity(key), answer(bytes));
+        };
+        for key in ["a", "b", "c"] {
+            add(&mut kept, key, 1);
+        }
+        assert_eq!((kept.by_identity.len(), kept.bytes), (2, 2), "the number is bounded");
+        assert!(kept.begin(&identity("c"), 1).unwrap().is_some());
+        kept.bounds.number = 100;
+        for key in ["d", "e", "f", "g"] {
+            add(&mut kept, key, 500);
+        }
+        assert_eq!((kept.by_identity.len(), kept.bytes), (4, 2_000), "the size is bounded");
+        add(&mut kept, "h", 501);
+        let repeat = kept.begin(&identity("h"), 1).unwrap().unwrap();
+        assert_eq!(repeat.status, StatusCode::CONFLICT, "a large answer is not kept");
+        assert!(kept.bytes <= 2_000, "{}", kept.bytes);
+        add(&mut kept, "f2", 1);
+        tokio::time::advance(Duration::from_secs(61)).await;
+        assert!(kept.begin(&identity("f2"), 1).unwrap().is_none(), "the age is bounded");
+    }
+
+    #[tokio::test]
+    async fn running_changes_are_bounded() {
+        let mut kept = Answers::default().kept.into_inner();
+        kept.bounds.number = 1;
+        assert!(kept.begin(&identity("a"), 1).unwrap().is_none());
+        assert_eq!(kept.begin(&identity("b"), 1).unwrap_err().code, "busy");
+        assert_eq!(kept.begin(&identity("a"), 1).unwrap_err().code, "still-running");
+        assert_eq!(kept.begin(&identity("a"), 2).unwrap_err().code, "idempotency-key-reused");
+    }
+}

@@ -1,0 +1,117 @@
+//! Namespaces, with the age of their data and their numbers of jobs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use operations::{Freshness, job_state};
+use serde::Serialize;
+
+use super::place::{Place, age_ms};
+use super::scan;
+use crate::namespaces::{Namespace, Namespaces};
+use crate::problem::Answer;
+
+/// State of the feed of a namespace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(super) enum DataState {
+    /// The first snapshot is being read.
+    Loading,
+    /// The registry reports each change.
+    Current,
+    /// Later changes are unknown: the registry does not answer.
+    Stale,
+}
+
+/// Freshness of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
+pub(super) struct DataFreshness {
+    /// State of the feed.
+    pub(super) state: DataState,
+    /// Age of the data, in milliseconds; 0 while it is current or loading.
+    pub(super) age_ms: u64,
+}
+
+impl DataFreshness {
+    pub(super) fn of(freshness: Freshness) -> Self {
+        let state = match freshness {
+            Freshness::Loading => DataState::Loading,
+            Freshness::Current => DataState::Current,
+            Freshness::Stale { .. } => DataState::Stale,
+        };
+        Self { state, age_ms: age_ms(freshness).0 }
+    }
+}
+
+/// A namespace.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct NamespaceDetail {
+    /// Name of the namespace.
+    name: String,
+    /// Freshness of the data.
+    freshness: DataFreshness,
+    /// True if the console has a history of the namespace.
+    has_history: bool,
+    /// Number of jobs with a configuration.
+    jobs: usize,
+    /// Number of jobs in each state that occurs.
+    jobs_by_status: BTreeMap<&'static str, usize>,
+    /// Number of live instances. An instance counts once, whatever the number of its jobs.
+    instances: usize,
+    /// Number of servers that a job knows or that have a live instance.
+    servers: usize,
+}
+
+/// All namespaces of the console.
+#[derive(Debug, Serialize, utoipa::ToSchema)]
+pub(super) struct NamespaceList {
+    /// The namespaces in the order of their names.
+    rows: Vec<NamespaceDetail>,
+}
+
+/// Lists the namespaces of the console. While a namespace is loading, its numbers are 0.
+#[utoipa::path(
+    get,
+    path = "/api/v1/namespaces",
+    responses((status = 200, description = "All namespaces", body = NamespaceList)),
+)]
+pub(super) async fn list_namespaces(
+    State(namespaces): State<Arc<Namespaces>>,
+) -> Answer<Json<NamespaceList>> {
+    let rows = scan(move || namespaces.all().map(|one| detail(one)).collect()).await?;
+    Ok(Json(NamespaceList { rows }))
+}
+
+/// Returns one namespace.
+#[utoipa::path(
+    get,
+    path = "/api/v1/namespaces/{namespace}",
+    responses((status = 200, description = "The namespace", body = NamespaceDetail)),
+)]
+pub(super) async fn get_namespace(place: Place) -> Answer<Json<NamespaceDetail>> {
+    Ok(Json(scan(move || detail(&place.namespace)).await?))
+}
+
+fn detail(namespace: &Namespace) -> NamespaceDetail {
+    let freshness = DataFreshness::of(namespace.live.freshness());
+    let (mut jobs, mut jobs_by_status) = (0, BTreeMap::new());
+    let (mut instances, mut servers) = (BTreeSet::new(), BTreeSet::new());
+    for job in namespace.live.jobs().iter().filter(|job| job.has_config()) {
+        jobs += 1;
+        *jobs_by_status.entry(job_state(job).as_str()).or_default() += 1;
+        instances.extend(job.instances());
+        servers.extend(job.view().servers().map(|(ip, _)| ip.clone()));
+        servers.extend(job.instances().iter().filter_map(coordination::server_of));
+    }
+    NamespaceDetail {
+        name: namespace.name.clone(),
+        freshness,
+        has_history: namespace.history.is_some(),
+        jobs,
+        jobs_by_status,
+        instances: instances.len(),
+        servers: servers.len(),
+    }
+}

@@ -1,0 +1,268 @@
+//! Changes: their effects, reports and conditions.
+
+use axum::http::Method;
+use serde_json::{Value, json};
+
+use crate::support::{BASE, Got, Site};
+
+async fn post(site: &Site, path: &str, body: Value) -> Got {
+    site.post(&format!("{BASE}/{path}"), &body.to_string()).await
+}
+
+fn done(got: &Got) -> Vec<(String, String)> {
+    let text = |entry: &Value, name: &str| entry[name].as_str().unwrap().to_owned();
+    let done = got.body["report"]["done"].as_array().unwrap();
+    done.iter().map(|entry| (text(entry, "job"), text(entry, "target"))).collect()
+}
+
+#[tokio::test]
+async fn server_states_change_for_a_job_a_server_or_both() {
+    let site = Site::empty().await;
+    site.add_idle(&["a", "b"]).await;
+    let server = "server 10.0.0.1";
+    for (path, jobs) in [
+        ("jobs/a/pause", &["a"][..]),
+        ("jobs/a/resume", &["a"]),
+        ("jobs/a/disable", &["a"]),
+        ("jobs/a/enable", &["a"]),
+        ("servers/10.0.0.1/pause", &["a", "b"]),
+        ("servers/10.0.0.1/resume", &["a", "b"]),
+        ("servers/10.0.0.1/disable", &["a", "b"]),
+        ("servers/10.0.0.1/enable", &["a", "b"]),
+        ("jobs/b/servers/10.0.0.1/pause", &["b"]),
+        ("jobs/b/servers/10.0.0.1/resume", &["b"]),
+        ("jobs/b/servers/10.0.0.1/disable", &["b"]),
+        ("jobs/b/servers/10.0.0.1/enable", &["b"]),
+        ("jobs/b/servers/10.0.0.1/removal", &["b"]),
+        ("servers/10.0.0.1/removal", &["a"]),
+    ] {
+        let got = post(&site, path, json!({ "reason": "test" })).await.ok();
+        let expected: Vec<_> =
+            jobs.iter().map(|job| ((*job).to_owned(), server.to_owned())).collect();
+        assert_eq!(done(&got), expected, "{path}");
+        let record = &got.body["report"]["records"][0];
+        assert_eq!((&record["who"], &record["why"]), (&"console".into(), &"test".into()), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn instances_are_shut_down() {
+    let site = Site::populated().await;
+    let reason = json!({ "reason": "test" });
+    let path = "jobs/java-2/instances/10.0.0.7@-@7/shutdown";
+    post(&site, path, reason.clone()).await.problem(404, "no-such-target");
+    let target = ("java-2".to_owned(), "instance 10.0.0.9@-@7".to_owned());
+    let path = "jobs/java-2/instances/10.0.0.9@-@7/shutdown";
+    assert_eq!(done(&post(&site, path, reason.clone()).await.ok()), [target]);
+    let target = ("java-3".to_owned(), "instance 10.0.0.9@-@7".to_owned());
+    let path = "servers/10.0.0.9/shutdown";
+    assert_eq!(done(&post(&site, path, reason.clone()).await.ok()), [target]);
+    let got = post(&site, "jobs/java-3/servers/10.0.0.9/shutdown", reason.clone()).await.ok();
+    assert_eq!(done(&got), [], "no instance is left");
+    let got = post(&site, "jobs/report/shutdown", reason).await.ok();
+    assert_eq!(done(&got).len(), 1);
+}
+
+#[tokio::test]
+async fn runs_and_items_are_changed() {
+    let site = Site::populated().await;
+    let got = post(&site, "jobs/report/rerun-failed", json!({ "reason": "test" })).await.ok();
+    assert_eq!(got.body["request"]["items"], json!([1]));
+    let body = json!({ "items": [0], "parameter": "2024-02", "reason": "test" });
+    let got = post(&site, "jobs/report/run", body).await.ok();
+    assert_eq!(got.body["request"]["items"], json!([0]));
+    let body = json!({ "items": [0, 1], "reason": "test" });
+    let got = post(&site, "jobs/report/items/disable", body.clone()).await.ok();
+    assert_eq!(done(&got).len(), 2);
+    let path = format!("{BASE}/jobs/report/items/0");
+    site.until(&path, |got| got.body["status"] == "DISABLED").await;
+    assert_eq!(done(&post(&site, "jobs/report/items/enable", body).await.ok()).len(), 2);
+    let body = json!({ "items": [2], "reason": "test" });
+    post(&site, "jobs/report/items/disable", body).await.problem(404, "no-such-target");
+}
+
+#[tokio::test]
+async fn drain_lists_the_items_that_still_run() {
+    let site = Site::populated().await;
+    let path = "jobs/long/servers/10.0.0.1/drain";
+    let body = json!({ "mode": "pause", "wait_seconds": 601, "reason": "test" });
+    let detail = post(&site, path, body).await;
+    assert_eq!(detail.problem(400, "invalid-request"), "wait_seconds is 601; valid is 0 to 600");
+    let body = json!({ "mode": "pause", "wait_seconds": 0, "reason": "test" });
+    let got = post(&site, path, body).await.ok();
+    assert_eq!(got.body["complete"], false);
+    site.release.notify_waiters();
+    let body = json!({ "mode": "pause", "wait_seconds": 60, "reason": "test" });
+    let got = post(&site, path, body).await.ok();
+    assert_eq!((&got.body["complete"], &got.body["running"]), (&json!(true), &json!([])));
+}
+
+#[tokio::test]
+async fn configuration_is_updated_under_its_revision_only() {
+    let site = Site::empty().await;
+    site.add_idle(&["a"]).await;
+    let path = format!("{BASE}/jobs/a/configuration");
+    let read = site.get(&path).await.ok();
+    let tag = read.header("etag").unwrap().to_owned();
+    assert_eq!(tag, format!("\"{}\"", read.body["revision"]));
+    let body = json!({ "fields": { "cron": "0 0 4 * * ?" }, "reason": "test" }).to_string();
+    let put = async |headers: &[(&str, &str)], body: &str| {
+        site.change(Method::PUT, &path, headers, body).await
+    };
+    put(&[], &body).await.problem(428, "no-revision");
+    put(&[("if-match", "17")], &body).await.problem(400, "invalid-request");
+    put(&[("if-match", "\"999\"")], &body).await.problem(412, "stale-configuration");
+    let same_document = read.body["document"].as_str().unwrap();
+    for (fields, word) in [
+        (json!({ "reason": "test" }), "fields and document"),
+        (json!({ "fields": {}, "document": same_document, "reason": "test" }), "both given"),
+    ] {
+        let got = put(&[("if-match", &tag)], &fields.to_string()).await;
+        assert!(got.problem(400, "invalid-request").contains(word));
+    }
+    let bad = json!({ "fields": { "cron": "every day" }, "reason": "test" }).to_string();
+    let got = put(&[("if-match", &tag)], &bad).await;
+    assert!(got.problem(422, "invalid-configuration").starts_with("cron is \"every day\""));
+    let got = put(&[("if-match", &tag)], &body).await.ok();
+    assert_eq!(got.body["changes"][0]["field"], "cron");
+    put(&[("if-match", &tag)], &body).await.problem(412, "stale-configuration");
+    let read = site.until(&path, |got| got.body["fields"]["cron"] == "0 0 4 * * ?").await;
+    let document = json!({ "document": same_document, "reason": "back" }).to_string();
+    let got = put(&[("if-match", read.header("etag").unwrap())], &document).await.ok();
+    assert_eq!(got.body["changes"][0]["to"], "\"0 0 3 * * ?\"");
+}
+
+#[tokio::test]
+async fn job_is_created_and_removed_with_confirmation() {
+    let site = Site::empty().await;
+    let path = format!("{BASE}/jobs/new");
+    let body = json!({
+        "template": "report", "dialect": "3.x", "reason": "test",
+        "fields": { "sharding_total_count": 4, "cron": "0 0 3 * * ?" },
+    });
+    site.change(Method::PUT, &path, &[], &body.to_string()).await.ok();
+    let got = site.change(Method::PUT, &path, &[], &body.to_string()).await;
+    got.problem(409, "job-exists");
+    let got = site.until(&path, |got| got.status.is_success()).await;
+    assert_eq!(got.body["brief"]["dialect"], "3.x");
+    let preview = site.get(&format!("{path}/removal")).await.ok();
+    let confirmation = preview.body["confirmation"].as_str().unwrap();
+    let body = json!({ "confirmation": "other", "reason": "test" });
+    post(&site, "jobs/new/removal", body).await.problem(409, "not-confirmed");
+    let body = json!({ "confirmation": confirmation, "reason": "test" });
+    post(&site, "jobs/new/removal", body).await.ok();
+    site.until(&path, |got| got.status == 404).await;
+}
+
+#[tokio::test]
+async fn repair_names_a_finding_of_the_present_diagnosis() {
+    let site = Site::populated().await;
+    let nodes = [("/java-3/trigger/10.0.0.2@-@9".to_owned(), String::new())];
+    site.write(&nodes).await;
+    let path = format!("{BASE}/jobs/java-3/findings?least=info");
+    let code = operations::FindingCode::OrphanedTrigger.as_str();
+    let is_found = |got: &Got| got.rows().iter().any(|row| row["code"] == code);
+    let got = site.until(&path, is_found).await;
+    let row = got.rows().iter().find(|row| row["code"] == code).unwrap();
+    assert!(row["fix"].is_array(), "{row}");
+    let repair = "jobs/java-3/findings/repair";
+    let body = json!({ "code": "no-leader", "reason": "test" });
+    post(&site, repair, body).await.problem(404, "no-such-finding");
+    let body = json!({ "code": row["code"], "node": row["node"], "reason": "test" });
+    assert_eq!(done(&post(&site, repair, body).await.ok()).len(), 1);
+    site.until(&path, |got| !is_found(got)).await;
+}
+
+#[tokio::test]
+async fn import_needs_the_digest_of_its_dry_run() {
+    let site = Site::empty().await;
+    site.add_idle(&["a", "b"]).await;
+    let exported = site.get(&format!("{BASE}/export")).await.ok();
+    let mut export = exported.body["export"].clone();
+    assert_eq!(export["jobs"].as_array().unwrap().len(), 2);
+    let document = export["jobs"][0]["document"].as_str().unwrap().replace(" 3 ", " 5 ");
+    export["jobs"][0]["document"] = document.into();
+    let request = |digest: Option<&str>| {
+        json!({
+            "export": export, "overwrite": true, "reason": "test",
+            "dry_run": digest.is_none(), "digest": digest,
+        })
+    };
+    let plan = post(&site, "import", request(None)).await.ok();
+    let acts: Vec<_> = plan.body["steps"].as_array().unwrap().iter().map(|s| &s["act"]).collect();
+    assert_eq!(acts, ["replace", "same"]);
+    post(&site, "import", request(Some("0"))).await.problem(409, "plan-changed");
+    let digest = plan.body["digest"].as_str().unwrap();
+    let got = post(&site, "import", request(Some(digest))).await.ok();
+    assert_eq!(done(&got), [("a".to_owned(), "configuration".to_owned())]);
+    let body = json!({ "export": { "format": "x", "version": 1, "jobs": [] }, "dry_run": true });
+    post(&site, "import", body).await.problem(422, "invalid-export");
+}
+
+#[tokio::test]
+async fn bulk_fails_if_other_jobs_match_than_in_the_dry_run() {
+    let site = Site::empty().await;
+    site.add_idle(&["a-1", "a-2", "b"]).await;
+    let request = |digest: Option<&str>| {
+        json!({
+            "filter": { "text": "a-" }, "reason": "test",
+            "dry_run": digest.is_none(), "digest": digest,
+        })
+    };
+    let mut body = request(Some(""));
+    body.as_object_mut().unwrap().remove("digest");
+    let got = post(&site, "bulk/pause", body).await;
+    assert!(got.problem(400, "invalid-request").starts_with("digest is missing"));
+    let writes = site.counting.writes();
+    let preview = post(&site, "bulk/pause", request(None)).await.ok();
+    assert_eq!(site.counting.writes(), writes, "a dry run writes nothing");
+    let jobs = preview.body["jobs"].as_array().unwrap();
+    let shown: Vec<_> = jobs.iter().map(|job| (&job["job"], &job["changes"])).collect();
+    assert_eq!(shown, [(&json!("a-1"), &json!(1)), (&json!("a-2"), &json!(1))]);
+    let digest = preview.body["digest"].as_str().unwrap().to_owned();
+    let got = post(&site, "bulk/resume", request(Some(&digest))).await;
+    got.problem(409, "plan-changed");
+    site.add_idle(&["a-3"]).await;
+    let got = post(&site, "bulk/pause", request(Some(&digest))).await;
+    got.problem(409, "plan-changed");
+    let preview = post(&site, "bulk/pause", request(None)).await.ok();
+    let digest = preview.body["digest"].as_str().unwrap();
+    let got = post(&site, "bulk/pause", request(Some(digest))).await.ok();
+    let jobs: Vec<_> = done(&got).into_iter().map(|(job, _)| job).collect();
+    assert_eq!(jobs, ["a-1", "a-2", "a-3"]);
+    assert_eq!(got.body["report"]["records"].as_array().unwrap().len(), 3);
+}
+
+#[tokio::test]
+async fn each_bulk_action_previews_what_it_does() {
+    let site = Site::populated().await;
+    for action in ["run", "rerun-failed", "pause", "resume", "disable", "enable"] {
+        let path = format!("bulk/{action}");
+        let filter = json!({ "text": "report" });
+        let body = json!({ "filter": filter, "dry_run": true });
+        let preview = post(&site, &path, body).await.ok();
+        let digest = &preview.body["digest"];
+        let body = json!({ "filter": filter, "digest": digest, "reason": "test" });
+        let got = post(&site, &path, body).await.ok();
+        let expected = &preview.body["jobs"][0]["changes"];
+        assert_eq!(json!(done(&got).len()), *expected, "{action}: {}", got.body);
+        site.until(&format!("{BASE}/jobs/report/audit"), |audit| {
+            let records = got.body["report"]["records"].as_array().unwrap();
+            records.iter().all(|record| audit.rows().iter().any(|row| row["id"] == record["id"]))
+        })
+        .await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn failed_part_of_a_change_has_its_own_status() {
+    let site = Site::empty().await;
+    site.add_idle(&["a", "b"]).await;
+    let filter = json!({ "text": "" });
+    let preview = post(&site, "bulk/run", json!({ "filter": filter, "dry_run": true })).await.ok();
+    site.counting.center.suspend(10 * crate::support::DEADLINE);
+    let body = json!({ "filter": filter, "digest": preview.body["digest"], "reason": "test" });
+    let got = post(&site, "bulk/run", body).await;
+    assert_eq!(got.status, 207, "{}", got.body);
+    assert_eq!(got.body["report"]["failed"].as_array().unwrap().len(), 2);
+}

@@ -1,0 +1,237 @@
+//! Reads: complete, filtered, without a read of the registry, for jobs of Rust and Java.
+
+use job_history::{History, HistoryOptions};
+use lite::{JobBuilder, Scheduler, job_fn};
+use serde_json::Value;
+use std::sync::Arc;
+
+use crate::support::{BASE, DEADLINE, Got, Site, within};
+
+/// Paths of all reads from the read model, for the populated site.
+pub(crate) const READS: [&str; 31] = [
+    "",
+    "/jobs",
+    "/jobs?status=FAILING&text=rep&server=10.0.0.1",
+    "/jobs/report",
+    "/jobs/java-2",
+    "/jobs/damaged",
+    "/jobs/report/items",
+    "/jobs/java-3/items",
+    "/jobs/report/items/1",
+    "/jobs/report/configuration",
+    "/jobs/java-3/configuration",
+    "/jobs/damaged/configuration",
+    "/jobs/report/why",
+    "/jobs/long/why",
+    "/jobs/java-2/why",
+    "/jobs/damaged/why",
+    "/jobs/long/items/0/why",
+    "/jobs/java-3/items/1/why",
+    "/jobs/report/fires?count=3",
+    "/jobs/report/plan?disable=10.0.0.1",
+    "/jobs/java-3/plan?join=10.0.0.7",
+    "/jobs/report/audit",
+    "/audit",
+    "/jobs/report/nodes",
+    "/jobs/left/nodes",
+    "/jobs/left/findings",
+    "/findings",
+    "/jobs/report/removal",
+    "/servers/10.0.0.9",
+    "/running",
+    "/export",
+];
+
+#[tokio::test]
+async fn reads_need_no_read_of_the_registry() {
+    let site = Site::populated().await;
+    let before = (site.counting.reads(), site.counting.writes());
+    for path in READS.iter().chain(&["/servers", "/instances"]) {
+        site.get(&format!("{BASE}{path}")).await.ok();
+    }
+    assert_eq!((site.counting.reads(), site.counting.writes()), before);
+}
+
+fn column(got: &Got, name: &str) -> Vec<String> {
+    let text = |row: &Value| row[name].as_str().unwrap_or_default().to_owned();
+    got.rows().iter().map(text).collect()
+}
+
+#[tokio::test]
+async fn jobs_are_filtered_by_each_condition() {
+    let site = Site::populated().await;
+    let create = r#"{"template":"monthly","label":"eu","fields":{"sharding_total_count":1},
+        "reason":"test"}"#;
+    let path = format!("{BASE}/jobs/monthly-eu");
+    site.change(axum::http::Method::PUT, &path, &[], create).await.ok();
+    site.until(&path, |got| got.status.is_success()).await;
+    for (query, expected) in [
+        ("", &["damaged", "java-2", "java-3", "long", "monthly-eu", "report"][..]),
+        ("text=JAVA", &["java-2", "java-3"]),
+        ("status=FAILING", &["report"]),
+        ("server=10.0.0.9", &["java-2", "java-3"]),
+        ("template=monthly", &["monthly-eu"]),
+        ("label=eu", &["monthly-eu"]),
+        ("label=us", &[]),
+        ("text=java&status=FAILING", &[]),
+    ] {
+        let got = site.get(&format!("{BASE}/jobs?{query}")).await.ok();
+        assert_eq!(column(&got, "jobName"), expected, "{query}");
+    }
+}
+
+#[tokio::test]
+async fn java_jobs_are_read_without_records_of_this_project() {
+    let site = Site::populated().await;
+    for (job, dialect) in [("java-2", "2.1.5"), ("java-3", "3.x")] {
+        let got = site.get(&format!("{BASE}/jobs/{job}")).await.ok();
+        assert_eq!(got.body["brief"]["dialect"], dialect);
+        assert_eq!(got.body["leader"], "10.0.0.9@-@7");
+        assert_eq!(got.body["instances"][0]["java"], true, "{}", got.body);
+        assert_eq!(got.body["servers"][0]["state"], "enabled");
+        let items = site.get(&format!("{BASE}/jobs/{job}/items")).await.ok();
+        let running: Vec<_> = items.rows().iter().map(|item| item["running"].clone()).collect();
+        assert_eq!(running, [false, true], "the mark of Java shows the run");
+        assert!(items.rows()[1]["token"].is_null());
+        let config = site.get(&format!("{BASE}/jobs/{job}/configuration")).await.ok();
+        assert_eq!(config.body["fields"]["cron"], "0 0 3 * * ?");
+        let document = config.body["document"].as_str().unwrap();
+        assert!(document.contains("0 0 3 * * ?"), "{document}");
+        let body = r#"{"items":[0],"reason":"test"}"#;
+        let refused = site.post(&format!("{BASE}/jobs/{job}/run"), body).await;
+        refused.problem(422, "not-supported");
+        let ran = site.post(&format!("{BASE}/jobs/{job}/run"), r#"{"reason":"test"}"#).await.ok();
+        assert_eq!(ran.body["report"]["done"][0]["target"], "instance 10.0.0.9@-@7");
+        assert!(ran.body["request"].is_null(), "the outcome of Java runs cannot be followed");
+    }
+}
+
+#[tokio::test]
+async fn running_items_are_listed_in_pages_with_the_oldest_first() {
+    let site = Site::populated().await;
+    let path = format!("{BASE}/running");
+    let all = site.get(&path).await.ok();
+    let jobs: Vec<_> = all.rows().iter().map(|row| row["job"].as_str().unwrap()).collect();
+    assert_eq!(jobs, ["long", "long", "java-2", "java-3"], "runs without a start come last");
+    let starts: Vec<_> =
+        all.rows().iter().filter_map(|row| row["item"]["began_ms"].as_i64()).collect();
+    assert!(starts.is_sorted(), "{starts:?}");
+    let first = site.get(&format!("{path}?limit=3")).await.ok();
+    let next = first.body["next"].as_str().unwrap();
+    let second = site.get(&format!("{path}?limit=3&cursor={next}")).await.ok();
+    let paged: Vec<_> = first.rows().iter().chain(second.rows()).collect();
+    assert_eq!(paged, all.rows().iter().collect::<Vec<_>>());
+}
+
+#[tokio::test]
+async fn audit_lists_changes_of_all_jobs_with_the_newest_first() {
+    let site = Site::empty().await;
+    site.add_idle(&["a", "b"]).await;
+    for (job, act, reason) in
+        [("a", "pause", "one"), ("b", "disable", "two"), ("a", "resume", "three")]
+    {
+        let body = format!(r#"{{"reason":"{reason}"}}"#);
+        site.post(&format!("{BASE}/jobs/{job}/{act}"), &body).await.ok();
+    }
+    let path = format!("{BASE}/audit");
+    let all = site.until(&path, |got| got.rows().len() == 3).await;
+    let mut times: Vec<_> = all.rows().iter().map(|row| row["at_ms"].as_i64().unwrap()).collect();
+    times.reverse();
+    assert!(times.is_sorted(), "{times:?}");
+    assert!(all.rows().iter().all(|row| row["who"] == "console"));
+    let first = site.get(&format!("{path}?limit=1")).await.ok();
+    let next = first.body["next"].as_str().unwrap();
+    let rest = site.get(&format!("{path}?cursor={next}")).await.ok();
+    assert_eq!(rest.rows().as_slice(), &all.rows()[1..]);
+    let of_a = site.get(&format!("{BASE}/jobs/a/audit")).await.ok();
+    let mut reasons = column(&of_a, "why");
+    reasons.sort();
+    assert_eq!(reasons, ["one", "three"]);
+}
+
+#[tokio::test]
+async fn nodes_are_decoded_and_bounded() {
+    let site = Site::populated().await;
+    let binary = reg_center::NodePath::parse("/left/data").unwrap();
+    let data = vec![0xff; 20_000];
+    let txn = reg_center::Txn::new().create(binary, data, reg_center::Lifetime::Persistent);
+    let writer = site.registry.connect();
+    use reg_center::RegistryCenter as _;
+    assert!(writer.commit(txn).await.unwrap().is_committed());
+    let path = format!("{BASE}/jobs/left/nodes?below=data");
+    let got = site.until(&path, |got| got.rows().len() == 1).await;
+    let row = &got.rows()[0];
+    assert_eq!(
+        (&row["bytes"], &row["cut"], &row["text"]),
+        (&20_000.into(), &true.into(), &Value::Null)
+    );
+    assert!(row["base64"].as_str().unwrap().starts_with("////"));
+    let got = site.get(&format!("{BASE}/jobs/java-3/nodes?below=instances")).await.ok();
+    let row = got.rows().last().unwrap();
+    assert_eq!(
+        (&row["kind"], &row["path"]),
+        (&"instance".into(), &"/java-3/instances/10.0.0.9@-@7".into())
+    );
+    assert!(row["owner_session"].as_str().unwrap().starts_with("0x"), "{row}");
+    assert!(row["text"].as_str().unwrap().contains("serverIp: 10.0.0.9"));
+    let got = site.get(&format!("{BASE}/jobs/damaged/nodes?below=/config")).await.ok();
+    assert_eq!(
+        (&got.rows()[0]["kind"], &got.rows()[0]["text"]),
+        (&"configuration".into(), &"{".into())
+    );
+    assert!(got.rows()[0]["fault"].is_string(), "{}", got.body);
+}
+
+#[tokio::test]
+async fn next_fires_are_shown_in_a_time_zone() {
+    let site = Site::populated().await;
+    let after = "after=2024-02-29T12:00:00Z&count=1";
+    for (zone, name, local) in [
+        ("", "UTC", "2024-03-01T03:00:00+00:00"),
+        ("&time_zone=Asia/Shanghai", "Asia/Shanghai", "2024-03-01T11:00:00+08:00"),
+        ("&time_zone=GMT-03:30", "GMT-03:30", "2024-02-29T23:30:00-03:30"),
+    ] {
+        let path = format!("{BASE}/jobs/java-3/fires?{after}{zone}");
+        let got = site.get(&path).await.ok();
+        assert_eq!(got.body["time_zone"], name);
+        let expected = serde_json::json!([{ "at": "2024-03-01T03:00:00Z", "local": local }]);
+        assert_eq!(got.body["rows"], expected);
+    }
+}
+
+#[tokio::test]
+async fn history_is_read_in_pages() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = || HistoryOptions::sqlite(folder.path().join("history.db"));
+    let history = History::open(options()).await.unwrap();
+    let site = Site::loading(Some(History::open(options()).await.unwrap()));
+    let scheduler = Scheduler::builder(Arc::new(site.registry.connect()));
+    let scheduler = scheduler.event_subscriber(history.subscriber()).build().unwrap();
+    let job = JobBuilder::new("report", 3).build().unwrap();
+    let job = scheduler.schedule(job, job_fn(async |_| Ok(()))).await.unwrap();
+    within("joining", job.joined()).await.unwrap();
+    let path = format!("{BASE}/jobs/report/run");
+    site.until(&format!("{BASE}/jobs/report"), |got| got.body["brief"]["status"] == "OK").await;
+    site.post(&path, r#"{"reason":"test"}"#).await.ok();
+    within("the runs", history.wait_for(|stats| stats.written >= 6)).await;
+    scheduler.shutdown(DEADLINE).await;
+    history.flush(DEADLINE).await.unwrap();
+    let fires = format!("{BASE}/history/fires");
+    let first = site.get(&format!("{fires}?job=report&limit=2")).await.ok();
+    let next = first.body["next"].as_str().unwrap();
+    let second = site.get(&format!("{fires}?job=report&limit=2&cursor={next}")).await.ok();
+    let mut items: Vec<_> =
+        first.rows().iter().chain(second.rows()).map(|row| row["item"].as_u64().unwrap()).collect();
+    items.sort_unstable();
+    assert_eq!(items, [0, 1, 2]);
+    let counts = site.get(&format!("{BASE}/history/counts?job=report")).await.ok();
+    let expected = serde_json::json!([{ "job": "report", "outcome": "succeeded", "fires": 3 }]);
+    assert_eq!(counts.body["rows"], expected);
+    let events = site.get(&format!("{BASE}/history/events?kind=became_leader")).await.ok();
+    assert_eq!(events.rows().len(), 1, "{}", events.body);
+    let drops = site.get(&format!("{BASE}/history/drops")).await.ok();
+    assert!(drops.rows().is_empty());
+    site.get(&format!("{fires}?outcome=bad")).await.problem(400, "invalid-request");
+    site.get(&format!("{fires}?cursor=InhhIg")).await.problem(400, "invalid-request");
+    history.close(DEADLINE).await.unwrap();
+}
