@@ -3,6 +3,7 @@
 
 mod configure;
 mod doctor;
+mod job_action;
 mod live;
 mod operate;
 mod outages;
