@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod act;
+mod attention;
 mod change;
 mod doctor;
 mod error;
@@ -23,6 +24,7 @@ pub use act::{
     DrainMode, Drained, FieldChange, ItemRun, Removal, RemovalPreview, RequestedRun, Scope,
     StoredConfig, Triggered, Updated, differences,
 };
+pub use attention::{Attention, attention, lateness_ms};
 pub use change::{By, Entry, Recorded, Report};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};

@@ -88,10 +88,10 @@ pub struct JobBrief {
     pub unowned_items: usize,
     /// Number of items that an operator has disabled.
     pub disabled_items: usize,
-    /// Earliest fire that an idle item waits for, by its record and the present schedule, in
-    /// milliseconds since 1970 UTC. A time in the past means that a run is late. `None` if no
-    /// record shows it, as of jobs that Java instances run alone.
-    pub next_fire_ms: Option<i64>,
+    /// Time by which the earliest run that an idle item waits for has to start, in milliseconds
+    /// since 1970 UTC: the scheduled fire time by its record, and the bound of the start delay.
+    /// `None` if no record shows it, as of jobs that Java instances run alone.
+    pub late_after_ms: Option<i64>,
 }
 
 /// Summary of a server, for one line of a table.
@@ -266,8 +266,13 @@ pub fn job_brief(job: &JobSnapshot) -> JobBrief {
         running_items: job.tally().running().len(),
         unowned_items: unowned_items(job),
         disabled_items: job.tally().disabled(),
-        next_fire_ms: job.tally().next_fire(),
+        late_after_ms: late_after_ms(job),
     }
+}
+
+fn late_after_ms(job: &JobSnapshot) -> Option<i64> {
+    let jitter = job.config().and_then(|config| config.jitter_ms).unwrap_or_default();
+    Some(job.tally().next_fire()?.saturating_add(i64::from(jitter)))
 }
 
 /// Returns the summaries of all jobs, sorted by name. Nodes without a configuration are no job.

@@ -16,7 +16,9 @@ pub struct JobList {
 }
 
 impl JobList {
-    pub(super) fn new(revision: u64, jobs: Vec<Arc<JobBrief>>) -> Self {
+    /// Returns the list of these summaries, which are sorted by name.
+    #[must_use]
+    pub fn new(revision: u64, jobs: Vec<Arc<JobBrief>>) -> Self {
         let totals = Totals::of(&jobs);
         Self { revision, jobs, totals }
     }

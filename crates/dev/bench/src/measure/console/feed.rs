@@ -29,9 +29,9 @@ const INSTANCES: u32 = 3;
 const RUNS_EACH: u32 = 20;
 /// Time of the generated records, in milliseconds since 1970 UTC.
 const BEGIN_MS: u64 = 1_790_000_000_000;
-/// Number of jobs that are sent without a pause. A registry client delivers a namespace in parts,
-/// too.
-const JOBS_AT_ONCE: u32 = 20;
+/// Number of nodes that are sent before the reader runs. A registry client delivers a namespace in
+/// parts, too.
+const NODES_AT_ONCE: u64 = 500;
 
 /// A registry whose feed is written by [`Source`]. Its session is always connected.
 #[derive(Debug)]
@@ -77,16 +77,15 @@ impl Source {
         self.revision = 0;
         self.sender.send(Change::Init);
         for job in 0..self.size.jobs {
-            self.entries(job)?;
-            if job % JOBS_AT_ONCE == 0 {
-                tokio::task::yield_now().await;
-            }
+            self.entries(job).await?;
         }
         self.sender.send(Change::Ready);
         Ok(())
     }
 
-    fn entries(&mut self, job: u32) -> Outcome<()> {
+    async fn entries(&mut self, job: u32) -> Outcome<()> {
+        tokio::task::yield_now().await;
+        let mut sent = self.revision;
         let config = self.config.clone();
         self.entry(job, "", String::new())?;
         self.entry(job, "/config", config)?;
@@ -100,6 +99,10 @@ impl Source {
             self.entry(job, &format!("/servers/{ip}"), "ENABLED".to_owned())?;
         }
         for item in 0..self.size.items {
+            if self.revision - sent > NODES_AT_ONCE {
+                tokio::task::yield_now().await;
+                sent = self.revision;
+            }
             let owner = instance_id(item % INSTANCES);
             self.entry(job, &format!("/sharding/{item}"), String::new())?;
             self.entry(job, &format!("/sharding/{item}/instance"), owner)?;
