@@ -29,9 +29,7 @@ pub use change::{By, Entry, Recorded, Report};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
 pub use fires::{MAX_FIRES, next_fires};
-pub use live::{
-    Freshness, JobList, LiveNamespace, RunningItem, Totals, Update, Updates,
-};
+pub use live::{Freshness, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
 pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};
 pub use reader::{Namespace, ReadBounds};

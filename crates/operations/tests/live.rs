@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use coordination::{Dialect, JavaSettings, JobConfig, JobName, Layout, encode_config};
 use operations::{
-    Attention, Freshness, ItemBrief, ItemState, JobBrief, JobSnapshot, LiveNamespace, attention, diagnose, item_briefs,
-    job_brief, job_briefs, lateness_ms, server_briefs,
+    Attention, Freshness, ItemBrief, ItemState, JobBrief, JobSnapshot, LiveNamespace, attention,
+    diagnose, item_briefs, job_brief, job_briefs, lateness_ms, server_briefs,
 };
 use proptest::prelude::*;
 use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};

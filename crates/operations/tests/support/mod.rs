@@ -13,7 +13,8 @@ use lite::{Clock, Dialect, JobBuilder, JobHandle, Scheduler, TokioClock, job_fn}
 use operations::{By, JobSnapshot, Operations};
 use parking_lot::Mutex;
 use reg_center::{
-    Lifetime, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter, Revision, SessionId, Stat, Txn, Version,
+    Lifetime, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter, Revision, SessionId,
+    Stat, Txn, Version,
 };
 use sharding::ShardingItem;
 use tokio::sync::Notify;

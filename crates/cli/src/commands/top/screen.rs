@@ -84,8 +84,7 @@ fn foot_line(state: &State) -> Line<'static> {
 fn draw_jobs_and_runs(frame: &mut Frame<'_>, area: Rect, state: &State, shot: &Shot) {
     let jobs = state.jobs(shot);
     // A third of the screen is enough for the oldest runs.
-    let [upper, lower] =
-        Layout::vertical([Constraint::Fill(2), Constraint::Fill(1)]).areas(area);
+    let [upper, lower] = Layout::vertical([Constraint::Fill(2), Constraint::Fill(1)]).areas(area);
     let selected = state.selected(&jobs);
     let widths = [
         Constraint::Fill(1),
@@ -140,7 +139,8 @@ fn style_of(reason: Option<Attention>, has_colors: bool) -> Style {
 }
 
 fn run_row(run: &RunningItem, now_ms: i64) -> Row<'static> {
-    let age = run.since_ms.map(|since| span(now_ms.saturating_sub(since).max(0).unsigned_abs().into()));
+    let age =
+        run.since_ms.map(|since| span(now_ms.saturating_sub(since).max(0).unsigned_abs().into()));
     let cells = [
         run.job.to_string(),
         run.item.item.to_string(),
@@ -162,8 +162,7 @@ fn draw_items(
         frame.render_widget(Paragraph::new(format!("the job {name} does not exist")), area);
         return;
     };
-    let [title, body] =
-        Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
+    let [title, body] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(area);
     let items = job.items();
     let text = format!("{name}: {} items", items.len());
     frame.render_widget(Line::styled(text, Modifier::BOLD), title);

@@ -10,9 +10,9 @@ use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use reg_center::{Node, NodePath, Revision, SessionId, Stat, Version};
 
+use super::Shot;
 use super::screen::draw;
 use super::state::{Reaction, State};
-use super::Shot;
 
 const NOW_MS: i64 = 1_000_000;
 
@@ -64,12 +64,8 @@ fn brief(job: &str, status: JobState) -> JobBrief {
 fn shot() -> Shot {
     let late = JobBrief { late_after_ms: Some(NOW_MS - 75_000), ..brief("late", JobState::Ok) };
     let orders = JobBrief { running_items: 1, ..brief("orders", JobState::Ok) };
-    let jobs = [
-        brief("failing", JobState::Failing),
-        late,
-        orders,
-        brief("paused", JobState::Paused),
-    ];
+    let jobs =
+        [brief("failing", JobState::Failing), late, orders, brief("paused", JobState::Paused)];
     let snapshot = Arc::new(snapshot(3));
     let item: ItemBrief = item_briefs(&snapshot).remove(1);
     Shot {

@@ -9,9 +9,9 @@ use futures_util::FutureExt;
 use operations::{LiveNamespace, Updates};
 use reg_center::Revision;
 use serde::{Deserialize, Serialize};
+use tokio::runtime::Builder;
 
 use super::feed::{Size, Source, job_name};
-use tokio::runtime::Builder;
 
 use crate::Outcome;
 use crate::spread::{Spread, quantile};
@@ -33,7 +33,7 @@ pub(crate) struct Figures {
     pub(super) resident_kib: f64,
     pub(super) peak_kib: f64,
     pub(super) load_s: f64,
-    pub(super) reload_ms: f64,
+    pub(super) reload_s: f64,
     pub(super) change_ms: Option<Spread>,
     pub(super) held_ms: Option<Spread>,
     pub(super) list_p99_ms: f64,
@@ -72,12 +72,13 @@ async fn figures(size: Size) -> Outcome<Figures> {
     subject.source.snapshot().await?;
     subject.live.loaded(PATIENCE).await?;
     let load_s = began.elapsed().as_secs_f64();
-    let (resident, peak) = (memory_kib("VmRSS")?, memory_kib("VmHWM")?);
+    let resident = memory_kib("VmRSS")?;
+    let reload_s = subject.reload().await?;
     Ok(Figures {
         resident_kib: resident - before,
-        peak_kib: peak - before,
+        peak_kib: memory_kib("VmHWM")? - before,
         load_s,
-        reload_ms: subject.reload().await?,
+        reload_s,
         change_ms: subject.changes(false).await?,
         held_ms: subject.changes(true).await?,
         list_p99_ms: subject.after_changes(|live| live.list().jobs().len()).await?,
@@ -87,12 +88,12 @@ async fn figures(size: Size) -> Outcome<Figures> {
 }
 
 impl Subject {
-    /// Sends the snapshot again, and returns the time until it is applied, in milliseconds.
+    /// Sends the snapshot again, and returns the time until it is applied, in seconds.
     async fn reload(&mut self) -> Outcome<f64> {
         let began = Instant::now();
         self.source.snapshot().await?;
         self.change_one().await?;
-        Ok(began.elapsed().as_secs_f64() * 1e3)
+        Ok(began.elapsed().as_secs_f64())
     }
 
     /// Measures single changes. With `is_held`, a reader holds the snapshot of the job meanwhile.

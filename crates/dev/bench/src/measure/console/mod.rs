@@ -21,7 +21,7 @@ const COLUMNS: [&str; 12] = [
     "MiB peak",
     "bytes per item",
     "s to load",
-    "ms to load the same again",
+    "s to load the same again",
     "ms from a change to the model",
     "ms, a reader holds the job",
     "ms of the list after a change, p99",
@@ -37,7 +37,7 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "console",
         "the read model of the console, fed by a generated namespace without a registry: memory \
-         that the process needs beyond that before loading, at most and afterwards; time until all \
+         beyond that before loading, afterwards and at most while it is loaded twice; time until all \
          jobs are shown; time from one change of an item until the model shows it; time of the list \
          of all jobs, and of the 200 oldest runs of all jobs, after a change; changes of random \
          items that the model applies in a second while the list is read ten times a second",
@@ -75,7 +75,7 @@ fn note(table: &mut Table, size: Size, figures: &Figures) {
         Cell::Number(figures.peak_kib * 1_024.0 / MIB),
         Cell::Number(resident / items),
         Cell::Number(figures.load_s),
-        Cell::Number(figures.reload_ms),
+        Cell::Number(figures.reload_s),
         figures.change_ms.into(),
         figures.held_ms.into(),
         Cell::Number(figures.list_p99_ms),
