@@ -154,6 +154,7 @@ const LAYERS: [Row; 37] = [
             "etcd-fixture",
             "interop",
             "lite",
+            "operations",
             "postgres-fixture",
             "reg-center",
             "reg-center-sqlite",

@@ -31,6 +31,8 @@ pub(crate) enum Command {
     /// List the jobs of the namespace
     #[command(visible_alias = "list")]
     Jobs(list::JobsArguments),
+    /// Show the jobs that need attention and the oldest runs, live, until q
+    Top,
     /// Show one job: its configuration, its items, its instances
     Job(look::JobArguments),
     /// List the live instances

@@ -162,6 +162,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         // Boxed to keep the future of the other commands small.
         Command::Worker(given) => Box::pin(given.run(cx)).await,
         Command::Jobs(given) => given.run(cx).await,
+        Command::Top => Box::pin(crate::commands::top::run(cx)).await,
         Command::Job(given) => given.run(cx).await,
         Command::Instances(given) => given.run(cx).await,
         Command::Servers => crate::commands::list::servers(cx).await,

@@ -1,12 +1,14 @@
 #![doc = include_str!("../README.md")]
 
 mod act;
+mod attention;
 mod change;
 mod doctor;
 mod error;
 mod fires;
 mod held;
 mod live;
+mod nodes;
 mod operations;
 mod plan;
 mod reader;
@@ -14,6 +16,7 @@ mod reader;
 mod schemas;
 mod snapshot;
 mod statistics;
+mod tally;
 mod transfer;
 mod validate;
 mod watch;
@@ -23,11 +26,12 @@ pub use act::{
     DrainMode, Drained, FieldChange, ItemRun, JobAction, Removal, RemovalPreview, RequestedRun,
     Scope, StoredConfig, Triggered, Updated, differences, preview_action, removal_preview,
 };
+pub use attention::{Attention, attention, lateness_ms};
 pub use change::{By, Entry, Recorded, Report};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
 pub use fires::{MAX_FIRES, next_fires};
-pub use live::{Freshness, LiveNamespace, Update, Updates};
+pub use live::{Freshness, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
 pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};
 pub use reader::{Namespace, ReadBounds};

@@ -1,15 +1,15 @@
 //! One job as of one moment, which the pure parts of this crate work on.
 
-use std::collections::BTreeMap;
-
 use coordination::{
     Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, FormerConfigs, ItemView, JobConfig,
     JobName, JobView, Layout, NodeKind, RecordError, ServerIp, TemplateRecord, Versioned,
     decode_template, server_of,
 };
-use reg_center::{Change, Node, NodePath, Revision};
+use reg_center::{Change, Node, NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
 
+use crate::nodes::Nodes;
+use crate::tally::{ItemFacts, Tally};
 use crate::{Error, Result, validate};
 
 /// One job as of one moment of the registry. A node that the snapshot lacks did not exist then.
@@ -26,9 +26,11 @@ use crate::{Error, Result, validate};
 #[derive(Clone, Debug)]
 pub struct JobSnapshot {
     job: JobName,
-    nodes: BTreeMap<NodePath, Node>,
+    nodes: Nodes,
     view: JobView,
     anomalies: Vec<Anomaly>,
+    config_version: Option<Version>,
+    tally: Tally,
     audit: Result<Option<Versioned<AuditLog>>, RecordError>,
 }
 
@@ -36,50 +38,95 @@ impl JobSnapshot {
     /// Builds a snapshot from a job's nodes, including its root.
     #[must_use]
     pub fn of_nodes(job: &JobName, nodes: Vec<Node>) -> Self {
+        let mut stored = Nodes::new(Layout::new(job).root());
+        nodes.into_iter().for_each(|node| stored.insert(node));
+        Self::of_stored(job, stored)
+    }
+
+    /// Builds a snapshot from all nodes of a job.
+    pub(crate) fn of_stored(job: &JobName, nodes: Nodes) -> Self {
         let layout = Layout::new(job);
-        let dialect = layout.dialect_of(nodes.iter());
-        let layout = layout.speaking(dialect);
-        let mut view = JobView::new(layout.clone()).checked_by(validate::readable_schedule);
-        let entries = nodes.iter().cloned().map(Change::Entry);
+        // The nodes of items do not show the dialect.
+        let dialect = layout.dialect_of(nodes.others());
+        let mut view =
+            JobView::new(layout.speaking(dialect)).checked_by(validate::readable_schedule);
+        let entries = nodes.iter().map(Change::Entry);
         let changes = std::iter::once(Change::Init).chain(entries).chain([Change::Ready]);
         let mut anomalies: Vec<_> = changes.filter_map(|change| view.apply(change).err()).collect();
         anomalies.sort_by(|a, b| a.path.cmp(&b.path));
-        let nodes: BTreeMap<_, _> = nodes.into_iter().map(|n| (n.path.clone(), n)).collect();
-        let mut snapshot = Self { job: job.clone(), nodes, view, anomalies, audit: Ok(None) };
+        let mut snapshot = Self {
+            job: job.clone(),
+            nodes,
+            view,
+            anomalies,
+            config_version: None,
+            tally: Tally::default(),
+            audit: Ok(None),
+        };
+        snapshot.config_version = snapshot.node(&NodeKind::Config).map(|node| node.stat.version);
+        snapshot.tally = Tally::of(&snapshot);
         snapshot.read_audit();
         snapshot
     }
 
-    /// Applies a change of the feed. The snapshot is then that of all present nodes.
-    pub(crate) fn apply(&mut self, change: &Change) {
-        let Some(path) = change.path() else { return };
-        match change {
-            Change::Entry(node) | Change::Put(node) => {
-                self.nodes.insert(path.clone(), node.clone());
-            }
-            Change::Gone { .. } => {
-                self.nodes.remove(path);
-            }
-            Change::Init | Change::Ready => {}
+    /// Applies a change of the feed, and returns the kind of the changed node. The snapshot is then
+    /// that of all present nodes.
+    ///
+    /// A change of one node costs the same for each number of items. A change of the configuration
+    /// costs a decoding of all nodes.
+    pub(crate) fn apply(&mut self, change: Change) -> Option<NodeKind> {
+        let path = change.path()?.clone();
+        let kind = self.layout().parse(&path);
+        if self.decides_reading(&path, kind.as_ref()) {
+            self.store(&change);
+            let none = Nodes::new(self.layout().root());
+            let nodes = std::mem::replace(&mut self.nodes, none);
+            *self = Self::of_stored(&self.job, nodes);
+            return kind;
         }
-        // Without a valid configuration, any node can decide the dialect, by which all nodes are
-        // read. A view keeps a former valid configuration, and a snapshot has only present ones.
-        let is_valid = matches!(self.view.config_state(), ConfigState::Valid(_));
-        if !is_valid || *path == self.view.layout().path(&NodeKind::Config) {
-            *self = Self::of_nodes(&self.job, self.nodes.values().cloned().collect());
-            return;
+        let item = kind.as_ref().and_then(NodeKind::item);
+        let before = item.map(|item| (item, ItemFacts::of(self, item)));
+        self.store(&change);
+        self.anomalies.retain(|anomaly| anomaly.path != path);
+        if let Err(anomaly) = self.view.apply(change) {
+            self.anomalies.push(anomaly);
+            self.anomalies.sort_by(|a, b| a.path.cmp(&b.path));
         }
-        self.anomalies.retain(|anomaly| anomaly.path != *path);
-        self.anomalies.extend(self.view.apply(change.clone()).err());
-        self.anomalies.sort_by(|a, b| a.path.cmp(&b.path));
-        if *path == self.view.layout().path(&NodeKind::Audit) {
+        if let Some((item, before)) = before {
+            let after = ItemFacts::of(self, item);
+            self.tally.replace(item, before, after);
+        }
+        if kind == Some(NodeKind::Audit) {
             self.read_audit();
         }
+        kind
+    }
+
+    fn store(&mut self, change: &Change) {
+        match change {
+            Change::Entry(node) | Change::Put(node) => self.nodes.insert(node.clone()),
+            Change::Gone { path, .. } => self.nodes.remove(path),
+            Change::Init | Change::Ready => {}
+        }
+    }
+
+    /// Returns true if the reading of all nodes can depend on this node: on the configuration, and
+    /// without a valid one, on the nodes that show the dialect.
+    ///
+    /// A view keeps a former valid configuration, while a snapshot has only present ones.
+    fn decides_reading(&self, path: &NodePath, kind: Option<&NodeKind>) -> bool {
+        if kind == Some(&NodeKind::Config) {
+            return true;
+        }
+        let is_valid = matches!(self.view.config_state(), ConfigState::Valid(_));
+        let shows_dialect = matches!(kind, Some(NodeKind::Instance(_) | NodeKind::Server(_)))
+            || *path == self.layout().root();
+        !is_valid && shows_dialect
     }
 
     fn read_audit(&mut self) {
         let node = self.node(&NodeKind::Audit);
-        let read = node.map(|node| self.view.layout().read_audit(node)).transpose();
+        let read = node.map(|node| self.view.layout().read_audit(&node)).transpose();
         self.audit = read;
     }
 
@@ -144,20 +191,39 @@ impl JobSnapshot {
         self.node(&NodeKind::Template).map(|node| decode_template(&node.data))
     }
 
+    /// Returns the version of the stored configuration.
+    pub(crate) fn config_version(&self) -> Option<Version> {
+        self.config_version
+    }
+
+    /// Returns the counts over the items.
+    pub(crate) fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
     /// Returns the node of this kind.
     #[must_use]
-    pub fn node(&self, kind: &NodeKind) -> Option<&Node> {
-        self.nodes.get(&self.view.layout().path(kind))
+    pub fn node(&self, kind: &NodeKind) -> Option<Node> {
+        self.node_at(&self.view.layout().path(kind))
     }
 
     /// Returns the node at this path.
-    pub(crate) fn node_at(&self, path: &NodePath) -> Option<&Node> {
+    pub(crate) fn node_at(&self, path: &NodePath) -> Option<Node> {
         self.nodes.get(path)
     }
 
     /// Returns all nodes in the order of their paths.
-    pub fn nodes(&self) -> impl Iterator<Item = &Node> + Clone {
-        self.nodes.values()
+    ///
+    /// The nodes are stored in a compact form. Each call reads and sorts them all.
+    pub fn nodes(&self) -> impl ExactSizeIterator<Item = Node> + Clone + use<> {
+        let mut nodes: Vec<_> = self.nodes.iter().collect();
+        nodes.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        nodes.into_iter()
+    }
+
+    /// Returns true if the snapshot has exactly these nodes.
+    pub(crate) fn has_nodes(&self, nodes: &Nodes) -> bool {
+        self.nodes == *nodes
     }
 
     /// Returns the nodes that cannot be read, in the order of their paths.
@@ -223,7 +289,7 @@ impl JobSnapshot {
         let unread = unread.map(|kind| self.layout().path(&kind));
         let paths = self.anomalies.iter().map(|anomaly| anomaly.path.clone()).chain(unread);
         paths.filter_map(|path| {
-            let error = self.layout().check_record(self.nodes.get(&path)?).err()?;
+            let error = self.layout().check_record(&self.node_at(&path)?).err()?;
             Some((self.layout().parse(&path)?, error))
         })
     }
@@ -295,9 +361,7 @@ impl JobSnapshot {
     /// Returns true if the record or the mark of an item shows a run.
     #[must_use]
     pub fn is_running(&self, item: ShardingItem) -> bool {
-        let shown = self.view.item(item);
-        let recorded = shown.ledger.as_ref().is_some_and(|l| l.value.running().is_some());
-        recorded || shown.marks.shows_run()
+        is_running(self.view.item(item))
     }
 
     /// Returns the Rust instance that marks an item as running although its record shows no run.
@@ -325,6 +389,12 @@ impl JobSnapshot {
         };
         shown.marks.lasting_holder().or_else(|| self.view.instances().find(in_session))
     }
+}
+
+/// Returns true if the record or the mark of an item shows a run.
+pub(crate) fn is_running(shown: &ItemView) -> bool {
+    let recorded = shown.ledger.as_ref().is_some_and(|l| l.value.running().is_some());
+    recorded || shown.marks.shows_run()
 }
 
 /// Returns the instance that runs an item; see [`JobSnapshot::runner`].

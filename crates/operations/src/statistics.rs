@@ -5,12 +5,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use coordination::{Outcome, RunSource, ServerIp, ServerState, server_of};
+use coordination::{RunSource, ServerIp, ServerState, server_of};
 use serde::Serialize;
 use sharding::ShardingItem;
 
 use crate::JobSnapshot;
 use crate::held::LiveServers;
+use crate::tally::has_failed;
 
 /// State of a job. `docs/operations.md` lists the corresponding states of the Java original.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -81,6 +82,16 @@ pub struct JobBrief {
     pub template: Option<String>,
     /// Label of the job, by which processes choose whether they join it.
     pub label: Option<String>,
+    /// Number of running items.
+    pub running_items: usize,
+    /// Number of items without a live owner.
+    pub unowned_items: usize,
+    /// Number of items that an operator has disabled.
+    pub disabled_items: usize,
+    /// Time by which the earliest run that an idle item waits for has to start, in milliseconds
+    /// since 1970 UTC: the scheduled fire time by its record, and the bound of the start delay.
+    /// `None` if no record shows it, as of jobs that Java instances run alone.
+    pub late_after_ms: Option<i64>,
 }
 
 /// Summary of a server, for one line of a table.
@@ -181,43 +192,48 @@ pub struct ItemBrief {
 /// Unlike the original, only items that the job has count, and each of them needs an owner. Only
 /// servers with live instances count. So leftovers of a smaller job and dead servers do not change
 /// the state.
+///
+/// It costs the same for each number of items.
 #[must_use]
 pub fn job_state(job: &JobSnapshot) -> JobState {
-    let items = job.items();
-    let live = LiveServers::of(job);
-    if job.instances().is_empty() {
-        let unfinished = items.iter().any(|item| is_unfinished(job, *item));
-        return if unfinished { JobState::Crashed } else { JobState::NoInstance };
+    let tally = job.tally();
+    if job.view().instances().next().is_none() {
+        return if tally.any_unfinished() { JobState::Crashed } else { JobState::NoInstance };
     }
+    let live = LiveServers::of(job);
     if live.is_paused() {
         JobState::Paused
     } else if live.enabled.is_empty() {
         JobState::Disabled
-    } else if items.is_empty() || !items.iter().all(|item| is_owned(job, *item)) {
+    } else if item_count(job) == 0 || unowned_items(job) > 0 {
         JobState::Resharding
-    } else if !failing_items(job).is_empty() {
+    } else if tally.failing() > 0 {
         JobState::Failing
     } else {
         JobState::Ok
     }
 }
 
-/// Returns true if the record or a mark of an item shows a run that has not ended.
-fn is_unfinished(job: &JobSnapshot, item: ShardingItem) -> bool {
-    let shown = job.view().item(item);
-    shown.queued || shown.is_busy()
+/// Returns the number of items that [`JobSnapshot::items`] returns.
+fn item_count(job: &JobSnapshot) -> usize {
+    let configured = job.config().map(|config| config.sharding_total_count);
+    let configured = configured.map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    configured.unwrap_or_else(|| job.tally().known())
+}
+
+/// Returns the number of items without a live owner.
+fn unowned_items(job: &JobSnapshot) -> usize {
+    item_count(job) - job.tally().owned_by_live(job.view())
 }
 
 /// Returns the items whose last run failed, panicked or timed out, in ascending order.
 pub(crate) fn failing_items(job: &JobSnapshot) -> Vec<ShardingItem> {
-    let has_failed = |item: &ShardingItem| {
-        let record = job.view().item(*item).ledger.as_ref();
-        match record.and_then(|record| record.value.outcome) {
-            Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut) => true,
-            Some(Outcome::Succeeded | Outcome::Interrupted | Outcome::Disabled) | None => false,
-        }
-    };
-    job.items().into_iter().filter(has_failed).collect()
+    if job.tally().failing() == 0 {
+        return Vec::new();
+    }
+    let record = |item: ShardingItem| job.view().item(item).ledger.as_ref();
+    let is_failing = |item: &ShardingItem| record(*item).is_some_and(|r| has_failed(&r.value));
+    job.items().into_iter().filter(is_failing).collect()
 }
 
 /// Returns true if an item has a live owner.
@@ -236,18 +252,27 @@ pub fn job_brief(job: &JobSnapshot) -> JobBrief {
     JobBrief {
         job_name: job.job().to_string(),
         status: job_state(job),
-        failing_items: failing_items(job).len(),
+        failing_items: job.tally().failing(),
         paused_servers: live.paused.len(),
         live_servers: live.len(),
         description: config.map(|config| config.description.clone()),
         cron: config.and_then(|config| config.cron.clone()),
-        instance_count: job.instances().len(),
+        instance_count: job.view().instances().count(),
         sharding_total_count: config.map(|config| config.sharding_total_count),
         dialect: job.dialect().as_str(),
         config_fault: job.config_fault().map(str::to_owned),
         template: record.map(|record| record.template.to_string()).or(unreadable),
         label: record.and_then(|record| record.label.as_ref()).map(ToString::to_string),
+        running_items: job.tally().running().len(),
+        unowned_items: unowned_items(job),
+        disabled_items: job.tally().disabled(),
+        late_after_ms: late_after_ms(job),
     }
+}
+
+fn late_after_ms(job: &JobSnapshot) -> Option<i64> {
+    let jitter = job.config().and_then(|config| config.jitter_ms).unwrap_or_default();
+    Some(job.tally().next_fire()?.saturating_add(i64::from(jitter)))
 }
 
 /// Returns the summaries of all jobs, sorted by name. Nodes without a configuration are no job.

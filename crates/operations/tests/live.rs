@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{Dialect, JavaSettings, JobConfig, JobName, Layout, encode_config};
-use operations::{Freshness, JobSnapshot, LiveNamespace, diagnose, item_briefs, job_brief};
+use operations::{
+    Attention, Freshness, ItemBrief, ItemState, JobBrief, JobSnapshot, LiveNamespace, attention,
+    diagnose, item_briefs, job_brief, job_briefs, lateness_ms, server_briefs,
+};
 use proptest::prelude::*;
 use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
 
@@ -67,6 +70,25 @@ fn shown(snapshot: &JobSnapshot) -> String {
     format!("{nodes:#?} {anomalies:#?} {audit:#?} {brief:#?} {items:#?} {findings:#?}")
 }
 
+/// Checks the answers that all readers share against those of a fresh read.
+fn assert_shared_answers(live: &LiveNamespace, fresh: Option<&JobSnapshot>) {
+    let list = live.list();
+    let briefs: Vec<_> = list.jobs().iter().map(|job| (**job).clone()).collect();
+    assert_eq!(briefs, job_briefs(fresh));
+    assert_eq!(*live.servers(), server_briefs(fresh));
+    let items = fresh.filter(|job| job.has_config()).map(item_briefs).unwrap_or_default();
+    let count = |is_counted: fn(&ItemBrief) -> bool| items.iter().filter(|i| is_counted(i)).count();
+    let mut running: Vec<_> = live.running(usize::MAX).into_iter().map(|run| run.item).collect();
+    running.sort_by_key(|item| item.item);
+    let expected: Vec<_> = items.iter().filter(|item| item.running).cloned().collect();
+    assert_eq!(running, expected);
+    let totals = list.totals();
+    assert_eq!(totals.running_items, expected.len());
+    assert_eq!(totals.disabled_items, count(|item| item.status == ItemState::Disabled));
+    let is_failed = |item: &ItemBrief| matches!(item.outcome, Some("failed"));
+    assert_eq!(totals.failing_items, count(is_failed));
+}
+
 fn of_registry(registry: &MemoryRegistry) -> Option<JobSnapshot> {
     let model = registry.snapshot();
     let nodes: Vec<_> = model.subtree(&Layout::new(&job()).root()).cloned().collect();
@@ -123,8 +145,9 @@ proptest! {
                 }
             }
             caught_up(&live, &registry, usize::MAX).await;
-            let (live, fresh) = (live.job(&job()), of_registry(&registry));
-            assert_eq!(live.as_deref().map(shown), fresh.as_ref().map(shown));
+            let fresh = of_registry(&registry);
+            assert_eq!(live.job(&job()).as_deref().map(shown), fresh.as_ref().map(shown));
+            assert_shared_answers(&live, fresh.as_ref());
         });
     }
 }
@@ -202,4 +225,131 @@ async fn loading_has_a_deadline() {
     assert_eq!(live.freshness(), Freshness::Loading);
     center.resume();
     live.loaded(deadline).await.unwrap();
+}
+
+/// Returns the record of an item that runs since a time.
+fn running_since(ms: i64) -> String {
+    let run = r#""holder":"10.0.0.1@-@7","fire":2,"source":"NORMAL","token":1"#;
+    format!(r#"{{"v":1,"state":"running",{run},"began":{ms}}}"#)
+}
+
+fn names(list: &operations::JobList) -> Vec<&str> {
+    list.jobs().iter().map(|job| &*job.job_name).collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn oldest_runs_of_all_jobs_come_first() {
+    let world = World::new();
+    let config = encode_config(&JobConfig::new(job(), 3));
+    let of_other = encode_config(&JobConfig::new(JobName::new("other").unwrap(), 3));
+    let records = [300, 100, 250].map(running_since);
+    let nodes = [
+        ("/job/config", &*config),
+        ("/job/ledger/0", &*records[0]),
+        ("/job/ledger/2", &*records[1]),
+        ("/job/sharding/1/running", ""),
+        ("/job/ledger/7", &*running_since(1)),
+        ("/other/config", &*of_other),
+        ("/other/ledger/1", &*records[2]),
+        ("/leftover/ledger/0", &*running_since(2)),
+    ];
+    world.write(&nodes, &[]).await;
+    let live = LiveNamespace::follow(Arc::new(world.registry.connect()));
+    live.loaded(DEADLINE).await.unwrap();
+    let runs = |limit| -> Vec<_> {
+        let runs = live.running(limit);
+        runs.iter().map(|run| (run.job.to_string(), run.item.item, run.since_ms)).collect()
+    };
+    let run = |job: &str, item, since: i64| (job.to_owned(), item, Some(since));
+    let known = [run("job", 2, 100), run("other", 1, 250), run("job", 0, 300)];
+    assert_eq!(runs(2), known[..2]);
+    let all = runs(9);
+    assert_eq!(all[..3], known, "an item beyond the number of items and a leftover do not count");
+    assert_eq!((&*all[3].0, all[3].1, all.len()), ("job", 1, 4), "a mark has no start");
+}
+
+#[tokio::test(start_paused = true)]
+async fn list_is_shared_until_a_summary_changes() {
+    let (registry, center, live) = loaded().await;
+    let writer = registry.connect();
+    let first = live.list();
+    assert_eq!(names(&first), ["job"]);
+    change(&writer, "/job/something", Some("")).await;
+    caught_up(&live, &registry, 0).await;
+    assert!(Arc::ptr_eq(&first, &live.list()), "no summary has changed");
+    let servers = live.servers();
+    change(&writer, "/job/servers/10.0.0.1", Some("DISABLED")).await;
+    caught_up(&live, &registry, 1).await;
+    assert_eq!((servers.len(), live.servers().len()), (0, 1));
+    change(&writer, "/job/sharding/1/disabled", Some("")).await;
+    caught_up(&live, &registry, 2).await;
+    let second = live.list();
+    assert!(second.revision() > first.revision());
+    assert_eq!(second.totals().disabled_items, 1);
+    assert_eq!(second.totals().items, 2);
+    change(&writer, "/job/config", None).await;
+    caught_up(&live, &registry, 3).await;
+    assert!(live.list().jobs().is_empty(), "without a configuration it is no job");
+    drop(center);
+}
+
+#[tokio::test(start_paused = true)]
+async fn equal_jobs_stay_when_the_feed_begins_again() {
+    let (registry, center, live) = loaded().await;
+    let before = (live.job(&job()).unwrap(), live.list());
+    let other = registry.connect();
+    change(&other, "/other/config", Some("")).await;
+    caught_up(&live, &registry, 0).await;
+    change(&other, "/other/config", None).await;
+    change(&other, "/other", None).await;
+    center.expire();
+    caught_up(&live, &registry, 1).await;
+    assert!(Arc::ptr_eq(&before.0, &live.job(&job()).unwrap()), "an equal job was decoded again");
+    assert_eq!(names(&live.list()), ["job"], "a removed job is no longer listed");
+}
+
+#[test]
+fn jobs_need_attention_for_the_most_urgent_reason() {
+    let brief = |nodes: &[(&str, &str)]| -> JobBrief {
+        let model = support::nodes_of(nodes);
+        job_brief(&JobSnapshot::of_nodes(&job(), model))
+    };
+    let config = encode_config(&JobConfig { jitter_ms: Some(2_000), ..JobConfig::new(job(), 1) });
+    let idle = |more: &str| {
+        format!(r#"{{"v":1,"state":"idle","token":1,"last":0,"next":60000,"config":0{more}}}"#)
+    };
+    let (record, failed) = (idle(""), idle(r#","outcome":"failed""#));
+    let of_other_schedule = idle(r#","next_config":7"#);
+    let (config, instance) = (("/job/config", &*config), ("/job/instances/10.0.0.1@-@7", "RUST"));
+    let server = |state| ("/job/servers/10.0.0.1", state);
+    let owner = ("/job/sharding/0/instance", "10.0.0.1@-@7");
+    let ledger = |text| ("/job/ledger/0", text);
+    let usual = |text| [config, instance, server(""), owner, ledger(text)];
+    let (late, in_time) = (72_001, 72_000);
+    let rows = [
+        ("in time", brief(&usual(&record)), in_time, None),
+        ("late", brief(&usual(&record)), late, Some(Attention::Late)),
+        ("by another schedule", brief(&usual(&of_other_schedule)), late, None),
+        ("failed and late", brief(&usual(&failed)), late, Some(Attention::Failing)),
+        ("unowned", brief(&[config, instance, server("")]), 0, Some(Attention::Resharding)),
+        (
+            "paused and overdue",
+            brief(&[config, instance, server("PAUSED"), owner, ledger(&record)]),
+            late,
+            Some(Attention::Paused),
+        ),
+        ("no instance", brief(&[config, ledger(&record)]), late, Some(Attention::NoInstance)),
+        (
+            "unreadable",
+            brief(&[("/job/config", "jobName"), instance, server("DISABLED")]),
+            0,
+            Some(Attention::InvalidConfig),
+        ),
+    ];
+    for (case, brief, now_ms, expected) in rows {
+        assert_eq!(attention(&brief, now_ms), expected, "{case}: {brief:?}");
+        let is_late = lateness_ms(&brief, now_ms).is_some();
+        assert_eq!(is_late, case.contains("late"), "{case}: {brief:?}");
+    }
+    assert!(Attention::Crashed < Attention::Failing && Attention::Late < Attention::Paused);
 }

@@ -185,7 +185,8 @@ async fn jobs_and_servers_are_counted_once() {
         "jobName": "job", "status": "DISABLED", "failingItems": 0, "pausedServers": 0,
         "liveServers": 1, "description": "", "cron": "0/1 * * * * ?",
         "instanceCount": 1, "shardingTotalCount": 1, "dialect": "3.x", "configFault": null,
-        "template": null, "label": null,
+        "template": null, "label": null, "runningItems": 0, "unownedItems": 1, "disabledItems": 0,
+        "lateAfterMs": null,
     });
     assert_eq!(shown, expected);
 

@@ -37,11 +37,11 @@ impl JobsArguments {
 
 fn jobs(namespace: &Namespace) -> Page {
     let briefs = operations::job_briefs(&namespace.jobs);
-    with_unread(job_table(&briefs), &json!({ "jobs": snake_case(&briefs) }), namespace)
+    with_unread(job_table(briefs.iter()), &json!({ "jobs": snake_case(&briefs) }), namespace)
 }
 
 /// Draws the list of jobs.
-pub(super) fn job_table(briefs: &[JobBrief]) -> String {
+pub(super) fn job_table<'a>(briefs: impl ExactSizeIterator<Item = &'a JobBrief>) -> String {
     let row = |job: &JobBrief| {
         vec![
             job.job_name.clone(),
@@ -54,11 +54,7 @@ pub(super) fn job_table(briefs: &[JobBrief]) -> String {
         ]
     };
     let headings = ["JOB", "STATE", "ITEMS", "INSTANCES", "CRON", "DIALECT", "DESCRIPTION"];
-    if briefs.is_empty() {
-        "no jobs\n".to_owned()
-    } else {
-        table(&headings, briefs.iter().map(row))
-    }
+    if briefs.len() == 0 { "no jobs\n".to_owned() } else { table(&headings, briefs.map(row)) }
 }
 
 fn jobs_of(namespace: &Namespace, ip: &ServerIp) -> Result<Page, Fault> {

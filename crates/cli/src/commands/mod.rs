@@ -15,6 +15,7 @@ pub(crate) mod look;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run_now;
+pub(crate) mod top;
 pub(crate) mod transfer;
 mod watch;
 pub(crate) mod worker;

@@ -46,8 +46,7 @@ pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
 }
 
 fn list(live: &LiveNamespace) -> String {
-    let jobs = live.jobs();
-    let briefs = operations::job_briefs(jobs.iter().map(|job| &**job));
+    let list = live.list();
     let age = match live.freshness() {
         Freshness::Current => String::new(),
         Freshness::Loading => "; the registry does not answer".to_owned(),
@@ -56,5 +55,6 @@ fn list(live: &LiveNamespace) -> String {
             format!("; {age} s old, because the registry does not answer")
         }
     };
-    format!("jobs: {}{age}\n{}", briefs.len(), job_table(&briefs))
+    let jobs = list.jobs();
+    format!("jobs: {}{age}\n{}", jobs.len(), job_table(jobs.iter().map(|job| &**job)))
 }

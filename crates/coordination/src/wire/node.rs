@@ -187,6 +187,12 @@ impl NodeKind {
         Self::Latch(latch, name.to_owned())
     }
 
+    /// Returns the item that a node belongs to; `None` for a node of the whole job.
+    #[must_use]
+    pub fn item(&self) -> Option<ShardingItem> {
+        if let Self::QueuedItem(item) = self { Some(*item) } else { self.followed_item() }
+    }
+
     /// Returns the item of a node that a narrow watch shows only if the instance follows the item.
     /// The failover queue is in every watch, so that every instance notices orphaned runs.
     pub(crate) fn followed_item(&self) -> Option<ShardingItem> {

@@ -56,6 +56,8 @@ struct Line {
 enum Process {
     #[command(hide = true)]
     IdleJobsProcess { jobs: u32 },
+    #[command(hide = true)]
+    ConsoleProcess { jobs: u32, items: u32 },
 }
 
 /// Available measurements.
@@ -81,6 +83,8 @@ enum Measurement {
     Scale,
     /// Capacity of one server on this machine
     Server,
+    /// The read model of the console with a million items
+    Console,
     /// The Java original compared with this project; only with `--java`
     Java,
 }
@@ -108,6 +112,11 @@ async fn main() -> ExitCode {
     let outcome = match line.process {
         Some(Process::IdleJobsProcess { jobs }) => {
             measure::idle_jobs::in_a_process(line.backend, jobs)
+                .await
+                .map(|figures| println!("{figures}"))
+        }
+        Some(Process::ConsoleProcess { jobs, items }) => {
+            measure::console::model::in_a_process(jobs, items)
                 .await
                 .map(|figures| println!("{figures}"))
         }
@@ -200,9 +209,12 @@ impl Measurement {
             | Self::FeedLatency
             | Self::Rates
             | Self::IdleJobs => true,
-            Self::WatchLoad | Self::Lateness | Self::Scale | Self::Server | Self::Java => {
-                backend == Backend::Zookeeper
-            }
+            Self::WatchLoad
+            | Self::Lateness
+            | Self::Scale
+            | Self::Server
+            | Self::Console
+            | Self::Java => backend == Backend::Zookeeper,
         }
     }
 
@@ -223,6 +235,7 @@ impl Measurement {
             Self::Lateness => measure::lateness::measure(effort).await,
             Self::Scale => measure::scale::measure(effort),
             Self::Server => measure::server::measure(effort).await,
+            Self::Console => measure::console::measure(effort),
             Self::Java => {
                 return match java {
                     Some(java) => measure::java::measure(java, effort).await,

@@ -134,7 +134,8 @@ impl Operations {
     /// The caller reads the job again to find the remaining nodes.
     async fn remove_nodes(&self, job: &JobSnapshot, progress: &mut Progress) -> Result<()> {
         let layout = Layout::new(job.job());
-        let mut removal = layout.removal(job.nodes());
+        let nodes: Vec<_> = job.nodes().collect();
+        let mut removal = layout.removal(nodes.iter());
         // The list of jobs from templates must change in the same transaction.
         if job.template().is_some()
             && let Some(entry) = self.reader.read(&layout.index_path()).await?
@@ -277,7 +278,7 @@ fn confirmation(job: &JobSnapshot) -> String {
 /// Rejects a job of ElasticJob 1.x, whose nodes this crate only reads.
 fn check_version(job: &JobSnapshot) -> Result<()> {
     let config = Layout::new(job.job()).config_path();
-    let is_field = |node: &Node| node.path != config && node.path.is_within(&config);
+    let is_field = |node: Node| node.path != config && node.path.is_within(&config);
     if job.nodes().any(is_field) {
         return Err(Error::NotSupported {
             what: "a removal",

@@ -23,7 +23,7 @@ pub(super) fn check(case: &Case<'_>) -> Vec<Finding> {
         findings.push(finding.at(job, &NodeKind::Config).with_java_fault("A20"));
     }
     findings.extend(harms_java(case));
-    findings.extend(job.nodes().filter_map(|node| mixed(case, node)));
+    findings.extend(job.nodes().filter_map(|node| mixed(case, &node)));
     findings
 }
 
@@ -87,7 +87,8 @@ pub(super) fn strays(case: &Case<'_>) -> Vec<Finding> {
     let job = case.job;
     let layout = job.view().layout();
     let (mut findings, mut of_version_1) = (Vec::new(), Vec::new());
-    for (node, stray) in job.nodes().filter_map(|node| Some((node, layout.stray(&node.path)?))) {
+    for node in job.nodes() {
+        let Some(stray) = layout.stray(&node.path) else { continue };
         let severity = match stray {
             StrayNode::Version1 => {
                 of_version_1.push(node.path.to_string());
@@ -120,6 +121,6 @@ pub(super) fn strays(case: &Case<'_>) -> Vec<Finding> {
 fn is_reported_record(job: &JobSnapshot, path: &NodePath) -> bool {
     let layout = job.view().layout();
     let is_item = matches!(layout.parse(path), Some(NodeKind::Ledger(_)));
-    let error = job.node_at(path).and_then(|node| layout.check_record(node).err());
+    let error = job.node_at(path).and_then(|node| layout.check_record(&node).err());
     is_item || error.is_some_and(|error| error.is_newer())
 }

@@ -145,7 +145,7 @@ fn registered_leader(job: &JobSnapshot) -> Option<&sharding::InstanceId> {
 
 fn no_leader(job: &JobSnapshot, severity: Severity) -> Finding {
     let node = job.node(&NodeKind::Leader);
-    let text = match node {
+    let text = match &node {
         None => "instances are available, but none leads".to_owned(),
         Some(node) => {
             let who = String::from_utf8_lossy(&node.data).into_owned();

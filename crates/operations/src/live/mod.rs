@@ -1,28 +1,29 @@
 //! All jobs of a namespace, kept current by one feed.
 //!
-//! In reading order: `jobs` (the snapshots and how changes apply to them) · `updates` (subscribers)
-//! · this file (the task that follows the registry).
+//! In reading order: `jobs` (the snapshots and how changes apply to them) · `list` (summaries of
+//! all jobs) · `updates` (subscribers) · `follower` (the task that follows the registry) · this file
+//! (queries).
 
+mod follower;
 mod jobs;
+mod list;
 mod updates;
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::JobName;
 use parking_lot::Mutex;
-use reg_center::{Change, Feed, NodePath, RegistryCenter, SessionChange, SessionFeed};
+use reg_center::RegistryCenter;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::{Error, JobSnapshot, Result};
+use crate::{Error, JobSnapshot, Result, ServerBrief, item_brief, server_briefs};
+use follower::Follower;
 use jobs::Jobs;
+pub use list::{JobList, RunningItem, Totals};
 use updates::Subscribers;
 pub use updates::{Update, Updates};
-
-/// Maximum number of changes that are applied without a pause in which readers get the jobs.
-const CHANGES_AT_ONCE: usize = 1_000;
 
 /// Age of what a [`LiveNamespace`] shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,8 +42,19 @@ pub enum Freshness {
 /// All jobs of a namespace, kept current by one feed.
 ///
 /// It reads the whole namespace once. After that, each change costs one delivery, regardless of the
-/// number of readers and jobs. It needs memory for all nodes of the namespace. Dropping it ends the
-/// feed.
+/// number of readers, jobs and items, unless a reader holds a snapshot of the changed job, which is
+/// then copied. It needs memory for all nodes of the namespace. Dropping it ends the feed.
+///
+/// # Cost of a call
+/// | call | cost |
+/// |---|---|
+/// | [`job`](Self::job), [`freshness`](Self::freshness) | the same for each namespace |
+/// | [`jobs`](Self::jobs) | one pointer for each job |
+/// | [`list`](Self::list) | nothing if no summary has changed, otherwise one pointer for each job |
+/// | [`running`](Self::running) | the jobs with running items, and the returned items |
+/// | [`servers`](Self::servers) | nothing if no server has changed, otherwise all instances |
+///
+/// No call walks over the items of all jobs. Hold a snapshot only while it is rendered.
 ///
 /// # Examples
 /// ```
@@ -88,6 +100,8 @@ struct Shared {
 struct Shown {
     jobs: Jobs,
     freshness: Freshness,
+    /// The last summaries of servers, with the revision of the instances and servers then.
+    servers: Option<(u64, Arc<Vec<ServerBrief>>)>,
 }
 
 impl LiveNamespace {
@@ -97,17 +111,10 @@ impl LiveNamespace {
     /// Outside of a tokio runtime with time enabled.
     #[must_use]
     pub fn follow(registry: Arc<dyn RegistryCenter>) -> Self {
-        let shown = Shown { jobs: Jobs::default(), freshness: Freshness::Loading };
+        let shown = Shown { jobs: Jobs::default(), freshness: Freshness::Loading, servers: None };
         let shared =
             Arc::new(Shared { shown: Mutex::new(shown), subscribers: Subscribers::default() });
-        let follower = Follower {
-            feed: registry.watch(&NodePath::root()),
-            sessions: registry.session_feed(),
-            shared: Arc::clone(&shared),
-            is_connected: false,
-            is_complete: false,
-            _registry: registry,
-        };
+        let follower = Follower::new(registry, Arc::clone(&shared));
         Self { shared, task: tokio::spawn(follower.run()) }
     }
 
@@ -136,6 +143,9 @@ impl LiveNamespace {
 
     /// Returns the jobs in the order of their names, each as of the last change that was delivered.
     ///
+    /// While a snapshot of the namespace is being read, some jobs can be newer than others, and
+    /// [`freshness`](Self::freshness) is not [`Freshness::Current`].
+    ///
     /// Nodes without a configuration are no job; see [`JobSnapshot::has_config`].
     #[must_use]
     pub fn jobs(&self) -> Vec<Arc<JobSnapshot>> {
@@ -146,6 +156,50 @@ impl LiveNamespace {
     #[must_use]
     pub fn job(&self, name: &JobName) -> Option<Arc<JobSnapshot>> {
         self.shared.shown.lock().jobs.get(name).cloned()
+    }
+
+    /// Returns the summaries of all jobs, sorted by name, with the sums over all jobs.
+    ///
+    /// All readers share the list. It is made again only after a summary has changed; a change of
+    /// an item need not change the summary of its job.
+    #[must_use]
+    pub fn list(&self) -> Arc<JobList> {
+        self.shared.shown.lock().jobs.list()
+    }
+
+    /// Returns the oldest runs of all jobs, at most `limit`. Runs whose start is unknown are the
+    /// last.
+    #[must_use]
+    pub fn running(&self, limit: usize) -> Vec<RunningItem> {
+        let runs = self.shared.shown.lock().jobs.running(limit);
+        let running = runs.into_iter().map(|(job, since_ms, item)| RunningItem {
+            job: job.job().clone(),
+            item: item_brief(&job, item),
+            since_ms,
+        });
+        running.collect()
+    }
+
+    /// Returns all servers that a job knows or that have a live instance, sorted by address as
+    /// text; see [`server_briefs`].
+    ///
+    /// All readers share the summaries. They are made again only after an instance, a server or a
+    /// configuration has changed.
+    #[must_use]
+    pub fn servers(&self) -> Arc<Vec<ServerBrief>> {
+        let (revision, jobs) = {
+            let shown = self.shared.shown.lock();
+            let revision = shown.jobs.members_revision();
+            if let Some((of, servers)) = &shown.servers
+                && *of == revision
+            {
+                return Arc::clone(servers);
+            }
+            (revision, shown.jobs.all().cloned().collect::<Vec<_>>())
+        };
+        let servers = Arc::new(server_briefs(jobs.iter().map(|job| &**job)));
+        self.shared.shown.lock().servers = Some((revision, Arc::clone(&servers)));
+        servers
     }
 
     /// Returns the age of what is shown.
@@ -167,79 +221,5 @@ impl Drop for LiveNamespace {
     fn drop(&mut self) {
         self.task.abort();
         self.shared.subscribers.close();
-    }
-}
-
-/// The task that follows the registry.
-struct Follower {
-    feed: Feed,
-    sessions: SessionFeed,
-    shared: Arc<Shared>,
-    /// The registry answers.
-    is_connected: bool,
-    /// No snapshot is being read.
-    is_complete: bool,
-    /// A center without an owner is closed.
-    _registry: Arc<dyn RegistryCenter>,
-}
-
-impl Follower {
-    async fn run(mut self) {
-        loop {
-            tokio::select! {
-                change = self.feed.next() => match change {
-                    Some(change) => self.apply(change),
-                    None => break,
-                },
-                session = self.sessions.next() => match session {
-                    Some(SessionChange::Connected { .. }) => self.is_connected = true,
-                    Some(SessionChange::Suspended { .. } | SessionChange::Lost { .. }) => {
-                        self.is_connected = false;
-                    }
-                    Some(SessionChange::Closed) | None => break,
-                },
-            }
-            self.report_freshness();
-            // The feed is always ready while a large snapshot arrives.
-            tokio::task::yield_now().await;
-        }
-        self.is_connected = false;
-        self.report_freshness();
-        self.shared.subscribers.close();
-    }
-
-    /// Applies a change, and those that are pending, as one update.
-    fn apply(&mut self, first: Change) {
-        let mut changed = BTreeSet::new();
-        let mut next = Some(first);
-        {
-            let mut shown = self.shared.shown.lock();
-            for _ in 0..CHANGES_AT_ONCE {
-                let Some(change) = next.take().or_else(|| self.feed.try_next()) else { break };
-                match &change {
-                    Change::Init => self.is_complete = false,
-                    Change::Ready => self.is_complete = true,
-                    Change::Entry(_) | Change::Put(_) | Change::Gone { .. } => {}
-                }
-                shown.jobs.apply(change, &mut changed);
-            }
-        }
-        if !changed.is_empty() {
-            self.shared.subscribers.report(&changed);
-        }
-    }
-
-    fn report_freshness(&self) {
-        let mut shown = self.shared.shown.lock();
-        let freshness = match shown.freshness {
-            _ if self.is_connected && self.is_complete => Freshness::Current,
-            Freshness::Current => Freshness::Stale { since: Instant::now() },
-            earlier @ (Freshness::Loading | Freshness::Stale { .. }) => earlier,
-        };
-        if shown.freshness != freshness {
-            shown.freshness = freshness;
-            drop(shown);
-            self.shared.subscribers.report(&BTreeSet::new());
-        }
     }
 }

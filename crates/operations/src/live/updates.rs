@@ -34,8 +34,11 @@ impl Updates {
     /// # Cancel safety
     /// No change is lost if the future is dropped.
     pub async fn next(&mut self) -> Option<Update> {
-        if let Some(last) = self.last {
-            tokio::time::sleep_until(last + self.interval).await;
+        // A timer would cost up to a millisecond even if the time has passed.
+        if let Some(next) = self.last.map(|last| last + self.interval)
+            && next > Instant::now()
+        {
+            tokio::time::sleep_until(next).await;
         }
         loop {
             let changed = self.subscriber.changed.notified();

@@ -110,7 +110,7 @@ fn of_members(job: &JobSnapshot) -> Vec<WhyNot> {
 
 /// Returns the reason if a later version wrote the record in this node.
 fn newer_record(job: &JobSnapshot, kind: &NodeKind) -> Option<WhyNot> {
-    let error = job.view().layout().check_record(job.node(kind)?).err()?;
+    let error = job.view().layout().check_record(&job.node(kind)?).err()?;
     let (node, fault) = (kind.to_string(), error.to_string());
     error.is_newer().then_some(WhyNot::NewerRecord { node, fault })
 }

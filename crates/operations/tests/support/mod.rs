@@ -12,7 +12,10 @@ use jiff::Timestamp;
 use lite::{Clock, Dialect, JobBuilder, JobHandle, Scheduler, TokioClock, job_fn};
 use operations::{By, JobSnapshot, Operations};
 use parking_lot::Mutex;
-use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
+use reg_center::{
+    Lifetime, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter, Revision, SessionId,
+    Stat, Txn, Version,
+};
 use sharding::ShardingItem;
 use tokio::sync::Notify;
 
@@ -237,4 +240,20 @@ pub(crate) fn shared_by(job: &JobSnapshot, members: &[u8]) -> bool {
     let owner = |item| job.owner(item).map(ToString::to_string);
     let owners: BTreeSet<Option<String>> = job.items().into_iter().map(owner).collect();
     owners == members.iter().map(|n| Some(format!("10.0.0.{n}@-@{n}"))).collect()
+}
+
+/// Returns nodes with this data, as they are after their creation. Sessions own the instances.
+pub(crate) fn nodes_of(nodes: &[(&str, &str)]) -> Vec<Node> {
+    let node = |(path, data): &(&str, &str)| {
+        let stat = Stat {
+            version: Version(0),
+            created: Revision(1),
+            modified: Revision(1),
+            modified_at: None,
+            owner: path.contains("/instances/").then_some(SessionId(1)),
+        };
+        let path = NodePath::parse(path).unwrap();
+        Node { path, data: (*data).to_owned().into(), stat }
+    };
+    nodes.iter().map(node).collect()
 }

@@ -1,5 +1,6 @@
 //! One module for each measurement. A measurement returns one or more tables.
 
+pub(crate) mod console;
 pub(crate) mod failover;
 pub(crate) mod feed_latency;
 pub(crate) mod fire;

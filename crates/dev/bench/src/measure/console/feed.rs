@@ -1,0 +1,177 @@
+//! A generated namespace: nodes as Rust instances write them, delivered by a feed.
+//!
+//! Each node has data and a path of its own, as the nodes that a registry client decodes. No
+//! registry in the process holds a second copy, so that the memory is that of the reader.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use coordination::{JavaSettings, JobConfig, JobName, encode_config};
+use parking_lot::Mutex;
+use reg_center::feed::{FeedSender, channel};
+use reg_center::{
+    Change, Delegate, Feed, MemoryCenter, MemoryRegistry, Node, NodePath, RegistryCenter, Revision,
+    SessionId, Stat, Version,
+};
+
+use crate::Outcome;
+
+/// Number of jobs, and number of items of each.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    pub(crate) jobs: u32,
+    pub(crate) items: u32,
+}
+
+/// Instances of each job.
+const INSTANCES: u32 = 3;
+/// One item in this number runs.
+const RUNS_EACH: u32 = 20;
+/// Time of the generated records, in milliseconds since 1970 UTC.
+const BEGIN_MS: u64 = 1_790_000_000_000;
+/// Number of nodes that are sent before the reader runs. A registry client delivers a namespace in
+/// parts, too.
+const NODES_AT_ONCE: u64 = 500;
+
+/// A registry whose feed is written by [`Source`]. Its session is always connected.
+#[derive(Debug)]
+struct Fed {
+    center: MemoryCenter,
+    feed: Mutex<Option<Feed>>,
+}
+
+impl Delegate for Fed {
+    fn inner(&self) -> &dyn RegistryCenter {
+        &self.center
+    }
+
+    fn watch(&self, root: &NodePath) -> Feed {
+        self.feed.lock().take().unwrap_or_else(|| self.center.watch(root))
+    }
+}
+
+/// The sending end of the feed.
+pub(crate) struct Source {
+    sender: FeedSender,
+    size: Size,
+    config: String,
+    revision: u64,
+}
+
+impl Source {
+    /// Returns a registry without any change yet, and the source of its changes.
+    pub(crate) fn new(size: Size) -> Outcome<(Self, Arc<dyn RegistryCenter>)> {
+        let (sender, feed) = channel();
+        let center = MemoryRegistry::new().connect();
+        let registry = Arc::new(Fed { center, feed: Mutex::new(Some(feed)) });
+        let mut config = JobConfig::new(JobName::new("job")?, size.items);
+        config.cron = Some("0 * * * * ?".to_owned());
+        config.java = JavaSettings::of(coordination::Dialect::V3);
+        let config = encode_config(&config);
+        Ok((Self { sender, size, config, revision: 0 }, registry))
+    }
+
+    /// Sends all nodes as a snapshot.
+    pub(crate) async fn snapshot(&mut self) -> Outcome<()> {
+        // The nodes of each snapshot are the same.
+        self.revision = 0;
+        self.sender.send(Change::Init);
+        for job in 0..self.size.jobs {
+            self.entries(job).await?;
+        }
+        self.sender.send(Change::Ready);
+        Ok(())
+    }
+
+    async fn entries(&mut self, job: u32) -> Outcome<()> {
+        tokio::task::yield_now().await;
+        let mut sent = self.revision;
+        let config = self.config.clone();
+        self.entry(job, "", String::new())?;
+        self.entry(job, "/config", config)?;
+        for parent in ["/instances", "/servers", "/sharding", "/ledger", "/leader"] {
+            self.entry(job, parent, String::new())?;
+        }
+        for instance in 0..INSTANCES {
+            let (id, ip) = (instance_id(instance), server_ip(instance));
+            let registered = format!("jobInstanceId: {id}\nserverIp: {ip}\n# RUST\n");
+            self.entry(job, &format!("/instances/{id}"), registered)?;
+            self.entry(job, &format!("/servers/{ip}"), "ENABLED".to_owned())?;
+        }
+        for item in 0..self.size.items {
+            if self.revision - sent > NODES_AT_ONCE {
+                tokio::task::yield_now().await;
+                sent = self.revision;
+            }
+            let owner = instance_id(item % INSTANCES);
+            self.entry(job, &format!("/sharding/{item}"), String::new())?;
+            self.entry(job, &format!("/sharding/{item}/instance"), owner)?;
+            let runs = item % RUNS_EACH == 0;
+            self.entry(job, &format!("/ledger/{item}"), ledger(item, runs, 0))?;
+            if runs {
+                let holder = instance_id(item % INSTANCES);
+                self.entry(job, &format!("/sharding/{item}/running"), holder)?;
+                self.entry(job, &format!("/coordination/runs/{item}"), String::new())?;
+            }
+        }
+        Ok(())
+    }
+
+    fn entry(&mut self, job: u32, below: &str, data: String) -> Outcome<()> {
+        let node = self.node(job, below, data, 0)?;
+        self.sender.send(Change::Entry(node));
+        Ok(())
+    }
+
+    /// Sends a change of an item's record: it runs if `round` is even.
+    pub(crate) fn change(&mut self, job: u32, item: u32, round: u32) -> Outcome<Revision> {
+        let data = ledger(item, round.is_multiple_of(2), round);
+        let node = self.node(job, &format!("/ledger/{item}"), data, round)?;
+        let revision = node.stat.modified;
+        self.sender.send(Change::Put(node));
+        Ok(revision)
+    }
+
+    fn node(&mut self, job: u32, below: &str, data: String, version: u32) -> Outcome<Node> {
+        self.revision += 1;
+        let path = NodePath::parse(&format!("/{}{below}", job_name(job)))?;
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(BEGIN_MS + self.revision);
+        let stat = Stat {
+            version: Version(version),
+            created: Revision(self.revision),
+            modified: Revision(self.revision),
+            modified_at: Some(at),
+            owner: below.starts_with("/instances/").then_some(SessionId(7)),
+        };
+        Ok(Node { path, data: data.into(), stat })
+    }
+}
+
+/// Returns the name of a job.
+pub(crate) fn job_name(job: u32) -> String {
+    format!("department-report-{job:05}")
+}
+
+fn server_ip(instance: u32) -> String {
+    format!("10.20.30.{}", 40 + instance)
+}
+
+fn instance_id(instance: u32) -> String {
+    format!("{}@-@{}", server_ip(instance), 4_711 + instance)
+}
+
+/// Returns the record of an item after some fires.
+fn ledger(item: u32, runs: bool, round: u32) -> String {
+    let fire = BEGIN_MS + u64::from(round) * 60_000;
+    let times = format!(r#""last":{fire},"previous":{},"next":{}"#, fire - 60_000, fire + 60_000);
+    let (began, token) = (fire + 3, 100 + round);
+    let common = format!(r#""token":{token},{times},"config":3,"began":{began}"#);
+    if runs {
+        let holder = instance_id(item % INSTANCES);
+        let run = format!(r#""holder":"{holder}","fire":{fire},"source":"NORMAL""#);
+        format!(r#"{{"v":1,"state":"running",{run},{common},"outcome":"succeeded"}}"#)
+    } else {
+        let ended = began + 250;
+        format!(r#"{{"v":1,"state":"idle",{common},"outcome":"succeeded","ended":{ended}}}"#)
+    }
+}

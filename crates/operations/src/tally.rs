@@ -1,0 +1,190 @@
+//! Counts over the items of a job. Each change of an item updates them, so that no reader has to
+//! walk over all items.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use coordination::{ItemView, JobView, Ledger, NodeKind, Outcome};
+use jiff::Timestamp;
+use reg_center::Version;
+use sharding::{InstanceId, ShardingItem};
+
+use crate::JobSnapshot;
+use crate::snapshot::is_running;
+
+/// Start of a run whose start is unknown. Such runs are the last among the oldest.
+const UNKNOWN_START: i64 = i64::MAX;
+
+/// Counts over the items that a job has. Items beyond the configured number do not count.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Tally {
+    /// Number of items of which anything is known.
+    known: usize,
+    failing: usize,
+    unfinished: usize,
+    disabled: usize,
+    /// Running items by the start of the run, in milliseconds since 1970 UTC.
+    running: BTreeSet<(i64, ShardingItem)>,
+    /// Number of items of each owner, whether the owner lives or not.
+    owned: BTreeMap<InstanceId, usize>,
+    /// Number of waiting items by the time of their next fire, in milliseconds since 1970 UTC.
+    waiting: BTreeMap<i64, usize>,
+}
+
+/// Contribution of one item to the counts.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct ItemFacts {
+    is_known: bool,
+    is_failing: bool,
+    is_unfinished: bool,
+    is_disabled: bool,
+    runs_since: Option<i64>,
+    owner: Option<InstanceId>,
+    next_fire: Option<i64>,
+}
+
+impl ItemFacts {
+    /// Returns the contribution of an item; that of an unknown item for an item beyond the
+    /// configured number.
+    pub(crate) fn of(job: &JobSnapshot, item: ShardingItem) -> Self {
+        let total = job.config().map(|config| config.sharding_total_count);
+        if total.is_some_and(|total| item.index() >= total) {
+            return Self::default();
+        }
+        let shown = job.view().item(item);
+        let record = shown.ledger.as_ref().map(|record| &record.value);
+        let is_running = is_running(shown);
+        Self {
+            is_known: *shown != ItemView::default(),
+            is_failing: record.is_some_and(has_failed),
+            is_unfinished: shown.queued || shown.is_busy(),
+            is_disabled: shown.is_disabled(),
+            runs_since: is_running.then(|| start(job, item, shown).unwrap_or(UNKNOWN_START)),
+            owner: shown.owner.as_ref().map(|owner| owner.value.clone()),
+            next_fire: record.filter(|_| !shown.is_disabled() && !is_running).and_then(|record| {
+                let config = job.config_version();
+                next_fire(record, config)
+            }),
+        }
+    }
+}
+
+/// Returns true if the last run failed, panicked or timed out.
+pub(crate) fn has_failed(record: &Ledger) -> bool {
+    match record.outcome {
+        Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut) => true,
+        Some(Outcome::Succeeded | Outcome::Interrupted | Outcome::Disabled) | None => false,
+    }
+}
+
+/// Returns the next fire of an idle item, if it is a fire of the present schedule.
+fn next_fire(record: &Ledger, config: Option<Version>) -> Option<i64> {
+    let is_present = config.is_some() && record.next_config.or(record.config) == config;
+    record.next_fire.filter(|_| is_present && record.is_idle()).map(|fire| fire.0)
+}
+
+/// Returns the start of a run, in milliseconds since 1970 UTC: by the record, or the time of the
+/// mark by the registry's clock. Java instances write no records.
+fn start(job: &JobSnapshot, item: ShardingItem, shown: &ItemView) -> Option<i64> {
+    let record = shown.ledger.as_ref().map(|record| &record.value);
+    let recorded = record.filter(|record| record.running().is_some());
+    let marked = || {
+        let mark = job.node(&NodeKind::Running(item))?;
+        Timestamp::try_from(mark.stat.modified_at?).ok().map(Timestamp::as_millisecond)
+    };
+    recorded.and_then(|record| record.began_ms).or_else(marked)
+}
+
+impl Tally {
+    pub(crate) fn of(job: &JobSnapshot) -> Self {
+        let mut tally = Self::default();
+        for (item, _) in job.view().items() {
+            tally.add(item, ItemFacts::of(job, item));
+        }
+        tally
+    }
+
+    /// Replaces the contribution of an item.
+    pub(crate) fn replace(&mut self, item: ShardingItem, before: ItemFacts, after: ItemFacts) {
+        if before != after {
+            self.remove(item, before);
+            self.add(item, after);
+        }
+    }
+
+    fn add(&mut self, item: ShardingItem, facts: ItemFacts) {
+        self.known += usize::from(facts.is_known);
+        self.failing += usize::from(facts.is_failing);
+        self.unfinished += usize::from(facts.is_unfinished);
+        self.disabled += usize::from(facts.is_disabled);
+        self.running.extend(facts.runs_since.map(|since| (since, item)));
+        if let Some(owner) = facts.owner {
+            *self.owned.entry(owner).or_default() += 1;
+        }
+        if let Some(fire) = facts.next_fire {
+            *self.waiting.entry(fire).or_default() += 1;
+        }
+    }
+
+    fn remove(&mut self, item: ShardingItem, facts: ItemFacts) {
+        self.known -= usize::from(facts.is_known);
+        self.failing -= usize::from(facts.is_failing);
+        self.unfinished -= usize::from(facts.is_unfinished);
+        self.disabled -= usize::from(facts.is_disabled);
+        if let Some(since) = facts.runs_since {
+            self.running.remove(&(since, item));
+        }
+        if let Some(owner) = facts.owner {
+            take_one(&mut self.owned, &owner);
+        }
+        if let Some(fire) = facts.next_fire {
+            take_one(&mut self.waiting, &fire);
+        }
+    }
+
+    pub(crate) fn known(&self) -> usize {
+        self.known
+    }
+
+    /// Returns the number of items whose last run failed, panicked or timed out.
+    pub(crate) fn failing(&self) -> usize {
+        self.failing
+    }
+
+    /// Returns true if the record or a mark of any item shows a run that has not ended.
+    pub(crate) fn any_unfinished(&self) -> bool {
+        self.unfinished > 0
+    }
+
+    /// Returns the number of items that an operator has disabled.
+    pub(crate) fn disabled(&self) -> usize {
+        self.disabled
+    }
+
+    /// Returns the running items, the oldest run first, with the start of each run in milliseconds
+    /// since 1970 UTC. Runs whose start is unknown are the last.
+    pub(crate) fn running(&self) -> impl ExactSizeIterator<Item = (Option<i64>, ShardingItem)> {
+        let known = |since: i64| (since != UNKNOWN_START).then_some(since);
+        self.running.iter().map(move |(since, item)| (known(*since), *item))
+    }
+
+    /// Returns the number of items whose owner is registered.
+    pub(crate) fn owned_by_live(&self, view: &JobView) -> usize {
+        let owned = |id| self.owned.get(id).copied().unwrap_or_default();
+        view.instances().map(owned).sum()
+    }
+
+    /// Returns the earliest fire that an item waits for, in milliseconds since 1970 UTC.
+    pub(crate) fn next_fire(&self) -> Option<i64> {
+        self.waiting.first_key_value().map(|(fire, _)| *fire)
+    }
+}
+
+/// Decrements a count, and removes it at zero.
+fn take_one<K: Ord>(counts: &mut BTreeMap<K, usize>, key: &K) {
+    if let Some(count) = counts.get_mut(key) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(key);
+        }
+    }
+}
