@@ -5,6 +5,7 @@ use std::sync::Arc;
 use axum::extract::{FromRef, Request};
 use axum::middleware::{self, Next};
 use axum::response::Response;
+use axum::routing::get;
 use axum::{Extension, Router};
 use job_history::History;
 use reg_center::RegistryCenter;
@@ -12,7 +13,7 @@ use reg_center::RegistryCenter;
 use crate::access::{Caller, Role};
 use crate::namespaces::{Namespace, Namespaces};
 use crate::routes::Rule;
-use crate::{api, problem};
+use crate::{api, health, problem};
 
 /// Why a console cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -111,7 +112,9 @@ impl Console {
         let shared = Shared { namespaces: Arc::new(self.namespaces) };
         let (router, document, _) = api::routes().split();
         let router = api::with_document(router, &document);
-        router.fallback(not_found).layer(middleware::from_fn(identify)).with_state(shared)
+        let router = router.fallback(not_found).layer(middleware::from_fn(identify));
+        // Added after the layer, so it needs no sign-in.
+        router.route("/health", get(health::health)).with_state(shared)
     }
 }
 
