@@ -70,7 +70,7 @@ fn signed(who: Option<&String>, why: String) -> Result<By, Fault> {
     Ok(By::new(who.cloned().unwrap_or_else(user_and_host), why)?)
 }
 
-fn user_and_host() -> String {
+pub(crate) fn user_and_host() -> String {
     let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     let user = named.filter(|user| !user.is_empty()).unwrap_or_else(|| "unknown".to_owned());
     let host = gethostname::gethostname().to_string_lossy().into_owned();
@@ -123,7 +123,11 @@ impl<'a> Context<'a> {
         may_create: bool,
         session_timeout: Option<Duration>,
     ) -> Result<Arc<dyn RegistryCenter>, Fault> {
-        let place = Place { connect: self.connect.clone(), target, may_create, session_timeout };
+        self.open(Place { connect: self.connect.clone(), target, may_create, session_timeout }).await
+    }
+
+    /// Opens a registry with other options than those of the command line.
+    pub(crate) async fn open(&self, place: Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
         let registry = self.registries.open(&place).await?;
         self.opened.lock().push(Arc::clone(&registry));
         Ok(registry)

@@ -70,9 +70,9 @@ fn check_open_files() -> Result<(), Fault> {
     }
 }
 
-/// Logs to the standard error if `EJOB_LOG` is set; a worker always logs.
+/// Logs to the standard error if `EJOB_LOG` is set; a worker and a console always log.
 fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
-    let default = if is_worker(arguments) { "info,zookeeper_client=off" } else { "off" };
+    let default = if is_service(arguments) { "info,zookeeper_client=off" } else { "off" };
     let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = wanted.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(filter).map_err(|error| {
@@ -92,6 +92,17 @@ fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
 fn is_worker(arguments: &[OsString]) -> bool {
     let line = CommandLine::try_parse_from(arguments);
     line.is_ok_and(|line| matches!(line.command, Command::Worker(_)))
+}
+
+/// Returns true if the command runs until a signal ends it.
+fn is_service(arguments: &[OsString]) -> bool {
+    #[cfg(feature = "console")]
+    if CommandLine::try_parse_from(arguments)
+        .is_ok_and(|line| matches!(line.command, Command::Console(given) if given.serves()))
+    {
+        return true;
+    }
+    is_worker(arguments)
 }
 
 fn is_for_programs(arguments: &[OsString]) -> bool {
@@ -190,6 +201,8 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
         Command::Bench(given) => given.run(cx).await,
+        #[cfg(feature = "console")]
+        Command::Console(given) => Box::pin(given.run(cx)).await,
         Command::Completions { shell } => Ok(completions(shell)),
     }
 }

@@ -4,12 +4,14 @@ mod access;
 mod api;
 mod console;
 mod health;
+mod mount;
 mod namespaces;
 mod problem;
 mod routes;
 mod server;
 
-pub use access::{Caller, Permission, Role};
+pub use access::{Caller, PasswordError, Permission, Role, hash_password, new_token};
 pub use console::{Console, SetupError};
+pub use mount::{InvalidPrefix, Prefix};
 pub use routes::Rule;
 pub use server::{Limits, Server, UnfinishedChanges};

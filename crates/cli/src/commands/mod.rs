@@ -3,6 +3,8 @@
 pub(crate) mod bench;
 pub(crate) mod config;
 mod config_fields;
+#[cfg(feature = "console")]
+pub(crate) mod console;
 pub(crate) mod create;
 pub(crate) mod doctor;
 pub(crate) mod drain;
@@ -14,6 +16,7 @@ pub(crate) mod look;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run_now;
+mod signals;
 pub(crate) mod transfer;
 mod watch;
 pub(crate) mod worker;

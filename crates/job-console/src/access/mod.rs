@@ -1,7 +1,9 @@
 //! Callers, and the operations that they may use.
 
+mod hash;
 mod permission;
 
+pub use hash::{PasswordError, hash_password, new_token};
 pub use permission::{Permission, Role};
 
 /// The person or program that sent a request.
