@@ -123,7 +123,8 @@ impl<'a> Context<'a> {
         may_create: bool,
         session_timeout: Option<Duration>,
     ) -> Result<Arc<dyn RegistryCenter>, Fault> {
-        self.open(Place { connect: self.connect.clone(), target, may_create, session_timeout }).await
+        self.open(Place { connect: self.connect.clone(), target, may_create, session_timeout })
+            .await
     }
 
     /// Opens a registry with other options than those of the command line.

@@ -140,9 +140,10 @@ fn room_at<F>(open: &[Connection<F>], max: usize) -> Option<Instant> {
 
 /// Returns the index of the connection that has been without a complete request for longest.
 fn oldest_silent<F>(open: &[Connection<F>]) -> Option<usize> {
-    let silent = open.iter().enumerate().filter_map(|(index, connection)| {
-        Some((connection.exchange.silent_since()?, index))
-    });
+    let silent = open
+        .iter()
+        .enumerate()
+        .filter_map(|(index, connection)| Some((connection.exchange.silent_since()?, index)));
     silent.min().map(|(_, index)| index)
 }
 

@@ -58,13 +58,24 @@ impl Stage {
             }
         };
         let router = Router::new()
-            .route("/peer", get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()))
+            .route(
+                "/peer",
+                get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()),
+            )
             .route("/wait", get(wait.clone()).post(wait))
             .route("/large", get(async || vec![b'x'; LARGE]))
             .route("/text", get(async || "text ".repeat(1000)))
             .route("/size", post(async |body: Bytes| body.len().to_string()))
             .route("/events", get(events))
-            .route("/panic", get(async || if true { panic!("on purpose") }).post(panic_at_once));
+            .route(
+                "/panic",
+                get(async || {
+                    if true {
+                        panic!("on purpose")
+                    }
+                })
+                .post(panic_at_once),
+            );
         let server = Server::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
         let address = server.local_addr();
         let (stop, stopped) = oneshot::channel();

@@ -31,7 +31,10 @@ impl Signals {
     }
 
     /// Waits for a future; returns `None` if a signal comes first.
-    pub(in crate::commands) async fn unless<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
+    pub(in crate::commands) async fn unless<T>(
+        &mut self,
+        future: impl Future<Output = T>,
+    ) -> Option<T> {
         tokio::select! {
             biased;
             () = self.next() => None,

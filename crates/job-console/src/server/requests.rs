@@ -101,9 +101,8 @@ pub(super) fn bound_stream(
         // The age or the end of the server, whichever comes first.
         let _ = tokio::time::timeout(limit, ending.cancelled()).await;
     };
-    let mut response = response.map(|body| {
-        Body::from_stream(body.into_data_stream().take_until(Box::pin(end)))
-    });
+    let mut response =
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(end))));
     response.headers_mut().insert(NO_BUFFERING, HeaderValue::from_static("no"));
     response
 }

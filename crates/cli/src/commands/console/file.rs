@@ -50,7 +50,9 @@ impl<'de> Deserialize<'de> for Reference {
         let text = String::deserialize(deserializer)?;
         // The text is not repeated: it may be the secret itself.
         let invalid = || {
-            D::Error::custom("a secret must not be in the file; valid is ${env:NAME} or ${file:/absolute/path}")
+            D::Error::custom(
+                "a secret must not be in the file; valid is ${env:NAME} or ${file:/absolute/path}",
+            )
         };
         let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
         match inner.and_then(|inner| inner.split_once(':')) {
@@ -195,7 +197,10 @@ mod tests {
             ("listen = \"here\"", "line 1: invalid socket address syntax"),
             ("[access]\nusers = 1", "line 1: unknown field `access`"),
             ("[[namespaces]]\nname = \"a\"", "line 1: missing field `registry`"),
-            (&format!("{entry}digest = \"anna:s3cret\""), "line 4: a secret must not be in the file"),
+            (
+                &format!("{entry}digest = \"anna:s3cret\""),
+                "line 4: a secret must not be in the file",
+            ),
             (&format!("{entry}passwort = \"s3cret\""), "line 4: unknown field `passwort`"),
             (&format!("{entry}digest = s3cret"), "line 4: "),
             (&format!("{entry}{entry}"), "namespaces: name \"a\" is given twice"),

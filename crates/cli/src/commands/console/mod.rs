@@ -21,6 +21,7 @@ use crate::connect::{ConnectArguments, Place};
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
 use crate::output::Page;
+use crate::program::SERVICE_FILTER;
 use crate::target::Target;
 use demo::Demo;
 use file::ConsoleFile;
@@ -60,7 +61,8 @@ enum ConsoleCommand {
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| "valid is an IP address with a port, such as 127.0.0.1:8080".to_owned())
+    text.parse()
+        .map_err(|_| "valid is an IP address with a port, such as 127.0.0.1:8080".to_owned())
 }
 
 /// A namespace to serve.
@@ -81,9 +83,14 @@ struct Opened {
 }
 
 impl ConsoleArguments {
-    /// Returns true if the command serves a port until a signal.
-    pub(crate) fn serves(&self) -> bool {
-        self.command.is_none()
+    /// Returns the default filter of the log.
+    pub(crate) fn log_filter(&self) -> &'static str {
+        match self.command {
+            Some(ConsoleCommand::Hash | ConsoleCommand::Token) => "off",
+            // The console shows what the jobs of the demonstration do.
+            None if self.demo => "info,lite=off",
+            None => SERVICE_FILTER,
+        }
     }
 
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
@@ -123,11 +130,7 @@ impl ConsoleArguments {
     }
 
     /// Returns the namespaces of the file, or else that of the command line.
-    fn sources(
-        &self,
-        file: Option<&ConsoleFile>,
-        cx: &Context<'_>,
-    ) -> Result<Vec<Source>, Fault> {
+    fn sources(&self, file: Option<&ConsoleFile>, cx: &Context<'_>) -> Result<Vec<Source>, Fault> {
         if let (Some(file), Some(path)) = (file, &self.file) {
             return file.sources(path, cx);
         }
