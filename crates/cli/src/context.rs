@@ -70,7 +70,7 @@ fn signed(who: Option<&String>, why: String) -> Result<By, Fault> {
     Ok(By::new(who.cloned().unwrap_or_else(user_and_host), why)?)
 }
 
-pub(crate) fn user_and_host() -> String {
+fn user_and_host() -> String {
     let named = ["USER", "LOGNAME"].into_iter().find_map(|name| std::env::var(name).ok());
     let user = named.filter(|user| !user.is_empty()).unwrap_or_else(|| "unknown".to_owned());
     let host = gethostname::gethostname().to_string_lossy().into_owned();

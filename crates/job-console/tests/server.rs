@@ -239,7 +239,7 @@ async fn stream_of_events_outlasts_the_limits_of_other_answers_and_ends_with_the
     send(&mut slow, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n").await;
     let cut = tokio::time::timeout(6 * SHORT, std::future::pending::<()>()).await;
     assert!(cut.is_err());
-    assert!(rest(slow).await.len() < LARGE, "the answer that nobody reads is cut at its limit");
+    assert!(rest(slow).await.len() < LARGE, "an answer without a reader is cut at its limit");
     stage.stop.send(()).unwrap();
     assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Ok(()));
     assert!(rest(stream).await.ends_with("0\r\n\r\n"), "the stream ends in order");

@@ -15,7 +15,6 @@ use std::sync::Arc;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::ConnectInfo;
-use futures_util::FutureExt as _;
 use futures_util::future::join;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -121,7 +120,10 @@ impl Server {
             Connection { task, ending: ends.ending.clone() }.end()
         });
         // Connections must know of the end before the listener drops them.
-        let stopped = stop.then(|()| std::future::ready(ends.ending.cancel()));
+        let stopped = async {
+            stop.await;
+            ends.ending.cancel();
+        };
         tokio::select! {
             () = serving => {}
             () = stopped => {}

@@ -1,5 +1,5 @@
 //! The demonstration: three servers in this process share a registry in memory and run jobs. One of
-//! the servers is lost every minute and comes back.
+//! the servers is lost in each minute and comes back.
 //!
 //! In reading order: `jobs` (their code) · this file (the servers, and the operators before the
 //! visitor).
@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use coordination::JobName;
 use futures_util::future::join_all;
+use jiff::Timestamp;
 use job_history::{History, HistoryOptions};
 use lite::{Scheduler, ShardingItem};
 use operations::{By, Operations, Scope};
@@ -29,10 +30,10 @@ use jobs::DemoJob;
 const SERVERS: [&str; 3] = ["10.0.0.11", jobs::HANGING_SERVER, LOST_SERVER];
 /// Server that is lost and comes back.
 const LOST_SERVER: &str = "10.0.0.13";
-/// Time between the returns of the server and its next loss.
-const LIFE: Duration = Duration::from_secs(60);
-/// Time for which the server is lost.
-const ABSENCE: Duration = Duration::from_secs(15);
+/// Second of each minute at which the server is lost: `settle-payments` and `daily-report` run then.
+const LOST_AT: i8 = 25;
+/// Second of each minute at which the server comes back.
+const BACK_AT: i8 = 40;
 /// Maximum time for leaving at the end.
 const LEAVE: Duration = Duration::from_secs(2);
 
@@ -137,14 +138,21 @@ impl Story {
     /// Loses the last server again and again.
     async fn lose_and_restart(&mut self) -> Result<(), Fault> {
         loop {
-            sleep(LIFE).await;
+            until_second(LOST_AT).await;
             if let Some(server) = self.servers.pop() {
                 server.crash().await?;
             }
-            sleep(ABSENCE).await;
+            until_second(BACK_AT).await;
             self.servers.push(Server::start(&self.registry, LOST_SERVER, &self.history).await?);
         }
     }
+}
+
+/// Waits until the next minute, or the present one, has this second.
+async fn until_second(second: i8) {
+    let now = Timestamp::now().as_millisecond().rem_euclid(60_000);
+    let wait = (i64::from(second) * 1000 - now).rem_euclid(60_000);
+    sleep(Duration::from_millis(wait.unsigned_abs())).await;
 }
 
 /// Changes that operators have made before the visitor comes.
