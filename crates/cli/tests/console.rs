@@ -8,12 +8,13 @@ use std::time::Duration;
 
 use reg_center::{Lifetime, NodePath, RegistryCenter, Txn};
 use reg_center_sqlite::{SqliteCenter, SqliteOptions};
+use reg_center_zookeeper::{ZookeeperCenter, ZookeeperOptions};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tokio::process::Command;
 
-use crate::worker::{Worker, within};
+use crate::worker::{Worker, address, within};
 
 /// Interval at which the API is asked again.
 const INTERVAL: Duration = Duration::from_millis(100);
@@ -54,8 +55,11 @@ struct Served {
 
 impl Served {
     async fn start(folder: &Path, words: &[&str]) -> Self {
-        let mut process =
-            Worker::of(console(folder, &[words, &["--listen", "127.0.0.1:0"]].concat()));
+        Self::of(console(folder, &[words, &["--listen", "127.0.0.1:0"]].concat())).await
+    }
+
+    async fn of(command: Command) -> Self {
+        let mut process = Worker::of(command);
         let mut lines = Vec::new();
         while !lines.last().is_some_and(|line: &String| line.starts_with("sign-in: ")) {
             lines.push(process.line().await);
@@ -157,6 +161,37 @@ async fn registry_of_the_command_line_is_served() {
     assert_eq!(served.lines[1], "namespace default: sqlite:a.db");
     let path = "/api/v1/namespaces/default/jobs";
     served.until(path, |jobs| names(jobs) == ["report"]).await;
+    served.end().await;
+}
+
+/// The namespace is closed to clients without its credentials.
+#[tokio::test]
+async fn namespace_of_a_file_has_its_own_credentials_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = ZookeeperOptions::new(address()).digest("anna:s3cret").namespace("/closed");
+    let center = ZookeeperCenter::connect(options).await.unwrap();
+    let config = NodePath::parse("/report/config").unwrap();
+    center.commit(Txn::new().create(config, "{}", Lifetime::Persistent)).await.unwrap();
+    center.close().await.unwrap();
+    std::fs::write(folder.path().join("digest"), "anna:s3cret\n").unwrap();
+    let registry = format!("registry = \"zk://{}/closed\"\n", address());
+    let digest = format!("digest = \"${{file:{}/digest}}\"\n", folder.path().display());
+    let file = format!(
+        "[[namespaces]]\nname = \"open\"\n{registry}{digest}\
+         [[namespaces]]\nname = \"blind\"\n{registry}"
+    );
+    std::fs::write(folder.path().join("console.toml"), file).unwrap();
+    let words = ["--file", "console.toml", "--listen", "127.0.0.1:0"];
+    let mut command = console(folder.path(), &words);
+    // The variable is for commands with one registry.
+    command.env("EJOB_DIGEST", "anna:s3cret");
+    let served = Served::of(command).await;
+    assert!(!served.lines.concat().contains("s3cret"), "{:?}", served.lines);
+    served.until("/api/v1/namespaces/open/jobs", |jobs| names(jobs) == ["report"]).await;
+    let (head, health) = served.get("/health").await;
+    assert!(head.starts_with("HTTP/1.1 503 "), "{head}");
+    let expected = r#"{"status":"loading","namespaces":{"blind":"loading","open":"current"}}"#;
+    assert_eq!(health, expected);
     served.end().await;
 }
 

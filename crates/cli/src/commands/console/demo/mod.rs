@@ -30,7 +30,7 @@ use jobs::DemoJob;
 const SERVERS: [&str; 3] = ["10.0.0.11", jobs::HANGING_SERVER, LOST_SERVER];
 /// Server that is lost and comes back.
 const LOST_SERVER: &str = "10.0.0.13";
-/// Second of each minute at which the server is lost: `settle-payments` and `daily-report` run then.
+/// Second of each minute at which the server is lost. `settle-payments` runs at that time.
 const LOST_AT: i8 = 25;
 /// Second of each minute at which the server comes back.
 const BACK_AT: i8 = 40;
