@@ -168,13 +168,13 @@ async fn registry_of_the_command_line_is_served() {
 #[tokio::test]
 async fn namespace_of_a_file_has_its_own_credentials_only() {
     let folder = tempfile::tempdir().unwrap();
-    let options = ZookeeperOptions::new(address()).digest("anna:s3cret").namespace("/closed");
+    let options = ZookeeperOptions::new(address()).digest("anna:s3cret").namespace("/console");
     let center = ZookeeperCenter::connect(options).await.unwrap();
     let config = NodePath::parse("/report/config").unwrap();
     center.commit(Txn::new().create(config, "{}", Lifetime::Persistent)).await.unwrap();
     center.close().await.unwrap();
     std::fs::write(folder.path().join("digest"), "anna:s3cret\n").unwrap();
-    let registry = format!("registry = \"zk://{}/closed\"\n", address());
+    let registry = format!("registry = \"zk://{}/console\"\n", address());
     let digest = format!("digest = \"${{file:{}/digest}}\"\n", folder.path().display());
     let file = format!(
         "[[namespaces]]\nname = \"open\"\n{registry}{digest}\
