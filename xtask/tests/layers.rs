@@ -62,7 +62,7 @@ const LAYERS: [Row; 37] = [
     },
     Row {
         name: "job-console",
-        normal: &["coordination", "job-history", "operations", "reg-center", "sharding"],
+        normal: &["coordination", "inbound", "job-history", "operations", "reg-center", "sharding"],
         dev: &["lite"],
     },
     Row {
@@ -76,6 +76,7 @@ const LAYERS: [Row; 37] = [
             "coordination",
             "inbound",
             "job-alerts",
+            "job-console",
             "job-history",
             "job-metrics",
             "job-types",

@@ -2,6 +2,8 @@
 
 use clap::{Parser, Subcommand};
 
+#[cfg(feature = "console")]
+use crate::commands::console;
 use crate::commands::{
     bench, config, create, doctor, drain, history, hold, leave, list, look, plan, run_now,
     transfer, worker,
@@ -84,6 +86,9 @@ pub(crate) enum Command {
     Import(transfer::ImportArguments),
     /// Measure the latency of the registry, in a namespace that is created and removed for it
     Bench(bench::BenchArguments),
+    /// Serve the web console and the HTTP API of namespaces, until SIGTERM or ctrl-c
+    #[cfg(feature = "console")]
+    Console(console::ConsoleArguments),
     /// Print a completion script for a shell
     Completions {
         /// Name of the shell

@@ -123,7 +123,12 @@ impl<'a> Context<'a> {
         may_create: bool,
         session_timeout: Option<Duration>,
     ) -> Result<Arc<dyn RegistryCenter>, Fault> {
-        let place = Place { connect: self.connect.clone(), target, may_create, session_timeout };
+        self.open(Place { connect: self.connect.clone(), target, may_create, session_timeout })
+            .await
+    }
+
+    /// Opens a registry with other options than those of the command line.
+    pub(crate) async fn open(&self, place: Place) -> Result<Arc<dyn RegistryCenter>, Fault> {
         let registry = self.registries.open(&place).await?;
         self.opened.lock().push(Arc::clone(&registry));
         Ok(registry)

@@ -22,6 +22,8 @@ use crate::text::one_line;
 
 /// Minimum limit of open files: a worker with one job, a history, both ports and a few scripts.
 const MIN_OPEN_FILES: u64 = 64;
+/// Filter of the log of commands that run until a signal.
+pub(crate) const SERVICE_FILTER: &str = "info,zookeeper_client=off";
 
 /// Runs the program with the arguments of the process, a ZooKeeper, and the standard streams.
 #[must_use]
@@ -70,9 +72,9 @@ fn check_open_files() -> Result<(), Fault> {
     }
 }
 
-/// Logs to the standard error if `EJOB_LOG` is set; a worker always logs.
+/// Logs to the standard error if `EJOB_LOG` is set; a worker and a console always log.
 fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
-    let default = if is_worker(arguments) { "info,zookeeper_client=off" } else { "off" };
+    let default = default_filter(arguments);
     let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = wanted.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(filter).map_err(|error| {
@@ -92,6 +94,17 @@ fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
 fn is_worker(arguments: &[OsString]) -> bool {
     let line = CommandLine::try_parse_from(arguments);
     line.is_ok_and(|line| matches!(line.command, Command::Worker(_)))
+}
+
+/// Returns the filter of the log if `EJOB_LOG` is not set.
+fn default_filter(arguments: &[OsString]) -> &'static str {
+    #[cfg(feature = "console")]
+    if let Ok(CommandLine { command: Command::Console(given), .. }) =
+        CommandLine::try_parse_from(arguments)
+    {
+        return given.log_filter();
+    }
+    if is_worker(arguments) { SERVICE_FILTER } else { "off" }
 }
 
 fn is_for_programs(arguments: &[OsString]) -> bool {
@@ -191,6 +204,8 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,
         Command::Bench(given) => given.run(cx).await,
+        #[cfg(feature = "console")]
+        Command::Console(given) => Box::pin(given.run(cx)).await,
         Command::Completions { shell } => Ok(completions(shell)),
     }
 }

@@ -28,9 +28,27 @@ pub(crate) struct SecurityArguments {
     /// File with the password of the SASL user; or set EJOB_SASL_PASSWORD to the password
     #[arg(long, global = true, env = "EJOB_SASL_PASSWORD_FILE", value_name = "FILE")]
     sasl_password_file: Option<PathBuf>,
+    /// Variable with the password of the SASL user
+    #[arg(skip = PASSWORD)]
+    sasl_password_variable: String,
 }
 
 impl SecurityArguments {
+    /// Creates the options of a namespace that a file names.
+    #[cfg(feature = "console")]
+    pub(crate) fn of(credentials: crate::connect::Credentials) -> Self {
+        let (sasl_password_file, sasl_password_variable) =
+            crate::connect::split(credentials.sasl_password);
+        Self {
+            tls_ca: credentials.tls_ca,
+            tls_cert: credentials.tls_cert,
+            tls_key: credentials.tls_key,
+            sasl_user: credentials.sasl_user,
+            sasl_password_file,
+            sasl_password_variable,
+        }
+    }
+
     /// Adds the given settings to the options.
     pub(crate) fn secure(&self, options: ZookeeperOptions) -> Result<ZookeeperOptions, Fault> {
         let options = match self.tls()? {
@@ -45,7 +63,7 @@ impl SecurityArguments {
 
     /// Returns an option of these that is given.
     pub(crate) fn given(&self) -> Option<&'static str> {
-        let is_set = std::env::var_os(PASSWORD).is_some_and(|password| !password.is_empty());
+        let is_set = self.has_password_variable();
         let options = [
             (given(&self.tls_ca).is_some(), "--tls-ca"),
             (given(&self.tls_cert).is_some(), "--tls-cert"),
@@ -62,6 +80,11 @@ impl SecurityArguments {
     /// Returns true if a SASL user is named.
     pub(crate) fn has_user(&self) -> bool {
         self.sasl_user.as_ref().is_some_and(|user| !user.is_empty())
+    }
+
+    fn has_password_variable(&self) -> bool {
+        let password = std::env::var_os(&self.sasl_password_variable);
+        password.is_some_and(|password| !password.is_empty())
     }
 
     fn tls(&self) -> Result<Option<TlsOptions>, Fault> {
@@ -85,10 +108,10 @@ impl SecurityArguments {
 
     fn sasl(&self) -> Result<Option<SaslDigest>, Fault> {
         let user = self.sasl_user.as_ref().filter(|user| !user.is_empty());
-        let is_set = std::env::var_os(PASSWORD).is_some_and(|password| !password.is_empty());
+        let is_set = self.has_password_variable();
         let password = match given(&self.sasl_password_file) {
             Some(file) => Some(TextSource::file(file)),
-            None => is_set.then(|| TextSource::environment(PASSWORD)),
+            None => is_set.then(|| TextSource::environment(&*self.sasl_password_variable)),
         };
         match (user, password) {
             (Some(user), Some(password)) => Ok(Some(SaslDigest::new(user, password))),

@@ -51,6 +51,9 @@ pub(crate) enum NamedBy {
     Address,
     /// The key `registry` of a job file.
     JobFile,
+    /// The key `registry` of a namespace in the file of a console.
+    #[cfg(feature = "console")]
+    ConsoleFile,
     /// `--zookeeper` and `--namespace`.
     Parts,
 }
@@ -60,6 +63,8 @@ impl NamedBy {
         match self {
             Self::Address => "--registry",
             Self::JobFile => "the registry of the job file",
+            #[cfg(feature = "console")]
+            Self::ConsoleFile => "its registry",
             Self::Parts => "--zookeeper",
         }
     }
@@ -68,6 +73,8 @@ impl NamedBy {
         match self {
             Self::Address => "--registry",
             Self::JobFile => "the registry of the job file",
+            #[cfg(feature = "console")]
+            Self::ConsoleFile => "its registry",
             Self::Parts => "--namespace",
         }
     }
@@ -76,6 +83,8 @@ impl NamedBy {
         match self {
             Self::Address => "--registry",
             Self::JobFile => "the registry of the job file",
+            #[cfg(feature = "console")]
+            Self::ConsoleFile => "its registry",
             Self::Parts => "--namespace and --zookeeper",
         }
     }
@@ -111,6 +120,12 @@ impl Target {
     /// Parses the address of a job file. The error is the reason.
     pub(crate) fn parse_of_file(text: &str) -> Result<Self, String> {
         Self::of_address(text, NamedBy::JobFile)
+    }
+
+    /// Parses the address of a namespace in the file of a console. The error is the reason.
+    #[cfg(feature = "console")]
+    pub(crate) fn parse_of_console(text: &str) -> Result<Self, String> {
+        Self::of_address(text, NamedBy::ConsoleFile)
     }
 
     fn of_address(text: &str, named_by: NamedBy) -> Result<Self, String> {

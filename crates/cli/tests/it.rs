@@ -4,6 +4,8 @@
 mod bad_input;
 mod bench;
 mod commands;
+#[cfg(feature = "console")]
+mod console;
 mod file_handlers;
 mod history;
 #[cfg(target_os = "linux")]

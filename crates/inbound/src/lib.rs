@@ -1,8 +1,10 @@
 #![doc = include_str!("../README.md")]
 
 mod bounds;
+mod exchange;
 mod listener;
 mod log_gate;
 
 pub use bounds::Bounds;
-pub use listener::{Exchange, Listener};
+pub use exchange::Exchange;
+pub use listener::Listener;

@@ -1,11 +1,9 @@
-//! Accepting, deadlines, eviction.
+//! Accepting and eviction.
 
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::Duration;
 
@@ -13,6 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::time::{Instant, sleep_until};
 
 use crate::Bounds;
+use crate::exchange::Exchange;
 use crate::log_gate::LogGate;
 
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -20,29 +19,13 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Time in which a connection cannot be evicted, so that its request has time to arrive.
 const GRACE: Duration = Duration::from_millis(50);
 
-/// A bound port that serves one request per connection.
+/// A bound port that serves connections, each with one request or with many.
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
     address: SocketAddr,
     name: &'static str,
     bounds: Bounds,
-}
-
-/// Progress of one connection, from its request to its answer.
-#[derive(Clone, Debug, Default)]
-pub struct Exchange(Arc<AtomicBool>);
-
-impl Exchange {
-    /// Declares the request complete. From then on only the deadline of the exchange ends the
-    /// connection.
-    pub fn begin_answer(&self) {
-        self.0.store(true, Ordering::Release);
-    }
-
-    fn is_answering(&self) -> bool {
-        self.0.load(Ordering::Acquire)
-    }
 }
 
 impl Listener {
@@ -66,7 +49,8 @@ impl Listener {
 
     /// Serves connections and never returns.
     ///
-    /// `handle` reads one request, calls [`Exchange::begin_answer`] and writes the answer.
+    /// `handle` reads one request, calls [`Exchange::begin_answer`] and writes the answer. If it
+    /// keeps the connection open, it calls [`Exchange::end_answer`] and reads the next request.
     ///
     /// # Cancel safety
     /// Dropping the future closes the port and all connections.
@@ -75,7 +59,6 @@ impl Listener {
         F: Future<Output = io::Result<()>>,
     {
         let max = self.bounds.max_connections.max(1);
-        // Ordered from the oldest connection to the newest.
         let mut open = Vec::with_capacity(max + 1);
         let mut accepting = Accepting::default();
         let mut evictions = LogGate::default();
@@ -103,10 +86,10 @@ impl Listener {
                             );
                         }
                     }
-                    let (exchange, accepted) = (Exchange::default(), Instant::now());
+                    let exchange = Exchange::new();
                     let handled = handle(stream, exchange.clone());
-                    let served = bounded(handled, exchange.clone(), accepted, self.bounds);
-                    open.push(Connection { peer, exchange, accepted, served: Box::pin(served) });
+                    let served = bounded(handled, exchange.clone(), self.bounds);
+                    open.push(Connection { peer, exchange, served: Box::pin(served) });
                 }
             }
         }
@@ -132,7 +115,6 @@ impl Listener {
 struct Connection<F> {
     peer: SocketAddr,
     exchange: Exchange,
-    accepted: Instant,
     served: Pin<Box<F>>,
 }
 
@@ -147,7 +129,7 @@ enum Ended {
 /// It is `None` while every connection is being answered: clients then wait in the queue of the
 /// operating system.
 fn room_at<F>(open: &[Connection<F>], max: usize) -> Option<Instant> {
-    let oldest = || oldest_silent(open).map(|oldest| open[oldest].accepted + GRACE);
+    let oldest = || Some(open[oldest_silent(open)?].exchange.silent_since()? + GRACE);
     match open.len() {
         n if n < max => Some(Instant::now()),
         n if n == max => oldest(),
@@ -156,9 +138,13 @@ fn room_at<F>(open: &[Connection<F>], max: usize) -> Option<Instant> {
     }
 }
 
-/// Returns the index of the oldest connection without a complete request.
+/// Returns the index of the connection that has been without a complete request for longest.
 fn oldest_silent<F>(open: &[Connection<F>]) -> Option<usize> {
-    open.iter().position(|connection| !connection.exchange.is_answering())
+    let silent = open
+        .iter()
+        .enumerate()
+        .filter_map(|(index, connection)| Some((connection.exchange.silent_since()?, index)));
+    silent.min().map(|(_, index)| index)
 }
 
 /// Drives all connections; removes and returns the first that ends. Pending until one ends.
@@ -179,22 +165,12 @@ async fn next_ended<F: Future<Output = Ended>>(
 async fn bounded(
     handled: impl Future<Output = io::Result<()>>,
     exchange: Exchange,
-    accepted: Instant,
     bounds: Bounds,
 ) -> Ended {
-    let late = async {
-        let request = bounds.request_deadline.min(bounds.exchange_deadline);
-        sleep_until(accepted + request).await;
-        if !exchange.is_answering() {
-            return "request";
-        }
-        sleep_until(accepted + bounds.exchange_deadline).await;
-        "answer"
-    };
     tokio::select! {
         biased;
         outcome = handled => Ended::Handled(outcome),
-        phase = late => Ended::Late(phase),
+        phase = exchange.late(bounds) => Ended::Late(phase),
     }
 }
 

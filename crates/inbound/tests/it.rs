@@ -95,6 +95,96 @@ async fn slow_request_and_slow_answer_end_at_their_deadlines() {
     assert!(is_closed(stream).await);
 }
 
+/// Echoes bytes one after the other, each when `gate` has a permit.
+async fn echo_all(
+    mut stream: TcpStream,
+    exchange: Exchange,
+    gate: Arc<Semaphore>,
+) -> io::Result<()> {
+    loop {
+        let byte = stream.read_u8().await?;
+        exchange.begin_answer();
+        gate.acquire().await.unwrap().forget();
+        stream.write_u8(byte).await?;
+        exchange.end_answer();
+    }
+}
+
+async fn start_kept(bounds: Bounds, gate: &Arc<Semaphore>) -> (SocketAddr, JoinHandle<()>) {
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), "echo port", bounds).await;
+    let (listener, gate) = (listener.unwrap(), Arc::clone(gate));
+    let address = listener.local_addr();
+    let serving = listener.serve(move |stream, exchange| echo_all(stream, exchange, gate.clone()));
+    (address, tokio::spawn(serving))
+}
+
+async fn exchange_on(stream: &mut TcpStream, byte: u8) {
+    stream.write_u8(byte).await.unwrap();
+    assert_eq!(with_deadline("an answer", stream.read_u8()).await.unwrap(), byte);
+}
+
+#[tokio::test]
+async fn kept_connection_without_a_request_is_evicted_the_longest_silent_first() {
+    let gate = Arc::new(Semaphore::new(4));
+    let (address, _serving) = start_kept(bounds(2), &gate).await;
+    let mut first = TcpStream::connect(address).await.unwrap();
+    let mut second = TcpStream::connect(address).await.unwrap();
+    exchange_on(&mut first, 1).await;
+    exchange_on(&mut second, 2).await;
+    // The first connection is older, but the second one has been silent for longer.
+    exchange_on(&mut first, 3).await;
+    let mut third = TcpStream::connect(address).await.unwrap();
+    exchange_on(&mut third, 4).await;
+    assert!(is_closed(second).await, "the longest silent connection is closed");
+    gate.add_permits(1);
+    exchange_on(&mut first, 5).await;
+}
+
+#[tokio::test]
+async fn deadlines_of_a_kept_connection_start_again_after_each_answer() {
+    let gate = Arc::new(Semaphore::new(1));
+    let short = Duration::from_millis(50);
+    let (address, _serving) =
+        start_kept(Bounds { request_deadline: short, ..bounds(4) }, &gate).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    exchange_on(&mut stream, 1).await;
+    assert!(is_closed(stream).await, "the second request missed its deadline");
+    let slow = Bounds { exchange_deadline: short, ..bounds(4) };
+    let (address, _serving) = start_kept(slow, &gate).await;
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    stream.write_u8(1).await.unwrap();
+    assert!(is_closed(stream).await, "the answer missed its deadline");
+}
+
+#[tokio::test]
+async fn allowed_limit_replaces_the_deadline_of_one_exchange() {
+    let short = Duration::from_millis(50);
+    let slow = Bounds { exchange_deadline: short, ..bounds(4) };
+    let listener = Listener::bind("127.0.0.1:0".parse().unwrap(), "echo port", slow).await.unwrap();
+    let address = listener.local_addr();
+    let gate = Arc::new(Semaphore::new(0));
+    let (begun, mut allowed) = tokio::sync::mpsc::unbounded_channel();
+    let serving = {
+        let gate = Arc::clone(&gate);
+        listener.serve(move |mut stream: TcpStream, exchange: Exchange| {
+            let (gate, begun) = (Arc::clone(&gate), begun.clone());
+            async move {
+                let byte = stream.read_u8().await?;
+                exchange.begin_answer();
+                exchange.allow(LONG);
+                // Longer than the deadline that the limit replaces.
+                let wait = tokio::time::timeout(2 * short, gate.acquire()).await;
+                begun.send(wait.is_err()).unwrap();
+                stream.write_u8(byte).await
+            }
+        })
+    };
+    let _serving = tokio::spawn(serving);
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    exchange_on(&mut stream, 1).await;
+    assert_eq!(allowed.recv().await, Some(true));
+}
+
 #[tokio::test]
 async fn dropping_the_future_closes_port_and_connections() {
     let gate = Arc::new(Semaphore::new(0));

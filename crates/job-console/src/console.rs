@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use axum::extract::{FromRef, Request};
+use axum::routing::get;
 use axum::{Router, middleware};
 use job_history::History;
 use reg_center::RegistryCenter;
 
 use crate::access::{self, Access, Caller};
+use crate::mount::Prefix;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::routes::{Routes, Rule};
-use crate::{api, problem};
+use crate::{api, health, problem};
 
 /// Why a console cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -27,15 +29,6 @@ pub enum SetupError {
     Twice {
         /// The name.
         name: String,
-    },
-    /// The prefix cannot stand in an address.
-    #[error(
-        "prefix is {prefix:?}; valid is a path such as \"/ejob\": segments of letters, digits, '-', \
-         '_', '.' and '~', without a slash at the end"
-    )]
-    InvalidPrefix {
-        /// The given prefix.
-        prefix: String,
     },
 }
 
@@ -61,7 +54,7 @@ pub enum SetupError {
 pub struct Console {
     namespaces: Namespaces,
     access: Access,
-    prefix: String,
+    prefix: Prefix,
 }
 
 /// State that the handlers share.
@@ -126,27 +119,14 @@ impl Console {
         self
     }
 
-    /// Sets the path below which the router is mounted, such as `/ejob`, for links and redirects.
+    /// Sets the path below which the router is mounted, for links and redirects.
     ///
-    /// The router has its routes without the prefix, as [`Router::nest`] and a reverse proxy that
-    /// removes the prefix expect.
-    ///
-    /// # Errors
-    /// [`SetupError::InvalidPrefix`] if the path is not valid.
-    pub fn prefix(mut self, prefix: &str) -> Result<Self, SetupError> {
-        let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '~');
-        let is_segment = |segment: &str| {
-            !segment.is_empty()
-                && segment != "."
-                && segment != ".."
-                && segment.chars().all(is_valid)
-        };
-        let segments = prefix.strip_prefix('/').map(|rest| rest.split('/').all(is_segment));
-        if !prefix.is_empty() && segments != Some(true) {
-            return Err(SetupError::InvalidPrefix { prefix: prefix.to_owned() });
-        }
-        prefix.clone_into(&mut self.prefix);
-        Ok(self)
+    /// The router has its routes without the prefix, as [`Prefix::mount`], [`Router::nest`] and a
+    /// reverse proxy that removes the prefix expect.
+    #[must_use]
+    pub fn prefix(mut self, prefix: Prefix) -> Self {
+        self.prefix = prefix;
+        self
     }
 
     /// Returns all routes with the permissions that they demand.
@@ -164,7 +144,7 @@ impl Console {
         let shared = Shared {
             namespaces: Arc::new(self.namespaces),
             access: Arc::new(self.access),
-            prefix: self.prefix.into(),
+            prefix: self.prefix.as_str().into(),
         };
         let (router, document, _) = routes.split();
         let router = api::finish(router, &document);
@@ -179,7 +159,7 @@ impl Console {
 
 /// Returns the routes of the console.
 pub(crate) fn routes() -> Routes {
-    access::add_routes(api::routes())
+    access::add_routes(api::routes()).public("/health", get(health::health))
 }
 
 async fn not_found(_: Caller, request: Request) -> problem::Problem {

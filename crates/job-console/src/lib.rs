@@ -3,12 +3,17 @@
 mod access;
 mod api;
 mod console;
+mod health;
+mod mount;
 mod namespaces;
 mod problem;
 mod routes;
+mod server;
 
 pub use access::{
     Access, AccessError, Caller, PasswordError, Permission, Proxy, Role, hash_password, new_token,
 };
 pub use console::{Console, SetupError};
+pub use mount::{InvalidPrefix, Prefix};
 pub use routes::Rule;
+pub use server::{Limits, Server, UnfinishedChanges};

@@ -10,4 +10,5 @@ mod api_idempotency;
 mod api_reads;
 mod api_stream;
 mod schema;
+mod server;
 mod support;

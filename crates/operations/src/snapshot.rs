@@ -247,7 +247,7 @@ impl JobSnapshot {
     /// The log is damaged, or a later version wrote it.
     pub fn former_configs(&self) -> Result<FormerConfigs, RecordError> {
         let node = self.node(&NodeKind::FormerConfigs);
-        let log = node.map(|node| self.layout().read_former_configs(node)).transpose()?;
+        let log = node.map(|node| self.layout().read_former_configs(&node)).transpose()?;
         Ok(log.map(|log| log.value).unwrap_or_default())
     }
 

@@ -46,11 +46,8 @@ impl StoreArguments {
                 "--history contains a password, which every user of this host can see; pass it with --history-password-file, or set {PASSWORD} or {HISTORY}"
             )));
         }
-        let named = |error: job_history::Error| Fault::usage(format!("--history: {error}"));
-        let options = HistoryOptions::url(url).map_err(named)?;
-        let password = self.password()?;
-        check_built(url)?;
-        Ok(Some(match password {
+        let options = store_options("--history", url)?;
+        Ok(Some(match self.password()? {
             Some(password) => options.password(password),
             None => options,
         }))
@@ -69,20 +66,33 @@ impl StoreArguments {
 
     /// Rejects a missing file, which opening the history would create.
     fn check_exists(&self) -> Result<(), Fault> {
-        let path = self.history.as_deref().and_then(|url| url.strip_prefix("sqlite:"));
-        let path = path.map(|path| Path::new(path.strip_prefix("//").unwrap_or(path)));
-        match path.filter(|path| !path.exists()) {
-            Some(path) => Err(Fault::not_found(format!(
-                "there is no history at {}; check --history",
-                path.display()
-            ))),
-            None => Ok(()),
-        }
+        self.history.as_deref().map_or(Ok(()), |url| check_exists("--history", url))
     }
 }
 
+/// Rejects a missing file, which opening the history would create. `option` names the URL.
+pub(super) fn check_exists(option: &str, url: &str) -> Result<(), Fault> {
+    let path = url.strip_prefix("sqlite:");
+    let path = path.map(|path| Path::new(path.strip_prefix("//").unwrap_or(path)));
+    match path.filter(|path| !path.exists()) {
+        Some(path) => Err(Fault::not_found(format!(
+            "there is no history at {}; check {option}",
+            path.display()
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// Returns the options of a store without its password. `option` names the URL.
+pub(super) fn store_options(option: &str, url: &str) -> Result<HistoryOptions, Fault> {
+    let named = |error: job_history::Error| Fault::usage(format!("{option}: {error}"));
+    let options = HistoryOptions::url(url).map_err(named)?;
+    check_built(option, url)?;
+    Ok(options)
+}
+
 /// Rejects stores that this program was built without.
-fn check_built(url: &str) -> Result<(), Fault> {
+fn check_built(option: &str, url: &str) -> Result<(), Fault> {
     let (servers, feature, is_built) = match url.split(':').next() {
         Some("postgres" | "postgresql") => ("PostgreSQL", "postgres", cfg!(feature = "postgres")),
         Some("mysql" | "mariadb") => ("MySQL and MariaDB", "mysql", cfg!(feature = "mysql")),
@@ -92,13 +102,13 @@ fn check_built(url: &str) -> Result<(), Fault> {
         return Ok(());
     }
     Err(Fault::usage(format!(
-        "--history: this ejob was built without {servers}; install one with \
+        "{option}: this ejob was built without {servers}; install one with \
          `cargo install --path crates/cli --features {feature}`, or name a file, such as sqlite:history.db"
     )))
 }
 
 /// Returns true if a URL has a password, before its host or in its parameters.
-fn has_password(url: &str) -> bool {
+pub(super) fn has_password(url: &str) -> bool {
     let Some((_, rest)) = url.split_once("://") else { return false };
     let (place, parameters) = rest.split_once('?').unwrap_or((rest, ""));
     let authority = place.split('/').next().unwrap_or_default();

@@ -4,6 +4,8 @@ pub(crate) mod bench;
 pub(crate) mod config;
 mod config_fields;
 mod config_former;
+#[cfg(feature = "console")]
+pub(crate) mod console;
 pub(crate) mod create;
 pub(crate) mod doctor;
 pub(crate) mod drain;
@@ -15,6 +17,7 @@ pub(crate) mod look;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run_now;
+mod signals;
 pub(crate) mod top;
 pub(crate) mod transfer;
 mod watch;

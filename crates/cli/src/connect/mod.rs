@@ -45,6 +45,9 @@ pub(crate) struct ConnectArguments {
     /// user:password
     #[arg(long, global = true, env = "EJOB_DIGEST_FILE", value_name = "FILE")]
     digest_file: Option<PathBuf>,
+    /// Variable with `user:password`
+    #[arg(skip = DIGEST)]
+    digest_variable: String,
     #[command(flatten)]
     security: SecurityArguments,
     /// Deadline for connecting
@@ -175,13 +178,62 @@ impl ConnectArguments {
     /// Reads the digest from a file or the environment; other users could see an argument.
     fn digest(&self) -> Result<Option<String>, Fault> {
         let Some(path) = self.digest_path() else {
-            let set = std::env::var(DIGEST).ok();
+            let set = std::env::var(&self.digest_variable).ok();
             return Ok(set.filter(|digest| !digest.is_empty()));
         };
         let text = std::fs::read_to_string(path).map_err(|error| {
             Fault::usage(format!("--digest-file {} cannot be read: {error}", path.display()))
         })?;
         Ok(Some(text.trim_end_matches(['\r', '\n']).to_owned()))
+    }
+}
+
+/// Source of a secret.
+#[cfg(feature = "console")]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum SecretSource {
+    Variable(String),
+    File(PathBuf),
+}
+
+/// Credentials of a namespace that a file names.
+#[cfg(feature = "console")]
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Credentials {
+    pub(crate) digest: Option<SecretSource>,
+    pub(crate) tls_ca: Option<PathBuf>,
+    pub(crate) tls_cert: Option<PathBuf>,
+    pub(crate) tls_key: Option<PathBuf>,
+    pub(crate) sasl_user: Option<String>,
+    pub(crate) sasl_password: Option<SecretSource>,
+}
+
+#[cfg(feature = "console")]
+impl ConnectArguments {
+    /// Returns the options of a namespace that a file names: with its own credentials, and with the
+    /// deadlines of the command line.
+    pub(crate) fn with(&self, credentials: Credentials) -> Self {
+        let (digest_file, digest_variable) = split(credentials.digest.clone());
+        Self {
+            registry: None,
+            zookeeper: None,
+            namespace: None,
+            digest_file,
+            digest_variable,
+            security: SecurityArguments::of(credentials),
+            ..self.clone()
+        }
+    }
+}
+
+/// Returns the file and the variable of a secret. No variable has an empty name, so an empty name
+/// stands for none.
+#[cfg(feature = "console")]
+pub(crate) fn split(source: Option<SecretSource>) -> (Option<PathBuf>, String) {
+    match source {
+        Some(SecretSource::File(path)) => (Some(path), String::new()),
+        Some(SecretSource::Variable(name)) => (None, name),
+        None => (None, String::new()),
     }
 }
 

@@ -89,7 +89,7 @@ pub(super) async fn list_nodes(
     let root = layout.root().to_string();
     let below = query.below.as_deref().map(|path| path.trim_matches('/')).unwrap_or_default();
     let top = if below.is_empty() { root } else { format!("{root}/{below}") };
-    let is_meant = |node: &&Node| {
+    let is_meant = |node: &Node| {
         let rest = node.path.as_str().strip_prefix(top.as_str());
         rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
@@ -103,13 +103,18 @@ pub(super) async fn list_nodes(
     };
     let page = paging.select(rows);
     Ok(fresh.answer(
-        page.map(|node| NodeDetail { fault: fault(node), ..detail(layout, node, may_configure) }),
+        page.map(|node| NodeDetail {
+            fault: fault(&node),
+            ..detail(layout, &node, may_configure)
+        }),
     ))
 }
 
 fn detail(layout: &Layout, node: &Node, may_configure: bool) -> NodeDetail {
     let kind = layout.parse(&node.path);
-    let hidden = !may_configure && (kind == Some(NodeKind::Config) || kind.is_none());
+    // Documents may hold credentials, and so may nodes of other programs.
+    let is_document = matches!(kind, None | Some(NodeKind::Config | NodeKind::FormerConfigs));
+    let hidden = is_document && !may_configure;
     let shown = &node.data[..node.data.len().min(MAX_DATA)];
     let cut = shown.len() < node.data.len();
     let text = match std::str::from_utf8(shown) {

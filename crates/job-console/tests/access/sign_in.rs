@@ -52,7 +52,7 @@ async fn json_signs_in_by_https_with_a_secure_cookie() {
 
 #[tokio::test]
 async fn next_page_is_one_of_the_console() {
-    let console = console(UsersFile::new().access()).prefix("/ejob").unwrap();
+    let console = console(UsersFile::new().access()).prefix("/ejob".parse().unwrap());
     let router = Router::new().nest("/ejob", console.router());
     for (next, expected) in [
         ("/ejob/n/orders?status=failed", "/ejob/n/orders?status=failed"),

@@ -1,50 +1,14 @@
-//! The end of a worker: signals, draining, and the final report.
+//! The end of a worker: draining, and the final report.
 
 use std::time::Duration;
 
 use lite::{ItemEnding, Scheduler, ShutdownReport};
 use serde_json::{Value, json};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::RefusedJob;
+use crate::commands::signals::Signals;
 use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
-
-/// SIGTERM and ctrl-c.
-pub(super) struct Signals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl Signals {
-    pub(super) fn listen() -> Result<Self, Fault> {
-        let of = |kind| {
-            signal(kind)
-                .map_err(|error| Fault::refused(format!("cannot listen for signals: {error}")))
-        };
-        Ok(Self {
-            terminate: of(SignalKind::terminate())?,
-            interrupt: of(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Waits for the next signal.
-    pub(super) async fn next(&mut self) {
-        tokio::select! {
-            _ = self.terminate.recv() => {}
-            _ = self.interrupt.recv() => {}
-        }
-    }
-
-    /// Waits for a future; returns `None` if a signal comes first.
-    pub(super) async fn unless<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
-        tokio::select! {
-            biased;
-            () = self.next() => None,
-            done = future => Some(done),
-        }
-    }
-}
 
 /// The way in which a worker ended.
 pub(super) enum Ending {

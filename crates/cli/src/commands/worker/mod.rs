@@ -19,12 +19,13 @@ use serde_json::json;
 use sharding::StrategyRegistry;
 
 use super::history::StoreArguments;
+use super::signals::Signals;
 use crate::context::Context;
 use crate::fault::Fault;
 use crate::output::{Page, counted, table};
 use crate::target::Target;
 use crate::text::{clean, dialect, duration, server_ip};
-use ending::{Ending, Signals};
+use ending::Ending;
 use outlets::Outlets;
 
 #[derive(Debug, Args)]

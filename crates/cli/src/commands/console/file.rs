@@ -1,0 +1,233 @@
+//! The file of `ejob console`, which names several namespaces.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use job_console::Prefix;
+use serde::Deserialize;
+use serde::de::{Deserializer, Error as _};
+
+use super::Source;
+use super::access::AccessSection;
+use crate::commands::history::{check_exists, has_password, store_options};
+use crate::connect::{Credentials, SecretSource};
+use crate::context::Context;
+use crate::fault::Fault;
+use crate::target::Target;
+
+/// A file that names namespaces. Its values are valid one by one.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConsoleFile {
+    pub(super) listen: Option<SocketAddr>,
+    #[serde(default, deserialize_with = "prefix")]
+    pub(super) prefix: Option<Prefix>,
+    pub(super) access: Option<AccessSection>,
+    #[serde(default)]
+    namespaces: Vec<NamespaceEntry>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NamespaceEntry {
+    name: String,
+    registry: String,
+    history: Option<String>,
+    history_password: Option<Reference>,
+    digest: Option<Reference>,
+    tls_ca: Option<PathBuf>,
+    tls_cert: Option<PathBuf>,
+    tls_key: Option<PathBuf>,
+    sasl_user: Option<String>,
+    sasl_password: Option<Reference>,
+}
+
+/// A secret, as a job file refers to one: `${env:NAME}` or `${file:/path}`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Reference(SecretSource);
+
+impl<'de> Deserialize<'de> for Reference {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        // The text is not repeated: it may be the secret itself.
+        let invalid = || {
+            D::Error::custom(
+                "a secret must not be in the file; valid is ${env:NAME} or ${file:/absolute/path}",
+            )
+        };
+        let inner = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+        match inner.and_then(|inner| inner.split_once(':')) {
+            Some(("env", name)) if !name.is_empty() && !name.contains(['=', '\0', '}']) => {
+                Ok(Self(SecretSource::Variable(name.to_owned())))
+            }
+            Some(("file", path)) if path.starts_with('/') && !path.contains('}') => {
+                Ok(Self(SecretSource::File(PathBuf::from(path))))
+            }
+            _ => Err(invalid()),
+        }
+    }
+}
+
+fn prefix<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Prefix>, D::Error> {
+    String::deserialize(deserializer)?.parse().map(Some).map_err(D::Error::custom)
+}
+
+impl Reference {
+    fn resolve(&self) -> Result<String, String> {
+        match &self.0 {
+            SecretSource::Variable(name) => std::env::var(name)
+                .map_err(|_| format!("the environment has no variable {name}, or it is not UTF-8")),
+            SecretSource::File(path) => std::fs::read_to_string(path)
+                .map(|text| text.trim_end_matches(['\r', '\n']).to_owned())
+                .map_err(|error| format!("{} cannot be read: {error}", path.display())),
+        }
+    }
+}
+
+impl ConsoleFile {
+    /// Reads a file.
+    pub(super) fn read(path: &Path) -> Result<Self, Fault> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Fault::usage(format!("--file {} cannot be read: {error}", path.display()))
+        })?;
+        Self::parse(&text).map_err(|reason| Fault::usage(format!("{}: {reason}", path.display())))
+    }
+
+    fn parse(text: &str) -> Result<Self, String> {
+        let file: Self = toml::from_str(text).map_err(|error| {
+            // Not `Display` of the error: it shows the line, which may hold a credential.
+            let end = error.span().map_or(0, |span| span.start);
+            let line = text.get(..end).unwrap_or_default().matches('\n').count() + 1;
+            format!("line {line}: {}", error.message())
+        })?;
+        if file.namespaces.is_empty() {
+            return Err("namespaces is missing; valid is at least one section [[namespaces]] with name and registry".to_owned());
+        }
+        let mut names = BTreeSet::new();
+        match file.namespaces.iter().find(|entry| !names.insert(&entry.name)) {
+            Some(twice) => Err(format!(
+                "namespaces: name {:?} is given twice; give each namespace its own name",
+                twice.name
+            )),
+            None => Ok(file),
+        }
+    }
+
+    /// Returns the namespaces with their registries and histories.
+    pub(super) fn sources(&self, path: &Path, cx: &Context<'_>) -> Result<Vec<Source>, Fault> {
+        let source = |entry: &NamespaceEntry| {
+            entry.source(cx).map_err(|fault| {
+                let (path, name) = (path.display(), &entry.name);
+                Fault::new(fault.exit(), format!("{path}: namespace {name:?}: {fault}"))
+            })
+        };
+        self.namespaces.iter().map(source).collect()
+    }
+}
+
+impl NamespaceEntry {
+    fn source(&self, cx: &Context<'_>) -> Result<Source, Fault> {
+        let target = Target::parse_of_console(&self.registry)
+            .map_err(|reason| Fault::usage(format!("registry: {reason}")))?;
+        if target == Target::Memory {
+            return Err(Fault::usage(
+                "registry is memory:, which ends with its process; valid is the address of a registry that workers use",
+            ));
+        }
+        let options = [
+            (self.digest.is_some(), "digest"),
+            (self.tls_ca.is_some(), "tls_ca"),
+            (self.tls_cert.is_some(), "tls_cert"),
+            (self.tls_key.is_some(), "tls_key"),
+            (self.sasl_user.is_some(), "sasl_user"),
+            (self.sasl_password.is_some(), "sasl_password"),
+        ];
+        let given = options.into_iter().find_map(|(is_given, option)| is_given.then_some(option));
+        if let (false, Some(option)) = (matches!(target, Target::Zookeeper(_)), given) {
+            return Err(Fault::usage(format!(
+                "{option} is given, which only ZooKeeper has, but the registry is {target}"
+            )));
+        }
+        for (key, secret) in [("digest", &self.digest), ("sasl_password", &self.sasl_password)] {
+            let resolved = secret.as_ref().map_or(Ok(String::new()), Reference::resolve);
+            resolved.map_err(|reason| Fault::usage(format!("{key}: {reason}")))?;
+        }
+        let credentials = Credentials {
+            digest: self.digest.clone().map(|secret| secret.0),
+            tls_ca: self.tls_ca.clone(),
+            tls_cert: self.tls_cert.clone(),
+            tls_key: self.tls_key.clone(),
+            sasl_user: self.sasl_user.clone(),
+            sasl_password: self.sasl_password.clone().map(|secret| secret.0),
+        };
+        let connect = cx.connect().with(credentials);
+        Ok(Source { name: self.name.clone(), connect, target, history: self.history()? })
+    }
+
+    fn history(&self) -> Result<Option<job_history::HistoryOptions>, Fault> {
+        let Some(url) = &self.history else {
+            let is_alone = self.history_password.is_some();
+            let alone = || Fault::usage("history_password requires history");
+            return if is_alone { Err(alone()) } else { Ok(None) };
+        };
+        if has_password(url) {
+            return Err(Fault::usage(
+                "history contains a password; name it in history_password, as ${env:NAME} or ${file:/absolute/path}",
+            ));
+        }
+        let options = store_options("history", url)?;
+        check_exists("history", url)?;
+        let password = self.history_password.as_ref().map(Reference::resolve).transpose();
+        match password.map_err(|reason| Fault::usage(format!("history_password: {reason}")))? {
+            Some(password) => Ok(Some(options.password(password))),
+            None => Ok(Some(options)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fault_names_line_field_and_valid_values_but_no_secret() {
+        let entry = "[[namespaces]]\nname = \"a\"\nregistry = \"sqlite:a.db\"\n";
+        let rows = [
+            ("", "namespaces is missing"),
+            ("lisen = 1", "line 1: unknown field `lisen`, expected one of `listen`"),
+            ("listen = \"here\"", "line 1: invalid socket address syntax"),
+            ("[access]\nuser = 1", "line 2: unknown field `user`"),
+            ("[[namespaces]]\nname = \"a\"", "line 1: missing field `registry`"),
+            (
+                &format!("{entry}digest = \"anna:s3cret\""),
+                "line 4: a secret must not be in the file",
+            ),
+            (&format!("{entry}passwort = \"s3cret\""), "line 4: unknown field `passwort`"),
+            (&format!("{entry}digest = s3cret"), "line 4: "),
+            (&format!("{entry}{entry}"), "namespaces: name \"a\" is given twice"),
+        ];
+        for (text, beginning) in rows {
+            let fault = ConsoleFile::parse(text).unwrap_err();
+            assert!(fault.starts_with(beginning), "{text:?}: {fault}");
+            assert!(!fault.contains("s3cret"), "{fault}");
+        }
+        assert_eq!(ConsoleFile::parse(entry).unwrap().namespaces.len(), 1);
+    }
+
+    #[test]
+    fn secret_is_read_from_a_file_or_the_environment() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), "s3cret\n").unwrap();
+        let text = |reference: &str| {
+            let line = format!("digest = \"{reference}\"");
+            let entry = "[[namespaces]]\nname = \"a\"\nregistry = \"sqlite:a.db\"\n";
+            let file = ConsoleFile::parse(&format!("{entry}{line}")).unwrap();
+            file.namespaces[0].digest.clone().unwrap().resolve()
+        };
+        assert_eq!(text(&format!("${{file:{}}}", file.path().display())).unwrap(), "s3cret");
+        assert_eq!(text("${env:CARGO_PKG_NAME}").unwrap(), "cli");
+        let fault = text("${env:EJOB_NO_SUCH_VARIABLE}").unwrap_err();
+        assert!(fault.contains("no variable EJOB_NO_SUCH_VARIABLE"), "{fault}");
+    }
+}

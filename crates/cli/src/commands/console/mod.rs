@@ -1,0 +1,228 @@
+//! `console`: serves the web console and the HTTP API of namespaces until a signal.
+
+mod access;
+mod demo;
+mod file;
+mod secrets;
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::{Args, Subcommand};
+use futures_util::future::try_join_all;
+use job_console::{Access, Console, Limits, Prefix, Server};
+use job_history::{History, HistoryOptions};
+use reg_center::RegistryCenter;
+use serde_json::json;
+
+use super::history::{StoreArguments, check_exists};
+use super::signals::Signals;
+use crate::connect::{ConnectArguments, Place};
+use crate::context::Context;
+use crate::fault::{Exit, Fault};
+use crate::output::Page;
+use crate::program::SERVICE_FILTER;
+use crate::target::Target;
+use access::AccessArguments;
+use demo::Demo;
+use file::ConsoleFile;
+
+/// Default address: loopback, because there is no sign-in by default.
+const LISTEN: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
+
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+pub(crate) struct ConsoleArguments {
+    #[command(subcommand)]
+    command: Option<ConsoleCommand>,
+    /// Address and port to serve; port 0 chooses a free port [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "IP:PORT", value_parser = address)]
+    listen: Option<SocketAddr>,
+    /// File that names namespaces, each with its registry and history: TOML. It replaces the
+    /// options of the registry and of the history, and their variables
+    #[arg(long, value_name = "FILE", conflicts_with = "demo")]
+    file: Option<PathBuf>,
+    /// Path below which everything is served, such as /ejob, for a reverse proxy
+    #[arg(long, value_name = "PATH")]
+    prefix: Option<Prefix>,
+    /// Show a cluster in memory with jobs that run, fail, hang and fail over, without any server
+    #[arg(long)]
+    demo: bool,
+    #[command(flatten)]
+    access: AccessArguments,
+    #[command(flatten)]
+    store: StoreArguments,
+}
+
+#[derive(Debug, Subcommand)]
+enum ConsoleCommand {
+    /// Print the argon2id hash of a password, for a file of users: from the terminal, or from the
+    /// standard input
+    Hash,
+    /// Print a new bearer token and its hash, for a file of tokens
+    Token,
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse()
+        .map_err(|_| "valid is an IP address with a port, such as 127.0.0.1:8080".to_owned())
+}
+
+/// A namespace to serve.
+struct Source {
+    name: String,
+    connect: ConnectArguments,
+    target: Target,
+    history: Option<HistoryOptions>,
+}
+
+/// A namespace that is served.
+struct Opened {
+    name: String,
+    /// Describes the registry without secrets.
+    registry: String,
+    center: Arc<dyn RegistryCenter>,
+    history: Option<History>,
+}
+
+impl ConsoleArguments {
+    /// Returns the default filter of the log.
+    pub(crate) fn log_filter(&self) -> &'static str {
+        match self.command {
+            Some(ConsoleCommand::Hash | ConsoleCommand::Token) => "off",
+            // The console shows what the jobs of the demonstration do.
+            None if self.demo => "info,lite=off",
+            None => SERVICE_FILTER,
+        }
+    }
+
+    pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        match self.command {
+            Some(ConsoleCommand::Hash) => secrets::hash().await,
+            Some(ConsoleCommand::Token) => Ok(secrets::token()),
+            None => self.serve(cx).await,
+        }
+    }
+
+    async fn serve(self, cx: &Context<'_>) -> Result<Page, Fault> {
+        let file = self.file.as_deref().map(ConsoleFile::read).transpose()?;
+        let in_file = file.as_ref().and_then(|file| file.listen);
+        let listen = self.listen.or(in_file).unwrap_or(LISTEN);
+        let folder = self.file.as_deref().and_then(Path::parent).unwrap_or(Path::new(""));
+        let section = file.as_ref().and_then(|file| file.access.as_ref());
+        let access = self.access.access(section.map(|section| (section, folder)))?;
+        access.check_bind(listen).map_err(Fault::usage)?;
+        let in_file = file.as_ref().and_then(|file| file.prefix.clone());
+        let prefix = self.prefix.clone().or(in_file).unwrap_or_default();
+        let mut signals = Signals::listen()?;
+        let server = Server::bind(listen, Limits::default()).await.map_err(|error| {
+            Fault::usage(format!("--listen {listen}: cannot listen on this address: {error}"))
+        })?;
+        let demo = if self.demo { Some(Demo::start().await?) } else { None };
+        let opening = async {
+            match &demo {
+                Some(demo) => demo.opened().await.map(|opened| vec![opened]),
+                None => open_all(self.sources(file.as_ref(), cx)?, cx).await,
+            }
+        };
+        let Some(opened) = signals.unless(opening).await else {
+            return Ok(Page::new("stopped before the namespaces were connected\n", &json!({})));
+        };
+        let site = Site { access, prefix, opened: opened? };
+        let ended = site.serve(cx, server, &mut signals).await;
+        if let Some(demo) = demo {
+            let _ = signals.unless(demo.end()).await;
+        }
+        ended
+    }
+
+    /// Returns the namespaces of the file, or else that of the command line.
+    fn sources(&self, file: Option<&ConsoleFile>, cx: &Context<'_>) -> Result<Vec<Source>, Fault> {
+        if let (Some(file), Some(path)) = (file, &self.file) {
+            return file.sources(path, cx);
+        }
+        let target = cx.connect().target()?;
+        let history = self.store.options()?;
+        if let (Some(_), Some(url)) = (&history, &self.store.history) {
+            check_exists("--history", url)?;
+        }
+        let (name, connect) = (name_of(target.namespace()), cx.connect().clone());
+        Ok(vec![Source { name, connect, target, history }])
+    }
+}
+
+/// Returns the name in addresses of a namespace: the last segment of its path.
+fn name_of(namespace: &str) -> String {
+    let last = namespace.rsplit('/').find(|segment| !segment.is_empty()).unwrap_or("default");
+    let is_valid = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    last.chars().map(|c| if is_valid(c) { c } else { '-' }).take(64).collect()
+}
+
+/// Opens all registries and histories at the same time.
+async fn open_all(sources: Vec<Source>, cx: &Context<'_>) -> Result<Vec<Opened>, Fault> {
+    try_join_all(sources.into_iter().map(|source| async {
+        let Source { name, connect, target, history } = source;
+        let named = |fault: Fault| Fault::new(fault.exit(), format!("namespace {name:?}: {fault}"));
+        let registry = target.to_string();
+        let place = Place { connect, target, may_create: false, session_timeout: None };
+        let center = cx.open(place).await.map_err(named)?;
+        let history = match history {
+            Some(options) => Some(History::open(options).await.map_err(|e| named(e.into()))?),
+            None => None,
+        };
+        Ok(Opened { name, registry, center, history })
+    }))
+    .await
+}
+
+/// Everything that is served.
+struct Site {
+    access: Access,
+    prefix: Prefix,
+    opened: Vec<Opened>,
+}
+
+impl Site {
+    /// Serves the namespaces until a signal; a second signal stops at once.
+    async fn serve(
+        self,
+        cx: &Context<'_>,
+        server: Server,
+        signals: &mut Signals,
+    ) -> Result<Page, Fault> {
+        let Self { access, prefix, opened } = self;
+        let address = format!("http://{}{prefix}/", server.local_addr());
+        cx.print_line(&format!("console: {address}"));
+        let sign_in = access.to_string();
+        let mut console = Console::new().access(access).prefix(prefix.clone());
+        for Opened { name, registry, center, history } in opened {
+            let beside = if history.is_some() { ", with a history" } else { "" };
+            cx.print_line(&format!("namespace {name}: {registry}{beside}"));
+            console = console.namespace(&name, center, history).map_err(Fault::usage)?;
+        }
+        cx.print_line(&format!("{sign_in}"));
+        tracing::info!(%address, "the console serves");
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let serving = server.serve(prefix.mount(console.router()), async {
+            // The sender is dropped at the signal.
+            let _ = stopped.await;
+        });
+        let second_signal = async {
+            signals.next().await;
+            cx.print_line("leaving: requests are completed; a second signal stops at once");
+            drop(stop);
+            signals.next().await;
+        };
+        let (text, exit) = tokio::select! {
+            served = serving => match served {
+                Ok(()) => ("left\n".to_owned(), Exit::Done),
+                Err(unfinished) => (format!("left; {unfinished}\n"), Exit::Partly),
+            },
+            () = second_signal => {
+                ("stopped at once: requests were cut off\n".to_owned(), Exit::Partly)
+            }
+        };
+        Ok(Page::new(text, &json!({ "address": address })).ending(exit))
+    }
+}

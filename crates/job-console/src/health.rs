@@ -1,0 +1,43 @@
+//! The state of the console itself, for load balancers and supervisors. It needs no sign-in.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::State;
+use axum::http::StatusCode;
+use axum::http::header::CACHE_CONTROL;
+use axum::response::{IntoResponse, Response};
+use operations::Freshness;
+use serde::Serialize;
+
+use crate::namespaces::Namespaces;
+
+#[derive(Serialize)]
+struct Health {
+    /// `ready` once each namespace was read, otherwise `loading`.
+    status: &'static str,
+    /// `loading`, `current` or `stale` by namespace.
+    namespaces: BTreeMap<String, &'static str>,
+}
+
+/// Answers 200 once each namespace was read, otherwise 503.
+///
+/// A namespace whose registry does not answer later is `stale`, and still 200: another console
+/// would not show more.
+pub(crate) async fn health(State(namespaces): State<Arc<Namespaces>>) -> Response {
+    let state = |freshness| match freshness {
+        Freshness::Loading => "loading",
+        Freshness::Current => "current",
+        Freshness::Stale { .. } => "stale",
+    };
+    let namespaces: BTreeMap<_, _> = namespaces
+        .all()
+        .map(|namespace| (namespace.name.clone(), state(namespace.live.freshness())))
+        .collect();
+    let (code, status) = match namespaces.values().any(|state| *state == "loading") {
+        true => (StatusCode::SERVICE_UNAVAILABLE, "loading"),
+        false => (StatusCode::OK, "ready"),
+    };
+    (code, [(CACHE_CONTROL, "no-store")], Json(Health { status, namespaces })).into_response()
+}

@@ -1,0 +1,62 @@
+//! Limits of a server.
+
+use std::time::Duration;
+
+use inbound::Bounds;
+
+/// Maximum size of a request's body, in bytes.
+pub(super) const MAX_BODY_BYTES: usize = 4 * 1024 * 1024;
+/// Maximum size of a request line with its headers, and of the buffers of a connection, in bytes.
+pub(super) const MAX_HEAD_BYTES: usize = 64 * 1024;
+
+/// Limits on connections and time. The body of a request has 4 MiB at most, and its line with its
+/// headers 64 KiB.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Connections that are open at a time. Default 512.
+    ///
+    /// If all places are taken, the connection that has been idle for longest is closed for the
+    /// next one.
+    pub max_connections: usize,
+    /// Time in which the headers of a request arrive, and for which an idle connection is kept
+    /// open. Default 30 s.
+    pub idle: Duration,
+    /// Time from the headers of a request to those of its answer. Default 60 s.
+    pub answer: Duration,
+    /// Time in which an answer is written, once it has begun. Default 60 s.
+    pub write: Duration,
+    /// Age at which a stream of events ends; the client opens it again. Default 1 h.
+    pub stream: Duration,
+    /// Time in which requests are completed when the server ends. Default 30 s.
+    pub drain: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            max_connections: 512,
+            idle: Duration::from_secs(30),
+            answer: Duration::from_secs(60),
+            write: Duration::from_secs(60),
+            stream: Duration::from_secs(60 * 60),
+            drain: Duration::from_secs(30),
+        }
+    }
+}
+
+impl Limits {
+    /// Returns the bounds of the listener. They are the last resort: the limits on requests, which
+    /// are reported to the client, are reached first.
+    pub(super) fn bounds(&self) -> Bounds {
+        Bounds {
+            max_connections: self.max_connections,
+            request_deadline: self.idle.saturating_mul(2),
+            exchange_deadline: self.idle + self.answer + self.write,
+        }
+    }
+
+    /// Returns the time from the end of the former answer to the end of a stream of events.
+    pub(super) fn stream_deadline(&self) -> Duration {
+        self.idle + self.answer + self.stream + self.write
+    }
+}

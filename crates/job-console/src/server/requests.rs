@@ -1,0 +1,108 @@
+//! Bounds of one request: size, time, compression, and a task for each change.
+
+use std::any::Any;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::http::header::{CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::{HeaderMap, HeaderValue, StatusCode};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse as _, Response};
+use futures_util::StreamExt as _;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower_http::catch_panic::CatchPanicLayer;
+use tower_http::compression::CompressionLayer;
+use tower_http::limit::RequestBodyLimitLayer;
+use tower_http::timeout::RequestBodyTimeoutLayer;
+
+use super::Limits;
+use super::limits::MAX_BODY_BYTES;
+use super::progress::Tracker;
+use crate::problem::Problem;
+
+/// Asks the reverse proxy nginx not to collect events before it passes them on.
+const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
+
+/// Returns a router whose requests are bounded. Its changes run in tasks of `changes`.
+pub(super) fn within(router: Router, limits: Limits, changes: TaskTracker) -> Router {
+    // A layer is outside of those that were added before it.
+    router
+        .layer(CompressionLayer::new())
+        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(RequestBodyLimitLayer::new(MAX_BODY_BYTES))
+        .layer(RequestBodyTimeoutLayer::new(limits.idle))
+        .layer(CatchPanicLayer::custom(panicked))
+        .layer(middleware::from_fn_with_state((limits, changes), bounded))
+}
+
+/// Answers a request within its limits; a change gets a task.
+async fn bounded(
+    State((limits, changes)): State<(Limits, TaskTracker)>,
+    request: Request,
+    next: Next,
+) -> Response {
+    if let Some(bytes) = declared_bytes(request.headers()).filter(|n| *n > MAX_BODY_BYTES as u64) {
+        let detail = format!("the body has {bytes} bytes; valid are up to {MAX_BODY_BYTES}");
+        return Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "body-too-large", detail)
+            .into_response();
+    }
+    if request.method().is_safe() {
+        let answered = tokio::time::timeout(limits.answer, next.run(request)).await;
+        return answered.unwrap_or_else(|_| late(limits, false));
+    }
+    let task = changes.spawn(next.run(request));
+    match tokio::time::timeout(limits.answer, task).await {
+        Ok(Ok(response)) => response,
+        Ok(Err(_)) => internal(),
+        Err(_) => late(limits, true),
+    }
+}
+
+fn declared_bytes(headers: &HeaderMap) -> Option<u64> {
+    headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
+}
+
+fn late(limits: Limits, outcome_unknown: bool) -> Response {
+    let detail = format!("the request was not answered within {:?}", limits.answer);
+    let problem = Problem::new(StatusCode::GATEWAY_TIMEOUT, "deadline", detail);
+    Problem { outcome_unknown, ..problem }.into_response()
+}
+
+fn internal() -> Response {
+    let detail = "the request met a fault of the console; its log has the cause";
+    let problem = Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal", detail);
+    Problem { outcome_unknown: true, ..problem }.into_response()
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "the signature is that of the layer")]
+fn panicked(panic: Box<dyn Any + Send>) -> Response {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    let text = text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no text");
+    tracing::error!(panic = text, "a handler panicked");
+    internal()
+}
+
+/// Ends a stream of events at its age, or when the server ends. Other answers stay as they are.
+pub(super) fn bound_stream(
+    response: Response,
+    limits: &Limits,
+    ending: &CancellationToken,
+    tracker: &Tracker,
+) -> Response {
+    let kind = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
+    if !kind.is_some_and(|kind| kind.starts_with("text/event-stream")) {
+        return response;
+    }
+    tracker.allow(limits.stream_deadline());
+    let (limit, ending) = (limits.stream, ending.clone());
+    let end = async move {
+        // The age or the end of the server, whichever comes first.
+        let _ = tokio::time::timeout(limit, ending.cancelled()).await;
+    };
+    let mut response =
+        response.map(|body| Body::from_stream(body.into_data_stream().take_until(Box::pin(end))));
+    response.headers_mut().insert(NO_BUFFERING, HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,307 @@
+//! The server over loopback TCP.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::ConnectInfo;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::IntoResponse;
+use axum::routing::{get, post};
+use job_console::{Limits, Server, UnfinishedChanges};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::sync::{Semaphore, mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+/// Longer than any test takes.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// Shorter than any default.
+const SHORT: Duration = Duration::from_millis(100);
+/// More than the buffers of a loopback connection hold.
+const LARGE: usize = 32 * 1024 * 1024;
+
+async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
+    let done = tokio::time::timeout(PATIENCE, future).await;
+    done.unwrap_or_else(|_| panic!("did not happen within {PATIENCE:?}: {what}"))
+}
+
+/// A server whose handlers report and wait.
+struct Stage {
+    address: SocketAddr,
+    serving: JoinHandle<Result<(), UnfinishedChanges>>,
+    stop: oneshot::Sender<()>,
+    /// A handler has begun.
+    begun: mpsc::UnboundedReceiver<()>,
+    /// A handler has ended.
+    ended: mpsc::UnboundedReceiver<()>,
+    /// Permits for the handlers to end.
+    gate: Arc<Semaphore>,
+}
+
+impl Stage {
+    async fn new(limits: Limits) -> Self {
+        let (tell_begun, begun) = mpsc::unbounded_channel();
+        let (tell_ended, ended) = mpsc::unbounded_channel();
+        let gate = Arc::new(Semaphore::new(0));
+        let at_gate = Arc::clone(&gate);
+        let wait = move || {
+            let (begun, ended, gate) = (tell_begun.clone(), tell_ended.clone(), at_gate.clone());
+            async move {
+                begun.send(()).unwrap();
+                gate.acquire().await.unwrap().forget();
+                ended.send(()).unwrap();
+                "done"
+            }
+        };
+        let router = Router::new()
+            .route(
+                "/peer",
+                get(async |ConnectInfo(peer): ConnectInfo<SocketAddr>| peer.to_string()),
+            )
+            .route("/wait", get(wait.clone()).post(wait))
+            .route("/large", get(async || vec![b'x'; LARGE]))
+            .route("/text", get(async || "text ".repeat(1000)))
+            .route("/size", post(async |body: Bytes| body.len().to_string()))
+            .route("/events", get(events))
+            .route(
+                "/panic",
+                get(async || {
+                    if true {
+                        panic!("on purpose")
+                    }
+                })
+                .post(panic_at_once),
+            );
+        let server = Server::bind("127.0.0.1:0".parse().unwrap(), limits).await.unwrap();
+        let address = server.local_addr();
+        let (stop, stopped) = oneshot::channel();
+        let serving = tokio::spawn(server.serve(router, async { drop(stopped.await) }));
+        Self { address, serving, stop, begun, ended, gate }
+    }
+
+    async fn connect(&self) -> TcpStream {
+        TcpStream::connect(self.address).await.unwrap()
+    }
+
+    /// Sends one request on a connection of its own, and returns everything that is answered.
+    async fn ask(&self, request: &str) -> String {
+        let mut stream = self.connect().await;
+        send(&mut stream, request).await;
+        rest(stream).await
+    }
+}
+
+async fn panic_at_once() {
+    panic!("on purpose")
+}
+
+/// A stream of events that never ends by itself.
+async fn events() -> impl IntoResponse {
+    let first = Ok::<_, io::Error>(Bytes::from_static(b"data: one\n\n"));
+    let stream = futures_util::stream::iter([first]);
+    let stream = futures_util::StreamExt::chain(stream, futures_util::stream::pending());
+    ([(CONTENT_TYPE, "text/event-stream")], Body::from_stream(stream))
+}
+
+async fn send(stream: &mut TcpStream, request: &str) {
+    stream.write_all(request.as_bytes()).await.unwrap();
+}
+
+/// Reads until a text has arrived.
+async fn until(stream: &mut TcpStream, part: &str) -> String {
+    let mut text = String::new();
+    let reading = async {
+        while !text.contains(part) {
+            let byte = stream.read_u8().await.unwrap_or_else(|error| panic!("{error}: {text:?}"));
+            text.push(char::from(byte));
+        }
+    };
+    within(part, reading).await;
+    text
+}
+
+/// Reads until the end of the connection.
+async fn rest(mut stream: TcpStream) -> String {
+    let mut bytes = Vec::new();
+    let _ = within("the end of the connection", stream.read_to_end(&mut bytes)).await;
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+#[tokio::test]
+async fn kept_connection_answers_requests_that_know_their_peer() {
+    let stage = Stage::new(Limits::default()).await;
+    let mut stream = stage.connect().await;
+    let own = stream.local_addr().unwrap().to_string();
+    for _ in 0..2 {
+        send(&mut stream, "GET /peer HTTP/1.1\r\nHost: a\r\n\r\n").await;
+        until(&mut stream, &own).await;
+    }
+}
+
+#[tokio::test]
+async fn idle_connection_and_slow_headers_are_closed() {
+    let stage = Stage::new(Limits { idle: SHORT, ..Limits::default() }).await;
+    let mut stream = stage.connect().await;
+    send(&mut stream, "GET /peer HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert!(rest(stream).await.starts_with("HTTP/1.1 200 OK\r\n"));
+    assert_eq!(stage.ask("").await, "");
+    let slow = stage.ask("GET /peer HTTP/1.1\r\nHost").await;
+    assert!(slow.is_empty() || slow.starts_with("HTTP/1.1 408 "), "{slow}");
+}
+
+#[tokio::test]
+async fn large_bodies_and_heads_are_refused() {
+    let stage = Stage::new(Limits::default()).await;
+    let n = 4 * 1024 * 1024;
+    let declared = format!("POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: {}\r\n\r\n", n + 1);
+    let refused = stage.ask(&declared).await;
+    assert!(refused.starts_with("HTTP/1.1 413 "), "{refused}");
+    assert!(refused.contains("the body has 4194305 bytes; valid are up to 4194304"), "{refused}");
+    let head = "POST /size HTTP/1.1\r\nHost: a\r\nConnection: close\r\n";
+    let exact = format!("{head}Content-Length: {n}\r\n\r\n{}", "x".repeat(n));
+    let accepted = stage.ask(&exact).await;
+    assert!(accepted.ends_with("\r\n4194304"), "{accepted}");
+    let mut stream = stage.connect().await;
+    let chunked = format!("{head}Transfer-Encoding: chunked\r\n\r\n{:x}\r\n", n + 1);
+    send(&mut stream, &chunked).await;
+    // The server answers before it has read everything, so the rest may meet a closed connection.
+    let _ = stream.write_all("x".repeat(n + 1).as_bytes()).await;
+    assert!(rest(stream).await.starts_with("HTTP/1.1 413 "));
+    let long = format!("GET /peer HTTP/1.1\r\nHost: a\r\nX: {}\r\n\r\n", "x".repeat(80 * 1024));
+    let refused = stage.ask(&long).await;
+    assert!(refused.starts_with("HTTP/1.1 431 "), "{refused}");
+}
+
+#[tokio::test]
+async fn late_answer_is_a_problem_and_a_change_goes_on() {
+    let mut stage = Stage::new(Limits { answer: SHORT, ..Limits::default() }).await;
+    let late = stage.ask("GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+    assert!(late.starts_with("HTTP/1.1 504 "), "{late}");
+    assert!(late.contains(r#""outcomeUnknown":false"#), "{late}");
+    let late = stage.ask("POST /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+    assert!(late.contains(r#""outcomeUnknown":true"#), "{late}");
+    stage.gate.add_permits(1);
+    within("the end of the change", stage.ended.recv()).await.unwrap();
+}
+
+#[tokio::test]
+async fn slow_body_ends_at_its_limit() {
+    let stage = Stage::new(Limits { idle: SHORT, ..Limits::default() }).await;
+    let slow = "POST /size HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nfive.";
+    let refused = stage.ask(slow).await;
+    assert!(refused.starts_with("HTTP/1.1 4"), "{refused}");
+}
+
+#[tokio::test]
+async fn panic_of_a_handler_is_a_problem() {
+    let stage = Stage::new(Limits::default()).await;
+    for method in ["GET", "POST"] {
+        let request = format!("{method} /panic HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        let answer = stage.ask(&request).await;
+        assert!(answer.starts_with("HTTP/1.1 500 "), "{method}: {answer}");
+        assert!(answer.contains(r#""code":"internal""#), "{method}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn answers_are_compressed_but_events_are_not() {
+    let limits = Limits { stream: SHORT, ..Limits::default() };
+    let stage = Stage::new(limits).await;
+    let ask = |path: &str, accepts: &str| {
+        format!(
+            "GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nAccept-Encoding: {accepts}\r\n\r\n"
+        )
+    };
+    for encoding in ["gzip", "br"] {
+        let answer = stage.ask(&ask("/text", encoding)).await;
+        assert!(answer.contains(&format!("content-encoding: {encoding}\r\n")), "{answer}");
+        assert!(answer.len() < 1000, "{}", answer.len());
+        let events = stage.ask(&ask("/events", encoding)).await;
+        assert!(events.contains("data: one\n\n"), "{events}");
+        assert!(events.contains("x-accel-buffering: no\r\n"), "{events}");
+        assert!(events.ends_with("0\r\n\r\n"), "the stream ends at its age: {events}");
+    }
+}
+
+#[tokio::test]
+async fn stream_of_events_outlasts_the_limits_of_other_answers_and_ends_with_the_server() {
+    let limits = Limits { idle: SHORT, answer: SHORT, write: SHORT, ..Limits::default() };
+    let stage = Stage::new(limits).await;
+    let mut stream = stage.connect().await;
+    send(&mut stream, "GET /events HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    until(&mut stream, "data: one\n\n").await;
+    // Another exchange that lasts as long as the limits together.
+    let mut slow = stage.connect().await;
+    send(&mut slow, "GET /large HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let cut = tokio::time::timeout(6 * SHORT, std::future::pending::<()>()).await;
+    assert!(cut.is_err());
+    assert!(rest(slow).await.len() < LARGE, "an answer without a reader is cut at its limit");
+    stage.stop.send(()).unwrap();
+    assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Ok(()));
+    assert!(rest(stream).await.ends_with("0\r\n\r\n"), "the stream ends in order");
+}
+
+#[tokio::test]
+async fn idle_connection_gives_way_but_an_answer_that_is_being_written_does_not() {
+    let stage = Stage::new(Limits { max_connections: 1, ..Limits::default() }).await;
+    let mut first = stage.connect().await;
+    send(&mut first, "GET /peer HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    let own = first.local_addr().unwrap().to_string();
+    until(&mut first, &own).await;
+    let mut second = stage.connect().await;
+    send(&mut second, "GET /large HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
+    until(&mut second, "\r\n\r\n").await;
+    assert_eq!(rest(first).await, "", "the idle connection is closed for the second one");
+    let mut third = stage.connect().await;
+    send(&mut third, "GET /peer HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    assert_eq!(rest(second).await.len(), LARGE);
+    let own = third.local_addr().unwrap().to_string();
+    until(&mut third, &own).await;
+}
+
+#[tokio::test]
+async fn end_of_the_server_completes_answers_and_changes() {
+    for method in ["GET", "POST"] {
+        let mut stage = Stage::new(Limits::default()).await;
+        let mut stream = stage.connect().await;
+        send(&mut stream, &format!("{method} /wait HTTP/1.1\r\nHost: a\r\n\r\n")).await;
+        within("the begin", stage.begun.recv()).await.unwrap();
+        stage.stop.send(()).unwrap();
+        // The port is closed while the answer is not complete.
+        let closed = async { while TcpStream::connect(stage.address).await.is_ok() {} };
+        within("the end of the port", closed).await;
+        assert!(!stage.serving.is_finished(), "{method}");
+        stage.gate.add_permits(1);
+        assert!(rest(stream).await.ends_with("\r\ndone"), "{method}");
+        assert_eq!(within("the end", stage.serving).await.unwrap(), Ok(()), "{method}");
+    }
+}
+
+#[tokio::test]
+async fn change_is_completed_although_its_client_has_gone() {
+    let mut stage = Stage::new(Limits::default()).await;
+    let mut stream = stage.connect().await;
+    send(&mut stream, "POST /wait HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    within("the begin", stage.begun.recv()).await.unwrap();
+    drop(stream);
+    stage.stop.send(()).unwrap();
+    stage.gate.add_permits(1);
+    assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Ok(()));
+    assert!(stage.ended.try_recv().is_ok(), "the server has waited for the change");
+}
+
+#[tokio::test]
+async fn change_that_is_not_complete_at_the_end_is_reported() {
+    let mut stage = Stage::new(Limits { drain: SHORT, ..Limits::default() }).await;
+    let mut stream = stage.connect().await;
+    send(&mut stream, "POST /wait HTTP/1.1\r\nHost: a\r\n\r\n").await;
+    within("the begin", stage.begun.recv()).await.unwrap();
+    stage.stop.send(()).unwrap();
+    let unfinished = UnfinishedChanges { count: 1, waited: SHORT };
+    assert_eq!(within("the end of the server", stage.serving).await.unwrap(), Err(unfinished));
+    assert_eq!(rest(stream).await, "");
+}
