@@ -7,6 +7,7 @@ use operations::{Freshness, LiveNamespace};
 use serde_json::json;
 
 use super::list::job_table;
+use super::signals::Signals;
 use crate::context::Context;
 use crate::fault::{Exit, Fault};
 use crate::output::Page;
@@ -27,6 +28,8 @@ pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
     let registry = cx.registry(cx.connect().target()?, false, None).await?;
     let live = LiveNamespace::follow(registry);
     live.loaded(cx.connect().read_deadline()).await?;
+    // A listener that is created for each wait would lose a signal that comes between two waits.
+    let mut signals = Signals::listen()?;
     let mut updates = live.updates(INTERVAL);
     let before = if Term::stdout().is_term() { CLEAR } else { "" };
     loop {
@@ -36,7 +39,7 @@ pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
         }
         tokio::select! {
             biased;
-            _ = tokio::signal::ctrl_c() => return Ok(Page::new("", &json!(null))),
+            () = signals.next() => return Ok(Page::new("", &json!(null))),
             update = updates.next() => if update.is_none() {
                 return Err(Fault::new(Exit::Unreachable, "the connection to the registry ended"));
             },

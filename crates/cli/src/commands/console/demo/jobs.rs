@@ -10,6 +10,9 @@ pub(super) const HANGING_SERVER: &str = "10.0.0.12";
 /// Currency that the job `price-update` knows.
 pub(super) const CURRENCY: &str = "EUR";
 
+/// Parameters of four items.
+const REGIONS: &str = "0=eu,1=us,2=asia,3=africa";
+
 /// Code of a job.
 type Code = fn(ShardingContext) -> futures_util::future::BoxFuture<'static, Result<(), JobError>>;
 
@@ -32,45 +35,37 @@ impl DemoJob {
 
 /// Returns all jobs.
 pub(super) fn all() -> Result<Vec<DemoJob>, InvalidConfig> {
-    const ALL: &[&str] = &super::SERVERS;
-    let regions = "0=eu,1=us,2=asia,3=africa";
-    let job = |builder: JobBuilder, code: Code, servers| {
-        Ok(DemoJob { config: builder.build()?, code, servers })
-    };
+    Ok([working()?, troubled()?, held()?].into_iter().flatten().collect())
+}
+
+fn job(
+    builder: JobBuilder,
+    code: Code,
+    servers: &'static [&'static str],
+) -> Result<DemoJob, InvalidConfig> {
+    Ok(DemoJob { config: builder.build()?, code, servers })
+}
+
+/// Jobs whose runs succeed.
+fn working() -> Result<Vec<DemoJob>, InvalidConfig> {
     Ok(vec![
         job(
             JobBuilder::new("heartbeat", 3)
                 .cron("0/2 * * * * ?")
                 .description("Fires every two seconds, and its items take a moment"),
             |_| Box::pin(work(Duration::from_millis(200))),
-            ALL,
+            &super::SERVERS,
         )?,
         job(
             JobBuilder::new("daily-report", 4)
                 .cron("0 * * * * ?")
-                .sharding_item_parameters(regions)
+                .sharding_item_parameters(REGIONS)
                 .description("Fires every minute, and its items take 20 to 35 seconds"),
             |run| {
                 let time = Duration::from_secs(20 + 5 * u64::from(run.item().index()));
                 Box::pin(work(time))
             },
-            ALL,
-        )?,
-        job(
-            JobBuilder::new("import-orders", 4)
-                .cron("5/10 * * * * ?")
-                .sharding_item_parameters(regions)
-                .description("Item 2 fails at every third fire"),
-            |run| Box::pin(import(run)),
-            ALL,
-        )?,
-        job(
-            JobBuilder::new("sync-stock", 4)
-                .cron("0/15 * * * * ?")
-                .sharding_item_parameters(regions)
-                .description("Items on the server 10.0.0.12 hang until they move to another one"),
-            |run| Box::pin(sync_stock(run)),
-            &["10.0.0.11", HANGING_SERVER],
+            &super::SERVERS,
         )?,
         job(
             JobBuilder::new("settle-payments", 6)
@@ -78,7 +73,7 @@ pub(super) fn all() -> Result<Vec<DemoJob>, InvalidConfig> {
                 .failover(true)
                 .description("Other servers take over the items of 10.0.0.13 when it is lost"),
             |_| Box::pin(work(Duration::from_secs(12))),
-            ALL,
+            &super::SERVERS,
         )?,
         job(
             JobBuilder::new("rebuild-index", 2)
@@ -91,20 +86,27 @@ pub(super) fn all() -> Result<Vec<DemoJob>, InvalidConfig> {
             },
             &["10.0.0.11", HANGING_SERVER],
         )?,
+    ])
+}
+
+/// Jobs whose runs fail or hang.
+fn troubled() -> Result<Vec<DemoJob>, InvalidConfig> {
+    Ok(vec![
         job(
-            JobBuilder::new("newsletter", 3)
-                .cron("0/30 * * * * ?")
-                .description("Paused by an operator"),
-            |_| Box::pin(work(Duration::from_secs(2))),
-            ALL,
+            JobBuilder::new("import-orders", 4)
+                .cron("5/10 * * * * ?")
+                .sharding_item_parameters(REGIONS)
+                .description("Item 2 fails at every third fire"),
+            |run| Box::pin(import(run)),
+            &super::SERVERS,
         )?,
         job(
-            JobBuilder::new("archive-logs", 4)
-                .cron("0/30 * * * * ?")
-                .sharding_item_parameters(regions)
-                .description("An operator has disabled item 3"),
-            |_| Box::pin(work(Duration::from_secs(4))),
-            ALL,
+            JobBuilder::new("sync-stock", 4)
+                .cron("0/15 * * * * ?")
+                .sharding_item_parameters(REGIONS)
+                .description("Items on the server 10.0.0.12 hang until they move to another one"),
+            |run| Box::pin(sync_stock(run)),
+            &["10.0.0.11", HANGING_SERVER],
         )?,
         job(
             JobBuilder::new("price-update", 2)
@@ -112,7 +114,28 @@ pub(super) fn all() -> Result<Vec<DemoJob>, InvalidConfig> {
                 .job_parameter(CURRENCY)
                 .description("Fails since an operator changed its parameter"),
             |run| Box::pin(update_prices(run)),
-            ALL,
+            &super::SERVERS,
+        )?,
+    ])
+}
+
+/// Jobs that operators hold back.
+fn held() -> Result<Vec<DemoJob>, InvalidConfig> {
+    Ok(vec![
+        job(
+            JobBuilder::new("newsletter", 3)
+                .cron("0/30 * * * * ?")
+                .description("Paused by an operator"),
+            |_| Box::pin(work(Duration::from_secs(2))),
+            &super::SERVERS,
+        )?,
+        job(
+            JobBuilder::new("archive-logs", 4)
+                .cron("0/30 * * * * ?")
+                .sharding_item_parameters(REGIONS)
+                .description("An operator has disabled item 3"),
+            |_| Box::pin(work(Duration::from_secs(4))),
+            &super::SERVERS,
         )?,
     ])
 }
