@@ -4,6 +4,7 @@
 mod backend;
 mod background;
 mod bench;
+mod browser;
 mod chaos;
 mod check;
 mod ci;
@@ -38,7 +39,7 @@ struct Task {
     run: fn(&[String]) -> Result<(), Error>,
 }
 
-const TASKS: [Task; 19] = [
+const TASKS: [Task; 20] = [
     Task { usage: "help", summary: "this list", run: |_| help() },
     Task {
         usage: "zookeeper",
@@ -119,6 +120,11 @@ const TASKS: [Task; 19] = [
         usage: "bench [--backend zk|sqlite|postgres|etcd] [--quick] [--java FOLDER] [NAME...]",
         summary: "cost of coordination compared with the registry alone, and with Java",
         run: bench::measure,
+    },
+    Task {
+        usage: "browser [NAME...]",
+        summary: "the console's pages in a real browser; installs Chromium and Node",
+        run: browser::test,
     },
     Task {
         usage: "tidy [--figures] [PATH...]",

@@ -1,0 +1,73 @@
+// Starts consoles and browsers for the tests, and ends them.
+
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import puppeteer from 'puppeteer-core'
+
+/** Longest wait of a test, in milliseconds. Chromium and the console share a busy machine. */
+export const PATIENCE = 60_000
+
+function variable(name) {
+  const value = process.env[name]
+  if (!value) throw new Error(`${name} is not set; run the tests by \`cargo xtask browser\``)
+  return value
+}
+
+/** A running `ejob console`. */
+export class Console {
+  /** Starts the console and waits for its address. The demo is the default. */
+  static async start(...args) {
+    const words = ['console', '--listen', '127.0.0.1:0', ...(args.length ? args : ['--demo'])]
+    const child = spawn(variable('EJOB'), words, { stdio: ['ignore', 'pipe', 'inherit'] })
+    const lines = createInterface({ input: child.stdout })
+    const timer = setTimeout(() => child.kill('SIGKILL'), PATIENCE)
+    for await (const line of lines) {
+      const address = /http:\/\/127\.0\.0\.1:\d+\S*/.exec(line)
+      if (!address) continue
+      clearTimeout(timer)
+      lines.resume()
+      return new Console(child, address[0].replace(/\/$/, ''))
+    }
+    throw new Error(`\`ejob ${words.join(' ')}\` printed no address within ${PATIENCE} ms`)
+  }
+
+  constructor(child, address) {
+    this.child = child
+    this.address = address
+  }
+
+  /** Sends a signal and waits for the end. */
+  async end(signal = 'SIGTERM') {
+    if (this.child.exitCode === null && this.child.signalCode === null) {
+      this.child.kill(signal)
+      await once(this.child, 'exit')
+    }
+  }
+}
+
+/** Starts a browser. */
+export async function browser() {
+  return puppeteer.launch({
+    executablePath: variable('EJOB_TEST_BROWSER'),
+    // The sandbox needs namespaces, which containers refuse; all pages are of the console.
+    args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    protocolTimeout: PATIENCE,
+  })
+}
+
+/** Opens a tab that fails the test on any error in the page. */
+export async function tab(browser, options = {}) {
+  const { width = 1440, height = 900, theme = 'light' } = options
+  const page = await browser.newPage()
+  page.faults = []
+  page.setDefaultTimeout(PATIENCE)
+  await page.setViewport({ width, height })
+  await page.emulateMediaFeatures([{ name: 'prefers-color-scheme', value: theme }])
+  page.on('pageerror', (error) => page.faults.push(`error in the page: ${error.message}`))
+  page.on('console', (message) => {
+    if (message.type() === 'error') page.faults.push(`error in the log: ${message.text()}`)
+  })
+  page.on('request', (request) => page.requests?.push(request.url()))
+  return page
+}

@@ -1,0 +1,75 @@
+//! `cargo xtask browser`: tests of the console's pages in a real browser.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+use crate::program::Programs;
+use crate::steps::Steps;
+use crate::{Error, workspace};
+
+/// Path of Debian's browser.
+const BROWSER: &str = "/usr/bin/chromium";
+/// Variable with the path of another browser of the Chromium family.
+const BROWSER_VARIABLE: &str = "EJOB_TEST_BROWSER";
+/// Folder of the tests, from the root of the workspace.
+const TESTS: &str = "crates/job-console/browser";
+
+/// Runs the tests of the pages; arguments name their files.
+pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
+    let files: Vec<PathBuf> =
+        arguments.iter().map(|name| test_file(name)).collect::<Result<_, _>>()?;
+    let mut steps = Steps::begin();
+    run(&mut steps, &files)?;
+    steps.end("cargo xtask browser")
+}
+
+/// Installs what is missing, builds `ejob`, and runs the tests of these files, or of all.
+pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
+    let browser = steps.step("browser", ensure_browser)?;
+    steps.step("Node", ensure_node)?;
+    let programs = steps.step("build", || Programs::build_as_tested("--bin ejob"))?;
+    let mut install = Command::new("npm");
+    install.args(["ci", "--no-audit", "--no-fund"]).current_dir(workspace().join(TESTS));
+    steps.command("packages of the tests", &mut install)?;
+    let mut node = Command::new("node");
+    // Each file starts a console and a browser, which share two processors.
+    node.args(["--test", "--test-concurrency=1"]).args(files);
+    node.env("EJOB", programs.path("ejob")?)
+        .env(BROWSER_VARIABLE, browser)
+        .current_dir(workspace().join(TESTS));
+    steps.command("pages in a browser", &mut node)
+}
+
+fn test_file(name: &str) -> Result<PathBuf, Error> {
+    let file = PathBuf::from(format!("{name}.test.mjs"));
+    let folder = workspace().join(TESTS);
+    if folder.join(&file).is_file() {
+        return Ok(file);
+    }
+    let entries = fs::read_dir(&folder).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut known: Vec<_> =
+        names.filter_map(|name| Some(name.strip_suffix(".test.mjs")?.to_owned())).collect();
+    known.sort();
+    Err(Error::Usage(format!("`browser` has no tests `{name}`; valid: {}", known.join(", "))))
+}
+
+/// Returns the path of the browser. Installs Debian's if there is none.
+fn ensure_browser() -> Result<PathBuf, Error> {
+    if let Some(given) = env::var_os(BROWSER_VARIABLE) {
+        return Ok(given.into());
+    }
+    if !Path::new(BROWSER).exists() {
+        server_fixture::install_tools(&["chromium"])?;
+    }
+    Ok(BROWSER.into())
+}
+
+fn ensure_node() -> Result<(), Error> {
+    let is_found = |program| Command::new(program).arg("--version").output().is_ok();
+    if !(is_found("node") && is_found("npm")) {
+        server_fixture::install_tools(&["nodejs", "npm"])?;
+    }
+    Ok(())
+}
