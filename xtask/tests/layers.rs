@@ -63,7 +63,7 @@ const LAYERS: [Row; 37] = [
     Row {
         name: "job-console",
         normal: &["coordination", "job-history", "operations", "reg-center", "sharding"],
-        dev: &[],
+        dev: &["lite"],
     },
     Row {
         name: "job-metrics",

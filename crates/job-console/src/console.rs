@@ -8,11 +8,12 @@ use axum::response::Response;
 use axum::{Extension, Router};
 use job_history::History;
 use reg_center::RegistryCenter;
+use tower_http::compression::CompressionLayer;
 
 use crate::access::{Caller, Role};
 use crate::namespaces::{Namespace, Namespaces};
-use crate::routes::Rule;
-use crate::{api, problem};
+use crate::routes::{Routes, Rule};
+use crate::{api, pages, problem};
 
 /// Why a console cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -59,6 +60,13 @@ pub struct Console {
 #[derive(Clone)]
 pub(crate) struct Shared {
     pub(crate) namespaces: Arc<Namespaces>,
+    pub(crate) streams: pages::Streams,
+}
+
+impl FromRef<Shared> for pages::Streams {
+    fn from_ref(shared: &Shared) -> Self {
+        shared.streams.clone()
+    }
 }
 
 impl FromRef<Shared> for Arc<Namespaces> {
@@ -103,16 +111,27 @@ impl Console {
     /// Returns all routes with the permissions that they demand.
     #[must_use]
     pub fn rules() -> Vec<Rule> {
-        api::routes().split().2
+        routes().split().2
     }
 
     /// Returns the router, to serve or to mount in another one.
     pub fn router(self) -> Router {
-        let shared = Shared { namespaces: Arc::new(self.namespaces) };
-        let (router, document, _) = api::routes().split();
-        let router = api::with_document(router, &document);
-        router.fallback(not_found).layer(middleware::from_fn(identify)).with_state(shared)
+        let streams = pages::Streams::default();
+        let shared = Shared { namespaces: Arc::new(self.namespaces), streams };
+        let (router, document, _) = routes().split();
+        let router = pages::with_assets(api::with_document(router, &document));
+        router
+            .fallback(not_found)
+            .layer(middleware::from_fn(pages::problems_as_pages))
+            .layer(middleware::from_fn(identify))
+            .layer(CompressionLayer::new())
+            .with_state(shared)
     }
+}
+
+/// Returns the routes of the API and of the pages.
+fn routes() -> Routes {
+    pages::add(api::routes())
 }
 
 /// Identifies the caller of a request.

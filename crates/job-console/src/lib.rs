@@ -4,6 +4,7 @@ mod access;
 mod api;
 mod console;
 mod namespaces;
+mod pages;
 mod problem;
 mod routes;
 

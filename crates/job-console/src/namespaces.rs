@@ -8,6 +8,7 @@ use job_history::History;
 use operations::{JobSnapshot, LiveNamespace, Operations};
 use reg_center::RegistryCenter;
 
+use crate::pages::Digests;
 use crate::problem::{Answer, Problem};
 
 /// One namespace: the jobs, kept current, and the operator actions on them.
@@ -18,6 +19,7 @@ pub(crate) struct Namespace {
     pub(crate) live: LiveNamespace,
     pub(crate) operations: Operations,
     pub(crate) history: Option<History>,
+    pub(crate) digests: Digests,
 }
 
 impl Namespace {
@@ -27,7 +29,8 @@ impl Namespace {
         history: Option<History>,
     ) -> Self {
         let operations = Operations::new(Arc::clone(&registry));
-        Self { name, live: LiveNamespace::follow(registry), operations, history }
+        let live = LiveNamespace::follow(registry);
+        Self { name, live, operations, history, digests: Digests::default() }
     }
 
     /// Returns a job with a configuration.

@@ -18,8 +18,8 @@ mod watch;
 mod why;
 
 pub use act::{
-    DrainMode, Drained, FieldChange, ItemRun, Removal, RemovalPreview, RequestedRun, Scope,
-    StoredConfig, Triggered, Updated, differences,
+    Change, DrainMode, Drained, FieldChange, ItemRun, Removal, RemovalPreview, RequestedRun, Scope,
+    StoredConfig, Triggered, Updated, differences, preview,
 };
 pub use change::{By, Entry, Recorded, Report};
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};

@@ -7,6 +7,7 @@ mod creation;
 mod drain;
 mod instances;
 mod items;
+mod preview;
 mod removal;
 mod servers;
 mod trigger;
@@ -19,6 +20,7 @@ pub(crate) use config::readable_by_peers;
 pub use config::{FieldChange, StoredConfig, Updated, differences};
 pub(crate) use creation::named;
 pub use drain::{DrainMode, Drained};
+pub use preview::{Change, preview};
 pub use removal::{Removal, RemovalPreview};
 pub use trigger::{ItemRun, RequestedRun, Triggered};
 

@@ -48,8 +48,7 @@ impl Operations {
     /// # Errors
     /// As [`disable`](Self::disable).
     pub async fn resume(&self, scope: &Scope, by: &By) -> Result<Report> {
-        let is_paused = |state| state == ServerState::Paused;
-        let plan = |job: &JobSnapshot| Ok(set(job, scope, ServerState::Enabled, is_paused));
+        let plan = |job: &JobSnapshot| Ok(resume(job, scope));
         self.change_all(scope, "resume", by, plan).await
     }
 
@@ -107,7 +106,11 @@ pub(crate) fn set(
     planned
 }
 
-fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
+pub(super) fn resume(job: &JobSnapshot, scope: &Scope) -> Planned {
+    set(job, scope, ServerState::Enabled, |state| state == ServerState::Paused)
+}
+
+pub(super) fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
     let mut planned = Planned::default();
     let state = ServerState::Paused;
     for (ip, is) in meant(job, scope, &mut planned) {
@@ -137,7 +140,7 @@ fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
     planned
 }
 
-fn remove(job: &JobSnapshot, scope: &Scope) -> Planned {
+pub(super) fn remove(job: &JobSnapshot, scope: &Scope) -> Planned {
     let mut planned = Planned::default();
     for (ip, _) in meant(job, scope, &mut planned) {
         let instances: Vec<_> = job.instances_on(ip).cloned().collect();

@@ -6,9 +6,11 @@ mod plan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordination::{Dialect, FencingToken, FireTime, JobName, Outcome, RequestParameter};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use sharding::ShardingItem;
 
+use crate::change::Planned;
 use crate::{By, JobSnapshot, Operations, Report, Result};
 pub use outcome::ItemRun;
 use plan::{Wanted, plan};
@@ -110,10 +112,7 @@ impl Operations {
     /// # Errors
     /// As [`trigger`](Self::trigger).
     pub async fn rerun_failed(&self, job: &JobName, by: &By) -> Result<Triggered> {
-        self.request_runs(job, by, None, |job| {
-            Some(job.items().into_iter().filter(|item| has_failed(job, *item)).collect())
-        })
-        .await
+        self.request_runs(job, by, None, |job| Some(failed_items(job))).await
     }
 
     async fn request_runs(
@@ -135,6 +134,22 @@ impl Operations {
         let request = if report.has_changed() { requested.into_inner() } else { None };
         Ok(Triggered { report, request })
     }
+}
+
+/// Returns the items whose last run did not succeed.
+pub(super) fn failed_items(job: &JobSnapshot) -> BTreeSet<ShardingItem> {
+    job.items().into_iter().filter(|item| has_failed(job, *item)).collect()
+}
+
+/// Plans a request without its author, for a preview.
+pub(super) fn preview(
+    job: &JobSnapshot,
+    items: Option<BTreeSet<ShardingItem>>,
+    now: Timestamp,
+) -> Result<Planned> {
+    let at_ms = now.as_millisecond();
+    let wanted = Wanted { id: "preview", at_ms, who: "preview", parameter: None };
+    Ok(plan(job, items, &wanted)?.0)
 }
 
 /// Returns true if the last run of an item did not succeed.
