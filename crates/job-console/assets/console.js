@@ -20,8 +20,9 @@ function duration(ms) {
   return two(Math.floor(s / 86400), units[4], Math.floor(s / 3600) % 24, units[3]);
 }
 
+// Distances from now change too fast for milliseconds.
 const relative = (ms) =>
-  (ms > 0 ? set.in : set.ago).replace("{}", duration(Math.abs(ms)));
+  (ms > 0 ? set.in : set.ago).replace("{}", duration(Math.max(SECOND, Math.abs(ms))));
 
 const formats = new Map();
 
@@ -74,7 +75,7 @@ function tick() {
   for (const element of document.querySelectorAll("[data-rel]")) {
     write(element, relative(Date.parse(element.dataset.rel) - now));
   }
-  for (const element of document.querySelectorAll("[data-since]")) {
+  for (const element of document.querySelectorAll("[data-since]:not(.gone *)")) {
     write(element, duration(now - Date.parse(element.dataset.since)));
   }
 }
@@ -111,7 +112,8 @@ function merge(target, fresh) {
 function apply(html) {
   const template = document.createElement("template");
   template.innerHTML = html;
-  for (const element of [...template.content.children]) {
+  const parts = [...template.content.querySelectorAll("template")];
+  for (const element of parts.flatMap((part) => [...part.content.children])) {
     const target = $(element.id);
     if (!target) continue;
     const isList = "rows" in target.dataset && "rows" in element.dataset;
@@ -119,6 +121,7 @@ function apply(html) {
     else morph(target, element);
   }
   localise($("content"));
+  age();
 }
 
 function heard() {

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that fails should panic")]
 
+mod pages;
+
 use std::sync::Arc;
 
 use axum::body::Body;

@@ -6,6 +6,7 @@ mod doctor;
 mod live;
 mod operate;
 mod outages;
+mod preview;
 mod small_transactions;
 mod statistics;
 mod stopped;

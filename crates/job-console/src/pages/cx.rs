@@ -101,12 +101,19 @@ impl Cx<'_> {
 
     /// Returns a duration in words.
     pub(crate) fn length(&self, length: jiff::SignedDuration) -> String {
-        super::time::duration(self.lang(), length)
+        super::time::precise(self.lang(), length)
     }
 
     /// Returns an element that the stream sends when its content has changed.
     pub(crate) fn live(&self, id: &str, content: &Markup) -> Markup {
         let element = html! { div id=(id) { (content) } };
+        self.register(id, &element, Vec::new());
+        element
+    }
+
+    /// Returns a part of a line that the stream sends when its content has changed.
+    pub(crate) fn live_inline(&self, id: &str, content: &Markup) -> Markup {
+        let element = html! { span id=(id) { (content) } };
         self.register(id, &element, Vec::new());
         element
     }

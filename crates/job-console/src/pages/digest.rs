@@ -85,6 +85,8 @@ pub(crate) struct Digest {
     pub(crate) name: JobName,
     pub(crate) brief: JobBrief,
     pub(crate) since: Since,
+    /// Time since which this console has seen the job ready for its fires.
+    up_since: Option<Timestamp>,
     pub(crate) running: Vec<RunningItem>,
     pub(crate) late: Option<Late>,
     pub(crate) next_fire: Option<Timestamp>,
@@ -119,8 +121,18 @@ impl Digest {
         let ends = briefs.iter().filter_map(|item| moment(item.ended_ms));
         let config = job.config();
         let next = config.and_then(|config| next_fires(config, now, 1).ok()).unwrap_or_default();
-        let late = late(job, &running);
+        let is_up = matches!(brief.status, JobState::Ok | JobState::Failing);
+        let up_since = earlier.and_then(|earlier| earlier.up_since).unwrap_or(now);
+        let up_since = is_up.then_some(up_since);
+        // A fire of the time before can be a fire that no instance could start.
+        let due = |next: Timestamp| match (up_since?, &schedule) {
+            (since, _) if next >= since => Some(next),
+            (since, Some(schedule)) => schedule.next_after(since),
+            (_, None) => None,
+        };
+        let late = late(job, &running, due);
         Self {
+            up_since,
             snapshot: Arc::downgrade(job),
             name: job.job().clone(),
             since: since(job, &brief, earlier, now),
@@ -186,7 +198,11 @@ fn servers(job: &JobSnapshot) -> Vec<JobServer> {
 }
 
 /// Returns the item that is late first, now or later.
-fn late(job: &JobSnapshot, running: &[RunningItem]) -> Option<Late> {
+fn late(
+    job: &JobSnapshot,
+    running: &[RunningItem],
+    due: impl Fn(Timestamp) -> Option<Timestamp>,
+) -> Option<Late> {
     let runs = running.iter().filter_map(|run| {
         Some(Late { from: run.late_from?, item: ShardingItem::new(run.item), runs: true })
     });
@@ -196,7 +212,7 @@ fn late(job: &JobSnapshot, running: &[RunningItem]) -> Option<Late> {
         let shown = job.view().item(item);
         let record = &shown.ledger.as_ref()?.value;
         let is_ready = record.is_idle() && !shown.is_disabled() && shown.owner.is_some();
-        let due = moment(Some(record.next_fire.filter(|_| is_ready)?.0))?;
+        let due = due(moment(Some(record.next_fire.filter(|_| is_ready)?.0))?)?;
         Some(Late { from: due.checked_add(grace).ok()?, item, runs: false })
     });
     runs.chain(waits).min_by_key(|late| (late.from, late.item))
@@ -216,7 +232,12 @@ fn since(job: &JobSnapshot, brief: &JobBrief, earlier: Option<&Digest>, now: Tim
             let has_failed =
                 |item: &operations::ItemBrief| item.outcome.is_some_and(|word| word != "succeeded");
             let ends = item_briefs(job).into_iter().filter(has_failed);
-            ends.filter_map(|item| moment(item.ended_ms)).min()
+            let last = ends.filter_map(|item| moment(item.ended_ms)).min();
+            // The records have the last run only; this console has seen the earlier ones.
+            match seen {
+                Since::Known(first) => last.map(|last| last.min(first)),
+                Since::Seen(_) => last,
+            }
         }
         JobState::Paused => changed_by(&["pause"]),
         JobState::Disabled => changed_by(&["disable"]),

@@ -23,8 +23,8 @@ pub(crate) async fn problems_as_pages(request: Request, next: Next) -> Response 
         return next.run(request).await;
     }
     let caller = request.extensions().get::<Caller>().cloned();
-    let nobody = || Caller { name: String::new(), role: Role::Viewer, jobs: String::new() };
-    let asked = Asked::new(request.uri(), request.headers(), caller.unwrap_or_else(nobody));
+    let unknown = || Caller { name: String::new(), role: Role::Viewer, jobs: String::new() };
+    let asked = Asked::new(request.uri(), request.headers(), caller.unwrap_or_else(unknown));
     let response = next.run(request).await;
     match response.extensions().get::<Problem>() {
         Some(problem) => page(&asked, problem, &response),

@@ -1,5 +1,6 @@
 //! Answers of the history that pages show. Each question has a deadline.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ const DEADLINE: Duration = Duration::from_secs(2);
 /// Number of rows that a page of runs is made of.
 const ROWS: u32 = 500;
 
-/// What a page knows of the past.
+/// Answer of the history for a page.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Past {
     /// The namespace has no history.
@@ -31,7 +32,7 @@ pub(crate) enum Past {
 }
 
 impl Past {
-    /// Asks the history for what a page shows.
+    /// Asks the history for the fires that a page shows.
     pub(crate) async fn of(
         history: Option<&History>,
         view: &View,
@@ -46,7 +47,15 @@ impl Past {
                     let query = of_job(job.as_str(), address);
                     Ok(Self::Fires(history.fires(&query, ROWS, None).await?.fires))
                 }
-                _ => Ok(Self::Unasked),
+                View::Job(_, Tab::Schedule | Tab::Placement | Tab::Configuration)
+                | View::Jobs
+                | View::Running
+                | View::Servers
+                | View::Server(_)
+                | View::Doctor
+                | View::Audit
+                | View::Registry(_)
+                | View::About => Ok(Self::Unasked),
             }
         };
         match tokio::time::timeout(DEADLINE, asked).await {
@@ -85,7 +94,7 @@ async fn day(history: &History, now: Timestamp) -> job_history::Result<Past> {
         let query = query.clone().outcome(FireOutcome::new(outcome));
         failed.extend(history.fires(&query, 10, None).await?.fires);
     }
-    failed.sort_by(|a, b| b.fire.cmp(&a.fire));
+    failed.sort_by_key(|fire| Reverse(fire.fire));
     failed.truncate(10);
     Ok(Past::Day { counts, failed })
 }

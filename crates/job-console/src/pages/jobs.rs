@@ -233,7 +233,7 @@ fn row(cx: &Cx<'_>, job: &Digest) -> (String, Markup) {
             td.nowrap {
                 @match job.next_fire { Some(fire) => { (cx.when(fire, zone)) }, None => { "–" } }
             }
-            td.num {
+            td.num.nowrap {
                 (brief.sharding_total_count.unwrap_or_default())
                 @if !job.running.is_empty() { " " span.runs { (lang.n_running(job.running.len())) } }
                 @if brief.failing_items > 0 { " " span.fails { (lang.n_failing(brief.failing_items)) } }

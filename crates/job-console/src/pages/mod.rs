@@ -27,8 +27,6 @@ mod running;
 mod servers;
 mod shell;
 mod stream;
-#[cfg(test)]
-mod tests;
 mod texts;
 mod time;
 mod view;
@@ -98,7 +96,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
     act::add(routes)
 }
 
-/// What a handler knows of its request.
+/// A request: its address, its reader, and its time.
 #[derive(Debug)]
 pub(crate) struct Asked {
     pub(crate) address: Address,

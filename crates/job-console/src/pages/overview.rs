@@ -108,7 +108,11 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &Digest, jobs: &Snapshots) -> (Str
     let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();
     let why = match (kind, job.late) {
         (Attention::Late, Some(late)) => reasons::late(cx, job, late),
-        _ => html! { @if let Some(why) = reasons.first() { (reasons::reason(cx, why)) } },
+        _ => html! {
+            @if let Some(why) = reasons.first() && let Some(snapshot) = snapshot {
+                (reasons::of_job(cx, snapshot, job, why))
+            }
+        },
     };
     let from = match (kind, job.late) {
         (Attention::Late, Some(late)) => cx.when(late.from, job.zone.as_deref()),
@@ -176,6 +180,10 @@ fn day(cx: &Cx<'_>, past: &Past) -> Markup {
     }
 }
 
+fn zone_of<'a>(cx: &'a Cx<'_>, job: &str) -> Option<&'a str> {
+    cx.summary.jobs.iter().find(|digest| digest.name.as_str() == job)?.zone.as_deref()
+}
+
 fn outcomes(cx: &Cx<'_>, counts: &BTreeMap<String, u64>) -> Markup {
     html! {
         ul.counts {
@@ -201,7 +209,7 @@ fn failures(cx: &Cx<'_>, failed: &[FireRecord]) -> Markup {
                 tbody {
                     @for fire in failed {
                         tr {
-                            td.nowrap { (cx.when(fire.fire, None)) }
+                            td.nowrap { (cx.when(fire.fire, zone_of(cx, &fire.job))) }
                             th scope="row" { a href={ (cx.job(&fire.job)) "/runs" } { (fire.job) } }
                             td.num { (fire.item) }
                             td {

@@ -4,6 +4,8 @@ use axum::extract::Query as UriQuery;
 use axum::http::Uri;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use super::prefs::NAMES;
+
 /// Characters that a path segment and a query value keep.
 const KEPT: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'.').remove(b'~');
 
@@ -47,14 +49,20 @@ impl Address {
 
     /// Returns the path and the query, without a leading slash.
     pub(crate) fn text(&self) -> String {
-        self.with(&[])
+        self.written(|_| true, &[])
     }
 
     /// Returns the address with other values of some parameters; a blank value removes one.
+    /// Preferences stay behind: the cookies have them.
     pub(crate) fn with(&self, changes: &[(&str, &str)]) -> String {
+        let is_changed = |key: &str| changes.iter().any(|(changed, _)| *changed == key);
+        self.written(|key| !is_changed(key) && !NAMES.contains(&key), changes)
+    }
+
+    fn written(&self, keeps: impl Fn(&str) -> bool, further: &[(&str, &str)]) -> String {
         let kept = self.query.iter().map(|(key, value)| (key.as_str(), value.as_str()));
-        let kept = kept.filter(|(key, _)| changes.iter().all(|(changed, _)| changed != key));
-        let pairs = kept.chain(changes.iter().copied()).filter(|(_, value)| !value.is_empty());
+        let kept = kept.filter(|(key, _)| keeps(key));
+        let pairs = kept.chain(further.iter().copied()).filter(|(_, value)| !value.is_empty());
         let pairs: Vec<String> =
             pairs.map(|(key, value)| format!("{}={}", encoded(key), encoded(value))).collect();
         let path: Vec<String> = self.segments.iter().map(|segment| encoded(segment)).collect();
@@ -94,6 +102,7 @@ mod tests {
         assert_eq!(address.value("q"), Some("a&b"));
         assert_eq!(address.number("page"), Some(2));
         assert_eq!(format!("/{}", address.text()), uri.to_string());
+        let address = Address { query: vec![("lang".into(), "zh".into())], ..address };
         assert_eq!(address.with(&[("q", ""), ("page", "")]), "n/a/jobs/%E4%BD%9C%E4%B8%9A%20%3F");
     }
 

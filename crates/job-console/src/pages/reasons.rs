@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use operations::WhyNot;
+use operations::{JobSnapshot, WhyNot};
 
 use super::cx::Cx;
 use super::digest::{Digest, Late};
@@ -10,18 +10,20 @@ use super::locale::Lang;
 use super::widgets::instance;
 
 /// Returns a reason as a sentence in the language of the reader.
-pub(crate) fn reason(cx: &Cx<'_>, why: &WhyNot) -> Markup {
+pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
     match (cx.lang(), why) {
         (_, WhyNot::Runs { holder: Some(holder), since_ms: Some(since) }) => html! {
-            (instance(cx, holder)) " " (cx.lang().runs_since()) " " (at(cx, *since))
+            (instance(cx, holder)) " " (cx.lang().runs_since()) " " (at(cx, *since, zone))
         },
         (_, WhyNot::OwnerGone { owner }) => {
             html! { (cx.lang().owner_gone()) " " (instance(cx, owner)) }
         }
         (_, WhyNot::WaitsForFire { at_ms }) => {
-            html! { (cx.lang().waits_for_fire()) " " (at(cx, *at_ms)) }
+            html! { (cx.lang().waits_for_fire()) " " (at(cx, *at_ms, zone)) }
         }
-        (_, WhyNot::NextFire { at_ms }) => html! { (cx.lang().next_fire()) " " (at(cx, *at_ms)) },
+        (_, WhyNot::NextFire { at_ms }) => {
+            html! { (cx.lang().next_fire()) " " (at(cx, *at_ms, zone)) }
+        }
         (Lang::English, why) => html! { (sentence(&why.to_string())) },
         (Lang::Chinese, why) => match chinese(why) {
             Some(text) => html! { (text) },
@@ -31,15 +33,28 @@ pub(crate) fn reason(cx: &Cx<'_>, why: &WhyNot) -> Markup {
     }
 }
 
-fn at(cx: &Cx<'_>, ms: i64) -> Markup {
-    html! { @if let Ok(at) = Timestamp::from_millisecond(ms) { (cx.when(at, None)) } }
+fn at(cx: &Cx<'_>, ms: i64, zone: Option<&str>) -> Markup {
+    html! { @if let Ok(at) = Timestamp::from_millisecond(ms) { (cx.when(at, zone)) } }
 }
 
 /// Returns a text with a capital letter at its begin.
-fn sentence(text: &str) -> String {
+pub(super) fn sentence(text: &str) -> String {
     let mut letters = text.chars();
     let first = letters.next().map(|first| first.to_uppercase().to_string());
     first.unwrap_or_default() + letters.as_str()
+}
+
+/// Returns a reason of a whole job. Servers that were paused together are counted, not listed.
+pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, why: &WhyNot) -> Markup {
+    let (lang, brief, zone) = (cx.lang(), &digest.brief, digest.zone.as_deref());
+    let WhyNot::Paused { .. } = why else { return reason(cx, zone, why) };
+    let by = job.audit().rev().find(|record| record.act == "pause");
+    html! {
+        (lang.servers_paused(brief.paused_servers, brief.live_servers))
+        @if let Some(record) = by {
+            " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) ": " (record.why)
+        }
+    }
 }
 
 /// Returns why a job is late.
@@ -55,6 +70,10 @@ pub(crate) fn late(cx: &Cx<'_>, job: &Digest, late: Late) -> Markup {
     }
 }
 
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "clippy takes kinds that two arms cover together for not covered"
+)]
 fn chinese(why: &WhyNot) -> Option<String> {
     Some(match why {
         WhyNot::NoConfig => "注册中心中有该作业的节点，但没有配置".to_owned(),

@@ -282,7 +282,7 @@ fn menu(cx: &Cx<'_>) -> Markup {
         details.menu.who {
             summary { (cx.caller.name) span.dim { " · " (lang.role(cx.caller.role)) } }
             form method="post" action=(cx.href("preferences")) {
-                input type="hidden" name="back" value=(cx.address.with(&[("lang", ""), ("theme", ""), ("tz", "")]));
+                input type="hidden" name="back" value=(cx.address.with(&[]));
                 (choice("lang", &lang.language(), &languages, prefs.lang.word()))
                 (choice("theme", &lang.theme(), &themes, prefs.theme.word()))
                 (choice("tz", &lang.times_in(), &zones, prefs.zone.word()))

@@ -155,10 +155,17 @@ fn beat() -> Event {
     Event::default().event("beat").data("")
 }
 
+/// Returns markup in a template of its own: a parser reads rows of a table only in one that begins
+/// with a row.
+fn packed(html: &str) -> String {
+    format!("<template>{html}</template>")
+}
+
 /// Hashes of the fragments that a stream has sent.
 #[derive(Debug, Default)]
 pub(super) struct Sent {
-    ids: Vec<String>,
+    /// Ids of the fragments, each with true if it has no rows: a text can become a table.
+    ids: Vec<(String, bool)>,
     hashes: HashMap<String, u64>,
 }
 
@@ -167,7 +174,8 @@ impl Sent {
     ///
     /// If the page has other fragments than before, its whole content is returned.
     pub(super) fn changes(&mut self, fragments: Vec<Fragment>, content: &str) -> String {
-        let ids: Vec<String> = fragments.iter().map(|fragment| fragment.id.clone()).collect();
+        let ids: Vec<_> =
+            fragments.iter().map(|one| (one.id.clone(), one.rows.is_empty())).collect();
         let is_known = self.ids == ids;
         // Rows that are gone must not stay here for ever.
         let former = std::mem::take(&mut self.hashes);
@@ -175,12 +183,12 @@ impl Sent {
         let mut changed = String::new();
         for fragment in fragments {
             let html = self.change(&fragment, &former);
-            if is_known || frame.contains(&fragment.id.as_str()) {
-                changed.push_str(&html);
+            if !html.is_empty() && (is_known || frame.contains(&fragment.id.as_str())) {
+                changed.push_str(&packed(&html));
             }
         }
         if !is_known {
-            changed.push_str(content);
+            changed.push_str(&packed(content));
             self.ids = ids;
         }
         changed

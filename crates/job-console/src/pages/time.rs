@@ -59,7 +59,7 @@ impl Cx<'_> {
     /// Returns a time relative to the present, such as `3 min ago` or `in 5 s`.
     pub(crate) fn relative(&self, at: Timestamp) -> Markup {
         let distance = at.duration_since(self.now);
-        let length = duration(self.lang(), distance.abs());
+        let length = duration(self.lang(), whole_seconds(distance.abs()));
         let (lang, is_future) = (self.lang(), distance.is_positive());
         html! {
             span.dim data-rel=(at) {
@@ -113,6 +113,21 @@ pub(crate) fn duration(lang: Lang, length: SignedDuration) -> String {
         3_600..86_400 => two(seconds / 3_600, h, seconds / 60 % 60, min),
         _ => two(seconds / 86_400, d, seconds / 3_600 % 24, h),
     }
+}
+
+/// Returns a duration that no longer changes: short ones with a decimal.
+pub(crate) fn precise(lang: Lang, length: SignedDuration) -> String {
+    let tenths = length.as_millis() / 100;
+    if !(10..100).contains(&tenths) {
+        return duration(lang, length);
+    }
+    let [_, s, ..] = units(lang);
+    format!("{}.{} {s}", tenths / 10, tenths % 10)
+}
+
+/// Returns a distance from now, which changes too fast for milliseconds.
+fn whole_seconds(length: SignedDuration) -> SignedDuration {
+    SignedDuration::from_secs(length.as_secs().max(1))
 }
 
 /// Returns the units of durations: millisecond, second, minute, hour, day.

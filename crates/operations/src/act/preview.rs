@@ -48,7 +48,8 @@ pub enum Change {
 ///
 /// let job = JobName::new("report")?;
 /// let nothing = JobSnapshot::of_nodes(&job, Vec::new());
-/// let report = preview(&nothing, &Change::Pause(Scope::of_job(job)), "2024-02-29T12:00:00Z".parse()?)?;
+/// let pause = Change::Pause(Scope::of_job(job));
+/// let report = preview(&nothing, &pause, "2024-02-29T12:00:00Z".parse()?)?;
 /// assert!(!report.has_changed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

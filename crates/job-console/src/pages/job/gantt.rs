@@ -60,6 +60,9 @@ pub(super) fn fires(records: &[FireRecord]) -> Vec<Fire<'_>> {
     for record in records {
         by_time.entry(record.fire).or_default().push(record);
     }
+    for items in by_time.values_mut() {
+        items.sort_by_key(|record| record.item);
+    }
     by_time.into_iter().rev().map(|(at, items)| Fire { at, items }).collect()
 }
 
@@ -107,13 +110,11 @@ pub(super) fn gantt(cx: &Cx<'_>, fire: &Fire<'_>) -> Markup {
         LABELS + i64::try_from(part).unwrap_or(0)
     };
     let height = fire.items.len() * ROW;
-    let mut items = fire.items.clone();
-    items.sort_by_key(|record| record.item);
     html! {
         div.scroll {
             svg.gantt width=(WIDTH) height=(height) viewBox={ "0 0 " (WIDTH) " " (height) } role="img"
                 aria-label=(cx.lang().gantt_label()) {
-                @for (index, record) in items.iter().enumerate() {
+                @for (index, record) in fire.items.iter().enumerate() {
                     @let top = index * ROW;
                     @let owner = record.instance.as_ref().map_or("–", |id| short(id.as_str()));
                     text x="0" y=(top + 13) { (record.item) " · " (owner) }

@@ -14,6 +14,7 @@ use super::cx::Cx;
 use super::digest::Digest;
 use super::history::Past;
 use super::locale::Lang;
+use super::reasons::sentence;
 use super::shell::{Body, Section};
 use super::view::Tab;
 use super::widgets::{act, job_state};
@@ -102,7 +103,7 @@ fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest) -> Markup {
     let words = config.map(|config| schedule_words(lang, config)).unwrap_or_default();
     let content = html! {
         p.sub {
-            (words)
+            (sentence(&words))
             @if let Some(zone) = &digest.zone { ", " (zone) }
             " · " (lang.items_on(job.items().len(), digest.brief.instance_count))
             @if config.is_some_and(|config| config.failover) { " · " (lang.failover_on()) }

@@ -38,7 +38,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, past: &Past) 
         @if let Some(item) = chosen { (cx.live("item", &one_item(cx, job, digest, item))) }
         div.cols {
             section.card aria-labelledby="items-title" {
-                h2 #items-title { (lang.items()) " " (cx.live("items-sum", &sum(cx, &items))) }
+                h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items))) }
                 @if grid_is_of_cells(items.len()) { (cells(cx, digest, &items)) }
                 @else { (table(cx, job, digest, &items, median)) }
             }
@@ -91,13 +91,13 @@ fn why(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, median: Option<SignedDur
                 }
                 " "
                 @if attention == Some(Attention::Late) && let Some(late) = digest.late {
-                    (reasons::late(cx, digest, late)) ". "
-                    @if let Some(median) = median { (lang.median_is(&cx.length(median))) " " }
-                    (lang.stays_until())
+                    (reasons::late(cx, digest, late)) (lang.stop())
+                    @if let Some(median) = median { " " (lang.median_is(&cx.length(median))) }
+                    @if late.runs { " " (lang.stays_until()) }
                 }
                 @for (index, why) in shown_reasons(attention, &reasons).enumerate() {
                     @if index > 0 { " " }
-                    (reasons::reason(cx, why)) "."
+                    (reasons::of_job(cx, job, digest, why)) (lang.stop())
                 }
             }
             div.acts { (helping(cx, name, attention)) }
@@ -308,7 +308,7 @@ fn one_item(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, item: &ItemBrief) -
                 (act(Permission::Disable, "enable"))
                 a.button href=(cx.with(&[("item", "")])) { (lang.close()) }
             }
-            ul { @for why in &reasons { li { (reasons::reason(cx, why)) } } }
+            ul { @for why in &reasons { li { (reasons::reason(cx, zone, why)) } } }
             dl.facts {
                 dt { (lang.owner()) } dd { (item.instance_id.as_deref().unwrap_or("–")) }
                 dt { (lang.token()) } dd { (item.token.unwrap_or_default()) }

@@ -210,7 +210,9 @@ messages! {
         | "该分片停留在此，直到运行结束或其实例的会话丢失。";
     item_runs_long(item: u32) "Item {item} still runs past the next fire" | "分片 {item} 在下次触发之后仍在运行";
     fire_not_begun(item: u32) "The due fire of item {item} has not begun" | "分片 {item} 到期的触发尚未开始";
+    stop() "." | "。";
     held_by() "on" | "位于";
+    by(who: &str) "by {who}" | "操作人 {who}";
     runs_since() "runs the item since" | "运行该分片，自";
     owner_gone() "The owner of the item is gone:" | "该分片的所有者已离开：";
     waits_for_fire() "No problem found; the next fire is at" | "未发现问题；下次触发于";
@@ -288,6 +290,15 @@ impl crate::pages::locale::Lang {
             (Self::English, 1) => format!("1 of {jobs} jobs needs attention."),
             (Self::English, _) => format!("{n} of {jobs} jobs need attention."),
             (Self::Chinese, _) => format!("{jobs} 个作业中有 {n} 个需要关注。"),
+        }
+    }
+
+    pub(crate) fn servers_paused(self, paused: usize, of: usize) -> String {
+        match (self, paused == of) {
+            (Self::English, true) => format!("All {of} servers are paused"),
+            (Self::English, false) => format!("{paused} of {of} servers are paused"),
+            (Self::Chinese, true) => format!("全部 {of} 台服务器已暂停"),
+            (Self::Chinese, false) => format!("{of} 台服务器中有 {paused} 台已暂停"),
         }
     }
 
