@@ -12,7 +12,7 @@ use crate::access::{self, Access, Caller};
 use crate::mount::Prefix;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::routes::{Routes, Rule};
-use crate::{api, health, problem};
+use crate::{api, health, pages, problem};
 
 /// Why a console cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,6 +64,13 @@ pub(crate) struct Shared {
     pub(crate) access: Arc<Access>,
     /// Path below which the console is mounted, without a slash at the end.
     pub(crate) prefix: Arc<str>,
+    pub(crate) streams: pages::Streams,
+}
+
+impl FromRef<Shared> for pages::Streams {
+    fn from_ref(shared: &Shared) -> Self {
+        shared.streams.clone()
+    }
 }
 
 impl Shared {
@@ -145,21 +152,23 @@ impl Console {
             namespaces: Arc::new(self.namespaces),
             access: Arc::new(self.access),
             prefix: self.prefix.as_str().into(),
+            streams: pages::Streams::default(),
         };
         let (router, document, _) = routes.split();
         let router = api::finish(router, &document);
         let identify = middleware::from_fn_with_state(shared.clone(), access::identify);
         router
             .fallback(not_found)
+            .layer(middleware::from_fn(pages::problems_as_pages))
             .layer(identify)
             .layer(middleware::from_fn(access::protect))
             .with_state(shared)
     }
 }
 
-/// Returns the routes of the console.
+/// Returns the routes of the API and of the pages.
 pub(crate) fn routes() -> Routes {
-    access::add_routes(api::routes()).public("/health", get(health::health))
+    access::add_routes(pages::add(api::routes())).public("/health", get(health::health))
 }
 
 async fn not_found(_: Caller, request: Request) -> problem::Problem {

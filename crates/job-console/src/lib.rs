@@ -6,6 +6,7 @@ mod console;
 mod health;
 mod mount;
 mod namespaces;
+mod pages;
 mod problem;
 mod routes;
 mod server;

@@ -3,12 +3,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use coordination::JobName;
+use coordination::{JobName, NodeKind};
 use job_history::History;
 use operations::{JobSnapshot, LiveNamespace, Operations};
 use reg_center::RegistryCenter;
 
 use crate::api::EventHub;
+use crate::pages::Digests;
 use crate::problem::{Answer, Problem};
 
 /// One namespace: the jobs, kept current, and the operator actions on them.
@@ -20,6 +21,7 @@ pub(crate) struct Namespace {
     pub(crate) operations: Operations,
     pub(crate) history: Option<History>,
     pub(crate) events: EventHub,
+    pub(crate) digests: Digests,
 }
 
 impl Namespace {
@@ -30,7 +32,7 @@ impl Namespace {
     ) -> Self {
         let operations = Operations::new(Arc::clone(&registry));
         let (live, events) = (LiveNamespace::follow(registry), EventHub::default());
-        Self { name, live, operations, history, events }
+        Self { name, live, operations, history, events, digests: Digests::default() }
     }
 
     /// Returns a job with a configuration.
@@ -70,4 +72,10 @@ impl Namespaces {
             Problem::not_found("no-such-namespace", detail)
         })
     }
+}
+
+/// Returns true for nodes whose data only callers who may change the configuration see: documents,
+/// which may hold credentials, and nodes of other programs.
+pub(crate) fn may_hold_secrets(kind: Option<&NodeKind>) -> bool {
+    matches!(kind, None | Some(NodeKind::Config | NodeKind::FormerConfigs))
 }

@@ -90,7 +90,10 @@ impl IntoResponse for Problem {
         let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = serde_json::to_vec(&self).unwrap_or_default();
         let kind = HeaderValue::from_static("application/problem+json");
-        (status, [(CONTENT_TYPE, kind)], body).into_response()
+        let mut response = (status, [(CONTENT_TYPE, kind)], body).into_response();
+        // A browser gets a page instead.
+        response.extensions_mut().insert(self);
+        response
     }
 }
 

@@ -9,6 +9,7 @@ mod api_document;
 mod api_idempotency;
 mod api_reads;
 mod api_stream;
+mod pages;
 mod schema;
 mod server;
 mod support;

@@ -23,8 +23,8 @@ mod watch;
 mod why;
 
 pub use act::{
-    DrainMode, Drained, FieldChange, ItemRun, JobAction, Removal, RemovalPreview, RequestedRun,
-    Scope, StoredConfig, Triggered, Updated, differences, preview_action, removal_preview,
+    Change, DrainMode, Drained, FieldChange, ItemRun, JobAction, Removal, RemovalPreview,
+    RequestedRun, Scope, StoredConfig, Triggered, Updated, differences, preview, removal_preview,
 };
 pub use attention::{Attention, attention, lateness_ms};
 pub use change::{By, Entry, Recorded, Report};

@@ -7,6 +7,7 @@ mod job_action;
 mod live;
 mod operate;
 mod outages;
+mod preview;
 mod small_transactions;
 mod statistics;
 mod stopped;

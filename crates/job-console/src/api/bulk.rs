@@ -8,7 +8,8 @@ use axum::http::StatusCode;
 use axum::response::Response;
 use axum::{Extension, Json};
 use futures_util::StreamExt as _;
-use operations::{By, Entry, JobAction, JobSnapshot, Report, preview_action};
+use jiff::Timestamp;
+use operations::{By, Entry, JobAction, JobSnapshot, Report, preview};
 use serde::{Deserialize, Serialize};
 
 use super::change::{Changed, by, changed};
@@ -154,7 +155,10 @@ impl Bulk {
     }
 
     fn preview(&self, job: &JobSnapshot) -> JobPreview {
-        let (report, refused) = match (self.refusal(job), preview_action(job, self.action)) {
+        let (report, refused) = match (
+            self.refusal(job),
+            preview(job, &self.action.change(job.job()), Timestamp::now()),
+        ) {
             (None, Ok(report)) => (report, None),
             (None, Err(error)) => (Report::default(), Some(error.to_string())),
             (Some(refused), _) => (Report::default(), Some(refused)),

@@ -35,7 +35,12 @@ async fn router() -> Router {
     }
     let (router, document, _) = super::routes().split();
     let namespaces = Arc::new(namespaces);
-    let shared = Shared { namespaces, access: Arc::default(), prefix: "".into() };
+    let shared = Shared {
+        namespaces,
+        access: Arc::default(),
+        prefix: "".into(),
+        streams: Default::default(),
+    };
     super::finish(router, &document).with_state(shared)
 }
 

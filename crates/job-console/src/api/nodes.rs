@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::paging::{Page, Paging};
 use super::place::Live;
 use crate::access::{Caller, Permission};
+use crate::namespaces::may_hold_secrets;
 use crate::problem::Answer;
 
 /// Maximum number of shown bytes of the data of a node.
@@ -103,18 +104,13 @@ pub(super) async fn list_nodes(
     };
     let page = paging.select(rows);
     Ok(fresh.answer(
-        page.map(|node| NodeDetail {
-            fault: fault(&node),
-            ..detail(layout, &node, may_configure)
-        }),
+        page.map(|node| NodeDetail { fault: fault(&node), ..detail(layout, &node, may_configure) }),
     ))
 }
 
 fn detail(layout: &Layout, node: &Node, may_configure: bool) -> NodeDetail {
     let kind = layout.parse(&node.path);
-    // Documents may hold credentials, and so may nodes of other programs.
-    let is_document = matches!(kind, None | Some(NodeKind::Config | NodeKind::FormerConfigs));
-    let hidden = is_document && !may_configure;
+    let hidden = may_hold_secrets(kind.as_ref()) && !may_configure;
     let shown = &node.data[..node.data.len().min(MAX_DATA)];
     let cut = shown.len() < node.data.len();
     let text = match std::str::from_utf8(shown) {

@@ -17,20 +17,7 @@ impl Operations {
     /// [`Error::NoSuchJob`], [`Error::Contended`], or a registry error. If the scope covers all
     /// jobs of a server, the report lists the failed jobs instead.
     pub async fn shut_down(&self, scope: &Scope, by: &By) -> Result<Report> {
-        let plan = |job: &JobSnapshot| {
-            let is_meant = |id: &InstanceId| match scope.server() {
-                Some(ip) => server_of(id).as_ref() == Some(ip),
-                None => true,
-            };
-            let mut planned = shut_down(job, is_meant);
-            if planned.done.is_empty()
-                && scope.is_single()
-                && let Some(ip) = scope.server()
-            {
-                planned.leave(format!("server {ip}"), "no instance of the job lives there");
-            }
-            Ok(planned)
-        };
+        let plan = |job: &JobSnapshot| Ok(shut_down_servers(job, scope));
         self.change_all(scope, "shutdown", by, plan).await
     }
 
@@ -50,6 +37,22 @@ impl Operations {
         })
         .await
     }
+}
+
+/// Plans the shutdown of the instances in scope.
+pub(super) fn shut_down_servers(job: &JobSnapshot, scope: &Scope) -> Planned {
+    let is_meant = |id: &InstanceId| match scope.server() {
+        Some(ip) => server_of(id).as_ref() == Some(ip),
+        None => true,
+    };
+    let mut planned = shut_down(job, is_meant);
+    if planned.done.is_empty()
+        && scope.is_single()
+        && let Some(ip) = scope.server()
+    {
+        planned.leave(format!("server {ip}"), "no instance of the job lives there");
+    }
+    planned
 }
 
 /// Removes instance nodes guarded by their versions, so that a later incarnation is never ended.

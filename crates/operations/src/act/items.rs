@@ -72,7 +72,7 @@ impl Operations {
     }
 }
 
-fn set(job: &JobSnapshot, items: &[ShardingItem], disabled: bool) -> Planned {
+pub(super) fn set(job: &JobSnapshot, items: &[ShardingItem], disabled: bool) -> Planned {
     let mut planned = Planned::default();
     for item in items {
         let node = NodeKind::ItemDisabled(*item);

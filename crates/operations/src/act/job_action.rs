@@ -4,8 +4,8 @@ use std::fmt;
 
 use coordination::JobName;
 
-use super::{Scope, servers, trigger};
-use crate::{By, JobSnapshot, Operations, Report, Result};
+use super::{Change, Scope};
+use crate::{By, Operations, Report, Result};
 
 /// Action on a whole job.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -41,40 +41,26 @@ impl JobAction {
             Self::Enable => "enable",
         }
     }
+
+    /// Returns the change of a job, for its [`preview`](crate::preview).
+    #[must_use]
+    pub fn change(self, job: &JobName) -> Change {
+        let scope = Scope::of_job(job.clone());
+        match self {
+            Self::Run => Change::Run(None),
+            Self::RerunFailed => Change::RerunFailed,
+            Self::Pause => Change::Pause(scope),
+            Self::Resume => Change::Resume(scope),
+            Self::Disable => Change::Disable(scope),
+            Self::Enable => Change::Enable(scope),
+        }
+    }
 }
 
 impl fmt::Display for JobAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
-}
-
-/// Returns the report that an action would have now. Nothing is written.
-///
-/// # Errors
-/// As the action itself, without errors of the registry.
-///
-/// # Examples
-/// ```
-/// use coordination::JobName;
-/// use operations::{JobAction, JobSnapshot, preview_action};
-///
-/// let nothing = JobSnapshot::of_nodes(&JobName::new("report")?, Vec::new());
-/// let report = preview_action(&nothing, JobAction::Pause)?;
-/// assert!(!report.has_changed(), "the job has no server");
-/// # Ok::<(), Box<dyn std::error::Error>>(())
-/// ```
-pub fn preview_action(job: &JobSnapshot, action: JobAction) -> Result<Report> {
-    let scope = Scope::of_job(job.job().clone());
-    let planned = match action {
-        JobAction::Run => trigger::preview(job, false)?,
-        JobAction::RerunFailed => trigger::preview(job, true)?,
-        JobAction::Pause => servers::pause(job, &scope),
-        JobAction::Resume => servers::resume(job, &scope),
-        JobAction::Disable => servers::disable(job, &scope),
-        JobAction::Enable => servers::enable(job, &scope),
-    };
-    Ok(planned.report(job.job(), None))
 }
 
 impl Operations {

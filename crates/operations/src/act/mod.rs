@@ -8,6 +8,7 @@ mod drain;
 mod instances;
 mod items;
 mod job_action;
+mod preview;
 mod removal;
 mod servers;
 mod trigger;
@@ -20,7 +21,8 @@ pub(crate) use config::readable_by_peers;
 pub use config::{FieldChange, StoredConfig, Updated, differences};
 pub(crate) use creation::named;
 pub use drain::{DrainMode, Drained};
-pub use job_action::{JobAction, preview_action};
+pub use job_action::JobAction;
+pub use preview::{Change, preview};
 pub use removal::{Removal, RemovalPreview, removal_preview};
 pub use trigger::{ItemRun, RequestedRun, Triggered};
 

@@ -148,7 +148,7 @@ pub(super) fn pause(job: &JobSnapshot, scope: &Scope) -> Planned {
     planned
 }
 
-fn remove(job: &JobSnapshot, scope: &Scope) -> Planned {
+pub(super) fn remove(job: &JobSnapshot, scope: &Scope) -> Planned {
     let mut planned = Planned::default();
     for (ip, _) in meant(job, scope, &mut planned) {
         let instances: Vec<_> = job.instances_on(ip).cloned().collect();

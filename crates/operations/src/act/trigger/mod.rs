@@ -6,6 +6,7 @@ mod plan;
 use std::collections::{BTreeMap, BTreeSet};
 
 use coordination::{Dialect, FencingToken, FireTime, JobName, Outcome, RequestParameter};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use sharding::ShardingItem;
 
@@ -135,15 +136,20 @@ impl Operations {
     }
 }
 
-/// Returns the report that a request would have now, for all items or the failed ones.
-pub(super) fn preview(job: &JobSnapshot, only_failed: bool) -> Result<Planned> {
-    let wanted = Wanted { id: "preview", at_ms: 0, who: "preview", parameter: None };
-    let items = only_failed.then(|| failed_items(job));
-    Ok(plan(job, items, &wanted)?.0)
+/// Returns the items whose last run did not succeed.
+pub(super) fn failed_items(job: &JobSnapshot) -> BTreeSet<ShardingItem> {
+    job.items().into_iter().filter(|item| has_failed(job, *item)).collect()
 }
 
-fn failed_items(job: &JobSnapshot) -> BTreeSet<ShardingItem> {
-    job.items().into_iter().filter(|item| has_failed(job, *item)).collect()
+/// Plans a request without its author, for a preview.
+pub(super) fn preview(
+    job: &JobSnapshot,
+    items: Option<BTreeSet<ShardingItem>>,
+    now: Timestamp,
+) -> Result<Planned> {
+    let at_ms = now.as_millisecond();
+    let wanted = Wanted { id: "preview", at_ms, who: "preview", parameter: None };
+    Ok(plan(job, items, &wanted)?.0)
 }
 
 /// Returns true if the last run of an item did not succeed.

@@ -1,0 +1,200 @@
+//! The page before an operation: what will change, the reason, and who is recorded.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use coordination::AuditRecord;
+use maud::{Markup, html};
+use operations::{Entry, JobSnapshot, Report, WhatIf, plan_moves, preview};
+use sharding::StrategyRegistry;
+
+use super::target::{Operation, Target};
+use crate::access::Caller;
+use crate::namespaces::Namespaces;
+use crate::pages::cx::{Age, Cx};
+use crate::pages::shell::{Body, Section, document};
+use crate::pages::{Asked, html as respond};
+use crate::problem::Answer;
+
+/// Maximum number of entries of each list. All are counted.
+const MAX_ENTRIES: usize = 100;
+
+pub(super) async fn show(
+    State(namespaces): State<Arc<Namespaces>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let asked = Asked::new(&uri, &headers, caller);
+    let segments = asked.address.segments();
+    let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
+    let target = Target::of(&asked.address)?;
+    let jobs = target.jobs(namespace)?;
+    let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
+    let summary = namespace.digests.summary(&namespace.live, asked.now);
+    let cx = asked.cx(Some(namespace), &names, &summary);
+    Ok(respond(StatusCode::OK, document(&cx, &page(&cx, &target, &jobs)?)))
+}
+
+fn page(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Answer<Body> {
+    let effect = match target.change() {
+        Some(change) => {
+            let mut report = Report::default();
+            for job in jobs {
+                match preview(job, &change, cx.now) {
+                    Ok(one) => report.extend(one),
+                    Err(error) if jobs.len() == 1 => return Err(error.into()),
+                    Err(error) => report.fail(job.job().as_str(), "job", error),
+                }
+            }
+            html! { (moves(cx, target, jobs)) (entries(cx, &report)) }
+        }
+        None => removal(cx, jobs),
+    };
+    let lang = cx.lang();
+    let word = target.operation.word();
+    let main = html! {
+        section #act-form.card aria-labelledby="act-title" {
+            h1 #act-title { (lang.act_title(word)) ": " (heading(cx, target)) }
+            p.sub { (lang.act_effect(word)) }
+            (effect)
+            (form(cx, target, jobs))
+        }
+    };
+    Ok(Body {
+        title: lang.act_title(word),
+        crumbs: vec![(target.name(), cx.here(&target.page()))],
+        section: if target.job.is_some() { Section::Jobs } else { Section::Servers },
+        main,
+        is_live: false,
+    })
+}
+
+/// Returns the target in words.
+pub(super) fn heading(cx: &Cx<'_>, target: &Target) -> String {
+    let job = target.job.as_ref().map(ToString::to_string);
+    let server = target.server.as_ref().map(ToString::to_string);
+    let item = target.item.map(|item| format!("{} {item}", cx.lang().item()));
+    [job, server, item].into_iter().flatten().collect::<Vec<_>>().join(" · ")
+}
+
+/// Returns the moves of items that a disabled server causes.
+fn moves(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
+    let is_moving = matches!(target.operation, Operation::Disable | Operation::Drain);
+    let Some(server) = target.server.as_ref().filter(|_| is_moving) else { return html! {} };
+    let what_if = WhatIf { disable: vec![server.clone()], ..WhatIf::default() };
+    let strategies = StrategyRegistry::default();
+    let plans = jobs
+        .iter()
+        .filter_map(|job| plan_moves(job, &what_if, &strategies, cx.now.as_millisecond()).ok());
+    let (mut moves, mut waiting, mut stuck) = (0, 0, 0);
+    for plan in plans {
+        moves += plan.moves.len();
+        waiting += plan.moves.iter().filter(|planned| planned.waits).count();
+        stuck += usize::from(plan.no_available_instance);
+    }
+    let lang = cx.lang();
+    html! {
+        p.why.neutral {
+            b { (lang.n_moves(moves, waiting)) }
+            @if stuck > 0 { " " (lang.n_without_instance(stuck)) }
+        }
+    }
+}
+
+/// Returns the lists of a report.
+pub(super) fn entries(cx: &Cx<'_>, report: &Report) -> Markup {
+    let lang = cx.lang();
+    let lists = [
+        (lang.will_change(), "done", &report.done),
+        (lang.left_alone(), "off", &report.left),
+        (lang.would_fail(), "fail", &report.failed),
+    ];
+    html! {
+        @if report.done.is_empty() { p.why { b { (lang.nothing_changes()) } } }
+        @for (title, class, entries) in lists {
+            @if !entries.is_empty() { (list(cx, &title, class, entries)) }
+        }
+    }
+}
+
+fn list(cx: &Cx<'_>, title: &str, class: &str, entries: &[Entry]) -> Markup {
+    let more = entries.len().saturating_sub(MAX_ENTRIES);
+    html! {
+        h2 { (title) " " span.dim { (entries.len()) } }
+        ul.entries {
+            @for entry in entries.iter().take(MAX_ENTRIES) {
+                li {
+                    span class={ "st " (class) } { (entry.target) } " "
+                    span.dim { (entry.job) } " "
+                    span lang="en" { (entry.what) }
+                }
+            }
+        }
+        @if more > 0 { p.dim { (cx.lang().and_more(more)) } }
+    }
+}
+
+/// Returns the effect of the removal of a job.
+fn removal(cx: &Cx<'_>, jobs: &[Arc<JobSnapshot>]) -> Markup {
+    let lang = cx.lang();
+    html! {
+        @for job in jobs {
+            p.why.bad { b { (lang.n_nodes(job.nodes().count())) } " " (lang.cannot_be_undone()) }
+            @if !job.instances().is_empty() {
+                h2 { (lang.live_instances()) }
+                ul.entries { @for id in job.instances() { li { code { (id) } } } }
+            }
+        }
+    }
+}
+
+fn form(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
+    let lang = cx.lang();
+    let is_alive = jobs.iter().any(|job| !job.instances().is_empty());
+    let is_stale = cx.age != Age::Current;
+    html! {
+        form.act method="post" action=(cx.href(&cx.address.text())) {
+            @if target.operation == Operation::Run {
+                div.field {
+                    label for="act-parameter" { (lang.run_parameter()) }
+                    input #act-parameter name="parameter" maxlength="1024" autocomplete="off";
+                }
+            }
+            @if target.operation == Operation::Remove {
+                div.field {
+                    label for="act-name" { (lang.type_name(&target.name())) }
+                    input #act-name name="name" required autocomplete="off" autocapitalize="off"
+                        spellcheck="false";
+                }
+            }
+            @if target.removes_job() && is_alive {
+                (check("alive", &lang.even_if_alive(), false))
+            }
+            div.field {
+                label for="act-why" { (lang.reason_required()) }
+                input #act-why name="why" required maxlength=(AuditRecord::MAX_TEXT_BYTES)
+                    autocomplete="off";
+            }
+            @if is_stale { (check("stale", &lang.although_stale(), true)) }
+            p.dim { (lang.recorded_as(&cx.caller.name)) }
+            div.acts {
+                button.primary type="submit" { (lang.act_title(target.operation.word())) }
+                a.button href=(cx.here(&target.page())) data-close { (lang.cancel()) }
+            }
+        }
+    }
+}
+
+fn check(name: &str, label: &str, is_required: bool) -> Markup {
+    let id = format!("act-{name}");
+    html! {
+        div.check {
+            input id=(id) type="checkbox" name=(name) value="yes" required[is_required];
+            label for=(id) { (label) }
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Operations: a page that shows exactly what will change and asks for the reason, and the request
+//! that performs it.
+
+mod form;
+mod perform;
+mod target;
+
+use axum::http::Method;
+use axum::routing::{get, post};
+
+use crate::access::Permission;
+use crate::routes::Routes;
+use target::{Operation, Subject};
+
+/// Adds the operations, each with its own route and permission.
+pub(super) fn add(mut routes: Routes) -> Routes {
+    for subject in [Subject::Job, Subject::Server] {
+        for operation in Operation::ALL.into_iter().filter(|one| one.is_for(subject)) {
+            let path = format!("{}/act/{}", subject.path(), operation.word());
+            let permission = operation.permission();
+            routes = routes.page(permission, &Method::GET, &path, get(form::show)).page(
+                permission,
+                &Method::POST,
+                &path,
+                post(perform::perform),
+            );
+        }
+    }
+    routes
+}
+
+impl Operation {
+    /// Returns the permission that the operation needs.
+    pub(super) fn permission(self) -> Permission {
+        match self {
+            Self::Run | Self::Rerun => Permission::Run,
+            Self::Pause | Self::Resume => Permission::Pause,
+            Self::Disable | Self::Enable => Permission::Disable,
+            Self::Drain => Permission::Drain,
+            Self::ShutDown => Permission::ShutDown,
+            Self::Remove => Permission::Remove,
+        }
+    }
+}

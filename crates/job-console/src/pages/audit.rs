@@ -1,0 +1,94 @@
+//! Audit: who changed what, when and why, the latest first.
+
+use std::cmp::Reverse;
+
+use coordination::AuditRecord;
+use maud::{Markup, html};
+
+use super::cx::Cx;
+use super::digest::moment;
+use super::shell::{Body, Section};
+use super::view::Snapshots;
+use super::widgets::{PAGE, empty, page_number, pager};
+
+pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots) -> Body {
+    let lang = cx.lang();
+    let (who, job) = (cx.address.value("who"), cx.address.value("job"));
+    let of_jobs = jobs.configured().filter(|one| job.is_none_or(|job| one.job().as_str() == job));
+    let mut records: Vec<(&str, &AuditRecord)> = of_jobs
+        .flat_map(|job| job.audit().map(move |record| (job.job().as_str(), record)))
+        .filter(|(_, record)| who.is_none_or(|who| record.who == who))
+        .collect();
+    records.sort_by_key(|(job, record)| (Reverse(record.at_ms), *job));
+    let (total, number) = (records.len(), page_number(cx, records.len()));
+    let shown = records.into_iter().skip((number - 1) * PAGE).take(PAGE);
+    let rows: Vec<_> = shown.map(|(job, record)| row(cx, job, record)).collect();
+    let main = html! {
+        div.title {
+            h1 { (lang.audit()) }
+            (cx.live("found", &html! { p.dim { (lang.found(total)) } }))
+        }
+        p.sub { (lang.audit_hint()) }
+        (filters(cx))
+        section.card aria-label=(lang.audit()) {
+            @if rows.is_empty() {
+                (cx.live("rows", &empty(&lang.no_records(), &lang.no_records_hint(), None)))
+            } @else { (table(cx, rows)) }
+        }
+        (cx.live("pager", &pager(cx, number, total)))
+    };
+    let title = lang.audit();
+    Body { title, crumbs: Vec::new(), section: Section::Audit, main, is_live: true }
+}
+
+fn filters(cx: &Cx<'_>) -> Markup {
+    let lang = cx.lang();
+    html! {
+        form.filters role="search" aria-label=(lang.filter()) action=(cx.here("audit")) {
+            @for (name, label) in [("job", lang.job()), ("who", lang.who())] {
+                @let id = format!("by-{name}");
+                div.field {
+                    label for=(id) { (label) }
+                    input id=(id) name=(name) type="search" maxlength="128"
+                        value=(cx.address.value(name).unwrap_or_default());
+                }
+            }
+            button type="submit" { (lang.filter()) }
+        }
+    }
+}
+
+fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
+    let lang = cx.lang();
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.time_title()) }
+                    th scope="col" { (lang.who()) }
+                    th scope="col" { (lang.operation()) }
+                    th scope="col" { (lang.job()) }
+                    th scope="col" { (lang.target()) }
+                    th scope="col" { (lang.reason()) }
+                } }
+                (cx.live_rows("rows", rows))
+            }
+        }
+    }
+}
+
+fn row(cx: &Cx<'_>, job: &str, record: &AuditRecord) -> (String, Markup) {
+    // Ids are unique within a job.
+    let id = format!("a-{}-{}", super::query::encoded(job), super::query::encoded(&record.id));
+    let row = html! {
+        tr id=(id) {
+            td.nowrap { @if let Some(at) = moment(Some(record.at_ms)) { (cx.when(at, None)) } }
+            td { a href=(cx.with(&[("who", &record.who), ("page", "")])) { (record.who) } }
+            td { (record.act) }
+            th scope="row" { a href=(cx.job(job)) { (job) } }
+            td.text { (record.target) }
+            td.text { (record.why) }
+        }
+    };
+    (id, row)
+}

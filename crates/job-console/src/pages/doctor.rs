@@ -1,0 +1,93 @@
+//! Doctor: findings of all jobs, the most severe first, with their evidence and their repair.
+
+use std::cmp::Reverse;
+
+use maud::{Markup, html};
+use operations::{Finding, Severity};
+
+use super::cx::Cx;
+use super::query::encoded;
+use super::shell::{Body, Section};
+use super::widgets::{PAGE, empty, page_number, pager, pill};
+
+pub(super) fn page(cx: &Cx<'_>) -> Body {
+    let lang = cx.lang();
+    let job = cx.address.value("job");
+    let jobs = cx.summary.jobs.iter();
+    let jobs = jobs.filter(|digest| job.is_none_or(|job| digest.name.as_str() == job));
+    let mut found: Vec<&Finding> = jobs.flat_map(|digest| &digest.findings).collect();
+    found.sort_by_key(|finding| Reverse(finding.severity));
+    let (total, number) = (found.len(), page_number(cx, found.len()));
+    let shown = found.into_iter().skip((number - 1) * PAGE).take(PAGE);
+    let rows: Vec<_> = shown.map(|finding| row(cx, finding)).collect();
+    let main = html! {
+        div.title {
+            h1 { (lang.doctor()) }
+            (cx.live("found", &html! { p.dim { (lang.n_findings(total)) } }))
+        }
+        p.sub { (lang.doctor_hint()) }
+        section.card aria-label=(lang.doctor()) {
+            @if rows.is_empty() {
+                (cx.live("rows", &empty(&lang.no_findings(), &lang.no_findings_hint(), None)))
+            } @else { (table(cx, &rows)) }
+        }
+        (cx.live("pager", &pager(cx, number, total)))
+    };
+    let title = lang.doctor();
+    Body { title, crumbs: Vec::new(), section: Section::Doctor, main, is_live: true }
+}
+
+fn table(cx: &Cx<'_>, rows: &[Markup]) -> Markup {
+    let lang = cx.lang();
+    let table = html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.severity()) }
+                    th scope="col" { (lang.job()) }
+                    th scope="col" { (lang.finding()) }
+                    th scope="col" { (lang.evidence()) }
+                    th scope="col" { (lang.repair()) }
+                } }
+                tbody { @for row in rows { (row) } }
+            }
+        }
+    };
+    cx.live("rows", &table)
+}
+
+fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
+    let lang = cx.lang();
+    let (class, word) = match finding.severity {
+        Severity::Error => ("fail", lang.error()),
+        Severity::Warning => ("wait", lang.warning()),
+        Severity::Info => ("off", lang.info()),
+    };
+    html! {
+        tr {
+            td { (pill(class, &word)) }
+            th scope="row" { a href=(cx.job(&finding.job)) { (finding.job) } }
+            td.text {
+                code { (finding.code) }
+                @if let Some(fault) = finding.fault { " " span.dim { (fault) } }
+                div lang="en" { (finding.text) }
+            }
+            td.text {
+                @if let Some(node) = &finding.node {
+                    a href=(cx.here(&format!("registry/{}#{}", encoded(&finding.job), encoded(node)))) {
+                        code { (node) }
+                    }
+                }
+            }
+            td.text {
+                @match &finding.fix {
+                    Some(fix) => {
+                        div lang="en" { (fix) }
+                        code.cut { "ejob doctor " (finding.job) " --fix --apply --why TEXT" }
+                    },
+                    None => { span.dim { (lang.no_repair()) } },
+                }
+            }
+        }
+    }
+}

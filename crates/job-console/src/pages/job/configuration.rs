@@ -1,0 +1,44 @@
+//! Tab "Configuration": the fields, the revision, and the document as it is stored.
+
+use coordination::NodeKind;
+use maud::{Markup, html};
+use operations::JobSnapshot;
+
+use crate::access::Permission;
+use crate::pages::cx::Cx;
+
+pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
+    let lang = cx.lang();
+    let revision = job.config_revision().map(|revision| revision.to_string());
+    let fields = html! {
+        @if let Some(fault) = job.config_fault() { p.why.bad { (lang.config_fault()) " " (fault) } }
+        dl.facts {
+            dt { (lang.revision()) } dd { (revision.unwrap_or_default()) }
+            dt { (lang.dialect()) } dd { (job.dialect().as_str()) }
+            @if let Some(config) = job.config() {
+                @for (name, value) in config.fields() { dt { code { (name) } } dd { code { (value) } } }
+            }
+        }
+    };
+    html! {
+        section.card aria-labelledby="config-title" {
+            h2 #config-title { (lang.configuration()) }
+            (cx.live("config", &fields))
+        }
+        section.card aria-labelledby="document-title" {
+            h2 #document-title { (lang.document()) }
+            (cx.live("document", &document(cx, job)))
+        }
+    }
+}
+
+/// Returns the stored document, which may hold secrets, to callers who may change it.
+fn document(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
+    let is_allowed = cx.may(Permission::Configure, Some(job.job().as_str()));
+    html! {
+        @if !is_allowed { p.dim { (cx.lang().document_hidden()) } }
+        @else if let Some(node) = job.node(&NodeKind::Config) {
+            pre tabindex="0" { code { (String::from_utf8_lossy(&node.data)) } }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The page of a job: heading, tabs, and the tab that is shown.
+
+mod configuration;
+mod gantt;
+mod now;
+mod placement;
+mod runs;
+mod schedule;
+
+use maud::{Markup, html};
+use operations::{JobSnapshot, JobState, schedule_of};
+
+use super::cx::Cx;
+use super::digest::Digest;
+use super::history::Past;
+use super::locale::Lang;
+use super::reasons::sentence;
+use super::shell::{Body, Section};
+use super::view::Tab;
+use super::widgets::{act, job_state};
+use crate::access::Permission;
+use crate::problem::{Answer, Problem};
+
+pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Answer<Body> {
+    let lang = cx.lang();
+    let digest = cx.summary.jobs.iter().find(|digest| digest.name == *job.job());
+    let digest = digest.ok_or_else(|| {
+        // The job has been removed between the two reads of the page.
+        Problem::not_found("no-such-job", format!("the namespace has no job {}", job.job()))
+    })?;
+    let content = match tab {
+        Tab::Now => now::tab(cx, job, digest, past),
+        Tab::Runs => runs::tab(cx, digest, past),
+        Tab::Schedule => schedule::tab(cx, job),
+        Tab::Placement => placement::tab(cx, job),
+        Tab::Configuration => configuration::tab(cx, job),
+    };
+    let main = html! { (heading(cx, digest)) (subtitle(cx, job, digest)) (tabs(cx, digest, tab)) (content) };
+    let mut crumbs = vec![(lang.jobs(), cx.here("jobs"))];
+    if tab != Tab::Now {
+        crumbs.push((job.job().to_string(), cx.job(job.job().as_str())));
+    }
+    let title = match tab {
+        Tab::Now => job.job().to_string(),
+        Tab::Runs | Tab::Schedule | Tab::Placement | Tab::Configuration => lang.tab(tab),
+    };
+    // What a reader types into a form must not be overwritten.
+    let is_live = !matches!(tab, Tab::Placement);
+    Ok(Body { title, crumbs, section: Section::Jobs, main, is_live })
+}
+
+fn heading(cx: &Cx<'_>, job: &Digest) -> Markup {
+    let (lang, name) = (cx.lang(), job.name.as_str());
+    html! {
+        div.title {
+            h1 { (name) }
+            (cx.live("state", &job_state(cx, job)))
+            span.grow {}
+            (cx.live("acts", &html! {
+                (act(cx, Permission::Run, name, "run", &lang.act_title("run")))
+                @if job.brief.paused_servers > 0 {
+                    (act(cx, Permission::Pause, name, "resume", &lang.act_title("resume")))
+                }
+                @if job.brief.status != JobState::Paused {
+                    (act(cx, Permission::Pause, name, "pause", &lang.act_title("pause")))
+                }
+                (more_acts(cx, name))
+            }))
+        }
+    }
+}
+
+fn more_acts(cx: &Cx<'_>, name: &str) -> Markup {
+    let rows = [
+        (Permission::Run, "rerun"),
+        (Permission::Disable, "disable"),
+        (Permission::Disable, "enable"),
+        (Permission::ShutDown, "shut-down"),
+        (Permission::Remove, "remove"),
+    ];
+    let allowed: Vec<_> = rows.iter().filter(|row| cx.may(row.0, Some(name))).collect();
+    html! {
+        @if !allowed.is_empty() {
+            details.menu {
+                summary { span.hidden { (cx.lang().more_operations()) } span aria-hidden="true" { "⋯" } }
+                ul {
+                    @for (_, word) in allowed {
+                        li {
+                            a href={ (cx.job(name)) "/act/" (word) } data-dialog {
+                                (cx.lang().act_title(word)) "…"
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest) -> Markup {
+    let lang = cx.lang();
+    let config = job.config();
+    let words = config.map(|config| schedule_words(lang, config)).unwrap_or_default();
+    let content = html! {
+        p.sub {
+            (sentence(&words))
+            @if let Some(zone) = &digest.zone { ", " (zone) }
+            " · " (lang.items_on(job.items().len(), digest.brief.instance_count))
+            @if config.is_some_and(|config| config.failover) { " · " (lang.failover_on()) }
+            @if let Some(fire) = digest.next_fire {
+                " · " (lang.next_fire()) " " b { (cx.time(fire, digest.zone.as_deref())) } " " (cx.relative(fire))
+            }
+            @if let Some(text) = digest.brief.description.as_deref().filter(|text| !text.is_empty()) {
+                br; (text)
+            }
+        }
+    };
+    cx.live("sub", &content)
+}
+
+/// Returns the schedule in words; in Chinese, the expression itself.
+fn schedule_words(lang: Lang, config: &coordination::JobConfig) -> String {
+    let Some(cron) = &config.cron else { return lang.on_request() };
+    match (lang, schedule_of(config)) {
+        (Lang::English, Ok(Some(schedule))) => schedule.expression().description(),
+        (Lang::English | Lang::Chinese, _) => cron.clone(),
+    }
+}
+
+fn tabs(cx: &Cx<'_>, job: &Digest, shown: Tab) -> Markup {
+    html! {
+        nav.tabs aria-label=(cx.lang().views_of_job()) {
+            @for tab in Tab::ALL {
+                @let separator = if tab == Tab::Now { "" } else { "/" };
+                a href={ (cx.job(job.name.as_str())) (separator) (tab.path()) }
+                    aria-current=[(tab == shown).then_some("page")] { (cx.lang().tab(tab)) }
+            }
+        }
+    }
+}

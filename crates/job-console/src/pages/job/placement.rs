@@ -1,0 +1,204 @@
+//! Tab "Placement": the owners of the items, and a dry run of a change.
+
+use std::collections::BTreeMap;
+
+use coordination::{ServerIp, server_of};
+use maud::{Markup, html};
+use operations::{JobSnapshot, MovePlan, WhatIf, plan_moves};
+use sharding::{InstanceId, ShardingItem, StrategyRegistry};
+
+use crate::pages::cx::Cx;
+use crate::pages::shell::choice;
+use crate::pages::widgets::{instance, pill};
+
+/// Maximum number of moves that are listed. All are counted.
+const MAX_MOVES: usize = 200;
+
+pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
+    let lang = cx.lang();
+    html! {
+        div.cols {
+            div.stack {
+                section.card aria-labelledby="owners-title" {
+                    h2 #owners-title { (lang.owners()) }
+                    (owners(cx, job))
+                }
+                section.card aria-labelledby="plan-title" {
+                    h2 #plan-title { (lang.dry_run()) }
+                    p.dim { (lang.dry_run_hint()) }
+                    (form(cx, job))
+                    (plan(cx, job))
+                }
+            }
+        }
+    }
+}
+
+fn owners(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
+    let lang = cx.lang();
+    let mut owned: BTreeMap<InstanceId, Vec<ShardingItem>> =
+        job.instances().into_iter().map(|id| (id, Vec::new())).collect();
+    let mut unowned = Vec::new();
+    for item in job.items() {
+        match job.owner(item) {
+            Some(owner) => owned.entry(owner.clone()).or_default().push(item),
+            None => unowned.push(item),
+        }
+    }
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.instance()) }
+                    th scope="col" { (lang.state()) }
+                    th.num scope="col" { (lang.items()) }
+                    th scope="col" { (lang.item_numbers()) }
+                } }
+                tbody {
+                    @for (id, items) in &owned {
+                        tr {
+                            th scope="row" { (instance(cx, id.as_str())) }
+                            td { (member_state(cx, job, id)) }
+                            td.num { (items.len()) }
+                            td.text { (ranges(items)) }
+                        }
+                    }
+                    @if !unowned.is_empty() {
+                        tr {
+                            th scope="row" { "–" }
+                            td { (pill("wait", &lang.no_owner())) }
+                            td.num { (unowned.len()) }
+                            td.text { (ranges(&unowned)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn member_state(cx: &Cx<'_>, job: &JobSnapshot, id: &InstanceId) -> Markup {
+    let lang = cx.lang();
+    let view = job.view();
+    let server = server_of(id).and_then(|ip| view.server_state(&ip));
+    html! {
+        @if !view.is_registered(id) { (pill("fail", &lang.gone())) }
+        @else if view.is_draining(id) { (pill("wait", &lang.leaving())) }
+        @else if let Some(state) = server { (lang.server_pill(state)) }
+        @else { (pill("wait", &lang.no_record())) }
+        @if view.leader() == Some(id) { " " span.label { (lang.leader()) } }
+        @if job.is_java(id) == Some(true) { " " span.label { "Java" } }
+    }
+}
+
+/// Returns item numbers as ranges, such as `0–3, 7`.
+fn ranges(items: &[ShardingItem]) -> String {
+    let mut runs: Vec<(u32, u32)> = Vec::new();
+    for index in items.iter().map(|item| item.index()) {
+        match runs.last_mut() {
+            Some((_, last)) if *last + 1 == index => *last = index,
+            Some(_) | None => runs.push((index, index)),
+        }
+    }
+    let text = |(first, last): (u32, u32)| {
+        if first == last { first.to_string() } else { format!("{first}–{last}") }
+    };
+    runs.into_iter().map(text).collect::<Vec<_>>().join(", ")
+}
+
+fn form(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
+    let lang = cx.lang();
+    let servers: Vec<String> = job.view().servers().map(|(ip, _)| ip.to_string()).collect();
+    let options: Vec<(&str, String)> = std::iter::once(("", lang.none()))
+        .chain(servers.iter().map(|ip| (ip.as_str(), ip.clone())))
+        .collect();
+    let strategies = StrategyRegistry::default();
+    let names = strategies.names();
+    let known: Vec<(&str, String)> = std::iter::once(("", lang.as_now()))
+        .chain(names.iter().map(|name| (&**name, (*name).to_owned())))
+        .collect();
+    let value = |name: &str| cx.address.value(name).unwrap_or_default();
+    html! {
+        form.filters action={ (cx.job(job.job().as_str())) "/placement" } {
+            (choice("without", &lang.without_server(), &options, value("without")))
+            (choice("strategy", &lang.strategy(), &known, value("strategy")))
+            div.field {
+                label for="plan-count" { (lang.other_count()) }
+                input #plan-count name="count" type="number" min="1" max="100000" value=(value("count"));
+            }
+            button type="submit" { (lang.compute()) }
+        }
+    }
+}
+
+/// Returns the change that the address describes, if it describes one.
+fn what_if(cx: &Cx<'_>) -> Option<WhatIf> {
+    let without = cx.address.value("without").and_then(|ip| ServerIp::new(ip).ok());
+    let what_if = WhatIf {
+        disable: without.into_iter().collect(),
+        total_count: cx.address.number("count").and_then(|count| u32::try_from(count).ok()),
+        strategy: cx.address.value("strategy").map(str::to_owned),
+        ..WhatIf::default()
+    };
+    (what_if != WhatIf::default()).then_some(what_if)
+}
+
+fn plan(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
+    let Some(what_if) = what_if(cx) else { return html! {} };
+    match plan_moves(job, &what_if, &StrategyRegistry::default(), cx.now.as_millisecond()) {
+        Ok(plan) => planned(cx, &plan),
+        Err(fault) => html! { p.why.bad { (fault) } },
+    }
+}
+
+fn planned(cx: &Cx<'_>, plan: &MovePlan) -> Markup {
+    let lang = cx.lang();
+    let waiting = plan.moves.iter().filter(|planned| planned.waits).count();
+    html! {
+        p.why.neutral {
+            b { (lang.n_moves(plan.moves.len(), waiting)) } " "
+            @if plan.no_available_instance { (lang.no_instance_left()) }
+            @else { (lang.members_then(plan.members.len())) }
+            @if plan.java_leads { " " (lang.java_leads()) }
+        }
+        @if !plan.moves.is_empty() {
+            div.scroll {
+                table {
+                    thead { tr {
+                        th.num scope="col" { (lang.item()) }
+                        th scope="col" { (lang.from()) }
+                        th scope="col" { (lang.to()) }
+                        th scope="col" { (lang.when()) }
+                    } }
+                    tbody {
+                        @for planned in plan.moves.iter().take(MAX_MOVES) {
+                            tr {
+                                td.num { (planned.item) }
+                                td { (planned.from.as_deref().unwrap_or("–")) }
+                                td { (planned.to.as_deref().unwrap_or("–")) }
+                                td { @if planned.waits { (lang.after_run()) } @else { (lang.at_once()) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+        @let more = plan.moves.len().saturating_sub(MAX_MOVES);
+        @if more > 0 { p.dim { (lang.and_more(more)) } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn item_numbers_are_merged_to_ranges() {
+        for (items, expected) in
+            [(&[][..], ""), (&[3], "3"), (&[0, 1, 2, 3, 7, 9, 10], "0–3, 7, 9–10")]
+        {
+            let items: Vec<_> = items.iter().map(|item| ShardingItem::new(*item)).collect();
+            assert_eq!(ranges(&items), expected);
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! Tab "Runs": the fires of the history, and the runs of one fire.
+
+use jiff::Timestamp;
+use job_history::{FireOutcome, FireRecord};
+use maud::{Markup, html};
+
+use super::gantt::{Fire, fires, gantt};
+use crate::pages::cx::Cx;
+use crate::pages::digest::Digest;
+use crate::pages::history::Past;
+use crate::pages::shell::choice;
+use crate::pages::widgets::{PAGE, between, empty, instance, outcome_class, pill};
+
+pub(super) fn tab(cx: &Cx<'_>, job: &Digest, past: &Past) -> Markup {
+    let lang = cx.lang();
+    let records = match past {
+        Past::None => {
+            let command = "ejob console --history sqlite:history.db";
+            return cx
+                .live("fires", &empty(&lang.no_history(), &lang.no_history_hint(), Some(command)));
+        }
+        Past::Failed(fault) => {
+            return cx.live("fires", &html! { p.warn { (lang.history_failed()) " " (fault) } });
+        }
+        Past::Fires(records) => records,
+        Past::Day { .. } | Past::Unasked => return html! {},
+    };
+    let all = fires(records);
+    let chosen = cx.address.value("fire").and_then(|time| time.parse::<Timestamp>().ok());
+    let chosen = chosen.and_then(|at| all.iter().find(|fire| fire.at == at));
+    html! {
+        (filters(cx, job))
+        @if let Some(fire) = chosen { (cx.live("fire", &one_fire(cx, job, fire))) }
+        section.card aria-label=(lang.runs()) {
+            @if all.is_empty() { (cx.live("fires", &empty(&lang.no_runs(), &lang.no_runs_hint(), None))) }
+            @else { (table(cx, job, &all)) }
+        }
+        @if let Some(oldest) = all.get(PAGE) {
+            nav.pager aria-label=(lang.pages()) {
+                a href=(cx.with(&[("until", &later(oldest.at)), ("fire", "")])) { (lang.older()) }
+            }
+        }
+    }
+}
+
+/// Returns the exclusive end of a question that includes a time.
+fn later(at: Timestamp) -> String {
+    at.checked_add(jiff::SignedDuration::from_millis(1)).unwrap_or(at).to_string()
+}
+
+fn filters(cx: &Cx<'_>, job: &Digest) -> Markup {
+    let lang = cx.lang();
+    let words = FireOutcome::words().map(|word| (word, lang.outcome(word)));
+    let options: Vec<_> = std::iter::once(("", lang.all())).chain(words).collect();
+    html! {
+        form.filters action={ (cx.job(job.name.as_str())) "/runs" } {
+            (choice("outcome", &lang.outcome_title(), &options, cx.address.value("outcome").unwrap_or_default()))
+            div.field {
+                label for="by-item" { (lang.item()) }
+                input #by-item name="item" type="number" min="0"
+                    value=(cx.address.value("item").unwrap_or_default());
+            }
+            button type="submit" { (lang.filter()) }
+        }
+    }
+}
+
+fn table(cx: &Cx<'_>, job: &Digest, all: &[Fire<'_>]) -> Markup {
+    let lang = cx.lang();
+    let rows = all.iter().take(PAGE).map(|fire| row(cx, job, fire)).collect();
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.fire()) }
+                    th scope="col" { (lang.outcome_title()) }
+                    th.num scope="col" { (lang.items_succeeded()) }
+                    th scope="col" { (lang.started()) }
+                    th scope="col" { (lang.duration()) }
+                    th scope="col" { (lang.why()) }
+                } }
+                (cx.live_rows("fires", rows))
+            }
+        }
+    }
+}
+
+fn row(cx: &Cx<'_>, job: &Digest, fire: &Fire<'_>) -> (String, Markup) {
+    let (lang, zone) = (cx.lang(), job.zone.as_deref());
+    let id = format!("f-{}", fire.at.as_millisecond());
+    let (worst, (began, _)) = (fire.worst(), fire.span());
+    let reason = fire.items.iter().find_map(|record| record.reason.as_deref());
+    let row = html! {
+        tr id=(id) {
+            th.nowrap scope="row" {
+                a href=(cx.with(&[("fire", &fire.at.to_string())])) { (cx.time(fire.at, zone)) }
+                " " (cx.relative(fire.at))
+            }
+            td { (pill(outcome_class(worst), &lang.outcome(worst))) }
+            td.num { (fire.succeeded()) " / " (fire.items.len()) }
+            td.nowrap { @if let Some(began) = began { (cx.time(began, zone)) } }
+            td.nowrap { @if let Some(length) = fire.length() { (cx.length(length)) } }
+            td.text { span.cut { (reason.unwrap_or_default()) } }
+        }
+    };
+    (id, row)
+}
+
+fn one_fire(cx: &Cx<'_>, job: &Digest, fire: &Fire<'_>) -> Markup {
+    let lang = cx.lang();
+    html! {
+        section.card aria-labelledby="fire-title" {
+            div.title {
+                h2 #fire-title { (lang.fire()) " " (cx.time(fire.at, job.zone.as_deref())) }
+                span.grow {}
+                a.button href=(cx.with(&[("fire", "")])) { (lang.close()) }
+            }
+            (gantt(cx, fire))
+            div.scroll {
+                table {
+                    thead { tr {
+                        th.num scope="col" { (lang.item()) }
+                        th scope="col" { (lang.outcome_title()) }
+                        th scope="col" { (lang.instance()) }
+                        th.num scope="col" { (lang.token()) }
+                        th scope="col" { (lang.started()) }
+                        th scope="col" { (lang.duration()) }
+                        th scope="col" { (lang.why()) }
+                    } }
+                    tbody { @for record in &fire.items { (item(cx, job, record)) } }
+                }
+            }
+        }
+    }
+}
+
+fn item(cx: &Cx<'_>, job: &Digest, record: &FireRecord) -> Markup {
+    let lang = cx.lang();
+    let word = record.outcome.as_str();
+    html! {
+        tr {
+            td.num { (record.item) }
+            td {
+                (pill(outcome_class(word), &lang.outcome(word)))
+                @if let Some(source) = record.source { " " span.dim { (lang.source(source.as_str())) } }
+            }
+            td {
+                @if let Some(id) = &record.instance { (instance(cx, id.as_str())) }
+                @if let Some(former) = &record.former_holder {
+                    " " span.dim { (lang.taken_over_from()) " " (instance(cx, former.as_str())) }
+                }
+            }
+            td.num { @if let Some(token) = record.token { (token.0) } }
+            td.nowrap { @if let Some(began) = record.began { (cx.time(began, job.zone.as_deref())) } }
+            td.nowrap {
+                @if let Some(length) = between(record.began, record.ended) { (cx.length(length)) }
+            }
+            td.text { (record.reason.as_deref().unwrap_or_default()) }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+//! Tab "Schedule": the expression in words, and the next fires.
+
+use jiff::SignedDuration;
+use maud::{Markup, html};
+use operations::{JobSnapshot, next_fires, schedule_of};
+
+use crate::pages::cx::Cx;
+use crate::pages::widgets::empty;
+
+/// Number of next fires.
+const FIRES: usize = 50;
+
+pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
+    let lang = cx.lang();
+    let Some(config) = job.config() else {
+        let fault = job.config_fault().unwrap_or_default();
+        return cx.live("schedule", &html! { p.why.bad { (fault) } });
+    };
+    let Some(cron) = &config.cron else {
+        return cx.live("schedule", &empty(&lang.on_request(), &lang.on_request_hint(), None));
+    };
+    let schedule = schedule_of(config).ok().flatten();
+    let jitter = config.jitter_ms.map(|ms| SignedDuration::from_millis(ms.into()));
+    let facts = html! {
+        dl.facts {
+            dt { (lang.cron()) } dd { code { (cron) } }
+            @if let Some(schedule) = &schedule {
+                dt { (lang.in_words()) } dd lang="en" { (schedule.expression().description()) }
+            }
+            dt { (lang.zone()) } dd { (config.time_zone.as_deref().unwrap_or("UTC")) }
+            @if let Some(days) = &config.excluded_days { dt { (lang.excluded_days()) } dd { code { (days) } } }
+            @if let Some(jitter) = jitter { dt { (lang.jitter()) } dd { (cx.length(jitter)) } }
+            dt { (lang.misfire()) } dd { (lang.misfire_policy(config.misfire, config.catch_up.is_some())) }
+        }
+        @for caveat in schedule.iter().flat_map(|schedule| schedule.expression().caveats()) {
+            p.warn lang="en" { (caveat) }
+        }
+    };
+    html! {
+        div.cols {
+            section.card aria-labelledby="upcoming-title" {
+                h2 #upcoming-title { (lang.next_fires()) }
+                (fires(cx, config))
+            }
+            aside.stack aria-label=(lang.schedule()) {
+                section.card aria-labelledby="schedule-title" {
+                    h2 #schedule-title { (lang.schedule()) }
+                    (cx.live("schedule", &facts))
+                }
+            }
+        }
+    }
+}
+
+fn fires(cx: &Cx<'_>, config: &coordination::JobConfig) -> Markup {
+    let lang = cx.lang();
+    let fires = next_fires(config, cx.now, FIRES).unwrap_or_default();
+    let zone = config.time_zone.as_deref();
+    let rows = fires.iter().map(|fire| {
+        let id = format!("n-{}", fire.as_second());
+        let row = html! {
+            tr id=(id) {
+                td.nowrap { (cx.time(*fire, zone)) }
+                td.nowrap { time datetime=(fire) data-zone="UTC" { (fire) } }
+                td.nowrap { (cx.relative(*fire)) }
+            }
+        };
+        (id, row)
+    });
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.scheduled()) }
+                    th scope="col" { "UTC" }
+                    th scope="col" { (lang.distance()) }
+                } }
+                (cx.live_rows("upcoming", rows.collect()))
+            }
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! The pages: HTML that the server renders, from the same functions for a page and for its stream.
+//!
+//! In reading order: `view` (addresses) · `cx` (the context of a page) · `shell` (the frame) ·
+//! `digest` (summaries of jobs) · one module for each page · `stream` (changes of a page) · `act`
+//! (operations) · `locale`, `texts` (languages).
+
+mod about;
+mod act;
+mod assets;
+mod audit;
+mod cx;
+mod digest;
+mod doctor;
+mod error_page;
+mod find;
+mod history;
+mod job;
+mod jobs;
+mod locale;
+mod nodes;
+mod overview;
+mod preferences;
+mod prefs;
+mod query;
+mod reasons;
+mod running;
+mod servers;
+mod shell;
+mod stream;
+mod texts;
+mod time;
+mod view;
+mod widgets;
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::header::{
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, LOCATION, REFERRER_POLICY,
+    X_CONTENT_TYPE_OPTIONS,
+};
+use axum::http::{HeaderMap, Method, StatusCode, Uri};
+use axum::response::{IntoResponse, Response};
+use axum::routing::get;
+use jiff::Timestamp;
+use maud::Markup;
+
+use crate::access::{Caller, Permission};
+use crate::namespaces::{Namespace, Namespaces};
+use crate::problem::Answer;
+use crate::routes::Routes;
+use cx::{Age, Cx};
+use digest::Summary;
+use history::Past;
+use prefs::Prefs;
+use query::{Address, encoded, root_of};
+use shell::{Body, document};
+use view::View;
+
+pub(crate) use digest::Digests;
+pub(crate) use error_page::problems_as_pages;
+pub(crate) use stream::Streams;
+
+/// Pages that a viewer may see, below the root of the console.
+const PAGES: [&str; 15] = [
+    "/n/{namespace}",
+    "/n/{namespace}/jobs",
+    "/n/{namespace}/jobs/{job}",
+    "/n/{namespace}/jobs/{job}/runs",
+    "/n/{namespace}/jobs/{job}/schedule",
+    "/n/{namespace}/jobs/{job}/placement",
+    "/n/{namespace}/jobs/{job}/configuration",
+    "/n/{namespace}/running",
+    "/n/{namespace}/servers",
+    "/n/{namespace}/servers/{server}",
+    "/n/{namespace}/doctor",
+    "/n/{namespace}/audit",
+    "/n/{namespace}/registry",
+    "/n/{namespace}/registry/{job}",
+    "/n/{namespace}/about",
+];
+
+/// Adds the pages.
+pub(crate) fn add(routes: Routes) -> Routes {
+    let view = Permission::View;
+    let routes = routes
+        .page(view, &Method::GET, "/", get(home))
+        .page(view, &Method::GET, "/n/{namespace}/find", get(find::find))
+        .page(view, &Method::GET, "/n/{namespace}/stream", get(stream::stream));
+    let routes = preferences::add(routes);
+    let routes =
+        PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
+    assets::add(act::add(routes))
+}
+
+/// A request: its address, its reader, and its time.
+#[derive(Debug)]
+pub(crate) struct Asked {
+    pub(crate) address: Address,
+    pub(crate) root: String,
+    pub(crate) prefs: Prefs,
+    pub(crate) caller: Caller,
+    pub(crate) now: Timestamp,
+}
+
+impl Asked {
+    pub(crate) fn new(uri: &Uri, headers: &HeaderMap, caller: Caller) -> Self {
+        let address = Address::of(uri);
+        let prefs = Prefs::of(&address, headers);
+        Self { root: root_of(uri), prefs, address, caller, now: Timestamp::now() }
+    }
+
+    /// Returns the context of a page of a namespace.
+    pub(crate) fn cx<'a>(
+        &'a self,
+        namespace: Option<&'a Namespace>,
+        namespaces: &'a [&'a str],
+        summary: &'a Summary,
+    ) -> Cx<'a> {
+        Cx {
+            prefs: self.prefs,
+            root: &self.root,
+            address: &self.address,
+            namespace: namespace.map(|namespace| namespace.name.as_str()),
+            namespaces,
+            caller: &self.caller,
+            summary,
+            age: namespace.map_or(Age::Current, |one| Age::of(one.live.freshness(), self.now)),
+            now: self.now,
+            is_stream: false,
+            fragments: RefCell::default(),
+        }
+    }
+}
+
+/// Returns a document as a response that no cache keeps, with a content security policy that allows
+/// nothing inline and nothing from elsewhere.
+pub(crate) fn html(status: StatusCode, markup: Markup) -> Response {
+    const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+        connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+    let headers = [
+        (CONTENT_TYPE, "text/html; charset=utf-8"),
+        (CONTENT_SECURITY_POLICY, POLICY),
+        (CACHE_CONTROL, "no-store"),
+        (REFERRER_POLICY, "same-origin"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    ];
+    (status, headers, markup.into_string()).into_response()
+}
+
+/// Returns a redirect to an address below the root, as an answer to a form.
+pub(crate) fn see_other(root: &str, path: &str) -> Response {
+    (StatusCode::SEE_OTHER, [(LOCATION, format!("{root}{path}"))]).into_response()
+}
+
+/// Leads to the first namespace.
+async fn home(
+    State(namespaces): State<Arc<Namespaces>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Response {
+    let asked = Asked::new(&uri, &headers, caller);
+    match namespaces.all().next() {
+        Some(first) => see_other(&asked.root, &format!("n/{}", encoded(&first.name))),
+        None => {
+            let summary = Summary::default();
+            let cx = asked.cx(None, &[], &summary);
+            html(StatusCode::OK, document(&cx, &without_namespaces(&cx)))
+        }
+    }
+}
+
+fn without_namespaces(cx: &Cx<'_>) -> Body {
+    let lang = cx.lang();
+    let command = Some("ejob console --registry zk://HOST:2181/NAMESPACE");
+    Body {
+        title: lang.no_namespaces(),
+        crumbs: Vec::new(),
+        section: shell::Section::Overview,
+        main: widgets::empty(&lang.no_namespaces(), &lang.no_namespaces_hint(), command),
+        is_live: false,
+    }
+}
+
+/// Shows a page of a namespace.
+async fn show(
+    State(namespaces): State<Arc<Namespaces>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let asked = Asked::new(&uri, &headers, caller);
+    let segments = asked.address.segments();
+    let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
+    let view = View::at(&asked.address)?;
+    let past = Past::of(namespace.history.as_ref(), &view, &asked.address, asked.now).await;
+    let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
+    let summary = namespace.digests.summary(&namespace.live, asked.now);
+    let cx = asked.cx(Some(namespace), &names, &summary);
+    let body = view.body(&cx, &view.snapshots(namespace)?, &past)?;
+    Ok(html(StatusCode::OK, document(&cx, &body)))
+}

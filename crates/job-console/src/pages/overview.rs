@@ -1,0 +1,226 @@
+//! Overview: problems first, then the next fires, the runs, and the failures of the last day.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use job_history::FireRecord;
+use maud::{Markup, html};
+use operations::{next_fires, why_not_running};
+
+use super::cx::Cx;
+use super::digest::{Attention, Digest};
+use super::history::Past;
+use super::reasons;
+use super::shell::{Body, Section};
+use super::view::Snapshots;
+use super::widgets::{attention_class, empty, outcome_class, pill, since};
+
+/// Maximum number of rows in the list of problems. The list of jobs has them all.
+const MAX_PROBLEMS: usize = 50;
+/// Number of next fires.
+const FIRES: usize = 20;
+
+pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
+    let lang = cx.lang();
+    let main = html! {
+        h1 { (lang.overview()) }
+        (cx.live("verdict", &verdict(cx)))
+        div.cols {
+            div.stack {
+                section.card aria-labelledby="attention-title" {
+                    h2 #attention-title { (lang.needs_attention()) }
+                    (attention(cx, jobs))
+                }
+                section.card aria-labelledby="failed-title" {
+                    h2 #failed-title { (lang.last_day()) }
+                    (cx.live("day", &day(cx, past)))
+                }
+            }
+            aside.stack aria-label=(lang.next_fires()) {
+                section.card aria-labelledby="fires-title" {
+                    h2 #fires-title { (lang.next_fires()) }
+                    (cx.live("fires", &fires(cx, jobs)))
+                }
+            }
+        }
+    };
+    let title = lang.overview();
+    Body { title, crumbs: Vec::new(), section: Section::Overview, main, is_live: true }
+}
+
+/// Returns one sentence that says how things are.
+fn verdict(cx: &Cx<'_>) -> Markup {
+    let (lang, summary) = (cx.lang(), cx.summary);
+    let (jobs, running) = (summary.jobs.len(), summary.running);
+    html! {
+        @if jobs == 0 {
+            p.why.neutral { (lang.verdict_no_jobs()) }
+        } @else if summary.attention == 0 {
+            p.why.good { b { (lang.verdict_good(jobs)) } " " (lang.verdict_running(running)) }
+        } @else {
+            p.why { b { (lang.verdict_bad(summary.attention, jobs)) } " " (lang.verdict_running(running)) }
+        }
+    }
+}
+
+/// Returns the jobs that need attention, the most urgent first.
+fn urgent<'a>(cx: &'a Cx<'_>) -> Vec<(Attention, &'a Digest)> {
+    let jobs = cx.summary.jobs.iter();
+    let mut found: Vec<_> = jobs.filter_map(|job| Some((job.attention(cx.now)?, &**job))).collect();
+    found.sort_by(|(a, one), (b, two)| a.cmp(b).then_with(|| one.name.cmp(&two.name)));
+    found
+}
+
+fn attention(cx: &Cx<'_>, jobs: &Snapshots) -> Markup {
+    let lang = cx.lang();
+    let found = urgent(cx);
+    if found.is_empty() {
+        let text = if cx.summary.jobs.is_empty() {
+            empty(&lang.no_jobs(), &lang.no_jobs_hint(), Some("ejob worker jobs.toml"))
+        } else {
+            html! { p.dim { (lang.no_problem()) } }
+        };
+        return cx.live("attention", &text);
+    }
+    let more = found.len().saturating_sub(MAX_PROBLEMS);
+    let rows = found.into_iter().take(MAX_PROBLEMS).map(|(kind, job)| problem(cx, kind, job, jobs));
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.problem()) }
+                    th scope="col" { (lang.job()) }
+                    th scope="col" { (lang.since()) }
+                    th scope="col" { (lang.why()) }
+                } }
+                (cx.live_rows("attention", rows.collect()))
+            }
+        }
+        @if more > 0 {
+            p { a href=(cx.here("jobs?status=ATTENTION")) { (lang.and_more(more)) } }
+        }
+    }
+}
+
+fn problem(cx: &Cx<'_>, kind: Attention, job: &Digest, jobs: &Snapshots) -> (String, Markup) {
+    let name = job.name.as_str();
+    let snapshot = jobs.get(&job.name);
+    let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();
+    let why = match (kind, job.late) {
+        (Attention::Late, Some(late)) => reasons::late(cx, job, late),
+        _ => html! {
+            @if let Some(why) = reasons.first() && let Some(snapshot) = snapshot {
+                (reasons::of_job(cx, snapshot, job, why))
+            }
+        },
+    };
+    let from = match (kind, job.late) {
+        (Attention::Late, Some(late)) => cx.when(late.from, job.zone.as_deref()),
+        _ => since(cx, job.since, job.zone.as_deref()),
+    };
+    let id = format!("p-{}", super::query::encoded(name));
+    let row = html! {
+        tr id=(id) {
+            td { (pill(attention_class(kind), &cx.lang().attention(kind))) }
+            th scope="row" { a href=(cx.job(name)) { (name) } }
+            td.nowrap { (from) }
+            td.text { (why) }
+        }
+    };
+    (id, row)
+}
+
+/// Returns the next fires of all jobs, the earliest first.
+fn upcoming<'a>(cx: &'a Cx<'_>, jobs: &Snapshots) -> Vec<(Timestamp, &'a Digest)> {
+    let mut first: Vec<_> =
+        cx.summary.jobs.iter().filter_map(|job| Some((job.next_fire?, &**job))).collect();
+    first.sort_by(|(a, one), (b, two)| a.cmp(b).then_with(|| one.name.cmp(&two.name)));
+    // Only the jobs that fire first can have later fires among the next ones.
+    first.truncate(FIRES);
+    let mut fires = Vec::new();
+    for (_, job) in first {
+        let config = jobs.get(&job.name).and_then(|job| job.config());
+        let of_job = config.and_then(|config| next_fires(config, cx.now, FIRES).ok());
+        fires.extend(of_job.unwrap_or_default().into_iter().map(|fire| (fire, job)));
+    }
+    fires.sort_by(|(a, one), (b, two)| a.cmp(b).then_with(|| one.name.cmp(&two.name)));
+    fires.truncate(FIRES);
+    fires
+}
+
+fn fires(cx: &Cx<'_>, jobs: &Snapshots) -> Markup {
+    let fires = upcoming(cx, jobs);
+    html! {
+        @if fires.is_empty() { p.dim { (cx.lang().no_fires()) } }
+        ol.fires {
+            @for (fire, job) in fires {
+                li {
+                    span.nowrap { (cx.when(fire, job.zone.as_deref())) }
+                    a href=(cx.job(job.name.as_str())) { (job.name) }
+                }
+            }
+        }
+    }
+}
+
+fn day(cx: &Cx<'_>, past: &Past) -> Markup {
+    let lang = cx.lang();
+    match past {
+        Past::None => empty(
+            &lang.no_history(),
+            &lang.no_history_hint(),
+            Some("ejob console --history sqlite:history.db"),
+        ),
+        Past::Failed(fault) => html! { p.warn { (lang.history_failed()) " " (fault) } },
+        Past::Day { counts, failed } => html! {
+            (outcomes(cx, counts))
+            @if failed.is_empty() { p.dim { (lang.no_failures()) } } @else { (failures(cx, failed)) }
+        },
+        Past::Fires(_) | Past::Unasked => html! {},
+    }
+}
+
+fn zone_of<'a>(cx: &'a Cx<'_>, job: &str) -> Option<&'a str> {
+    cx.summary.jobs.iter().find(|digest| digest.name.as_str() == job)?.zone.as_deref()
+}
+
+fn outcomes(cx: &Cx<'_>, counts: &BTreeMap<String, u64>) -> Markup {
+    html! {
+        ul.counts {
+            @for (word, n) in counts {
+                li { (pill(outcome_class(word), &cx.lang().outcome(word))) " " b { (n) } }
+            }
+        }
+    }
+}
+
+fn failures(cx: &Cx<'_>, failed: &[FireRecord]) -> Markup {
+    let lang = cx.lang();
+    html! {
+        div.scroll {
+            table {
+                thead { tr {
+                    th scope="col" { (lang.fire()) }
+                    th scope="col" { (lang.job()) }
+                    th.num scope="col" { (lang.item()) }
+                    th scope="col" { (lang.outcome_title()) }
+                    th scope="col" { (lang.why()) }
+                } }
+                tbody {
+                    @for fire in failed {
+                        tr {
+                            td.nowrap { (cx.when(fire.fire, zone_of(cx, &fire.job))) }
+                            th scope="row" { a href={ (cx.job(&fire.job)) "/runs" } { (fire.job) } }
+                            td.num { (fire.item) }
+                            td {
+                                @let word = fire.outcome.as_str();
+                                (pill(outcome_class(word), &lang.outcome(word)))
+                            }
+                            td.text { (fire.reason.as_deref().unwrap_or_default()) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Reasons why a job or an item does not run, as sentences with links.
+
+use jiff::Timestamp;
+use maud::{Markup, html};
+use operations::{JobSnapshot, WhyNot};
+
+use super::cx::Cx;
+use super::digest::{Digest, Late};
+use super::locale::Lang;
+use super::widgets::instance;
+
+/// Returns a reason as a sentence in the language of the reader.
+pub(crate) fn reason(cx: &Cx<'_>, zone: Option<&str>, why: &WhyNot) -> Markup {
+    match (cx.lang(), why) {
+        (_, WhyNot::Runs { holder: Some(holder), since_ms: Some(since) }) => html! {
+            (instance(cx, holder)) " " (cx.lang().runs_since()) " " (at(cx, *since, zone))
+        },
+        (_, WhyNot::OwnerGone { owner }) => {
+            html! { (cx.lang().owner_gone()) " " (instance(cx, owner)) }
+        }
+        (_, WhyNot::WaitsForFire { at_ms }) => {
+            html! { (cx.lang().waits_for_fire()) " " (at(cx, *at_ms, zone)) }
+        }
+        (_, WhyNot::NextFire { at_ms }) => {
+            html! { (cx.lang().next_fire()) " " (at(cx, *at_ms, zone)) }
+        }
+        (Lang::English, why) => html! { (sentence(&why.to_string())) },
+        (Lang::Chinese, why) => match chinese(why) {
+            Some(text) => html! { (text) },
+            // Kinds that a later version adds have only their English sentence.
+            None => html! { span lang="en" { (why) } },
+        },
+    }
+}
+
+fn at(cx: &Cx<'_>, ms: i64, zone: Option<&str>) -> Markup {
+    html! { @if let Ok(at) = Timestamp::from_millisecond(ms) { (cx.when(at, zone)) } }
+}
+
+/// Returns a text with a capital letter at its begin.
+pub(super) fn sentence(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|first| first.to_uppercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// Returns a reason of a whole job. Servers that were paused together are counted, not listed.
+pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, why: &WhyNot) -> Markup {
+    let (lang, brief, zone) = (cx.lang(), &digest.brief, digest.zone.as_deref());
+    let WhyNot::Paused { .. } = why else { return reason(cx, zone, why) };
+    let by = job.audit().rev().find(|record| record.act == "pause");
+    html! {
+        (lang.servers_paused(brief.paused_servers, brief.live_servers))
+        @if let Some(record) = by {
+            " " (lang.by(&record.who)) " " (at(cx, record.at_ms, zone)) ": " (record.why)
+        }
+    }
+}
+
+/// Returns why a job is late.
+pub(crate) fn late(cx: &Cx<'_>, job: &Digest, late: Late) -> Markup {
+    let item = late.item.index();
+    let run = job.running.iter().find(|run| run.item == item);
+    html! {
+        @if late.runs { (cx.lang().item_runs_long(item)) }
+        @else { (cx.lang().fire_not_begun(item)) }
+        @if let Some(holder) = run.and_then(|run| run.runs_on.as_deref()) {
+            " " (cx.lang().held_by()) " " (instance(cx, holder))
+        }
+    }
+}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "clippy takes kinds that two arms cover together for not covered"
+)]
+fn chinese(why: &WhyNot) -> Option<String> {
+    Some(match why {
+        WhyNot::NoConfig => "注册中心中有该作业的节点，但没有配置".to_owned(),
+        WhyNot::BadConfig { fault } => format!("配置无法使用：{fault}"),
+        WhyNot::OnRequestOnly => "该作业没有调度，只按请求运行".to_owned(),
+        WhyNot::NeverAgain => "调度不再触发".to_owned(),
+        WhyNot::NoLiveInstance => "没有存活的实例".to_owned(),
+        WhyNot::NoProcessWithTemplate { template, label: None } => {
+            format!("没有存活的进程提供该作业的模板 {template}")
+        }
+        WhyNot::NoProcessWithTemplate { template, label: Some(label) } => {
+            format!("没有存活的进程提供该作业的模板 {template} 并接受其标签 {label}")
+        }
+        WhyNot::NoAvailableInstance { servers } => {
+            format!("没有可用的实例：{}", servers.join("；"))
+        }
+        WhyNot::Paused { servers, all: true } => {
+            format!("所有服务器均已暂停，恢复之前没有分片启动：{}", servers.join("；"))
+        }
+        WhyNot::Paused { servers, all: false } => {
+            format!("部分服务器已暂停，其分片在恢复之前不会启动：{}", servers.join("；"))
+        }
+        WhyNot::NoLeader => "没有主节点，因此分片未分配".to_owned(),
+        WhyNot::Resharding => "已请求重新分片，完成之前 Java 实例不会启动任何分片".to_owned(),
+        WhyNot::NoSuchItem => "该作业没有此分片".to_owned(),
+        WhyNot::ItemDisabled { said: None } => "该分片已禁用".to_owned(),
+        WhyNot::ItemDisabled { said: Some(said) } => format!("该分片已禁用（{said}）"),
+        WhyNot::NoOwner => "该分片没有所有者".to_owned(),
+        WhyNot::OwnerGone { owner } => format!("该分片的所有者 {owner} 已离开"),
+        WhyNot::OwnerHeldBack { owner, server } => format!("该分片的所有者是 {owner}，而 {server}"),
+        WhyNot::Runs { holder, .. } => {
+            format!("{} 正在运行该分片", holder.as_deref().unwrap_or("某实例"))
+        }
+        WhyNot::MarkedOnly { holder } => {
+            format!("{holder} 将该分片标记为运行中，但其记录中没有运行；标记存在期间没有实例启动它")
+        }
+        WhyNot::Orphaned { holder } => {
+            format!("{} 已离开，其运行等待接管", holder.as_deref().unwrap_or("某实例"))
+        }
+        WhyNot::BadRecord => "该分片的记录无法读取，因此没有实例运行它".to_owned(),
+        WhyNot::NewerRecord { node, fault } => {
+            format!("由于 {node}，此版本的实例不启动任何分片：{fault}")
+        }
+        WhyNot::FutureFire { item, .. } => {
+            format!("分片 {item} 的记录已结算未来的触发，更早的触发不会启动；请在诊断页查看")
+        }
+        WhyNot::PendingMove { to } => format!("该分片将尽快移至 {to}"),
+        WhyNot::Failing { items, of, failure } => {
+            let last = failure.as_ref().map(|text| format!("；最近的原因：{text}"));
+            let last = last.unwrap_or_default();
+            format!("{of} 个分片中有 {} 个上次运行失败{last}", items.len())
+        }
+        WhyNot::WaitsForFire { .. } | WhyNot::NextFire { .. } => return None,
+        _ => return None,
+    })
+}

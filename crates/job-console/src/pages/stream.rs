@@ -1,0 +1,226 @@
+//! The stream of a page: the fragments that have changed, as server-sent events.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Extension;
+use axum::extract::State;
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::sse::{Event, Sse};
+use axum::response::{IntoResponse, Response};
+use futures_util::{Stream, stream};
+use jiff::Timestamp;
+use operations::Updates;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, timeout};
+
+use super::cx::Fragment;
+use super::history::Past;
+use super::prefs::Prefs;
+use super::query::{Address, root_of};
+use super::shell::document;
+use super::view::View;
+use super::{Asked, Cx};
+use crate::access::Caller;
+use crate::namespaces::{Namespace, Namespaces};
+use crate::problem::{Answer, Problem};
+
+/// Maximum number of streams at the same time. Each is a visible tab of a browser.
+const MAX_STREAMS: usize = 512;
+/// Minimum distance of two updates of a page.
+const INTERVAL: Duration = Duration::from_millis(100);
+/// Time after which the server sends the age of the data even if nothing has changed. The browser
+/// takes a stream for cut that is silent for twice as long.
+const BEAT: Duration = Duration::from_secs(1);
+/// Time after which a page is rendered again although no job has changed: a fire may be late now.
+const REFRESH: Duration = Duration::from_secs(5);
+
+/// Bound of the number of streams.
+#[derive(Clone, Debug)]
+pub(crate) struct Streams(Arc<Semaphore>);
+
+impl Default for Streams {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MAX_STREAMS)))
+    }
+}
+
+/// One open stream.
+struct Follower {
+    namespaces: Arc<Namespaces>,
+    namespace: Arc<Namespace>,
+    view: View,
+    asked: Asked,
+    updates: Updates,
+    past: Past,
+    rendered: Option<Instant>,
+    sent: Sent,
+    _permit: OwnedSemaphorePermit,
+}
+
+pub(super) async fn stream(
+    State(namespaces): State<Arc<Namespaces>>,
+    State(streams): State<Streams>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let wanted = Address::of(&uri);
+    let page = wanted.value("page").unwrap_or_default();
+    let page = format!("/{page}").parse::<Uri>().map_err(|error| {
+        Problem::invalid(format!("page is {page:?}; valid is the address of a page ({error})"))
+    })?;
+    let address = Address::of(&page);
+    let name = wanted.segments.get(1).map(String::as_str).unwrap_or_default();
+    if address.segments.get(1).map(String::as_str) != Some(name) {
+        let detail = format!("page is {page:?}; valid is a page of namespace {name:?}");
+        return Err(Problem::invalid(detail));
+    }
+    let namespace = Arc::clone(namespaces.get(name)?);
+    let view = View::at(&address)?;
+    let permit = Arc::clone(&streams.0).try_acquire_owned().map_err(|_| {
+        let detail = format!("{MAX_STREAMS} pages are open already; close one of them");
+        Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-streams", detail)
+    })?;
+    let prefs = Prefs::of(&address, &headers);
+    let asked = Asked { address, root: root_of(&page), prefs, caller, now: Timestamp::now() };
+    let follower = Follower {
+        updates: namespace.live.updates(INTERVAL),
+        namespaces,
+        namespace,
+        view,
+        asked,
+        past: Past::Unasked,
+        rendered: None,
+        sent: Sent::default(),
+        _permit: permit,
+    };
+    let headers = [("cache-control", "no-store"), ("x-accel-buffering", "no")];
+    Ok((headers, Sse::new(follower.events())).into_response())
+}
+
+impl Follower {
+    fn events(self) -> impl Stream<Item = Result<Event, Infallible>> {
+        stream::unfold(Some(self), async |follower| {
+            let mut follower = follower?;
+            let (event, is_over) = follower.next().await;
+            Some((Ok(event), (!is_over).then_some(follower)))
+        })
+    }
+
+    /// Waits for the next event. The last one says that the page is gone or the registry closed.
+    async fn next(&mut self) -> (Event, bool) {
+        if self.rendered.is_some() {
+            match timeout(BEAT, self.updates.next()).await {
+                Ok(Some(_)) => {}
+                Ok(None) => return (Event::default().event("end").data("closed"), true),
+                Err(_) if self.rendered.is_some_and(|last| last.elapsed() < REFRESH) => {
+                    return (beat(), false);
+                }
+                Err(_) => {}
+            }
+        }
+        match self.render().await {
+            // A page of a removed job is loaded again, and shows the problem.
+            Err(problem) => (Event::default().event("end").data(problem.code), true),
+            Ok(changed) if changed.is_empty() => (beat(), false),
+            // A carriage return would end the line of an event.
+            Ok(changed) => (Event::default().data(changed.replace('\r', "&#13;")), false),
+        }
+    }
+
+    async fn render(&mut self) -> Answer<String> {
+        self.asked.now = Timestamp::now();
+        if self.rendered.is_none_or(|last| last.elapsed() >= REFRESH) {
+            let (history, address) = (self.namespace.history.as_ref(), &self.asked.address);
+            self.past = Past::of(history, &self.view, address, self.asked.now).await;
+            self.rendered = Some(Instant::now());
+        }
+        let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
+        let summary = self.namespace.digests.summary(&self.namespace.live, self.asked.now);
+        let cx = Cx { is_stream: true, ..self.asked.cx(Some(&self.namespace), &names, &summary) };
+        let jobs = self.view.snapshots(&self.namespace)?;
+        let body = self.view.body(&cx, &jobs, &self.past)?;
+        // The frame has fragments, too.
+        drop(document(&cx, &body));
+        let content = format!("<div id=\"content\">{}</div>", body.main.0);
+        Ok(self.sent.changes(cx.fragments.into_inner(), &content))
+    }
+}
+
+fn beat() -> Event {
+    Event::default().event("beat").data("")
+}
+
+/// Returns markup in a template of its own: a parser reads rows of a table only in one that begins
+/// with a row.
+fn packed(html: &str) -> String {
+    format!("<template>{html}</template>")
+}
+
+/// Hashes of the fragments that a stream has sent.
+#[derive(Debug, Default)]
+pub(super) struct Sent {
+    /// Ids of the fragments, each with true if it has no rows: a text can become a table.
+    ids: Vec<(String, bool)>,
+    hashes: HashMap<String, u64>,
+}
+
+impl Sent {
+    /// Returns the markup of everything that has changed since the last call.
+    ///
+    /// If the page has other fragments than before, its whole content is returned.
+    pub(super) fn changes(&mut self, fragments: Vec<Fragment>, content: &str) -> String {
+        let ids: Vec<_> =
+            fragments.iter().map(|one| (one.id.clone(), one.rows.is_empty())).collect();
+        let is_known = self.ids == ids;
+        // Rows that are gone must not stay here for ever.
+        let former = std::mem::take(&mut self.hashes);
+        let frame = ["fresh", "banner", "nav"];
+        let mut changed = String::new();
+        for fragment in fragments {
+            let html = self.change(&fragment, &former);
+            if !html.is_empty() && (is_known || frame.contains(&fragment.id.as_str())) {
+                changed.push_str(&packed(&html));
+            }
+        }
+        if !is_known {
+            changed.push_str(&packed(content));
+            self.ids = ids;
+        }
+        changed
+    }
+
+    /// Returns the whole fragment, its changed rows, or nothing.
+    fn change(&mut self, fragment: &Fragment, former: &HashMap<String, u64>) -> String {
+        if fragment.rows.is_empty() {
+            let is_new = self.is_new(former, &fragment.id, &fragment.html);
+            return if is_new { fragment.html.clone() } else { String::new() };
+        }
+        let order: Vec<&str> = fragment.rows.iter().map(|(id, _)| id.as_str()).collect();
+        let is_reordered = self.is_new(former, &fragment.id, &order);
+        let rows = fragment.rows.iter();
+        let changed: Vec<&str> = rows
+            .filter(|(id, html)| self.is_new(former, id, html))
+            .map(|(_, html)| html.as_str())
+            .collect();
+        if is_reordered { fragment.html.clone() } else { changed.concat() }
+    }
+
+    /// Stores the hash of a content, and returns true if it is another one than before.
+    fn is_new(
+        &mut self,
+        former: &HashMap<String, u64>,
+        id: &str,
+        content: &(impl Hash + ?Sized),
+    ) -> bool {
+        let mut hasher = DefaultHasher::new();
+        content.hash(&mut hasher);
+        let hash = hasher.finish();
+        self.hashes.insert(id.to_owned(), hash);
+        former.get(id) != Some(&hash)
+    }
+}

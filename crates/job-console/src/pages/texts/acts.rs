@@ -1,0 +1,97 @@
+//! Texts of operations.
+
+use crate::pages::locale::{Lang, counts, messages};
+
+messages! {
+    result() "Result" | "结果";
+    back() "Back" | "返回";
+    cancel() "Cancel" | "取消";
+    will_change() "Changes" | "更改";
+    left_alone() "Left alone" | "保持不变";
+    would_fail() "Fails" | "失败";
+    nothing_changes() "Nothing changes." | "没有更改。";
+    cannot_be_undone()
+        "This cannot be undone. Export the job first if you may need it."
+        | "无法撤销。如可能再次需要，请先导出该作业。";
+    live_instances() "Live instances" | "存活实例";
+    run_parameter()
+        "Parameter of the runs (optional; not secret)"
+        | "运行参数（可选；不要填写机密）";
+    type_name(name: &str) "Type {name} to confirm" | "输入 {name} 以确认";
+    even_if_alive() "Also shut its live instances down" | "同时关闭其存活实例";
+    reason_required() "Reason (recorded)" | "原因（将被记录）";
+    although_stale()
+        "I know that this page shows old data"
+        | "我知道本页显示的是旧数据";
+    recorded_as(name: &str) "Recorded as {name}." | "以 {name} 的身份记录。";
+    see_audit() "See the audit" | "查看审计";
+}
+
+counts! {
+    n_nodes(n) "1 node is removed." , "{n} nodes are removed." | "将移除 {n} 个节点。";
+    n_without_instance(n)
+        "1 job would have no available instance.", "{n} jobs would have no available instance."
+        | "{n} 个作业将没有可用实例。";
+    n_changed(n) "Done: 1 change is written.", "Done: {n} changes are written." | "完成：已写入 {n} 项更改。";
+}
+
+impl Lang {
+    /// Returns the title of an operation by the last part of its address.
+    pub(crate) fn act_title(self, word: &str) -> String {
+        match word {
+            "run" => self.pick("Run now", "立即运行"),
+            "rerun" => self.pick("Rerun failed items", "重跑失败分片"),
+            "pause" => self.pick("Pause", "暂停"),
+            "resume" => self.pick("Resume", "恢复"),
+            "disable" => self.pick("Disable", "禁用"),
+            "enable" => self.pick("Enable", "启用"),
+            "drain" => self.pick("Drain", "排空"),
+            "shut-down" => self.pick("Shut down", "关闭"),
+            "remove" => self.pick("Remove", "移除"),
+            other => other.to_owned(),
+        }
+    }
+
+    /// Returns what an operation does, in one sentence.
+    pub(crate) fn act_effect(self, word: &str) -> String {
+        match word {
+            "run" => self.pick(
+                "Requests a run now. The schedule is not affected. An item that runs already runs again afterwards.",
+                "请求立即运行，不影响调度。正在运行的分片在结束后再运行一次。",
+            ),
+            "rerun" => self.pick(
+                "Requests a run of each item whose last run did not succeed.",
+                "请求重跑上次未成功的每个分片。",
+            ),
+            "pause" => self.pick(
+                "Paused instances keep their items but start nothing, and miss their fires. Present runs go on.",
+                "暂停的实例保留分片但不启动任何运行，会错过触发。当前运行继续。",
+            ),
+            "resume" => self.pick(
+                "Paused instances start their items again at the next fire.",
+                "暂停的实例从下次触发起重新启动其分片。",
+            ),
+            "disable" => self.pick(
+                "Disabled servers and items start nothing. Present runs go on; servers lose their items once these are idle.",
+                "禁用的服务器和分片不再启动。当前运行继续；服务器在分片空闲后失去它们。",
+            ),
+            "enable" => self.pick(
+                "Enabled servers and items take part again.",
+                "启用的服务器和分片重新参与。",
+            ),
+            "drain" => self.pick(
+                "Disables the server for its jobs. No run is interrupted: its items get other owners as their runs end.",
+                "对其作业禁用该服务器。不会中断运行：分片在其运行结束后换到其他所有者。",
+            ),
+            "shut-down" => self.pick(
+                "Asks the instances to leave. Rust instances complete their runs first. Instances started later take part.",
+                "请求实例离开。Rust 实例先完成其运行。之后启动的实例照常参与。",
+            ),
+            "remove" => self.pick(
+                "Removes the nodes from the registry.",
+                "从注册中心移除节点。",
+            ),
+            other => other.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! Times and durations. The server writes RFC 3339 into `datetime`, and the script localises it.
+
+use jiff::tz::{Offset, TimeZone};
+use jiff::{SignedDuration, Timestamp, Zoned};
+use maud::{Markup, html};
+
+use super::cx::Cx;
+use super::locale::Lang;
+use super::prefs::ZoneMode;
+
+/// Returns the zone of a job; UTC without one, or if its name is unknown.
+pub(crate) fn zone(name: Option<&str>) -> TimeZone {
+    let Some(name) = name else { return TimeZone::UTC };
+    let fixed = || TimeZone::fixed(offset(name).unwrap_or(Offset::UTC));
+    if name.starts_with("GMT") { fixed() } else { TimeZone::get(name).unwrap_or_else(|_| fixed()) }
+}
+
+/// Returns the offset of a name such as `GMT+08:00`.
+fn offset(name: &str) -> Option<Offset> {
+    let text = name.strip_prefix("GMT")?;
+    let sign = if text.starts_with('-') { -1 } else { 1 };
+    let digits = text.trim_start_matches(['+', '-']);
+    let (hours, minutes) = match digits.split_once(':') {
+        Some((hours, minutes)) => (hours, minutes),
+        None if digits.len() == 4 => digits.split_at(2),
+        None => (digits, "0"),
+    };
+    let (hours, minutes): (i32, i32) = (hours.parse().ok()?, minutes.parse().ok()?);
+    Offset::from_seconds(sign * (hours * 3600 + minutes * 60)).ok()
+}
+
+/// Returns the name of a zone in the form that browsers accept.
+fn browser_name(name: &str) -> String {
+    match offset(name) {
+        Some(offset) => {
+            let minutes = offset.seconds() / 60;
+            let sign = if minutes < 0 { '-' } else { '+' };
+            format!("{sign}{:02}:{:02}", minutes.abs() / 60, minutes.abs() % 60)
+        }
+        None => name.to_owned(),
+    }
+}
+
+impl Cx<'_> {
+    /// Returns an absolute time in the zone of a job.
+    pub(crate) fn time(&self, at: Timestamp, zone_name: Option<&str>) -> Markup {
+        self.time_as(at, zone_name, at.subsec_millisecond() != 0)
+    }
+
+    fn time_as(&self, at: Timestamp, zone_name: Option<&str>, has_millis: bool) -> Markup {
+        let name = zone_name.filter(|_| self.prefs.zone == ZoneMode::Job);
+        let zone = zone(name);
+        let shown = clock(&at.to_zoned(zone.clone()), &self.now.to_zoned(zone), has_millis);
+        html! {
+            time datetime=(at) data-zone=[name.map(browser_name)] data-ms[has_millis] { (shown) }
+        }
+    }
+
+    /// Returns a time relative to the present, such as `3 min ago` or `in 5 s`.
+    pub(crate) fn relative(&self, at: Timestamp) -> Markup {
+        let distance = at.duration_since(self.now);
+        let length = duration(self.lang(), whole_seconds(distance.abs()));
+        let (lang, is_future) = (self.lang(), distance.is_positive());
+        html! {
+            span.dim data-rel=(at) {
+                @if self.is_stream {}
+                @else if is_future { (lang.in_time(&length)) }
+                @else { (lang.ago(&length)) }
+            }
+        }
+    }
+
+    /// Returns the duration from a time to the present, which the browser continues.
+    pub(crate) fn elapsed(&self, from: Timestamp) -> Markup {
+        let length = duration(self.lang(), self.now.duration_since(from).max(SignedDuration::ZERO));
+        html! { span data-since=(from) { @if !self.is_stream { (length) } } }
+    }
+
+    /// Returns an absolute time, and the relative one in grey.
+    pub(crate) fn when(&self, at: Timestamp, zone_name: Option<&str>) -> Markup {
+        html! { (self.time(at, zone_name)) " " (self.relative(at)) }
+    }
+}
+
+/// Returns the reading of a clock: without the date if it is the day of `now`.
+fn clock(at: &Zoned, now: &Zoned, has_millis: bool) -> String {
+    let time = if has_millis { "%H:%M:%S%.3f" } else { "%H:%M:%S" };
+    let format = if at.date() == now.date() {
+        time.to_owned()
+    } else if at.year() == now.year() {
+        format!("%m-%d {time}")
+    } else {
+        format!("%Y-%m-%d {time}")
+    };
+    at.strftime(&format).to_string()
+}
+
+/// Returns a duration in its two largest units, such as `4 min 12 s`.
+pub(crate) fn duration(lang: Lang, length: SignedDuration) -> String {
+    let [ms, s, min, h, d] = units(lang);
+    let seconds = length.as_secs();
+    let two = |large: i64, unit: &str, small: i64, small_unit: &str| {
+        if small == 0 {
+            format!("{large} {unit}")
+        } else {
+            format!("{large} {unit} {small} {small_unit}")
+        }
+    };
+    match seconds {
+        0 => format!("{} {ms}", length.as_millis()),
+        1..60 => format!("{seconds} {s}"),
+        60..3_600 => two(seconds / 60, min, seconds % 60, s),
+        3_600..86_400 => two(seconds / 3_600, h, seconds / 60 % 60, min),
+        _ => two(seconds / 86_400, d, seconds / 3_600 % 24, h),
+    }
+}
+
+/// Returns a duration that no longer changes: short ones with a decimal.
+pub(crate) fn precise(lang: Lang, length: SignedDuration) -> String {
+    let tenths = length.as_millis() / 100;
+    if !(10..100).contains(&tenths) {
+        return duration(lang, length);
+    }
+    let [_, s, ..] = units(lang);
+    format!("{}.{} {s}", tenths / 10, tenths % 10)
+}
+
+/// Returns a distance from now, which changes too fast for milliseconds.
+fn whole_seconds(length: SignedDuration) -> SignedDuration {
+    SignedDuration::from_secs(length.as_secs().max(1))
+}
+
+/// Returns the units of durations: millisecond, second, minute, hour, day.
+pub(crate) fn units(lang: Lang) -> [&'static str; 5] {
+    match lang {
+        Lang::English => ["ms", "s", "min", "h", "d"],
+        Lang::Chinese => ["毫秒", "秒", "分", "小时", "天"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_have_two_units() {
+        for (ms, expected) in [
+            (0, "0 ms"),
+            (12, "12 ms"),
+            (31_500, "31 s"),
+            (60_000, "1 min"),
+            (252_000, "4 min 12 s"),
+            (7_500_000, "2 h 5 min"),
+            (90_000_000, "1 d 1 h"),
+        ] {
+            assert_eq!(duration(Lang::English, SignedDuration::from_millis(ms)), expected);
+        }
+    }
+
+    #[test]
+    fn clock_shows_the_date_of_other_days_in_the_zone_of_the_job() {
+        let now: Timestamp = "2024-02-29T20:00:00Z".parse().unwrap();
+        let show = |at: &str, name| {
+            let (at, zone) = (at.parse::<Timestamp>().unwrap(), zone(name));
+            clock(&at.to_zoned(zone.clone()), &now.to_zoned(zone), false)
+        };
+        assert_eq!(show("2024-02-29T12:00:00Z", None), "12:00:00");
+        assert_eq!(show("2024-02-29T12:00:00Z", Some("GMT+08:00")), "02-29 20:00:00");
+        assert_eq!(show("2024-02-29T20:30:00Z", Some("Asia/Shanghai")), "04:30:00");
+        assert_eq!(show("2023-02-28T20:30:00Z", Some("no zone")), "2023-02-28 20:30:00");
+        assert_eq!(browser_name("GMT-3"), "-03:00");
+        assert_eq!(browser_name("Asia/Shanghai"), "Asia/Shanghai");
+    }
+}

@@ -1,0 +1,150 @@
+//! Pages by their addresses. The page and its stream use the same functions.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use coordination::{JobName, ServerIp};
+use operations::JobSnapshot;
+
+use super::cx::Cx;
+use super::history::Past;
+use super::query::Address;
+use super::shell::Body;
+use super::{about, audit, doctor, job, jobs, nodes, overview, running, servers};
+use crate::namespaces::Namespace;
+use crate::problem::{Answer, Problem};
+
+/// A page of a namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum View {
+    Overview,
+    Jobs,
+    Job(JobName, Tab),
+    Running,
+    Servers,
+    Server(ServerIp),
+    Doctor,
+    Audit,
+    Registry(Option<JobName>),
+    About,
+}
+
+/// Tab of a job's page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tab {
+    Now,
+    Runs,
+    Schedule,
+    Placement,
+    Configuration,
+}
+
+impl Tab {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Now, Self::Runs, Self::Schedule, Self::Placement, Self::Configuration];
+
+    /// Returns the last part of the address.
+    pub(crate) fn path(self) -> &'static str {
+        match self {
+            Self::Now => "",
+            Self::Runs => "runs",
+            Self::Schedule => "schedule",
+            Self::Placement => "placement",
+            Self::Configuration => "configuration",
+        }
+    }
+}
+
+impl View {
+    /// Returns the page at an address below `/n/{namespace}`.
+    pub(crate) fn at(address: &Address) -> Answer<Self> {
+        let job = |name: &str| JobName::new(name).map_err(operations::Error::from);
+        let tab = |word: &str| Tab::ALL.into_iter().find(|tab| tab.path() == word);
+        let segments = address.segments();
+        let rest = segments.get(2..).unwrap_or_default();
+        Ok(match rest {
+            [] => Self::Overview,
+            ["jobs"] => Self::Jobs,
+            ["jobs", name] => Self::Job(job(name)?, Tab::Now),
+            ["jobs", name, word] if let Some(tab) = tab(word) => Self::Job(job(name)?, tab),
+            ["running"] => Self::Running,
+            ["servers"] => Self::Servers,
+            ["servers", ip] => Self::Server(ServerIp::new(ip).map_err(operations::Error::from)?),
+            ["doctor"] => Self::Doctor,
+            ["audit"] => Self::Audit,
+            ["registry"] => Self::Registry(None),
+            ["registry", name] => Self::Registry(Some(job(name)?)),
+            ["about"] => Self::About,
+            _ => {
+                let detail = format!("/{} is no address of this console", address.text());
+                return Err(Problem::not_found("no-such-address", detail));
+            }
+        })
+    }
+
+    /// Returns the job that the page is about.
+    fn job(&self) -> Option<&JobName> {
+        match self {
+            Self::Job(job, _) | Self::Registry(Some(job)) => Some(job),
+            Self::Overview
+            | Self::Jobs
+            | Self::Running
+            | Self::Servers
+            | Self::Server(_)
+            | Self::Doctor
+            | Self::Audit
+            | Self::Registry(None)
+            | Self::About => None,
+        }
+    }
+
+    /// Returns the snapshots that the page shows, beyond the summaries.
+    pub(crate) fn snapshots(&self, namespace: &Namespace) -> Answer<Snapshots> {
+        if let Some(job) = self.job() {
+            let job = namespace.job(job)?;
+            return Ok(Snapshots(BTreeMap::from([(job.job().clone(), job)])));
+        }
+        // These pages show reasons or records of many jobs.
+        let needs_all = matches!(self, Self::Overview | Self::Audit | Self::Server(_));
+        let all = if needs_all { namespace.live.jobs() } else { Vec::new() };
+        Ok(Snapshots(all.into_iter().map(|job| (job.job().clone(), job)).collect()))
+    }
+
+    /// Renders the page.
+    pub(crate) fn body(&self, cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Answer<Body> {
+        match self {
+            Self::Overview => Ok(overview::page(cx, jobs, past)),
+            Self::Jobs => Ok(jobs::page(cx)),
+            Self::Job(name, tab) => job::page(cx, jobs.one(name)?, *tab, past),
+            Self::Running => Ok(running::page(cx)),
+            Self::Servers => Ok(servers::page(cx)),
+            Self::Server(ip) => servers::server_page(cx, jobs, ip),
+            Self::Doctor => Ok(doctor::page(cx)),
+            Self::Audit => Ok(audit::page(cx, jobs)),
+            Self::Registry(None) => Ok(nodes::list(cx)),
+            Self::Registry(Some(name)) => Ok(nodes::page(cx, jobs.one(name)?)),
+            Self::About => Ok(about::page(cx)),
+        }
+    }
+}
+
+/// Snapshots of jobs by name.
+#[derive(Debug, Default)]
+pub(crate) struct Snapshots(BTreeMap<JobName, Arc<JobSnapshot>>);
+
+impl Snapshots {
+    pub(crate) fn get(&self, job: &JobName) -> Option<&JobSnapshot> {
+        self.0.get(job).map(|job| &**job)
+    }
+
+    fn one(&self, job: &JobName) -> Answer<&JobSnapshot> {
+        self.get(job).ok_or_else(|| {
+            Problem::not_found("no-such-job", format!("the namespace has no job {job}"))
+        })
+    }
+
+    /// Returns the jobs that have a configuration.
+    pub(crate) fn configured(&self) -> impl Iterator<Item = &JobSnapshot> {
+        self.0.values().map(|job| &**job).filter(|job| job.has_config())
+    }
+}

@@ -1,0 +1,167 @@
+//! Small parts that several pages share.
+
+use jiff::{SignedDuration, Timestamp};
+use maud::{Markup, html};
+use operations::{ItemBrief, ItemState, JobState};
+
+use super::cx::Cx;
+use super::digest::{Attention, Digest, Since};
+use crate::access::Permission;
+
+/// Number of rows of one page of a list.
+pub(crate) const PAGE: usize = 50;
+
+/// Returns a state as a coloured word. The style sheet puts a sign before it.
+pub(crate) fn pill(class: &str, word: &str) -> Markup {
+    html! { span class={ "st " (class) } { (word) } }
+}
+
+/// Returns the state of a job, or the reason why it needs attention.
+pub(crate) fn job_state(cx: &Cx<'_>, job: &Digest) -> Markup {
+    let lang = cx.lang();
+    match job.attention(cx.now) {
+        Some(attention) => pill(attention_class(attention), &lang.attention(attention)),
+        None if job.brief.status == JobState::Ok && !job.running.is_empty() => {
+            pill("run", &lang.running())
+        }
+        None => pill(state_class(job.brief.status), &lang.job_state(job.brief.status)),
+    }
+}
+
+pub(crate) fn attention_class(attention: Attention) -> &'static str {
+    match attention {
+        Attention::Crashed | Attention::BadConfig | Attention::Failing => "fail",
+        Attention::Late | Attention::NoInstance | Attention::Resharding | Attention::Paused => {
+            "wait"
+        }
+    }
+}
+
+fn state_class(state: JobState) -> &'static str {
+    match state {
+        JobState::Ok => "done",
+        JobState::Failing | JobState::Crashed => "fail",
+        JobState::Resharding | JobState::Paused | JobState::NoInstance => "wait",
+        JobState::Disabled => "off",
+    }
+}
+
+/// Returns the class and the word of an item's state, the most important fact first.
+pub(crate) fn item_state(cx: &Cx<'_>, item: &ItemBrief) -> (&'static str, String) {
+    let lang = cx.lang();
+    if item.running && item.failover {
+        return ("over", lang.taken_over());
+    }
+    if item.running {
+        return ("run", lang.running());
+    }
+    if item.orphaned {
+        return ("wait", lang.orphaned());
+    }
+    match (item.status, item.outcome) {
+        (ItemState::Disabled, _) => ("off", lang.disabled()),
+        (ItemState::Unowned, _) => ("wait", lang.no_owner()),
+        (_, Some(word @ ("failed" | "panicked" | "timed_out"))) => ("fail", lang.outcome(word)),
+        (_, Some("succeeded")) => ("done", lang.outcome("succeeded")),
+        (_, Some(word)) => ("off", lang.outcome(word)),
+        (ItemState::Running | ItemState::Pending, None) => ("off", lang.waiting()),
+    }
+}
+
+/// Returns the class of an outcome of the history.
+pub(crate) fn outcome_class(word: &str) -> &'static str {
+    match word {
+        "succeeded" => "done",
+        "failed" | "panicked" | "timed_out" => "fail",
+        "running" => "run",
+        "orphaned" | "missed" | "misfired" | "gap" | "interrupted" => "wait",
+        _ => "off",
+    }
+}
+
+pub(crate) fn since(cx: &Cx<'_>, since: Since, zone: Option<&str>) -> Markup {
+    html! {
+        (cx.when(since.at(), zone))
+        @if let Since::Seen(_) = since { " " span.dim { (cx.lang().or_earlier()) } }
+    }
+}
+
+/// Returns the text for a list without entries: what belongs there, and how it gets there.
+pub(crate) fn empty(title: &str, text: &str, command: Option<&str>) -> Markup {
+    html! {
+        div.empty {
+            p { b { (title) } }
+            p { (text) }
+            @if let Some(command) = command { pre { code { (command) } } }
+        }
+    }
+}
+
+/// Returns links to the neighbouring pages of a list.
+pub(crate) fn pager(cx: &Cx<'_>, page: usize, total: usize) -> Markup {
+    let pages = total.div_ceil(PAGE).max(1);
+    let to = |page: usize| cx.with(&[("page", &page.to_string())]);
+    html! {
+        @if pages > 1 {
+            nav.pager aria-label=(cx.lang().pages()) {
+                @if page > 1 { a href=(to(page - 1)) rel="prev" { (cx.lang().previous()) } }
+                span { (cx.lang().page_of(page, pages)) }
+                @if page < pages { a href=(to(page + 1)) rel="next" { (cx.lang().next()) } }
+            }
+        }
+    }
+}
+
+/// Returns the page that the address asks for, which exists.
+pub(crate) fn page_number(cx: &Cx<'_>, total: usize) -> usize {
+    cx.address.number("page").unwrap_or(1).clamp(1, total.div_ceil(PAGE).max(1))
+}
+
+/// Returns a link to an operation on a job, if the caller may use it.
+pub(crate) fn act(
+    cx: &Cx<'_>,
+    permission: Permission,
+    job: &str,
+    word: &str,
+    label: &str,
+) -> Markup {
+    let is_allowed = cx.may(permission, Some(job));
+    html! {
+        @if is_allowed {
+            a.button href={ (cx.job(job)) "/act/" (word) } data-dialog { (label) "…" }
+        }
+    }
+}
+
+/// Returns a duration as a bar against the median, and in words.
+pub(crate) fn bar(class: &str, length: SignedDuration, median: Option<SignedDuration>) -> Markup {
+    const WIDTH: i64 = 96;
+    let Some(median) = median.filter(|median| median.is_positive()) else { return html! {} };
+    let full = (median.as_millis() * 5 / 2).max(length.as_millis()).max(1);
+    let scaled = |part: SignedDuration| {
+        i64::try_from(part.as_millis() * i128::from(WIDTH) / full).unwrap_or(WIDTH)
+    };
+    let (width, mark) = (scaled(length).clamp(1, WIDTH), scaled(median));
+    html! {
+        svg class={ "d " (class) } width=(WIDTH) height="7" viewBox="0 0 96 7" aria-hidden="true" {
+            rect.track width=(WIDTH) height="7" rx="3" {}
+            rect.fill width=(width) height="7" rx="3" {}
+            rect.mark x=(mark) width="1" height="7" {}
+        }
+    }
+}
+
+/// Returns the address of an instance without its process, for a narrow column.
+pub(crate) fn short(instance: &str) -> &str {
+    instance.split("@-@").next().unwrap_or(instance)
+}
+
+/// Returns an instance as a link to its server, with the whole id on hover.
+pub(crate) fn instance(cx: &Cx<'_>, id: &str) -> Markup {
+    html! { a href=(cx.server(short(id))) title=(id) { (short(id)) } }
+}
+
+/// Returns the duration between two times that are known.
+pub(crate) fn between(from: Option<Timestamp>, to: Option<Timestamp>) -> Option<SignedDuration> {
+    Some(to?.duration_since(from?).max(SignedDuration::ZERO))
+}

@@ -1,0 +1,74 @@
+//! Lists: search, filters, sorting and pages on the server; empty lists teach.
+
+use coordination::{JobConfig, JobName, Layout, NodeKind, encode_config};
+use reg_center::{Lifetime, RegistryCenter as _, Txn};
+
+use super::world::World;
+
+/// Creates jobs without instances.
+async fn create(world: &World, jobs: u32) {
+    for job in 0..jobs {
+        let name = JobName::new(&format!("job-{job:03}")).unwrap();
+        let mut config = JobConfig::new(name.clone(), 3);
+        config.cron = Some("0 0 3 * * ?".to_owned());
+        config.description = if job == 77 { "the Needle".to_owned() } else { String::new() };
+        let path = Layout::new(&name).path(&NodeKind::Config);
+        let txn = Txn::new().create(path, encode_config(&config), Lifetime::Persistent);
+        world.registry.connect().commit(txn).await.unwrap();
+    }
+    let last = format!("jobs <b class=\"n\">{jobs}</b>");
+    let last = last.replacen("jobs", "Jobs", 1);
+    world.until("n/orders/jobs", |page| page.contains(&last)).await;
+}
+
+fn jobs_of(page: &str) -> Vec<&str> {
+    let rows = page.split("<tr id=\"j-").skip(1);
+    rows.filter_map(|row| row.split('"').next()).collect()
+}
+
+#[tokio::test]
+async fn list_is_searched_filtered_sorted_and_paged_on_the_server() {
+    let world = World::empty().await;
+    create(&world, 120).await;
+    let page = async |query: &str| world.get(&format!("/n/orders/jobs{query}")).await.text;
+
+    let first = page("").await;
+    assert_eq!(jobs_of(&first).len(), 50);
+    assert_eq!(jobs_of(&first)[0], "job-000");
+    assert!(first.contains("Page 1 of 3") && first.contains("120 in all"));
+    assert_eq!(jobs_of(&page("?page=3").await).len(), 20);
+    // A page that no longer exists is the last one.
+    assert_eq!(jobs_of(&page("?page=99").await)[19], "job-119");
+    assert_eq!(jobs_of(&page("?q=needle").await), ["job-077"]);
+    assert_eq!(jobs_of(&page("?status=NO_INSTANCE&q=job-11").await).len(), 10);
+    assert_eq!(jobs_of(&page("?status=OK").await), [""; 0]);
+    assert!(page("?status=OK").await.contains("Nothing matches"));
+    assert_eq!(jobs_of(&page("?server=10.0.0.9").await), [""; 0]);
+    // The filters stay in the links of the pager.
+    assert!(page("?q=job").await.contains("jobs?q=job&amp;page=2"));
+}
+
+#[tokio::test]
+async fn overview_lists_the_jobs_that_need_attention() {
+    let world = World::empty().await;
+    create(&world, 60).await;
+    let page = world.get("/n/orders").await.text;
+    assert!(page.contains("60 of 60 jobs need attention."), "{page}");
+    assert_eq!(page.matches("<tr id=\"p-").count(), 50);
+    assert!(page.contains("and 10 more") && page.contains("No instance is alive"));
+}
+
+#[tokio::test]
+async fn empty_lists_say_how_they_are_filled() {
+    let world = World::empty().await;
+    world.until("n/orders/jobs", |page| page.contains("class=\"fresh ok\"")).await;
+    for (path, expected) in [
+        ("/n/orders/jobs", "ejob worker jobs.toml"),
+        ("/n/orders/servers", "ejob worker jobs.toml"),
+        ("/n/orders/running", "Runs appear here while they are in progress"),
+        ("/n/orders/audit", "recorded with its author and its reason"),
+        ("/n/orders/doctor", "No job has leftovers"),
+    ] {
+        assert!(world.get(path).await.text.contains(expected), "{path}");
+    }
+}

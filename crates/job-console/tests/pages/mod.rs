@@ -1,0 +1,9 @@
+//! The pages as a browser gets them: markup, links, operations, the stream, and the files.
+
+mod files;
+mod links;
+mod lists;
+mod markup;
+mod operating;
+mod streaming;
+mod world;

@@ -1,0 +1,103 @@
+//! Operations by forms: preview, reason, record, result.
+
+use axum::http::StatusCode;
+use coordination::ServerState;
+
+use super::markup::faults;
+use super::world::World;
+
+#[tokio::test]
+async fn operation_shows_its_effect_then_is_performed_and_recorded() {
+    let world = World::with_jobs().await;
+    let form = world.get("/n/orders/jobs/report/act/pause").await.text;
+    assert_eq!(faults(&form), [""; 0]);
+    for expected in ["server 10.0.0.1", "server 10.0.0.2", "Recorded as console.", "required"] {
+        assert!(form.contains(expected), "{expected}: {form}");
+    }
+    // The preview has changed nothing.
+    let before = world.job("report").await;
+    assert!(before.view().servers().all(|(_, state)| state == ServerState::Enabled));
+
+    let answer = world.post("/n/orders/jobs/report/act/pause", "why=data+repair").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    let location = answer.headers["location"].to_str().unwrap();
+    assert_eq!(location, "../../../../../n/orders/jobs/report?changed=2");
+    let after = world.job("report").await;
+    assert!(after.view().servers().all(|(_, state)| state == ServerState::Paused));
+    let record = after.audit().next_back().unwrap();
+    assert_eq!((&*record.who, &*record.why, &*record.act), ("console", "data repair", "pause"));
+
+    let is_shown = |page: &str| page.contains("All 2 servers are paused by console");
+    world.until("n/orders/jobs/report?changed=2", is_shown).await;
+    let page = world.get("/n/orders/jobs/report?changed=2").await.text;
+    assert!(page.contains("Done: 2 changes are written.") && page.contains("act/resume"));
+}
+
+#[tokio::test]
+async fn operation_without_a_reason_changes_nothing() {
+    let world = World::with_jobs().await;
+    for form in ["", "why=", "why=+++"] {
+        let answer = world.post("/n/orders/jobs/report/act/disable", form).await;
+        assert_eq!(answer.status, StatusCode::BAD_REQUEST, "{form}");
+        assert!(answer.text.contains("why is blank"), "{form}: {}", answer.text);
+    }
+    let job = world.job("report").await;
+    assert!(job.view().servers().all(|(_, state)| state == ServerState::Enabled));
+}
+
+#[tokio::test]
+async fn removal_needs_the_name() {
+    let world = World::with_jobs().await;
+    let server = "/n/orders/servers/10.0.0.1/act/remove";
+    let answer = world.post(server, "why=gone&name=10.0.0.2").await;
+    assert_eq!(answer.status, StatusCode::CONFLICT);
+    let expected = "name is &quot;10.0.0.2&quot;; valid is &quot;10.0.0.1&quot;";
+    assert!(answer.text.contains(expected), "{}", answer.text);
+    let job = "/n/orders/jobs/report/act/remove";
+    assert_eq!(world.post(job, "why=gone&name=other").await.status, StatusCode::CONFLICT);
+    // Live instances prevent the removal unless they are to be shut down.
+    let answer = world.post(job, "why=gone&name=report").await;
+    assert!(answer.text.contains("instances of job report are alive"), "{}", answer.text);
+    let answer = world.post(job, "why=gone&name=report&alive=yes").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER, "{}", answer.text);
+    world.until("n/orders/jobs", |page| !page.contains("id=\"j-report\"")).await;
+}
+
+#[tokio::test]
+async fn result_without_changes_says_why() {
+    let world = World::with_jobs().await;
+    let answer = world.post("/n/orders/jobs/report/act/resume", "why=over").await;
+    assert_eq!(answer.status, StatusCode::OK);
+    assert!(answer.text.contains("Nothing changes."), "{}", answer.text);
+    assert!(answer.text.contains("it is enabled already"), "{}", answer.text);
+}
+
+#[tokio::test]
+async fn operation_on_old_data_has_to_be_confirmed() {
+    let world = World::with_jobs().await;
+    world.center.suspend(super::world::DEADLINE);
+    world.until("n/orders", |page| page.contains("The registry does not answer.")).await;
+    let form = world.get("/n/orders/jobs/report/act/pause").await.text;
+    assert!(form.contains("I know that this page shows old data"));
+    let answer = world.post("/n/orders/jobs/report/act/pause", "why=repair").await;
+    assert_eq!(answer.status, StatusCode::CONFLICT);
+    assert!(answer.text.contains("no contact with the registry"));
+    world.center.resume();
+    world.until("n/orders", |page| !page.contains("The registry does not answer.")).await;
+    let answer = world.post("/n/orders/jobs/report/act/pause", "why=repair").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+}
+
+#[tokio::test]
+async fn preferences_are_stored_and_lead_back_into_the_console_only() {
+    let world = World::empty().await;
+    let answer = world.post("/preferences", "back=n%2Forders%2Fjobs&theme=dark&lang=zh").await;
+    assert_eq!(answer.status, StatusCode::SEE_OTHER);
+    assert_eq!(answer.headers["location"], "./n/orders/jobs");
+    let cookies: Vec<_> = answer.headers.get_all("set-cookie").iter().collect();
+    assert_eq!(cookies.len(), 2, "{cookies:?}");
+    let answer = world.post("/preferences", "back=%2F%2Fevil.example&theme=dark").await;
+    assert_eq!(answer.headers["location"], "./");
+    let answer = world.post("/preferences", "theme=purple").await;
+    assert_eq!(answer.status, StatusCode::BAD_REQUEST);
+}

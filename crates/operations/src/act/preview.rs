@@ -1,0 +1,75 @@
+//! Previews: the report that a change would have, without writing it.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use sharding::ShardingItem;
+
+use super::{Scope, instances, items, servers, trigger};
+use crate::change::Planned;
+use crate::{JobSnapshot, Report, Result};
+
+/// Change of one job that can be previewed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Change {
+    /// [`Operations::disable`](crate::Operations::disable).
+    Disable(Scope),
+    /// [`Operations::enable`](crate::Operations::enable).
+    Enable(Scope),
+    /// [`Operations::pause`](crate::Operations::pause).
+    Pause(Scope),
+    /// [`Operations::resume`](crate::Operations::resume).
+    Resume(Scope),
+    /// [`Operations::remove_servers`](crate::Operations::remove_servers).
+    RemoveServers(Scope),
+    /// [`Operations::shut_down`](crate::Operations::shut_down).
+    ShutDown(Scope),
+    /// [`Operations::disable_items`](crate::Operations::disable_items).
+    DisableItems(BTreeSet<ShardingItem>),
+    /// [`Operations::enable_items`](crate::Operations::enable_items).
+    EnableItems(BTreeSet<ShardingItem>),
+    /// [`Operations::trigger`](crate::Operations::trigger) of some items, or of all.
+    Run(Option<BTreeSet<ShardingItem>>),
+    /// [`Operations::rerun_failed`](crate::Operations::rerun_failed).
+    RerunFailed,
+}
+
+/// Returns the report that a change of this job would have if it were written now.
+///
+/// # Errors
+/// Those of the change, except the errors of the registry.
+///
+/// # Examples
+/// ```
+/// use coordination::JobName;
+/// use operations::{Change, JobSnapshot, Scope, preview};
+///
+/// let job = JobName::new("report")?;
+/// let nothing = JobSnapshot::of_nodes(&job, Vec::new());
+/// let pause = Change::Pause(Scope::of_job(job));
+/// let report = preview(&nothing, &pause, "2024-02-29T12:00:00Z".parse()?)?;
+/// assert!(!report.has_changed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn preview(job: &JobSnapshot, change: &Change, now: Timestamp) -> Result<Report> {
+    let planned = match change {
+        Change::Disable(scope) => servers::disable(job, scope),
+        Change::Enable(scope) => servers::enable(job, scope),
+        Change::Pause(scope) => servers::pause(job, scope),
+        Change::Resume(scope) => servers::resume(job, scope),
+        Change::RemoveServers(scope) => servers::remove(job, scope),
+        Change::ShutDown(scope) => instances::shut_down_servers(job, scope),
+        Change::DisableItems(items) => of_items(job, items, true)?,
+        Change::EnableItems(items) => of_items(job, items, false)?,
+        Change::Run(items) => trigger::preview(job, items.clone(), now)?,
+        Change::RerunFailed => trigger::preview(job, Some(trigger::failed_items(job)), now)?,
+    };
+    Ok(planned.report(job.job(), None))
+}
+
+fn of_items(job: &JobSnapshot, which: &BTreeSet<ShardingItem>, disabled: bool) -> Result<Planned> {
+    which.iter().try_for_each(|item| items::known(job, *item))?;
+    let all: Vec<_> = which.iter().copied().collect();
+    Ok(items::set(job, &all, disabled))
+}
