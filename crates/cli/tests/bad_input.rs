@@ -125,12 +125,6 @@ fn wrong_command_line_is_one_error_line() {
             2,
             "`top` needs a terminal as input and output; elsewhere, use `ejob jobs --watch`",
         ),
-        (
-            "a live view for programs",
-            &["top", "--json"],
-            2,
-            "`top` is for people; for programs, repeat `ejob jobs --json`",
-        ),
         ("no command", &[], 2, "a command is missing; `ejob --help` lists them"),
         ("no subcommand", &["config"], 2, "a command is missing; `ejob config --help` lists them"),
         ("another command", &["jbos"], 2, "unrecognized subcommand 'jbos'; tip: _"),
