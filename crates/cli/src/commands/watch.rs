@@ -5,6 +5,7 @@ use std::time::Duration;
 use console::Term;
 use operations::{Freshness, LiveNamespace};
 use serde_json::json;
+use tokio::signal::unix::{SignalKind, signal};
 
 use super::list::job_table;
 use crate::context::Context;
@@ -28,6 +29,9 @@ pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
     let live = LiveNamespace::follow(registry);
     live.loaded(cx.connect().read_deadline()).await?;
     let mut updates = live.updates(INTERVAL);
+    // A listener for each wait would miss a signal that arrives while the list is written.
+    let mut interrupt = signal(SignalKind::interrupt())
+        .map_err(|error| Fault::refused(format!("ctrl-c cannot be handled: {error}")))?;
     let before = if Term::stdout().is_term() { CLEAR } else { "" };
     loop {
         // A closed output, such as that of `head`, ends the command like ctrl-c.
@@ -36,7 +40,7 @@ pub(super) async fn jobs(cx: &Context<'_>) -> Result<Page, Fault> {
         }
         tokio::select! {
             biased;
-            _ = tokio::signal::ctrl_c() => return Ok(Page::new("", &json!(null))),
+            _ = interrupt.recv() => return Ok(Page::new("", &json!(null))),
             update = updates.next() => if update.is_none() {
                 return Err(Fault::new(Exit::Unreachable, "the connection to the registry ended"));
             },
