@@ -119,6 +119,12 @@ fn wrong_command_line_is_one_error_line() {
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().port().to_string();
     let rows: &[Row<'_>] = &[
+        (
+            "a live view without a terminal",
+            &["top"],
+            2,
+            "`top` needs a terminal as input and output; elsewhere, use `ejob jobs --watch`",
+        ),
         ("no command", &[], 2, "a command is missing; `ejob --help` lists them"),
         ("no subcommand", &["config"], 2, "a command is missing; `ejob config --help` lists them"),
         ("another command", &["jbos"], 2, "unrecognized subcommand 'jbos'; tip: _"),

@@ -148,8 +148,12 @@ async fn watched_list_follows_the_workers() {
     list.shows("count  OK     2      1 ").await;
     list.signal("-INT").await;
     assert_eq!(list.end().await, Some(0));
-    let output = place.run_at(&place.address, &["jobs", "--watch", "--json"]).await;
-    assert_eq!(output.status.code(), Some(2), "{output:?}");
+    for words in [&["jobs", "--watch", "--json"][..], &["top", "--json"]] {
+        let output = place.run_at(&place.address, words).await;
+        assert_eq!(output.status.code(), Some(2), "{output:?}");
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(error.contains("for people; for programs, repeat"), "{error}");
+    }
     drop(first);
 }
 

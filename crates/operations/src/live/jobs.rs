@@ -131,7 +131,7 @@ impl Jobs {
         self.outdate();
     }
 
-    /// Removes the jobs that a new snapshot of the namespace does not have, and returns their names.
+    /// Removes the jobs that a new snapshot of the namespace does not have. Returns their names.
     pub(super) fn retain(&mut self, is_kept: impl Fn(&JobName) -> bool) -> BTreeSet<JobName> {
         let removed: BTreeSet<_> = self.jobs.keys().filter(|job| !is_kept(job)).cloned().collect();
         removed.iter().for_each(|job| self.remove(job));

@@ -1,8 +1,8 @@
 //! All jobs of a namespace, kept current by one feed.
 //!
 //! In reading order: `jobs` (the snapshots and how changes apply to them) · `list` (summaries of
-//! all jobs) · `updates` (subscribers) · `follower` (the task that follows the registry) · this file
-//! (queries).
+//! all jobs) · `updates` (subscribers) · `follower` (the task that follows the registry) · this
+//! file (queries).
 
 mod follower;
 mod jobs;

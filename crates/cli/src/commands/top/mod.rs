@@ -69,9 +69,7 @@ impl Shot {
 /// Shows the namespace until `q` or a signal.
 pub(crate) async fn run(cx: &Context<'_>) -> Result<Page, Fault> {
     if cx.is_json() {
-        return Err(Fault::usage(
-            "`top` is for people; for programs, repeat `ejob jobs --json` without it",
-        ));
+        return Err(Fault::usage("`top` is for people; for programs, repeat `ejob jobs --json`"));
     }
     if !Term::stdout().is_term() || !std::io::stdin().is_terminal() {
         return Err(Fault::usage(

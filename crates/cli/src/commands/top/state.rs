@@ -147,7 +147,8 @@ impl State {
         jobs.iter().position(|job| Some(&job.job_name) == name).unwrap_or(0)
     }
 
-    /// Applies a key to what `shot` shows.
+    /// Applies a key to the state that `shot` shows.
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other keys have no effect")]
     pub(super) fn press(&mut self, key: KeyEvent, shot: &Shot) -> Reaction {
         let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
         if is_control && key.code == KeyCode::Char('c') {
@@ -181,6 +182,7 @@ impl State {
         Reaction::Stay
     }
 
+    #[expect(clippy::wildcard_enum_match_arm, reason = "other keys have no effect")]
     fn edit_filter(&mut self, key: KeyCode) {
         match key {
             KeyCode::Char(c) if self.filter.chars().count() < MAX_FILTER => self.filter.push(c),
