@@ -25,6 +25,9 @@ pub struct Rule {
     pub path: String,
     /// Permission that the caller needs.
     pub permission: Permission,
+    /// True if the route checks the job pattern of the caller for each job that it changes, because
+    /// its path names none.
+    pub checks_each_job: bool,
 }
 
 /// Routes of the API and of the pages. A route cannot be added without its permission.
@@ -80,6 +83,7 @@ impl Routes {
                     method: method.to_string(),
                     path: path.clone(),
                     permission,
+                    checks_each_job: target == Target::PerJob,
                 });
             }
         }
@@ -97,7 +101,12 @@ impl Routes {
         path: &str,
         methods: MethodRouter<Shared>,
     ) -> Self {
-        self.rules.push(Rule { method: method.to_string(), path: path.to_owned(), permission });
+        self.rules.push(Rule {
+            method: method.to_string(),
+            path: path.to_owned(),
+            permission,
+            checks_each_job: false,
+        });
         self.router = self.router.route(path, guarded(methods, permission, Target::OfPath));
         self
     }

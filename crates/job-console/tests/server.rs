@@ -181,9 +181,9 @@ async fn late_answer_is_a_problem_and_a_change_goes_on() {
     let mut stage = Stage::new(Limits { answer: SHORT, ..Limits::default() }).await;
     let late = stage.ask("GET /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
     assert!(late.starts_with("HTTP/1.1 504 "), "{late}");
-    assert!(late.contains(r#""outcomeUnknown":false"#), "{late}");
+    assert!(late.contains(r#""outcome_unknown":false"#), "{late}");
     let late = stage.ask("POST /wait HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n").await;
-    assert!(late.contains(r#""outcomeUnknown":true"#), "{late}");
+    assert!(late.contains(r#""outcome_unknown":true"#), "{late}");
     stage.gate.add_permits(1);
     within("the end of the change", stage.ended.recv()).await.unwrap();
 }

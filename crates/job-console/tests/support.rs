@@ -27,6 +27,15 @@ use tower_http::set_header::SetRequestHeaderLayer;
 pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) const BASE: &str = "/api/v1/namespaces/orders";
 
+/// Returns a router whose requests come from a browser of this machine, on a page of the console.
+pub(crate) fn for_local_browser(router: Router) -> Router {
+    let same_origin = HeaderValue::from_static("same-origin");
+    let of_a_browser = HeaderName::from_static("sec-fetch-site");
+    router
+        .layer(MockConnectInfo(SocketAddr::from(([127, 0, 0, 1], 4000))))
+        .layer(SetRequestHeaderLayer::if_not_present(of_a_browser, same_origin))
+}
+
 /// A client that counts its reads.
 #[derive(Debug)]
 pub(crate) struct Counting {
@@ -165,12 +174,7 @@ impl Site {
         prepare(&counting.center);
         let center: Arc<dyn RegistryCenter> = counting.clone();
         let console = Console::new().namespace("orders", center, history).unwrap();
-        let same_origin = HeaderValue::from_static("same-origin");
-        let of_a_browser = HeaderName::from_static("sec-fetch-site");
-        let router = console
-            .router()
-            .layer(MockConnectInfo(SocketAddr::from(([127, 0, 0, 1], 4000))))
-            .layer(SetRequestHeaderLayer::if_not_present(of_a_browser, same_origin));
+        let router = for_local_browser(console.router());
         let release = Arc::new(Notify::new());
         Self { registry, counting, router, release, _members: Vec::new(), _sessions: Vec::new() }
     }

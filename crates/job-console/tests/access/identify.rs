@@ -14,7 +14,7 @@ async fn request_without_caller_is_asked_to_sign_in() {
     let access = UsersFile::new().access();
     let console = console(access).prefix("/ejob".parse().unwrap());
     let router = Router::new().nest("/ejob", console.router());
-    let api = get(&router, &format!("/ejob{JOBS}"), &[("accept", "text/html")]).await;
+    let api = get(&router, &format!("/ejob{DATA}"), &[("accept", "text/html")]).await;
     assert_eq!(api.status(), StatusCode::UNAUTHORIZED);
     assert_eq!(header(&api, "www-authenticate"), "Bearer");
     assert_eq!(header(&api, "content-type"), "application/problem+json");
@@ -61,10 +61,10 @@ async fn tokens_and_proxy_users_identify_callers_beside_each_other() {
         (&other, &[("authorization", "Basic YTpi")], StatusCode::UNAUTHORIZED),
         (&other, &[], StatusCode::UNAUTHORIZED),
     ] {
-        let response = get(router, JOBS, headers).await;
+        let response = get(router, DATA, headers).await;
         assert_eq!(response.status(), expected, "{headers:?}");
     }
-    let response = get(&other, JOBS, &[("authorization", &old)]).await;
+    let response = get(&other, DATA, &[("authorization", &old)]).await;
     assert_eq!(header(&response, "www-authenticate"), "Bearer error=\"invalid_token\"");
     let problem = text(response).await;
     assert!(problem.contains("expired at 2020-01-01T00:00:00Z"), "{problem}");
@@ -89,7 +89,7 @@ async fn open_console_serves_this_machine_only() {
         (&remote, &[host], StatusCode::FORBIDDEN),
         (&unknown, &[host], StatusCode::FORBIDDEN),
     ] {
-        let response = get(router, JOBS, headers).await;
+        let response = get(router, DATA, headers).await;
         assert_eq!(response.status(), expected, "{headers:?}");
     }
 }
@@ -98,15 +98,15 @@ async fn open_console_serves_this_machine_only() {
 async fn mounting_program_can_identify_callers() {
     let caller = Caller { name: "anna".to_owned(), role: Role::Viewer, jobs: "*".to_owned() };
     let router = console(Access::sign_in()).router();
-    assert_eq!(get(&router, JOBS, &[]).await.status(), StatusCode::UNAUTHORIZED);
+    assert_eq!(get(&router, DATA, &[]).await.status(), StatusCode::UNAUTHORIZED);
     let router = router.layer(Extension(caller));
-    assert_eq!(get(&router, JOBS, &[]).await.status(), StatusCode::OK);
+    assert_eq!(get(&router, DATA, &[]).await.status(), StatusCode::OK);
 }
 
 #[tokio::test]
 async fn each_response_is_protected_in_a_browser() {
     let router = router(UsersFile::new().access(), LOCAL);
-    for path in ["/sign-in", JOBS, "/no-such-page", "/api/v1/openapi.json"] {
+    for path in ["/sign-in", DATA, "/no-such-page", "/api/v1/openapi.json"] {
         let response = get(&router, path, &[]).await;
         let policy = header(&response, "content-security-policy");
         assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{policy}");
@@ -130,7 +130,7 @@ async fn server_passes_on_the_peer_of_a_connection() {
     let service = router.into_make_service_with_connect_info::<SocketAddr>();
     let server = tokio::spawn(axum::serve(listener, service).into_future());
     let mut stream = TcpStream::connect(address).await.unwrap();
-    let request = format!("GET {JOBS} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    let request = format!("GET {DATA} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();

@@ -41,7 +41,7 @@ async fn log_names_users_and_reasons_and_no_secrets() {
     sign_in(&router, "ev%0Ail", PASSWORD).await;
     let cookie = session(&router).await;
     let (token, _) = new_token();
-    get(&router, JOBS, &[("authorization", &format!("Bearer {token}"))]).await;
+    get(&router, DATA, &[("authorization", &format!("Bearer {token}"))]).await;
     send(&router, "POST", "/sign-out", &[("cookie", &cookie)], "").await;
     send(&router, "POST", "/sign-out", &[FORM[0], FORM[1], ("cookie", &cookie)], "").await;
     drop(guard);

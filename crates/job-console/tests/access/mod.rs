@@ -19,7 +19,8 @@ use reg_center::MemoryRegistry;
 use tempfile::TempDir;
 use tower::ServiceExt as _;
 
-const JOBS: &str = "/api/v1/namespaces/orders/jobs";
+/// An address with data, which is there before the first snapshot.
+const DATA: &str = "/api/v1/namespaces";
 
 const PASSWORD: &str = "correct horse battery";
 
@@ -123,5 +124,5 @@ async fn text(response: Response<Body>) -> String {
 }
 
 async fn status_with(router: &Router, cookie: &str) -> StatusCode {
-    get(router, JOBS, &[("host", "localhost:8080"), ("cookie", cookie)]).await.status()
+    get(router, DATA, &[("host", "localhost:8080"), ("cookie", cookie)]).await.status()
 }

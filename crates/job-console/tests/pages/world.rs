@@ -15,6 +15,9 @@ use lite::{JobBuilder, Scheduler, ShardingContext, job_fn};
 use operations::{By, JobSnapshot, Operations};
 use reg_center::{MemoryCenter, MemoryRegistry};
 use tower::ServiceExt as _;
+use tower_http::compression::CompressionLayer;
+
+use crate::support::for_local_browser;
 
 /// Name of a job whose name, parameter and failure are markup.
 pub(crate) const HOSTILE: &str = "<img src=x onerror=\"alert(1)\">'&";
@@ -56,7 +59,9 @@ impl World {
         let reader = History::open(options).await.unwrap();
         let console = Console::new();
         let console = console.namespace("orders", center.clone(), Some(reader)).unwrap();
-        let (router, schedulers) = (console.router(), Vec::new());
+        // The server of the console compresses; a mounted router is compressed by its program.
+        let router = for_local_browser(console.router()).layer(CompressionLayer::new());
+        let schedulers = Vec::new();
         Self { registry, center, router, schedulers, _folder: folder, history }
     }
 
