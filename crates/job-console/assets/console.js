@@ -153,6 +153,7 @@ function age() {
   const silence = performance.now() - contact;
   const shown = document.querySelector("#fresh [data-live]");
   if (shown) write(shown, `${shown.dataset.live} · ${(silence / SECOND).toFixed(1)} ${units[1]}`);
+  $("fresh").classList.toggle("ok", silence <= SILENCE && Boolean(shown));
   if (silence <= SILENCE) return;
   const cut = $("cut");
   if (cut.hidden) {
