@@ -1,8 +1,17 @@
 //! The stream of a page sends what has changed, and nothing else.
 
-use axum::http::StatusCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
 use coordination::JobName;
+use http_body_util::BodyExt as _;
+use job_console::Console;
 use operations::{By, Scope};
+use reg_center::MemoryRegistry;
+use tokio::time::Instant;
+use tower::ServiceExt as _;
 
 use super::markup::elements;
 use super::world::{Events, World};
@@ -80,4 +89,19 @@ async fn number_of_streams_is_bounded() {
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     streams.pop();
     Events::of(&world, "n/orders").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn stream_ends_after_its_lifetime_so_that_the_caller_is_checked_again() {
+    let registry = Arc::new(MemoryRegistry::new().connect());
+    let router = Console::new().namespace("orders", registry, None).unwrap().router();
+    let request = Request::get("/n/orders/stream?page=n%2Forders%2Fabout");
+    let response = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    let started = Instant::now();
+    let mut body = response.into_body();
+    while let Some(frame) = body.frame().await {
+        assert!(frame.is_ok());
+        assert!(started.elapsed() < Duration::from_secs(310), "the stream goes on");
+    }
+    assert!(started.elapsed() >= Duration::from_secs(300), "{:?}", started.elapsed());
 }
