@@ -91,6 +91,12 @@ function morph(target, element) {
   Idiomorph.morph(target, element, { ignoreActiveValue: true, callbacks: {
     // What the reader has opened stays open, and the chosen row stays chosen.
     beforeAttributeUpdated: (name) => name !== "open" && name !== "data-here",
+    // A list within a greater part keeps the places of its rows, too.
+    beforeNodeMorphed: (old, fresh) => {
+      const isList = "rows" in (old.dataset ?? {}) && "rows" in (fresh.dataset ?? {});
+      if (isList && old.id === fresh.id && old !== target) { merge(old, fresh); return false; }
+      return true;
+    },
   } });
 }
 
@@ -139,8 +145,15 @@ function connect() {
   source.addEventListener("end", () => location.reload());
   source.addEventListener("error", () => {
     // The browser connects again by itself, except after an answer that is no stream.
-    if (source && source.readyState === EventSource.CLOSED) { disconnect(); setTimeout(connect, 3 * SECOND); }
+    if (source?.readyState === EventSource.CLOSED) { disconnect(); setTimeout(reconnect, 3 * SECOND); }
   });
+}
+
+// A page that leads elsewhere now, such as to the sign-in, is loaded again.
+async function reconnect() {
+  const answer = await fetch(location.href, { method: "HEAD" }).catch(() => null);
+  if (answer && (answer.redirected || [401, 403, 404].includes(answer.status))) location.reload();
+  else connect();
 }
 
 function disconnect() {
@@ -153,6 +166,7 @@ function age() {
   const silence = performance.now() - contact;
   const shown = document.querySelector("#fresh [data-live]");
   if (shown) write(shown, `${shown.dataset.live} · ${(silence / SECOND).toFixed(1)} ${units[1]}`);
+  $("fresh").classList.toggle("ok", silence <= SILENCE && Boolean(shown));
   if (silence <= SILENCE) return;
   const cut = $("cut");
   if (cut.hidden) {

@@ -170,12 +170,20 @@ impl Digest {
             JobState::Failing => Some(Attention::Failing),
             JobState::NoInstance => Some(Attention::NoInstance),
             JobState::Resharding => {
-                (now.duration_since(self.since.at()) > RESHARDING).then_some(Attention::Resharding)
+                (now.duration_since(self.since.at()) >= RESHARDING).then_some(Attention::Resharding)
             }
             JobState::Paused => Some(Attention::Paused),
             JobState::Ok => is_late.then_some(Attention::Late),
             JobState::Disabled => None,
         }
+    }
+
+    /// Returns the next time at which the summary or the attention differs by time alone.
+    fn next_change(&self, now: Timestamp) -> Option<Timestamp> {
+        let is_resharding = self.brief.status == JobState::Resharding;
+        let resharding = self.since.at().checked_add(RESHARDING).ok().filter(|_| is_resharding);
+        let times = [self.next_fire, self.late.map(|late| late.from), resharding];
+        times.into_iter().flatten().filter(|time| *time > now).min()
     }
 
     /// Returns the number of findings that are more than information.
@@ -254,6 +262,8 @@ pub(crate) struct Summary {
     pub(crate) running: usize,
     pub(crate) attention: usize,
     pub(crate) problems: usize,
+    /// Time from which the numbers differ although no job has changed.
+    until: Option<Timestamp>,
 }
 
 impl Summary {
@@ -265,35 +275,46 @@ impl Summary {
             running: jobs.iter().map(|job| job.running.len()).sum(),
             attention: jobs.iter().filter(|job| job.attention(now).is_some()).count(),
             problems: jobs.iter().map(|job| job.problems()).sum(),
+            until: jobs.iter().filter_map(|job| job.next_change(now)).min(),
             jobs,
         }
+    }
+
+    /// Returns true if the summary is that of these jobs, in the same order, at this time.
+    fn is_of(&self, jobs: &[&Arc<JobSnapshot>], now: Timestamp) -> bool {
+        let is_in_time = self.until.is_none_or(|until| until > now);
+        let mut pairs = self.jobs.iter().zip(jobs);
+        is_in_time
+            && self.jobs.len() == jobs.len()
+            && pairs.all(|(digest, job)| digest.is_of(job, now))
     }
 }
 
 /// The summaries of a namespace.
 #[derive(Debug, Default)]
-pub(crate) struct Digests(Mutex<BTreeMap<JobName, Arc<Digest>>>);
+pub(crate) struct Digests(Mutex<Arc<Summary>>);
 
 impl Digests {
     /// Returns the summaries of all jobs that have a configuration, at this time.
-    pub(crate) fn summary(&self, live: &LiveNamespace, now: Timestamp) -> Summary {
-        self.summary_of(&live.jobs(), now)
+    pub(crate) fn summary(&self, live: &LiveNamespace, now: Timestamp) -> Arc<Summary> {
+        let jobs = live.jobs();
+        let jobs: Vec<_> = jobs.iter().filter(|job| job.has_config()).collect();
+        self.summary_of(&jobs, now)
     }
 
-    fn summary_of(&self, jobs: &[Arc<JobSnapshot>], now: Timestamp) -> Summary {
+    pub(super) fn summary_of(&self, jobs: &[&Arc<JobSnapshot>], now: Timestamp) -> Arc<Summary> {
         let mut known = self.0.lock();
-        let mut next = BTreeMap::new();
-        for job in jobs.iter().filter(|job| job.has_config()) {
-            let earlier = known.get(job.job());
-            let digest = match earlier {
-                Some(digest) if digest.is_of(job, now) => Arc::clone(digest),
-                earlier => Arc::new(Digest::of(job, earlier.map(|digest| &**digest), now)),
-            };
-            next.insert(job.job().clone(), digest);
+        if known.is_of(jobs, now) {
+            return Arc::clone(&known);
         }
-        let all = next.values().cloned().collect();
-        *known = next;
-        drop(known);
-        Summary::of(all, now)
+        let earlier: BTreeMap<&JobName, &Arc<Digest>> =
+            known.jobs.iter().map(|digest| (&digest.name, digest)).collect();
+        let digest = |job: &&Arc<JobSnapshot>| match earlier.get(job.job()) {
+            Some(digest) if digest.is_of(job, now) => Arc::clone(digest),
+            earlier => Arc::new(Digest::of(job, earlier.map(|digest| &***digest), now)),
+        };
+        let summary = Arc::new(Summary::of(jobs.iter().map(digest).collect(), now));
+        *known = Arc::clone(&summary);
+        summary
     }
 }

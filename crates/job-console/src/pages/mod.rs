@@ -10,6 +10,8 @@ mod assets;
 mod audit;
 mod cx;
 mod digest;
+#[cfg(test)]
+mod digest_tests;
 mod doctor;
 mod error_page;
 mod find;

@@ -140,7 +140,7 @@ fn header(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     html! {
         header.bar {
-            a.brand href=(cx.here("")) { (mark()) span { "Elastic Job" } }
+            a.brand href=(cx.here("")) aria-label="Elastic Job" { (mark()) span { "Elastic Job" } }
             @if let Some(namespace) = cx.namespace { (namespace_switch(cx, namespace)) }
             form.search role="search" action=(cx.here("jobs")) {
                 label.hidden for="search" { (lang.search()) }

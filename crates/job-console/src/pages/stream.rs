@@ -32,11 +32,17 @@ use crate::problem::{Answer, Problem};
 const MAX_STREAMS: usize = 512;
 /// Minimum distance of two updates of a page.
 const INTERVAL: Duration = Duration::from_millis(100);
-/// Time after which the server sends the age of the data even if nothing has changed. The browser
-/// takes a stream for cut that is silent for twice as long.
-const BEAT: Duration = Duration::from_secs(1);
+/// Time after which the server sends a sign of life even if nothing has changed. The browser takes
+/// a stream for cut that is silent for two seconds.
+const BEAT: Duration = Duration::from_millis(500);
 /// Time after which a page is rendered again although no job has changed: a fire may be late now.
 const REFRESH: Duration = Duration::from_secs(5);
+
+/// Time after which a stream ends. The browser opens the next one at once, and the console checks
+/// again who it is.
+const LIFETIME: Duration = Duration::from_secs(300);
+/// Time after which the browser opens the next stream.
+const RETRY: Duration = Duration::from_millis(200);
 
 /// Bound of the number of streams.
 #[derive(Clone, Debug)]
@@ -58,6 +64,7 @@ struct Follower {
     past: Past,
     rendered: Option<Instant>,
     sent: Sent,
+    ends: Instant,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -96,6 +103,7 @@ pub(super) async fn stream(
         past: Past::Unasked,
         rendered: None,
         sent: Sent::default(),
+        ends: Instant::now() + LIFETIME,
         _permit: permit,
     };
     let headers = [("cache-control", "no-store"), ("x-accel-buffering", "no")];
@@ -107,7 +115,8 @@ impl Follower {
         stream::unfold(Some(self), async |follower| {
             let mut follower = follower?;
             let (event, is_over) = follower.next().await;
-            Some((Ok(event), (!is_over).then_some(follower)))
+            let goes_on = !is_over && Instant::now() < follower.ends;
+            Some((Ok(event.retry(RETRY)), goes_on.then_some(follower)))
         })
     }
 

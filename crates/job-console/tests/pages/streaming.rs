@@ -1,11 +1,22 @@
 //! The stream of a page sends what has changed, and nothing else.
 
-use axum::http::StatusCode;
-use coordination::JobName;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::http::{Request, StatusCode};
+use coordination::{JobName, ServerIp};
+use http_body_util::BodyExt as _;
+use job_console::Console;
 use operations::{By, Scope};
+use reg_center::MemoryRegistry;
+use sharding::ShardingItem;
+use tokio::time::Instant;
+use tower::ServiceExt as _;
 
 use super::markup::elements;
-use super::world::{Events, World};
+use super::world::{DEADLINE, Events, World};
 
 async fn pause(world: &World, job: &str) {
     let scope = Scope::of_job(JobName::new(job).unwrap());
@@ -80,4 +91,77 @@ async fn number_of_streams_is_bounded() {
     assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
     streams.pop();
     Events::of(&world, "n/orders").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn stream_ends_after_its_lifetime_so_that_the_caller_is_checked_again() {
+    let registry = Arc::new(MemoryRegistry::new().connect());
+    let router = Console::new().namespace("orders", registry, None).unwrap().router();
+    let request = Request::get("/n/orders/stream?page=n%2Forders%2Fabout");
+    let response = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
+    let started = Instant::now();
+    let mut body = response.into_body();
+    while let Some(frame) = body.frame().await {
+        assert!(frame.is_ok());
+        assert!(started.elapsed() < Duration::from_secs(310), "the stream goes on");
+    }
+    assert!(started.elapsed() >= Duration::from_secs(300), "{:?}", started.elapsed());
+}
+
+/// Parts of a page by their ids: rows of tables, and whole fragments.
+fn parts(markup: &str) -> BTreeMap<String, String> {
+    let rows = markup.split("<tr id=\"").skip(1);
+    rows.filter_map(|row| {
+        let (id, rest) = row.split_once('"')?;
+        let (content, _) = rest.split_once("</tr>")?;
+        Some((id.to_owned(), content.to_owned()))
+    })
+    .collect()
+}
+
+/// Returns the parts of the page as a new stream sends them.
+async fn fresh(world: &World, page: &str) -> BTreeMap<String, String> {
+    parts(&markup(&Events::of(world, page).await.next().await))
+}
+
+#[tokio::test]
+async fn changes_of_a_stream_add_up_to_the_fresh_page() {
+    let world = World::with_jobs().await;
+    let operations = world.operations();
+    let job = JobName::new("report").unwrap();
+    let (all, by) = (Scope::of_job(job.clone()), By::new("anna", "data repair").unwrap());
+    let server = Scope::of_both(job.clone(), ServerIp::new("10.0.0.1").unwrap());
+    let item = BTreeSet::from([ShardingItem::new(1)]);
+    for page in ["n/orders", "n/orders/jobs", "n/orders/jobs/report", "n/orders/servers/10.0.0.1"] {
+        let mut stream = Events::of(&world, page).await;
+        let mut shown = parts(&markup(&stream.next().await));
+        for round in 0..2 {
+            operations.pause(&server, &by).await.unwrap();
+            operations.disable_items(&job, &item, &by).await.unwrap();
+            let run = operations.trigger(&job, None, &by).await.unwrap();
+            operations.resume(&all, &by).await.unwrap();
+            operations.enable_items(&job, &item, &by).await.unwrap();
+            if let Some(request) = run.request {
+                operations.outcome(&request, DEADLINE).await.unwrap();
+            }
+            if round == 0 {
+                operations.disable(&server, &by).await.unwrap();
+            } else {
+                operations.enable(&all, &by).await.unwrap();
+            }
+        }
+        // Each beat is a state without further changes. Rows of other pages have no place here.
+        let mut is_equal = false;
+        for _ in 0..100 {
+            let event = stream.next().await;
+            let known = fresh(&world, page).await;
+            shown.extend(parts(&markup(&event)));
+            shown.retain(|id, _| known.contains_key(id));
+            is_equal = event.contains("event: beat") && shown == known;
+            if is_equal {
+                break;
+            }
+        }
+        assert!(is_equal, "{page} shows {shown:#?}");
+    }
 }

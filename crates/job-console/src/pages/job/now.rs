@@ -13,6 +13,7 @@ use crate::access::Permission;
 use crate::pages::cx::Cx;
 use crate::pages::digest::{Attention, Digest, moment};
 use crate::pages::history::Past;
+use crate::pages::query::encoded;
 use crate::pages::reasons;
 use crate::pages::widgets::{act, bar, between, instance, item_state, pill};
 
@@ -349,7 +350,7 @@ fn conditions(cx: &Cx<'_>, job: &JobSnapshot, items: &[ItemBrief], digest: &Dige
             }
             @let problems = digest.problems();
             @if problems > 0 {
-                li.warn { a href=(cx.here("doctor")) { (lang.n_findings(problems)) } }
+                li.warn { a href=(cx.here(&format!("doctor?job={}", encoded(digest.name.as_str())))) { (lang.n_findings(problems)) } }
             }
         }
     }
