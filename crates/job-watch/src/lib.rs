@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+mod condition;
+mod evaluate;
+mod file;
+mod memory;
+mod pattern;
+
+
+
+pub use condition::{Condition, ConditionKind, Expectation, Severity};
+pub use evaluate::{Assessment, HistoryFacts, Seen, State, evaluate};
+pub use file::{Heartbeat, WatchFile, WatchFileError};
+pub use memory::Memory;
+pub use pattern::JobPattern;
