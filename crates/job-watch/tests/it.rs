@@ -1,1 +1,7 @@
+//! All integration tests, as one program.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod conditions;
+mod file;
+mod properties;
+mod support;
