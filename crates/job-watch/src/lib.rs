@@ -5,11 +5,13 @@ mod evaluate;
 mod file;
 mod memory;
 mod pattern;
-
-
+mod store;
+mod watcher;
 
 pub use condition::{Condition, ConditionKind, Expectation, Severity};
 pub use evaluate::{Assessment, HistoryFacts, Seen, State, evaluate};
 pub use file::{Heartbeat, WatchFile, WatchFileError};
 pub use memory::Memory;
 pub use pattern::JobPattern;
+pub use store::{Silence, SilencedJob, Silences, StoreError};
+pub use watcher::{JobAssessment, WatchError, WatchView, Watcher};

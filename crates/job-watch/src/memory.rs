@@ -106,7 +106,9 @@ impl Memory {
         };
         let is_short = expectations.iter().any(is_short);
         self.short_since = if is_short { self.short_since.or(Some(now)) } else { None };
-        if job.view().instances().any(|id| job.is_java(id) == Some(true)) {
+        let has_java = job.view().instances().any(|id| job.is_java(id) == Some(true));
+        // Without records, nothing could be taken for a fact of the present.
+        if has_java && job.view().items().any(|(_, item)| item.ledger.is_some()) {
             self.java_seen = Some(now);
         }
         let Some(config) = job.config() else { return };
@@ -238,8 +240,9 @@ impl Memory {
     /// Returns the part to store, of bounded size.
     pub(crate) fn stored(&self) -> Self {
         let mut stored = self.clone();
-        // The time changes with each observation, and storing it to the minute is enough.
-        stored.java_seen = self.java_seen.map(|at| at - at.rem_euclid(60_000));
+        // The time changes with each observation. Rounded up, it is stored rarely, and no record is
+        // taken for newer than the Java instance.
+        stored.java_seen = self.java_seen.map(|at| at - at.rem_euclid(600_000) + 600_000);
         stored.successes.clear();
         stored.running_since.clear();
         stored.observed_from = None;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use coordination::{JobName, RUNTIME_INDEX};
+use coordination::{JobName, Layout};
 use reg_center::{Change, Node, NodePath};
 
 use crate::JobSnapshot;
@@ -72,9 +72,9 @@ impl Jobs {
     }
 }
 
-/// Returns the job that a node belongs to; `None` for the root, the list of jobs from templates,
-/// and nodes of other applications, whose names no job can have.
+/// Returns the job that a node belongs to; `None` for the root, reserved nodes, and nodes of other
+/// applications, whose names no job can have.
 fn job_of(path: &NodePath) -> Option<JobName> {
     let name = path.as_str().get(1..)?.split('/').next()?;
-    if name == RUNTIME_INDEX { None } else { JobName::new(name).ok() }
+    if Layout::is_reserved(name) { None } else { JobName::new(name).ok() }
 }

@@ -1,0 +1,383 @@
+//! The watcher: follows a namespace, judges expectations on changes and when a deadline passes, and
+//! sends messages while it is the sender.
+//!
+//! In reading order: this file (the loop) · `board` (jobs, alerts) · `sender` (messages and their
+//! records) · `compose` (texts) · `delivery` (one message to one channel) · `outage` (messages while
+//! the registry does not answer) · `heartbeat`.
+
+mod board;
+mod compose;
+mod delivery;
+mod heartbeat;
+mod outage;
+mod sender;
+mod view;
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use coordination::JobName;
+use jiff::Timestamp;
+use operations::{Freshness, LiveNamespace, Updates};
+use parking_lot::Mutex;
+use reg_center::{Change, Feed, RegistryCenter, SessionChange, SessionFeed, SessionId};
+use tokio::sync::watch;
+use tokio::time::Instant;
+use tokio_util::sync::CancellationToken;
+
+use crate::WatchFile;
+use crate::store::{SilenceView, Store, StoreError, watched_root};
+use board::Board;
+use outage::Outage;
+use sender::Sender;
+pub use view::{JobAssessment, WatchView};
+
+/// Minimum interval of two judgements of changed jobs.
+const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
+/// Longest sleep, so that a step of the wall clock delays no deadline for longer.
+const MAX_SLEEP: Duration = Duration::from_secs(60);
+const FIRST_RETRY: Duration = Duration::from_secs(1);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+/// Time for messages that are being sent when the watcher stops.
+const LAST_MESSAGES: Duration = Duration::from_secs(10);
+
+/// Reason why a watcher ended.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum WatchError {
+    /// The connection to the registry was closed.
+    #[error("the connection to the registry was closed")]
+    Closed,
+    /// The state of watchers cannot be used.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// Wall clock.
+type WallClock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// A watcher of the expectations of one namespace.
+///
+/// # Examples
+/// ```
+/// # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+/// # runtime.block_on(async {
+/// use std::sync::Arc;
+///
+/// use job_watch::{WatchFile, Watcher};
+/// use reg_center::MemoryRegistry;
+/// use tokio_util::sync::CancellationToken;
+///
+/// let file = WatchFile::parse("[[expect]]\njob = \"*\"\nfailures = 3\n")?;
+/// let registry = Arc::new(MemoryRegistry::new().connect());
+/// let stop = CancellationToken::new();
+/// stop.cancel();
+/// Watcher::new(file, registry, "host@7").run(stop).await?;
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// # }).unwrap();
+/// ```
+pub struct Watcher {
+    file: Arc<WatchFile>,
+    registry: Arc<dyn RegistryCenter>,
+    name: String,
+    clock: WallClock,
+    live: Arc<LiveNamespace>,
+    board: Arc<Mutex<Board>>,
+    shown: Arc<Mutex<view::Shown>>,
+}
+
+impl Watcher {
+    /// Creates a watcher. It needs a session of its own: `registry` must not be shared with jobs.
+    ///
+    /// `name` says which process sends, such as `host@pid`.
+    ///
+    /// # Panics
+    /// Outside of a tokio runtime with time enabled.
+    #[must_use]
+    pub fn new(
+        file: WatchFile,
+        registry: Arc<dyn RegistryCenter>,
+        name: impl Into<String>,
+    ) -> Self {
+        let live = Arc::new(LiveNamespace::follow(Arc::clone(&registry)));
+        Self {
+            file: Arc::new(file),
+            registry,
+            name: name.into(),
+            clock: Arc::new(Timestamp::now),
+            live,
+            board: Arc::default(),
+            shown: Arc::default(),
+        }
+    }
+
+    /// Sets the wall clock, for tests.
+    #[must_use]
+    pub fn wall_clock(self, clock: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self { clock: Arc::new(clock), ..self }
+    }
+
+    /// Returns access to the states, for other tasks of the process.
+    #[must_use]
+    pub fn view(&self) -> WatchView {
+        WatchView {
+            live: Arc::clone(&self.live),
+            board: Arc::clone(&self.board),
+            shown: Arc::clone(&self.shown),
+            clock: Arc::clone(&self.clock),
+        }
+    }
+
+    /// Watches until `stop` is cancelled. Messages that are being sent then have ten seconds.
+    ///
+    /// # Errors
+    /// [`WatchError`]: the registry was closed, or a stored document cannot be used. An outage of
+    /// the registry is no error.
+    ///
+    /// # Cancel safety
+    /// If the future is dropped, the outcome of a message that is being sent is unknown.
+    pub async fn run(self, stop: CancellationToken) -> Result<(), WatchError> {
+        let (working, is_working) = watch::channel(false);
+        let heartbeat = self.file.heartbeat.clone();
+        let watching = Box::pin(Engine::new(self, working).run(stop));
+        let Some(heartbeat) = heartbeat else { return watching.await };
+        tokio::select! {
+            ended = watching => ended,
+            () = heartbeat::run(heartbeat, is_working) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for Watcher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watcher").field("name", &self.name).field("file", &self.file).finish()
+    }
+}
+
+/// The state of the loop.
+struct Engine {
+    file: Arc<WatchFile>,
+    clock: WallClock,
+    live: Arc<LiveNamespace>,
+    updates: Updates,
+    state: Feed,
+    sessions: SessionFeed,
+    /// Session, while the registry answers.
+    session: Option<SessionId>,
+    silences: SilenceView,
+    board: Arc<Mutex<Board>>,
+    sender: Sender,
+    outage: Outage,
+    /// Jobs that have changed since they were judged.
+    changed: BTreeSet<JobName>,
+    is_judged_once: bool,
+    retry: Option<Instant>,
+    pause: Duration,
+    working: watch::Sender<bool>,
+    shown: Arc<Mutex<view::Shown>>,
+}
+
+impl Engine {
+    fn new(watcher: Watcher, working: watch::Sender<bool>) -> Self {
+        let Watcher { file, registry, name, clock, live, board, shown } = watcher;
+        Self {
+            updates: live.updates(UPDATE_INTERVAL),
+            state: registry.watch(&watched_root()),
+            sessions: registry.session_feed(),
+            session: None,
+            silences: SilenceView::default(),
+            sender: Sender::new(Arc::clone(&file), registry, Arc::clone(&board), name),
+            outage: Outage::new(Arc::clone(&file)),
+            changed: BTreeSet::new(),
+            is_judged_once: false,
+            retry: None,
+            pause: FIRST_RETRY,
+            working,
+            file,
+            clock,
+            live,
+            board,
+            shown,
+        }
+    }
+
+    async fn run(mut self, stop: CancellationToken) -> Result<(), WatchError> {
+        loop {
+            let now = (self.clock)();
+            self.step(now).await?;
+            let wake = self.wake_at(now);
+            tokio::select! {
+                biased;
+                () = stop.cancelled() => break,
+                change = self.sessions.next() => match change {
+                    Some(change) => self.session_changed(change)?,
+                    None => return Err(WatchError::Closed),
+                },
+                change = self.state.next() => match change {
+                    Some(change) => self.state_changed(change),
+                    None => return Err(WatchError::Closed),
+                },
+                done = self.sender.next_delivered() => self.sender.note_delivered(done),
+                () = self.outage.next_done() => {}
+                update = self.updates.next() => match update {
+                    Some(update) => self.changed.extend(update.jobs),
+                    None => return Err(WatchError::Closed),
+                },
+                () = tokio::time::sleep_until(wake) => {}
+            }
+        }
+        self.stop().await;
+        Ok(())
+    }
+
+    /// Brings judgements, alerts, messages and records up to date.
+    async fn step(&mut self, now: Timestamp) -> Result<(), WatchError> {
+        let freshness = self.live.freshness();
+        self.outage.update(freshness, self.sender.was_last_sender());
+        let is_current = freshness == Freshness::Current;
+        if is_current {
+            self.judge(now);
+        }
+        let may_write = is_current
+            && self.session.is_some()
+            && self.retry.is_none_or(|at| at <= Instant::now());
+        if may_write {
+            self.retry = None;
+            let done = self.write(now).await;
+            match done {
+                Ok(()) => self.pause = FIRST_RETRY,
+                Err(error) if error.is_transient() => {
+                    tracing::warn!(%error, retry_in = ?self.pause, "the state is not stored");
+                    self.sender.step_down();
+                    self.retry = Some(Instant::now() + self.pause);
+                    self.pause = (self.pause * 2).min(LONGEST_RETRY);
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let is_working = is_current && self.sender.is_sender();
+        self.working.send_if_modified(|shown| std::mem::replace(shown, is_working) != is_working);
+        let mut shown = self.shown.lock();
+        shown.is_sender = self.sender.is_sender();
+        shown.counts = self.sender.counts();
+        Ok(())
+    }
+
+    /// Elects, sends and stores.
+    async fn write(&mut self, now: Timestamp) -> Result<(), StoreError> {
+        let Some(session) = self.session else { return Ok(()) };
+        if !self.sender.is_sender() {
+            if !self.sender.elect(session).await? {
+                return Ok(());
+            }
+            // The stored alerts are judged by the present states.
+            let mut board = self.board.lock();
+            let jobs: Vec<JobName> = board.jobs.keys().cloned().collect();
+            jobs.iter().for_each(|job| board.alert(job, now));
+        }
+        self.sender.send(&self.silences, now).await?;
+        self.sender.persist().await
+    }
+
+    fn judge(&mut self, now: Timestamp) {
+        let mut jobs = std::mem::take(&mut self.changed);
+        let mut board = self.board.lock();
+        if !self.is_judged_once {
+            self.is_judged_once = true;
+            jobs.extend(self.live.jobs().iter().map(|job| job.job().clone()));
+            jobs.extend(self.file.named_jobs());
+        }
+        jobs.extend(board.due(now));
+        for job in &jobs {
+            let snapshot = self.live.job(job);
+            board.judge(&self.file, job, snapshot.as_deref(), now);
+            if self.sender.is_sender() {
+                board.alert(job, now);
+            }
+        }
+        board.jobs.retain(|_, entry| !entry.is_over());
+    }
+
+    fn session_changed(&mut self, change: SessionChange) -> Result<(), WatchError> {
+        tracing::debug!(%change, "session changed");
+        match change {
+            SessionChange::Connected { session, .. } => {
+                self.session = Some(session);
+                self.sender.keep_session(session);
+            }
+            SessionChange::Suspended { .. } => self.session = None,
+            SessionChange::Lost { .. } => {
+                self.session = None;
+                self.sender.lose_session();
+            }
+            SessionChange::Closed => return Err(WatchError::Closed),
+        }
+        Ok(())
+    }
+
+    /// Applies changes of the state of watchers: silences, and the present sender.
+    fn state_changed(&mut self, first: Change) {
+        let mut next = Some(first);
+        while let Some(change) = next.take().or_else(|| self.state.try_next()) {
+            match change {
+                Change::Init => {
+                    self.silences.clear();
+                    self.sender.see_sender(None);
+                    self.sender.see_state(false);
+                }
+                Change::Ready => self.sender.see_state(true),
+                Change::Entry(node) | Change::Put(node) => {
+                    if node.path == Store::sender_path() {
+                        self.sender.see_sender(node.stat.owner);
+                    }
+                    self.silences.put(&node.path, &node.data);
+                }
+                Change::Gone { path, .. } => {
+                    if path == Store::sender_path() {
+                        self.sender.see_sender(None);
+                    }
+                    self.silences.remove(&path);
+                }
+            }
+        }
+    }
+
+    /// Returns the next time at which something is due without any event.
+    fn wake_at(&self, now: Timestamp) -> Instant {
+        let present = Instant::now();
+        let now_ms = now.as_millisecond();
+        let due = self.board.lock().next_due(&self.file, &self.silences, now_ms);
+        let due = due.into_iter().chain(self.sender.next_due(&self.silences, now_ms)).min();
+        let due = due.map(|due| {
+            let wait = u64::try_from(due.saturating_sub(now_ms)).unwrap_or_default();
+            present + Duration::from_millis(wait).min(MAX_SLEEP)
+        });
+        let others = [self.retry, self.outage.next_due(), Some(present + MAX_SLEEP)];
+        let all = others.into_iter().flatten().chain(due);
+        all.min().unwrap_or(present + MAX_SLEEP)
+    }
+
+    /// Waits for the messages that are being sent, and stores their outcomes.
+    async fn stop(mut self) {
+        let last = async {
+            while self.sender.is_sending() {
+                let done = self.sender.next_delivered().await;
+                self.sender.note_delivered(done);
+            }
+        };
+        // A message that takes longer is sent once more by the next sender.
+        let _ = tokio::time::timeout(LAST_MESSAGES, last).await;
+        if self.session.is_some() && self.sender.is_sender() {
+            let stored = self.sender.store_outcomes((self.clock)()).await;
+            let stored = match stored {
+                Ok(()) => self.sender.persist_all().await,
+                failed @ Err(_) => failed,
+            };
+            if let Err(error) = stored {
+                tracing::warn!(%error, "the last state is not stored");
+            }
+        }
+    }
+}
