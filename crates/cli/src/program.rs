@@ -70,9 +70,9 @@ fn check_open_files() -> Result<(), Fault> {
     }
 }
 
-/// Logs to the standard error if `EJOB_LOG` is set; a worker always logs.
+/// Logs to the standard error if `EJOB_LOG` is set; a worker and a watcher always log.
 fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
-    let default = if is_worker(arguments) { "info,zookeeper_client=off" } else { "off" };
+    let default = if is_service(arguments) { "info,zookeeper_client=off" } else { "off" };
     let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
     let filter = wanted.as_deref().unwrap_or(default);
     let filter = EnvFilter::try_new(filter).map_err(|error| {
@@ -92,6 +92,16 @@ fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
 fn is_worker(arguments: &[OsString]) -> bool {
     let line = CommandLine::try_parse_from(arguments);
     line.is_ok_and(|line| matches!(line.command, Command::Worker(_)))
+}
+
+/// Returns true for a command that runs until a signal ends it.
+fn is_service(arguments: &[OsString]) -> bool {
+    let line = CommandLine::try_parse_from(arguments);
+    line.is_ok_and(|line| match line.command {
+        Command::Worker(_) => true,
+        Command::Watch(given) => given.is_service(),
+        _ => false,
+    })
 }
 
 fn is_for_programs(arguments: &[OsString]) -> bool {
@@ -186,6 +196,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
             let job = given.job().cloned();
             Ok(with_remark(given.run(cx).await?, cx, job.as_ref()).await)
         }
+        Command::Watch(given) => Box::pin(given.run(cx)).await,
         Command::History(given) => given.run(cx).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,

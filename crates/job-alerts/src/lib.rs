@@ -15,5 +15,5 @@ pub use email::{Email, MailTls};
 pub use error::AlertError;
 pub use handler::AlertHandler;
 pub use http::HttpAlert;
-pub use message::{AlertChannel, Message};
+pub use message::{AlertChannel, Message, MessageChannel};
 pub use stored::with_alerts;

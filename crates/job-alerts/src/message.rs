@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use async_trait::async_trait;
 use serde_json::Value;
 
 use crate::AlertError;
@@ -33,21 +34,48 @@ impl Content for Message {
     }
 }
 
+/// A service that a program sends messages to by itself.
+#[async_trait]
+pub trait MessageChannel: Send + Sync + 'static {
+    /// Returns the type of the channel, for logs.
+    fn name(&self) -> &'static str;
+
+    /// Sends a message once. The implementation limits its own duration.
+    ///
+    /// # Errors
+    /// [`AlertError`]: whether the message may have arrived decides whether it is sent again.
+    async fn send(&self, message: &Message) -> Result<(), AlertError>;
+}
+
 /// A channel that sends messages of a program, without the error handler around it.
 ///
 /// [`HttpAlert::channel`](crate::HttpAlert::channel) and [`Email::channel`](crate::Email::channel)
 /// return it.
-pub struct AlertChannel(Box<dyn Channel>);
+pub struct AlertChannel(Inner);
+
+enum Inner {
+    Channel(Box<dyn Channel>),
+    Custom(Box<dyn MessageChannel>),
+}
 
 impl AlertChannel {
     pub(crate) fn new(channel: impl Channel) -> Self {
-        Self(Box::new(channel))
+        Self(Inner::Channel(Box::new(channel)))
+    }
+
+    /// Wraps a service that the program sends messages to by itself.
+    #[must_use]
+    pub fn custom(channel: impl MessageChannel) -> Self {
+        Self(Inner::Custom(Box::new(channel)))
     }
 
     /// Returns the type of the channel, such as `SLACK`.
     #[must_use]
     pub fn name(&self) -> &'static str {
-        self.0.name()
+        match &self.0 {
+            Inner::Channel(channel) => channel.name(),
+            Inner::Custom(channel) => channel.name(),
+        }
     }
 
     /// Sends a message once, within the time limits of the channel.
@@ -58,7 +86,10 @@ impl AlertChannel {
     /// # Cancel safety
     /// If the future is dropped, the outcome is unknown.
     pub async fn send(&self, message: &Message) -> Result<(), AlertError> {
-        self.0.send(message).await
+        match &self.0 {
+            Inner::Channel(channel) => channel.send(message).await,
+            Inner::Custom(channel) => channel.send(message).await,
+        }
     }
 }
 

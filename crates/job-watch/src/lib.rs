@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod assess;
 mod condition;
 mod evaluate;
 mod file;
@@ -8,10 +9,11 @@ mod pattern;
 mod store;
 mod watcher;
 
+pub use assess::{JobAssessment, assess};
 pub use condition::{Condition, ConditionKind, Expectation, Severity};
 pub use evaluate::{Assessment, HistoryFacts, Seen, State, evaluate};
 pub use file::{Heartbeat, WatchFile, WatchFileError};
 pub use memory::Memory;
 pub use pattern::JobPattern;
 pub use store::{Silence, SilencedJob, Silences, StoreError};
-pub use watcher::{JobAssessment, WatchError, WatchView, Watcher};
+pub use watcher::{WatchError, WatchView, Watcher};

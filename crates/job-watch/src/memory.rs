@@ -211,6 +211,12 @@ impl Memory {
         self.judged_from.max(self.resumed_items.get(&item).copied())
     }
 
+    /// Judges all fires since the last ones in the records, as if the job had always been known,
+    /// with the present schedule and without a suspension.
+    pub(crate) fn judge_all_fires(&mut self) {
+        self.judged_from = Some(i64::MIN);
+    }
+
     /// Adds what another process has stored. Facts of this process win where both have one.
     pub(crate) fn merge(&mut self, stored: Self) {
         if stored.schedule == self.schedule && !(stored.is_suspended && !self.is_suspended) {
@@ -229,9 +235,14 @@ impl Memory {
         for (item, theirs) in stored.failing {
             // Without an entry of this process, the item has succeeded since.
             let Some(own) = self.failing.get_mut(&item) else { continue };
-            let is_same = own.token == theirs.token;
-            let more = if is_same { own.count.max(theirs.count) } else { own.count + theirs.count };
-            own.count = more;
+            own.count = if own.token == theirs.token {
+                own.count.max(theirs.count)
+            } else if own.since > theirs.since {
+                own.count.saturating_add(theirs.count)
+            } else {
+                // The runs of this process include the stored ones.
+                own.count
+            };
             own.since = own.since.min(theirs.since);
             own.success = own.success.max(theirs.success);
         }

@@ -5,3 +5,4 @@ mod conditions;
 mod file;
 mod properties;
 mod support;
+mod watching;

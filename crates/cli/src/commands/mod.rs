@@ -16,4 +16,5 @@ pub(crate) mod report;
 pub(crate) mod run_now;
 pub(crate) mod transfer;
 mod watch;
+pub(crate) mod watch_expectations;
 pub(crate) mod worker;

@@ -182,6 +182,14 @@ impl WatchFile {
         self.rules.iter().filter_map(|rule| rule.pattern.exact())
     }
 
+    /// Replaces a channel, for programs that have one of their own. Tables that name no channels
+    /// use those that the file declares.
+    #[must_use]
+    pub fn channel(mut self, name: impl Into<String>, channel: AlertChannel) -> Self {
+        self.channels.insert(name.into(), Arc::new(channel));
+        self
+    }
+
     /// Returns the channels by name.
     pub(crate) fn channels(&self) -> &BTreeMap<String, Arc<AlertChannel>> {
         &self.channels

@@ -32,10 +32,13 @@ use crate::store::{SilenceView, Store, StoreError, watched_root};
 use board::Board;
 use outage::Outage;
 use sender::Sender;
-pub use view::{JobAssessment, WatchView};
+pub use view::WatchView;
 
 /// Minimum interval of two judgements of changed jobs.
 const UPDATE_INTERVAL: Duration = Duration::from_millis(250);
+/// Time between the end of an outage and the first judgement. The registry can answer again before
+/// it delivers what has changed meanwhile.
+const SETTLING: Duration = Duration::from_secs(2);
 /// Longest sleep, so that a step of the wall clock delays no deadline for longer.
 const MAX_SLEEP: Duration = Duration::from_secs(60);
 const FIRST_RETRY: Duration = Duration::from_secs(1);
@@ -173,6 +176,8 @@ struct Engine {
     /// Jobs that have changed since they were judged.
     changed: BTreeSet<JobName>,
     is_judged_once: bool,
+    /// End of the settling after the last outage; `None` during an outage.
+    settled: Option<Instant>,
     retry: Option<Instant>,
     pause: Duration,
     working: watch::Sender<bool>,
@@ -192,6 +197,7 @@ impl Engine {
             outage: Outage::new(Arc::clone(&file)),
             changed: BTreeSet::new(),
             is_judged_once: false,
+            settled: Some(Instant::now()),
             retry: None,
             pause: FIRST_RETRY,
             working,
@@ -235,8 +241,8 @@ impl Engine {
     /// Brings judgements, alerts, messages and records up to date.
     async fn step(&mut self, now: Timestamp) -> Result<(), WatchError> {
         let freshness = self.live.freshness();
-        self.outage.update(freshness, self.sender.was_last_sender());
-        let is_current = freshness == Freshness::Current;
+        let is_current = self.is_current(freshness);
+        self.outage.update(freshness, is_current, self.sender.was_last_sender());
         if is_current {
             self.judge(now);
         }
@@ -265,6 +271,20 @@ impl Engine {
         Ok(())
     }
 
+    /// Returns true if the states can be judged: they are current, and were so for a while.
+    fn is_current(&mut self, freshness: Freshness) -> bool {
+        match freshness {
+            Freshness::Loading => false,
+            Freshness::Stale { .. } => {
+                self.settled = None;
+                false
+            }
+            Freshness::Current => {
+                *self.settled.get_or_insert_with(|| Instant::now() + SETTLING) <= Instant::now()
+            }
+        }
+    }
+
     /// Elects, sends and stores.
     async fn write(&mut self, now: Timestamp) -> Result<(), StoreError> {
         let Some(session) = self.session else { return Ok(()) };
@@ -272,10 +292,9 @@ impl Engine {
             if !self.sender.elect(session).await? {
                 return Ok(());
             }
-            // The stored alerts are judged by the present states.
-            let mut board = self.board.lock();
-            let jobs: Vec<JobName> = board.jobs.keys().cloned().collect();
-            jobs.iter().for_each(|job| board.alert(job, now));
+            // The stored memories can change each state, and the states end stored alerts.
+            self.changed.extend(self.board.lock().jobs.keys().cloned());
+            self.judge(now);
         }
         self.sender.send(&self.silences, now).await?;
         self.sender.persist().await
@@ -349,12 +368,18 @@ impl Engine {
         let present = Instant::now();
         let now_ms = now.as_millisecond();
         let due = self.board.lock().next_due(&self.file, &self.silences, now_ms);
-        let due = due.into_iter().chain(self.sender.next_due(&self.silences, now_ms)).min();
+        let is_settled = self.settled.is_some_and(|at| at <= present);
+        let may_write = self.session.is_some() && is_settled && self.retry.is_none();
+        let message =
+            if may_write { self.sender.next_due(&self.silences, now_ms) } else { None };
+        let due = due.into_iter().chain(message).min();
         let due = due.map(|due| {
             let wait = u64::try_from(due.saturating_sub(now_ms)).unwrap_or_default();
             present + Duration::from_millis(wait).min(MAX_SLEEP)
         });
-        let others = [self.retry, self.outage.next_due(), Some(present + MAX_SLEEP)];
+        let settled = self.settled.filter(|at| *at > present);
+        let retry = self.retry.filter(|at| *at > present);
+        let others = [retry, settled, self.outage.next_due(), Some(present + MAX_SLEEP)];
         let all = others.into_iter().flatten().chain(due);
         all.min().unwrap_or(present + MAX_SLEEP)
     }

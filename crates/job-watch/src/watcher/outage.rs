@@ -30,9 +30,10 @@ impl Outage {
     }
 
     /// Reports the begin and the end of an outage, if `is_sender` and it lasts long enough.
-    pub(crate) fn update(&mut self, freshness: Freshness, is_sender: bool) {
+    pub(crate) fn update(&mut self, freshness: Freshness, is_settled: bool, is_sender: bool) {
         match freshness {
             Freshness::Loading => {}
+            Freshness::Current if !is_settled => {}
             Freshness::Stale { since } => {
                 self.since = Some(since);
                 let is_long = since.elapsed() >= self.file.stale_after;

@@ -9,24 +9,13 @@ use parking_lot::Mutex;
 use super::WallClock;
 use super::board::Board;
 use super::sender::MessageCounts;
-use crate::{Assessment, Severity};
+use crate::JobAssessment;
 
 /// State of the watcher that other tasks see.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shown {
     pub(crate) is_sender: bool,
     pub(crate) counts: MessageCounts,
-}
-
-/// State of one expectation of a job.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JobAssessment {
-    /// Job name.
-    pub job: String,
-    /// Severity of a violation.
-    pub severity: Severity,
-    /// The judgement.
-    pub assessment: Assessment,
 }
 
 /// The states of a running watcher.

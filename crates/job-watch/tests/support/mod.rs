@@ -1,5 +1,7 @@
 //! Jobs as their nodes are stored, without a registry.
 
+pub(crate) mod world;
+
 use coordination::{Dialect, JavaSettings, JobConfig, JobName, encode_config};
 use jiff::{Timestamp, ToSpan as _};
 use job_watch::{Assessment, ConditionKind, Memory, Seen, State, WatchFile, evaluate};

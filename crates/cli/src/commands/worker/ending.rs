@@ -11,13 +11,13 @@ use crate::fault::{Exit, Fault};
 use crate::output::{Page, counted};
 
 /// SIGTERM and ctrl-c.
-pub(super) struct Signals {
+pub(crate) struct Signals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl Signals {
-    pub(super) fn listen() -> Result<Self, Fault> {
+    pub(crate) fn listen() -> Result<Self, Fault> {
         let of = |kind| {
             signal(kind)
                 .map_err(|error| Fault::refused(format!("cannot listen for signals: {error}")))
@@ -29,7 +29,7 @@ impl Signals {
     }
 
     /// Waits for the next signal.
-    pub(super) async fn next(&mut self) {
+    pub(crate) async fn next(&mut self) {
         tokio::select! {
             _ = self.terminate.recv() => {}
             _ = self.interrupt.recv() => {}
@@ -37,7 +37,7 @@ impl Signals {
     }
 
     /// Waits for a future; returns `None` if a signal comes first.
-    pub(super) async fn unless<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn unless<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
         tokio::select! {
             biased;
             () = self.next() => None,

@@ -24,7 +24,8 @@ use crate::fault::Fault;
 use crate::output::{Page, counted, table};
 use crate::target::Target;
 use crate::text::{clean, dialect, duration, server_ip};
-use ending::{Ending, Signals};
+use ending::Ending;
+pub(crate) use ending::Signals;
 use outlets::Outlets;
 
 #[derive(Debug, Args)]
