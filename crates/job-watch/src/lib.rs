@@ -6,6 +6,7 @@ mod evaluate;
 mod file;
 mod memory;
 mod pattern;
+mod prometheus;
 mod store;
 mod watcher;
 
@@ -15,5 +16,6 @@ pub use evaluate::{Assessment, HistoryFacts, Seen, State, evaluate};
 pub use file::{Heartbeat, WatchFile, WatchFileError};
 pub use memory::Memory;
 pub use pattern::JobPattern;
+pub use prometheus::{NamespaceFacts, prometheus};
 pub use store::{Silence, SilencedJob, Silences, StoreError};
-pub use watcher::{WatchError, WatchView, Watcher};
+pub use watcher::{MessageCounts, WatchError, WatchView, Watcher};

@@ -11,6 +11,7 @@ pub(crate) mod hold;
 pub(crate) mod leave;
 pub(crate) mod list;
 pub(crate) mod look;
+mod metrics_port;
 pub(crate) mod plan;
 pub(crate) mod report;
 pub(crate) mod run_now;

@@ -14,6 +14,7 @@ use job_watch::{
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
+use super::metrics_port::MetricsPort;
 use super::worker::Signals;
 use crate::context::{Context, Reasoned};
 use crate::fault::{Exit, Fault};
@@ -33,6 +34,10 @@ pub(crate) struct WatchArguments {
     /// Time without contact after which another watcher sends
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = duration)]
     session_timeout: Duration,
+    /// Serve metrics of the whole namespace on this port of the loopback address; 0 chooses a free
+    /// port
+    #[arg(long, value_name = "PORT")]
+    metrics_port: Option<u16>,
     #[command(subcommand)]
     command: Option<WatchCommand>,
 }
@@ -78,19 +83,28 @@ impl WatchArguments {
     }
 
     pub(crate) async fn run(self, cx: &Context<'_>) -> Result<Page, Fault> {
-        match (self.command, self.file) {
+        let Self { file, check: is_check, session_timeout, metrics_port, command } = self;
+        match (command, file) {
             (Some(WatchCommand::Silence(given)), _) => given.run(cx).await,
             (Some(WatchCommand::Silences), _) => silences(cx).await,
             (None, Some(path)) => {
                 let file = WatchFile::read(&path).map_err(|error| file_fault(&path, &error))?;
-                if self.check { check(cx, &file).await } else { watch(cx, file, self.session_timeout).await }
+                if is_check {
+                    return check(cx, &file).await;
+                }
+                watch(cx, file, session_timeout, metrics_port).await
             }
             (None, None) => Err(Fault::usage("the file with the expectations is missing")),
         }
     }
 }
 
-async fn watch(cx: &Context<'_>, file: WatchFile, timeout: Duration) -> Result<Page, Fault> {
+async fn watch(
+    cx: &Context<'_>,
+    file: WatchFile,
+    timeout: Duration,
+    metrics_port: Option<u16>,
+) -> Result<Page, Fault> {
     // Listen before the first line is printed, so that no later signal is lost.
     let mut signals = Signals::listen()?;
     let target = cx.connect().target()?;
@@ -101,6 +115,15 @@ async fn watch(cx: &Context<'_>, file: WatchFile, timeout: Duration) -> Result<P
     let host = gethostname::gethostname().to_string_lossy().into_owned();
     let channels = counted(file.channel_count(), "channel");
     let watcher = Watcher::new(file, registry?, format!("{host}@{}", std::process::id()));
+    let _metrics = match metrics_port {
+        None => None,
+        Some(port) => {
+            let view = watcher.view();
+            let port = MetricsPort::open_for(port, move || view.prometheus()).await?;
+            cx.print_line(&format!("metrics: http://{}/metrics", port.local_addr()));
+            Some(port)
+        }
+    };
     cx.print_line(&format!("watching; messages go to {channels}"));
     let stop = CancellationToken::new();
     let watching = watcher.run(stop.clone());

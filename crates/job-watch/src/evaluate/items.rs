@@ -58,7 +58,7 @@ pub(super) fn judge(condition: Condition, job: &JobSnapshot, seen: Seen<'_>, now
         }
         Condition::AtMost(longest) => Box::new(move |item| scene.takes(item, longest)),
         Condition::Failures(n) => return failures(scene, n),
-        Condition::Exists | Condition::InstancesAtLeast(_) => return (State::Ok, None),
+        Condition::Exists | Condition::InstancesAtLeast(_) => return Judged::of(State::Ok),
     };
     combined(scene, condition, &*verdict)
 }
@@ -97,19 +97,19 @@ fn combined(
     let state = match (violations.first(), blind, pending) {
         (Some((since, first)), _, _) => {
             let why = describe::violation(scene, condition, *first, violations.len() - 1);
-            violated(*since, why).0
+            violated(*since, why).state
         }
-        (None, Some((item, why)), _) => unknown(&describe::blind(scene.job, item, why)).0,
+        (None, Some((item, why)), _) => unknown(&describe::blind(scene.job, item, why)).state,
         (None, None, Some(until)) => {
             let until = Timestamp::from_millisecond(until).unwrap_or(Timestamp::MAX);
             State::Pending { until }
         }
         (None, None, None) if !judged && !scene.job.items().is_empty() => {
-            suspended("all items are disabled, or their servers are paused or disabled").0
+            suspended("all items are disabled, or their servers are paused or disabled").state
         }
         (None, None, None) => State::Ok,
     };
-    (state, due)
+    Judged { state, due, items: violations.len() }
 }
 
 /// Judges the failed runs of all items: of one item in a row, or of several items at once.
@@ -123,17 +123,19 @@ fn failures(scene: Scene<'_>, n: u32) -> Judged {
         (None, None) => {}
         (Some((item, failing)), _) => {
             let item = ShardingItem::new(*item);
-            return violated(failing.since, describe::in_row(scene.job, item, failing.count));
+            let why = describe::in_row(scene.job, item, failing.count);
+            return Judged { items: memory.failing.len(), ..violated(failing.since, why) };
         }
         (None, Some(since)) => {
             let items: Vec<u32> = memory.failing.keys().copied().collect();
-            return violated(*since, describe::at_once(scene.job, &items));
+            let why = describe::at_once(scene.job, &items);
+            return Judged { items: items.len(), ..violated(*since, why) };
         }
     }
     let blind = scene.job.items().into_iter().find_map(|item| Some((item, scene.record(item).err()?)));
     match blind {
         Some((item, why)) => unknown(&describe::blind(scene.job, item, why)),
-        None => (State::Ok, None),
+        None => Judged::of(State::Ok),
     }
 }
 

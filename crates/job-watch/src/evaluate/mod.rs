@@ -79,6 +79,8 @@ pub struct Assessment {
     pub state: State,
     /// Earliest time at which the state can become another one although no node changes.
     pub due: Option<Timestamp>,
+    /// Number of items that violate the condition.
+    pub items: usize,
 }
 
 /// Facts of a history, for jobs whose nodes do not have them.
@@ -119,14 +121,25 @@ pub struct Seen<'a> {
 pub fn evaluate(expectations: &[Expectation], seen: Seen<'_>, now: Timestamp) -> Vec<Assessment> {
     let judge = |expectation: &Expectation| {
         let judged = judge(expectation.condition, seen, now.as_millisecond());
+        let items = judged.items;
         let (state, due) = with_tolerance(judged, expectation.tolerated, now);
-        Assessment { expectation: expectation.condition.kind(), state, due }
+        Assessment { expectation: expectation.condition.kind(), state, due, items }
     };
     expectations.iter().map(judge).collect()
 }
 
-/// A state, and the time at which it can change by itself.
-type Judged = (State, Option<i64>);
+/// A state, the time at which it can change by itself, and the number of violating items.
+struct Judged {
+    state: State,
+    due: Option<i64>,
+    items: usize,
+}
+
+impl Judged {
+    fn of(state: State) -> Self {
+        Self { state, due: None, items: 0 }
+    }
+}
 
 fn judge(condition: Condition, seen: Seen<'_>, now: i64) -> Judged {
     let Some(job) = seen.job.filter(|job| job.has_config()) else {
@@ -143,7 +156,7 @@ fn judge(condition: Condition, seen: Seen<'_>, now: i64) -> Judged {
         };
     };
     match condition {
-        Condition::Exists => (State::Ok, None),
+        Condition::Exists => Judged::of(State::Ok),
         Condition::InstancesAtLeast(least) => instances(job, least, seen.memory, now),
         Condition::LateAfter(_)
         | Condition::MustSucceedWithin(_)
@@ -160,7 +173,7 @@ fn judge(condition: Condition, seen: Seen<'_>, now: i64) -> Judged {
 fn instances(job: &JobSnapshot, least: u32, memory: &Memory, now: i64) -> Judged {
     let live = count(job);
     if live >= least {
-        return (State::Ok, None);
+        return Judged::of(State::Ok);
     }
     let since = memory.short_since.unwrap_or(now);
     violated(since, format!("{live} of at least {least} instances are alive"))
@@ -185,7 +198,7 @@ fn with_tolerance(
     tolerated: Duration,
     now: Timestamp,
 ) -> (State, Option<Timestamp>) {
-    let (state, due) = judged;
+    let Judged { state, due, .. } = judged;
     let due = due.and_then(|due| Timestamp::from_millisecond(due).ok());
     if let State::Violated { since, .. } = &state
         && let Ok(until) = since.checked_add(tolerated)
@@ -199,13 +212,13 @@ fn with_tolerance(
 
 fn violated(since: i64, why: String) -> Judged {
     let since = Timestamp::from_millisecond(since).unwrap_or(Timestamp::UNIX_EPOCH);
-    (State::Violated { since, why }, None)
+    Judged::of(State::Violated { since, why })
 }
 
 fn unknown(why: &str) -> Judged {
-    (State::Unknown { why: why.to_owned() }, None)
+    Judged::of(State::Unknown { why: why.to_owned() })
 }
 
 fn suspended(why: impl Into<String>) -> Judged {
-    (State::Suspended { why: why.into() }, None)
+    Judged::of(State::Suspended { why: why.into() })
 }

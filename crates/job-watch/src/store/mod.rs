@@ -12,10 +12,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{JobName, Layout};
+use parking_lot::Mutex;
 use reg_center::{
     Lifetime, Node, NodePath, RegistryCenter, SessionId, Txn, TxnOutcome, Version,
 };
 use serde::de::DeserializeOwned;
+use tokio::time::Instant;
 
 pub(crate) use documents::{
     Alert, JobDoc, MAX_DOCUMENT_BYTES, MessageDoc, OutboxDoc, Phase, Resolved, SenderDoc,
@@ -129,11 +131,17 @@ pub(crate) struct Write {
 #[derive(Clone, Debug)]
 pub(crate) struct Store {
     registry: Arc<dyn RegistryCenter>,
+    latency: Arc<Mutex<Option<Duration>>>,
 }
 
 impl Store {
     pub(crate) fn new(registry: Arc<dyn RegistryCenter>) -> Self {
-        Self { registry }
+        Self { registry, latency: Arc::default() }
+    }
+
+    /// Returns the duration of the last request that the registry answered.
+    pub(crate) fn latency(&self) -> Option<Duration> {
+        *self.latency.lock()
     }
 
     pub(crate) fn sender_path() -> NodePath {
@@ -266,7 +274,11 @@ impl Store {
         act: &'static str,
         request: impl Future<Output = reg_center::Result<T>>,
     ) -> Result<T, StoreError> {
+        let began = Instant::now();
         let answer = tokio::time::timeout(DEADLINE, request).await;
+        if matches!(answer, Ok(Ok(_))) {
+            *self.latency.lock() = Some(began.elapsed());
+        }
         let answer = answer.map_err(|_| StoreError::Deadline { act })?;
         answer.map_err(|source| StoreError::Registry { act, source })
     }

@@ -6,6 +6,7 @@ use coordination::JobName;
 use jiff::Timestamp;
 use operations::JobSnapshot;
 use reg_center::Version;
+use sharding::InstanceId;
 
 use crate::store::{Alert, JobDoc, Resolved, SilenceView, Stored, Told};
 use crate::{Assessment, ConditionKind, Expectation, Memory, Seen, State, WatchFile, evaluate};
@@ -17,6 +18,9 @@ const MAX_WHY_BYTES: usize = 512;
 #[derive(Debug, Default)]
 pub(crate) struct Board {
     pub(crate) jobs: BTreeMap<JobName, Entry>,
+    leaders: BTreeMap<JobName, InstanceId>,
+    /// Number of observed changes of a job's leader to another instance.
+    pub(crate) leader_changes: u64,
 }
 
 /// One job.
@@ -57,6 +61,17 @@ impl Verb {
 }
 
 impl Board {
+    /// Counts a change of the leader, also of a job of which nothing is expected.
+    pub(crate) fn note_leader(&mut self, job: &JobName, snapshot: Option<&JobSnapshot>) {
+        let Some(snapshot) = snapshot else {
+            self.leaders.remove(job);
+            return;
+        };
+        let Some(leader) = snapshot.view().leader() else { return };
+        let former = self.leaders.insert(job.clone(), leader.clone());
+        self.leader_changes += u64::from(former.is_some_and(|former| former != *leader));
+    }
+
     /// Judges a job. Returns false if nothing is expected of it and nothing was reported.
     pub(crate) fn judge(
         &mut self,
@@ -215,6 +230,12 @@ impl Entry {
     fn sends_to(&self, kind: ConditionKind, channel: &str) -> bool {
         let is_it = |expectation: &&Expectation| expectation.condition.kind() == kind;
         self.expectations.iter().find(is_it).is_some_and(|e| e.channels.contains(channel))
+    }
+
+    /// Returns the last known success of the item that has not succeeded for the longest time.
+    pub(crate) fn oldest_success(&self, job: &JobSnapshot) -> Option<i64> {
+        let items = job.items().into_iter();
+        items.filter_map(|item| self.memory.last_success(item.index())).min()
     }
 
     /// Removes alerts that are over and of which no channel has to report the end.

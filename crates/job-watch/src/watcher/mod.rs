@@ -32,6 +32,7 @@ use crate::store::{SilenceView, Store, StoreError, watched_root};
 use board::Board;
 use outage::Outage;
 use sender::Sender;
+pub use sender::MessageCounts;
 pub use view::WatchView;
 
 /// Minimum interval of two judgements of changed jobs.
@@ -129,7 +130,6 @@ impl Watcher {
             live: Arc::clone(&self.live),
             board: Arc::clone(&self.board),
             shown: Arc::clone(&self.shown),
-            clock: Arc::clone(&self.clock),
         }
     }
 
@@ -268,6 +268,7 @@ impl Engine {
         let mut shown = self.shown.lock();
         shown.is_sender = self.sender.is_sender();
         shown.counts = self.sender.counts();
+        shown.latency = self.sender.latency();
         Ok(())
     }
 
@@ -311,6 +312,7 @@ impl Engine {
         jobs.extend(board.due(now));
         for job in &jobs {
             let snapshot = self.live.job(job);
+            board.note_leader(job, snapshot.as_deref());
             board.judge(&self.file, job, snapshot.as_deref(), now);
             if self.sender.is_sender() {
                 board.alert(job, now);

@@ -31,10 +31,13 @@ const MAX_BATCH: usize = 500;
 
 /// Numbers of messages since the start of the process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct MessageCounts {
-    pub(crate) sent: u64,
-    pub(crate) unknown: u64,
-    pub(crate) dropped: u64,
+pub struct MessageCounts {
+    /// Messages that the service accepted.
+    pub sent: u64,
+    /// Messages without an answer of the service.
+    pub unknown: u64,
+    /// Messages that the service refused in every attempt.
+    pub dropped: u64,
 }
 
 /// The records of the sender.
@@ -102,6 +105,10 @@ impl Sender {
 
     pub(crate) fn counts(&self) -> MessageCounts {
         self.counts
+    }
+
+    pub(crate) fn latency(&self) -> Option<Duration> {
+        self.store.latency()
     }
 
     /// Notes the sender that the feed shows.

@@ -1,21 +1,24 @@
 //! Access to the states of a running watcher.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
-use operations::LiveNamespace;
+use coordination::JobName;
+use operations::{Freshness, JobSnapshot, LiveNamespace};
 use parking_lot::Mutex;
 
-use super::WallClock;
-use super::board::Board;
+use super::board::{Board, Entry};
 use super::sender::MessageCounts;
-use crate::JobAssessment;
+use crate::{JobAssessment, NamespaceFacts, prometheus};
 
 /// State of the watcher that other tasks see.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Shown {
     pub(crate) is_sender: bool,
     pub(crate) counts: MessageCounts,
+    pub(crate) latency: Option<Duration>,
 }
 
 /// The states of a running watcher.
@@ -24,7 +27,6 @@ pub struct WatchView {
     pub(super) live: Arc<LiveNamespace>,
     pub(super) board: Arc<Mutex<Board>>,
     pub(super) shown: Arc<Mutex<Shown>>,
-    pub(super) clock: WallClock,
 }
 
 impl WatchView {
@@ -32,7 +34,7 @@ impl WatchView {
     #[must_use]
     pub fn assessments(&self) -> Vec<JobAssessment> {
         let board = self.board.lock();
-        let of_job = |(job, entry): (&coordination::JobName, &super::board::Entry)| {
+        let of_job = |(job, entry): (&JobName, &Entry)| {
             let both = entry.expectations.iter().zip(&entry.states);
             let all = both.map(|(expectation, assessment)| JobAssessment {
                 job: job.to_string(),
@@ -42,6 +44,39 @@ impl WatchView {
             all.collect::<Vec<_>>()
         };
         board.jobs.iter().flat_map(of_job).collect()
+    }
+
+    /// Returns the whole namespace in the text format of Prometheus.
+    #[must_use]
+    pub fn prometheus(&self) -> String {
+        let jobs = self.live.jobs();
+        let data_age = match self.live.freshness() {
+            Freshness::Loading => None,
+            Freshness::Current => Some(Duration::ZERO),
+            Freshness::Stale { since } => Some(since.elapsed()),
+        };
+        let shown = *self.shown.lock();
+        let assessments = self.assessments();
+        // The watcher waits for this lock, so it is not held while the text is written.
+        let (successes, leader_changes) = {
+            let board = self.board.lock();
+            let success = |job: &Arc<JobSnapshot>| {
+                let at = board.jobs.get(job.job())?.oldest_success(job)?;
+                Some((job.job().clone(), at))
+            };
+            let all: BTreeMap<JobName, i64> = jobs.iter().filter_map(success).collect();
+            (all, board.leader_changes)
+        };
+        let facts = NamespaceFacts {
+            assessments: &assessments,
+            last_success: &|job| successes.get(job.job()).copied(),
+            leader_changes,
+            data_age,
+            registry_latency: shown.latency,
+            is_sender: shown.is_sender,
+            messages: shown.counts,
+        };
+        prometheus(jobs.iter().map(|job| &**job), &facts)
     }
 
     /// Returns true while the watcher is the sender.

@@ -7,7 +7,7 @@ use job_metrics::MetricsSubscriber;
 use lite::{DumpListener, DumpOptions, Scheduler, SchedulerBuilder};
 
 use super::WorkerArguments;
-use super::metrics_port::MetricsPort;
+use super::super::metrics_port::MetricsPort;
 use crate::fault::Fault;
 
 /// Maximum time for the history to write its queue at the end.
