@@ -84,7 +84,10 @@ async fn killed_worker_is_reported_once_and_its_successor_resolves_it() {
     let checked = run(path, &["watch", "watch.toml", "--check"]).await;
     let text = String::from_utf8(checked.stdout).unwrap();
     assert_eq!(checked.status.code(), Some(8), "{text}");
-    assert!(text.contains("late_after") && text.ends_with("2 expectations, 1 violated\n"), "{text}");
+    assert!(
+        text.contains("late_after") && text.ends_with("2 expectations, 1 violated\n"),
+        "{text}"
+    );
 
     stopped(watching).await;
     let watching = watcher(path).await;

@@ -192,8 +192,8 @@ mod tests {
 
     use super::*;
     use crate::AlertError;
-    use crate::channel::Content;
     use crate::alert::tests::failure;
+    use crate::channel::Content;
 
     /// Channel that forwards the subject of each alert with its time in seconds.
     struct RecordingChannel(mpsc::UnboundedSender<(u64, String)>, tokio::time::Instant);

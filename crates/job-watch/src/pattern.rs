@@ -25,7 +25,8 @@ impl JobPattern {
     pub fn parse(text: &str) -> Result<Self, String> {
         if !text.contains('*') {
             JobName::new(text).map_err(|error| error.to_string())?;
-        } else if text.len() > MAX_JOB_NAME_BYTES || text.contains(['/', '\0'])
+        } else if text.len() > MAX_JOB_NAME_BYTES
+            || text.contains(['/', '\0'])
             || text.contains(ID_DELIMITER)
         {
             return Err(format!("no job name of at most {MAX_JOB_NAME_BYTES} bytes matches it"));

@@ -79,7 +79,8 @@ fn of_jobs(text: &mut Text, jobs: &[&JobSnapshot], facts: &NamespaceFacts<'_>) {
         }
     }
     let name = "ejob_namespace_last_success_timestamp_seconds";
-    let help = "Last known success of the item of a job that has not succeeded for the longest time.";
+    let help =
+        "Last known success of the item of a job that has not succeeded for the longest time.";
     text.family(name, "gauge", help);
     for job in jobs {
         if let Some(ms) = (facts.last_success)(job) {

@@ -59,7 +59,12 @@ fn item_is_late_after_its_deadline() {
             ("disabled", job.clone().server(1, "DISABLED"), 700, "suspended: "),
             ("items disabled", job.clone().disabled(0).disabled(1), 700, "suspended: all items"),
             ("a server disabled", half, 700, "violated since 120: item 0 (owner 10.0.0.1@-@1) "),
-            ("jitter", job.clone().config(|c| c.jitter_ms = Some(60_000)), 150, "pending until 180"),
+            (
+                "jitter",
+                job.clone().config(|c| c.jitter_ms = Some(60_000)),
+                150,
+                "pending until 180",
+            ),
             (
                 "a noted misfire",
                 job.clone().record(0, &noted).disabled(1),
@@ -240,8 +245,7 @@ fn instances_must_live_and_a_short_gap_is_tolerated() {
     for job in [Job::rust(Dialect::V2), Job::java(Dialect::V3)] {
         let two = job.clone().instance(2, true);
         let mut watched = Watched::new("instances_at_least = 2\nfor = \"1m\"");
-        let mut state =
-            |job: &Job, s| watched.state(ConditionKind::InstancesAtLeast, Some(job), s);
+        let mut state = |job: &Job, s| watched.state(ConditionKind::InstancesAtLeast, Some(job), s);
         assert_eq!(state(&two, 0), "ok");
         assert_eq!(state(&job, 10), "pending until 70");
         assert_eq!(state(&two, 60), "ok");
@@ -257,7 +261,8 @@ fn absent_job_is_a_violation_of_its_own() {
     let mut watched = Watched::new("late_after = \"2m\"");
     let mut states = |job: Option<&Job>, seconds| {
         let found = watched.see(job, seconds).into_iter();
-        found.map(|one| (one.expectation.as_str(), super::support::shown(&one.state)))
+        found
+            .map(|one| (one.expectation.as_str(), super::support::shown(&one.state)))
             .collect::<Vec<_>>()
     };
     let absent = "violated since 0: the namespace has no job of this name";

@@ -3,6 +3,7 @@
 
 mod conditions;
 mod file;
+mod metrics;
 mod properties;
 mod support;
 mod watching;

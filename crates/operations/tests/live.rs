@@ -203,3 +203,20 @@ async fn loading_has_a_deadline() {
     center.resume();
     live.loaded(deadline).await.unwrap();
 }
+
+#[tokio::test(start_paused = true)]
+async fn state_of_watchers_and_list_of_templates_are_no_jobs() {
+    let world = World::new();
+    let nodes = [("/job/config", &*documents()[0]), ("/watch@-@state/term", "{}")];
+    world.write(&nodes, &[("/watch@-@state/sender", "{}"), ("/runtime@-@jobs/job", "{}")]).await;
+    let live = LiveNamespace::follow(Arc::new(world.registry.connect()));
+    live.loaded(DEADLINE).await.unwrap();
+    let read = world.operations().namespace().await.unwrap();
+    assert!(read.unread.is_empty(), "{:?}", read.unread);
+    for names in [
+        live.jobs().iter().map(|job| job.job().to_string()).collect::<Vec<_>>(),
+        read.jobs.iter().map(|job| job.job().to_string()).collect(),
+    ] {
+        assert_eq!(names, ["job"]);
+    }
+}

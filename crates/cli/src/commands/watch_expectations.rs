@@ -159,7 +159,9 @@ async fn check(cx: &Context<'_>, file: &WatchFile) -> Result<Page, Fault> {
     let violated = found.iter().filter(|one| is_violated(one)).count();
     let mut text = match rows.is_empty() {
         true => String::new(),
-        false => table_on_screen(&["JOB", "EXPECTATION", "STATE", "SEVERITY", "SINCE", "WHY"], rows),
+        false => {
+            table_on_screen(&["JOB", "EXPECTATION", "STATE", "SEVERITY", "SINCE", "WHY"], rows)
+        }
     };
     text.push_str(&format!("{}, {violated} violated\n", counted(found.len(), "expectation")));
     for (job, error) in &namespace.unread {
@@ -230,7 +232,9 @@ impl SilenceArguments {
         let (job, kind, now) = (self.job, self.expectation, Timestamp::now());
         let until = match self.lasts.filter(|_| !self.end) {
             None => now,
-            Some(lasts) => now.checked_add(lasts).map_err(|error| Fault::usage(format!("--for: {error}")))?,
+            Some(lasts) => {
+                now.checked_add(lasts).map_err(|error| Fault::usage(format!("--for: {error}")))?
+            }
         };
         let silence = Silence {
             expectation: kind,
@@ -253,9 +257,8 @@ impl SilenceArguments {
 async fn silences(cx: &Context<'_>) -> Result<Page, Fault> {
     let registry = cx.registry(cx.connect().target()?, false, None).await?;
     let all = Silences::new(registry).list(Timestamp::now()).await.map_err(store_fault)?;
-    let each = || {
-        all.iter().flat_map(|one| one.silences.iter().map(move |silence| (&one.job, silence)))
-    };
+    let each =
+        || all.iter().flat_map(|one| one.silences.iter().map(move |silence| (&one.job, silence)));
     let rows: Vec<_> = each()
         .map(|(job, silence)| {
             let Silence { expectation, until, by, why } = silence;

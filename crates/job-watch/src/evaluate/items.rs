@@ -132,7 +132,8 @@ fn failures(scene: Scene<'_>, n: u32) -> Judged {
             return Judged { items: items.len(), ..violated(*since, why) };
         }
     }
-    let blind = scene.job.items().into_iter().find_map(|item| Some((item, scene.record(item).err()?)));
+    let blind =
+        scene.job.items().into_iter().find_map(|item| Some((item, scene.record(item).err()?)));
     match blind {
         Some((item, why)) => unknown(&describe::blind(scene.job, item, why)),
         None => Judged::of(State::Ok),

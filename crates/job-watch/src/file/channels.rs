@@ -76,11 +76,11 @@ fn http(
 
 fn email(table: &str, doc: &ChannelDoc) -> Result<Email, WatchFileError> {
     let at = |key: &str| format!("{table}.{key}");
-    let text = |key, value: &Option<String>| {
-        required(table, key, value.as_deref()).map(str::to_owned)
-    };
+    let text =
+        |key, value: &Option<String>| required(table, key, value.as_deref()).map(str::to_owned);
     let port = doc.port.ok_or_else(|| missing(table, "port"))?;
-    let (host, from, to) = (text("host", &doc.host)?, text("from", &doc.from)?, text("to", &doc.to)?);
+    let (host, from, to) =
+        (text("host", &doc.host)?, text("from", &doc.from)?, text("to", &doc.to)?);
     let mut email = Email::new(host, port, from, to).tls(tls(&at("tls"), doc.tls.as_deref())?);
     match (&doc.username, &doc.password) {
         (Some(username), Some(password)) => {
@@ -117,11 +117,7 @@ fn tls(field: &str, text: Option<&str>) -> Result<MailTls, WatchFileError> {
     }
 }
 
-fn required<'a>(
-    table: &str,
-    key: &str,
-    value: Option<&'a str>,
-) -> Result<&'a str, WatchFileError> {
+fn required<'a>(table: &str, key: &str, value: Option<&'a str>) -> Result<&'a str, WatchFileError> {
     value.filter(|text| !text.trim().is_empty()).ok_or_else(|| missing(table, key))
 }
 

@@ -106,8 +106,7 @@ impl WatchFile {
     /// # Errors
     /// [`WatchFileError`] names the first fault.
     pub fn read(path: &Path) -> Result<Self, WatchFileError> {
-        let failed =
-            |source| WatchFileError::Read { path: path.display().to_string(), source };
+        let failed = |source| WatchFileError::Read { path: path.display().to_string(), source };
         let size = std::fs::metadata(path).map_err(failed)?.len();
         if size > MAX_FILE_BYTES {
             let valid = format!("a file of at most {MAX_FILE_BYTES} bytes");

@@ -13,17 +13,15 @@ use std::time::Duration;
 
 use coordination::{JobName, Layout};
 use parking_lot::Mutex;
-use reg_center::{
-    Lifetime, Node, NodePath, RegistryCenter, SessionId, Txn, TxnOutcome, Version,
-};
+use reg_center::{Lifetime, Node, NodePath, RegistryCenter, SessionId, Txn, TxnOutcome, Version};
 use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
+pub use documents::Silence;
 pub(crate) use documents::{
     Alert, JobDoc, MAX_DOCUMENT_BYTES, MessageDoc, OutboxDoc, Phase, Resolved, SenderDoc,
     SilencesDoc, TermDoc, Told, decode, encode,
 };
-pub use documents::Silence;
 pub(crate) use silences::{SilenceView, watched_root};
 pub use silences::{SilencedJob, Silences};
 
@@ -175,8 +173,7 @@ impl Store {
         };
         let (txn, term) = match self.read(&term_path).await? {
             None => {
-                let txn =
-                    txn.create(term_path, encode(&TermDoc { term: 1 }), Lifetime::Persistent);
+                let txn = txn.create(term_path, encode(&TermDoc { term: 1 }), Lifetime::Persistent);
                 (txn, Term { session, version: Version(0), number: 1 })
             }
             Some(node) => {
@@ -260,6 +257,8 @@ impl Store {
         self.within("reading the state of watchers", self.registry.read(path)).await
     }
 
+    /// A commit that takes too long can still happen. The election of the next term, which follows
+    /// each error, makes it conflict.
     async fn committed(&self, act: &'static str, txn: Txn) -> Result<(), StoreError> {
         match self.within(act, self.registry.commit(txn)).await? {
             TxnOutcome::Committed(_) => Ok(()),
@@ -287,4 +286,69 @@ impl Store {
 /// Returns a node of the state of watchers.
 fn below(name: &str) -> NodePath {
     Layout::watch_state().join(name).expect("the name is fixed, and is a valid node name")
+}
+
+#[cfg(test)]
+mod tests {
+    use reg_center::{MemoryRegistry, SessionChange};
+
+    use super::*;
+
+    fn store(registry: &MemoryRegistry) -> (Store, SessionId, Arc<reg_center::MemoryCenter>) {
+        let center = Arc::new(registry.connect());
+        let Some(SessionChange::Connected { session, .. }) = center.session() else {
+            panic!("the registry in memory is connected at once");
+        };
+        (Store::new(Arc::clone(&center) as Arc<dyn RegistryCenter>), session, center)
+    }
+
+    fn write(n: u64, version: Option<Version>) -> Vec<Write> {
+        let doc = OutboxDoc { n, ..OutboxDoc::default() };
+        vec![Write { path: Store::outbox_path("ops"), version, data: Some(encode(&doc)) }]
+    }
+
+    #[tokio::test]
+    async fn deposed_sender_cannot_write() {
+        let registry = MemoryRegistry::new();
+        let (first, session, center) = store(&registry);
+        let (second, other, _) = store(&registry);
+        let term = first.elect(session, "first").await.unwrap().expect("no other watcher");
+        assert_eq!(second.elect(other, "second").await.unwrap(), None, "the first one lives");
+        first.commit("test", term, write(1, None)).await.unwrap();
+        // The node of the sender is lost, and its session is not: the term alone protects.
+        let delete = Txn::new().delete(Store::sender_path());
+        assert!(center.commit(delete).await.unwrap().is_committed());
+        let later = second.elect(other, "second").await.unwrap().expect("no other watcher");
+        assert_eq!(later.number, term.number + 1);
+        let error = first.commit("test", term, write(2, Some(Version(0)))).await.unwrap_err();
+        assert!(matches!(error, StoreError::Conflict { .. }), "{error}");
+        second.commit("test", later, write(3, Some(Version(0)))).await.unwrap();
+        let stored = first.load().await.unwrap().outboxes;
+        assert_eq!(stored["ops"].value.n, 3);
+    }
+
+    #[tokio::test]
+    async fn sender_begins_a_new_term_in_its_own_session() {
+        let registry = MemoryRegistry::new();
+        let (store, session, center) = store(&registry);
+        let first = store.elect(session, "first").await.unwrap().unwrap();
+        let second = store.elect(session, "first").await.unwrap().unwrap();
+        assert_eq!(second.number, first.number + 1);
+        assert!(store.commit("test", first, write(1, None)).await.is_err());
+        store.commit("test", second, write(1, None)).await.unwrap();
+        center.expire();
+        assert!(store.commit("test", second, write(2, Some(Version(0)))).await.is_err());
+    }
+
+    #[tokio::test]
+    async fn oversized_document_is_not_stored() {
+        let registry = MemoryRegistry::new();
+        let (store, session, _center) = store(&registry);
+        let term = store.elect(session, "first").await.unwrap().unwrap();
+        let data = Some("x".repeat(MAX_DOCUMENT_BYTES + 1));
+        let write = Write { path: Store::outbox_path("ops"), version: None, data };
+        let error = store.commit("test", term, vec![write]).await.unwrap_err();
+        assert!(matches!(error, StoreError::TooLarge { .. }), "{error}");
+        assert!(!error.is_transient());
+    }
 }

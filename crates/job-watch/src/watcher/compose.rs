@@ -81,8 +81,7 @@ fn subject(name: &str, all: &[(&Notice, Alert)], waiting: usize) -> String {
         return format!("[{name}] {severity}: {kind} of job {job} is {}", verb.as_str());
     }
     let n = |wanted: fn(Verb) -> bool| all.iter().filter(|(one, _)| wanted(one.verb)).count();
-    let (violated, resolved) =
-        (n(|verb| verb != Verb::Resolved), n(|verb| verb == Verb::Resolved));
+    let (violated, resolved) = (n(|verb| verb != Verb::Resolved), n(|verb| verb == Verb::Resolved));
     let more = if waiting == 0 { String::new() } else { format!(", {waiting} more follow") };
     format!("[{name}] expectations: {violated} violated, {resolved} resolved{more}")
 }

@@ -31,8 +31,8 @@ use crate::WatchFile;
 use crate::store::{SilenceView, Store, StoreError, watched_root};
 use board::Board;
 use outage::Outage;
-use sender::Sender;
 pub use sender::MessageCounts;
+use sender::Sender;
 pub use view::WatchView;
 
 /// Minimum interval of two judgements of changed jobs.
@@ -372,8 +372,7 @@ impl Engine {
         let due = self.board.lock().next_due(&self.file, &self.silences, now_ms);
         let is_settled = self.settled.is_some_and(|at| at <= present);
         let may_write = self.session.is_some() && is_settled && self.retry.is_none();
-        let message =
-            if may_write { self.sender.next_due(&self.silences, now_ms) } else { None };
+        let message = if may_write { self.sender.next_due(&self.silences, now_ms) } else { None };
         let due = due.into_iter().chain(message).min();
         let due = due.map(|due| {
             let wait = u64::try_from(due.saturating_sub(now_ms)).unwrap_or_default();

@@ -19,7 +19,8 @@ use super::compose;
 use super::delivery::{Delivered, Delivery, Outcome};
 use crate::WatchFile;
 use crate::store::{
-    JobDoc, MessageDoc, OutboxDoc, Phase, SilenceView, Store, StoreError, Stored, Term, Write, encode,
+    JobDoc, MessageDoc, OutboxDoc, Phase, SilenceView, Store, StoreError, Stored, Term, Write,
+    encode,
 };
 
 /// Maximum number of notices of one message.
@@ -325,8 +326,13 @@ impl Sender {
         let (Some(lead), Some(found)) = (&self.lead, self.file.channels().get(channel)) else {
             return;
         };
-        let delivery =
-            Delivery { name: channel.to_owned(), channel: Arc::clone(found), n, message, is_repeat };
+        let delivery = Delivery {
+            name: channel.to_owned(),
+            channel: Arc::clone(found),
+            n,
+            message,
+            is_repeat,
+        };
         self.in_flight.insert(channel.to_owned(), n);
         self.sending.spawn(delivery.run(Arc::clone(&self.registry), lead.term.session));
     }

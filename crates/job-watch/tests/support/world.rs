@@ -165,7 +165,8 @@ impl World {
         }
         let known = model.subtree(&root).filter(|node| {
             let is_kept = snapshot.nodes().any(|kept| kept.path == node.path);
-            let is_parent = node.data.is_empty() && model.children(&node.path).is_some_and(|c| !c.is_empty());
+            let is_parent =
+                node.data.is_empty() && model.children(&node.path).is_some_and(|c| !c.is_empty());
             !is_kept && !is_parent
         });
         for node in known {
