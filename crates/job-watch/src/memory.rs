@@ -219,7 +219,8 @@ impl Memory {
 
     /// Adds what another process has stored. Facts of this process win where both have one.
     pub(crate) fn merge(&mut self, stored: Self) {
-        if stored.schedule == self.schedule && !(stored.is_suspended && !self.is_suspended) {
+        let was_resumed = stored.is_suspended && !self.is_suspended;
+        if stored.schedule == self.schedule && !was_resumed {
             self.judged_from = self.judged_from.min(stored.judged_from).or(self.judged_from);
         }
         let resumed = stored.suspended_items.difference(&self.suspended_items);
@@ -250,13 +251,20 @@ impl Memory {
 
     /// Returns the part to store, of bounded size.
     pub(crate) fn stored(&self) -> Self {
-        let mut stored = self.clone();
+        let mut stored = Self {
+            judged_from: self.judged_from,
+            schedule: self.schedule.clone(),
+            is_suspended: self.is_suspended,
+            suspended_items: self.suspended_items.clone(),
+            resumed_items: self.resumed_items.clone(),
+            absent_since: self.absent_since,
+            short_since: self.short_since,
+            failing: self.failing.clone(),
+            ..Self::default()
+        };
         // The time changes with each observation. Rounded up, it is stored rarely, and no record is
         // taken for newer than the Java instance.
         stored.java_seen = self.java_seen.map(|at| at - at.rem_euclid(600_000) + 600_000);
-        stored.successes.clear();
-        stored.running_since.clear();
-        stored.observed_from = None;
         while stored.suspended_items.len() > MAX_STORED_ITEMS {
             stored.suspended_items.pop_last();
         }

@@ -47,7 +47,7 @@ pub(crate) struct Alert {
     pub(crate) resolved: Option<Resolved>,
     /// Last message of each channel about the violation.
     #[serde(default)]
-    pub(crate) told: BTreeMap<String, Told>,
+    pub(crate) reported: BTreeMap<String, Reported>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,7 +58,7 @@ pub(crate) struct Resolved {
 
 /// Message of a channel about a violation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Told {
+pub(crate) struct Reported {
     /// Number of the message.
     pub(crate) n: u64,
     pub(crate) at: i64,
@@ -162,14 +162,17 @@ mod tests {
             severity: Severity::Critical,
             labels: BTreeMap::new(),
             resolved: None,
-            told: BTreeMap::from([("ops".to_owned(), Told { n: 7, at: 6, is_resolved: false })]),
+            reported: BTreeMap::from([(
+                "ops".to_owned(),
+                Reported { n: 7, at: 6, is_resolved: false },
+            )]),
         };
         let alerts = BTreeMap::from([(ConditionKind::LateAfter, alert)]);
         let doc = JobDoc { memory: Memory::default(), alerts };
         let text = encode(&doc);
         assert!(text.starts_with("{\"v\":1,\"memory\":{"), "{text}");
         let end = "\"alerts\":{\"late_after\":{\"since\":5,\"why\":\"item 0 is late\",\
-                   \"severity\":\"critical\",\"labels\":{},\"resolved\":null,\"told\":{\"ops\":\
+                   \"severity\":\"critical\",\"labels\":{},\"resolved\":null,\"reported\":{\"ops\":\
                    {\"n\":7,\"at\":6,\"is_resolved\":false}}}}}";
         assert!(text.ends_with(end), "{text}");
         let path = NodePath::root();

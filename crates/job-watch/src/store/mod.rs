@@ -19,8 +19,8 @@ use tokio::time::Instant;
 
 pub use documents::Silence;
 pub(crate) use documents::{
-    Alert, JobDoc, MAX_DOCUMENT_BYTES, MessageDoc, OutboxDoc, Phase, Resolved, SenderDoc,
-    SilencesDoc, TermDoc, Told, decode, encode,
+    Alert, JobDoc, MAX_DOCUMENT_BYTES, MessageDoc, OutboxDoc, Phase, Reported, Resolved, SenderDoc,
+    SilencesDoc, TermDoc, decode, encode,
 };
 pub(crate) use silences::{SilenceView, watched_root};
 pub use silences::{SilencedJob, Silences};

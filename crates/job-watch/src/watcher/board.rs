@@ -1,4 +1,4 @@
-//! What the watcher knows about each job: memory, states, and alerts. Pure, without a registry.
+//! Knowledge about each job: memory, states, and alerts. It has no access to the registry.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use operations::JobSnapshot;
 use reg_center::Version;
 use sharding::InstanceId;
 
-use crate::store::{Alert, JobDoc, Resolved, SilenceView, Stored, Told};
+use crate::store::{Alert, JobDoc, Reported, Resolved, SilenceView, Stored};
 use crate::{Assessment, ConditionKind, Expectation, Memory, Seen, State, WatchFile, evaluate};
 
 /// Maximum length of a stored reason, in bytes.
@@ -31,6 +31,8 @@ pub(crate) struct Entry {
     pub(crate) alerts: BTreeMap<ConditionKind, Alert>,
     memory: Memory,
     exists: bool,
+    /// The document can differ from the stored one.
+    pub(crate) is_touched: bool,
     /// The document as it is stored.
     stored: Option<(JobDoc, Version)>,
 }
@@ -88,7 +90,7 @@ impl Board {
         }
         let is_judged = exists || is_named();
         let entry = self.jobs.entry(job.clone()).or_default();
-        entry.exists = exists;
+        (entry.exists, entry.is_touched) = (exists, true);
         entry.memory.observe(snapshot, &expectations, now);
         let seen = Seen { job: snapshot, memory: &entry.memory, history: None };
         let states = if is_judged { evaluate(&expectations, seen, now) } else { Vec::new() };
@@ -140,6 +142,7 @@ impl Board {
             let entry = self.jobs.entry(job).or_default();
             entry.alerts.clone_from(&value.alerts);
             entry.memory.merge(value.memory.clone());
+            entry.is_touched = true;
             entry.stored = version.map(|version| (value, version));
         }
     }
@@ -155,14 +158,14 @@ impl Board {
         let mut found = Vec::new();
         for (job, entry) in &self.jobs {
             for (kind, alert) in &entry.alerts {
-                let told = alert.told.get(channel);
-                let verb = match told {
+                let reported = alert.reported.get(channel);
+                let verb = match reported {
                     _ if alert.resolved.is_some() => {
-                        told.filter(|told| !told.is_resolved).map(|_| Verb::Resolved)
+                        reported.filter(|reported| !reported.is_resolved).map(|_| Verb::Resolved)
                     }
                     _ if silences.until(job, *kind, now).is_some() => None,
-                    Some(told) if !told.is_resolved => {
-                        let due = file.repeat.is_some_and(|every| now >= due(told.at, every));
+                    Some(reported) if !reported.is_resolved => {
+                        let due = file.repeat.is_some_and(|every| now >= due(reported.at, every));
                         due.then_some(Verb::StillViolated)
                     }
                     _ => entry.sends_to(*kind, channel).then_some(Verb::Violated),
@@ -176,12 +179,12 @@ impl Board {
     }
 
     /// Notes that a message of a channel has these parts.
-    pub(crate) fn mark_told(&mut self, notices: &[Notice], channel: &str, n: u64, now: i64) {
+    pub(crate) fn mark_reported(&mut self, notices: &[Notice], channel: &str, n: u64, now: i64) {
         for Notice { job, kind, verb } in notices {
             let Some(entry) = self.jobs.get_mut(job) else { continue };
             if let Some(alert) = entry.alerts.get_mut(kind) {
-                let told = Told { n, at: now, is_resolved: *verb == Verb::Resolved };
-                alert.told.insert(channel.to_owned(), told);
+                let reported = Reported { n, at: now, is_resolved: *verb == Verb::Resolved };
+                alert.reported.insert(channel.to_owned(), reported);
             }
             entry.settle();
         }
@@ -191,7 +194,7 @@ impl Board {
     pub(crate) fn retain_channels(&mut self, is_known: impl Fn(&str) -> bool) {
         for entry in self.jobs.values_mut() {
             for alert in entry.alerts.values_mut() {
-                alert.told.retain(|channel, _| is_known(channel));
+                alert.reported.retain(|channel, _| is_known(channel));
             }
             entry.settle();
         }
@@ -209,7 +212,7 @@ impl Board {
         let alerts = self.jobs.iter().flat_map(|(job, entry)| {
             entry.alerts.iter().flat_map(move |(kind, alert)| {
                 let repeats = file.repeat.into_iter().flat_map(move |every| {
-                    alert.told.values().map(move |told| due(told.at, every))
+                    alert.reported.values().map(move |reported| due(reported.at, every))
                 });
                 repeats.chain(silences.until(job, *kind, now))
             })
@@ -240,14 +243,25 @@ impl Entry {
 
     /// Removes alerts that are over and of which no channel has to report the end.
     fn settle(&mut self) {
+        self.is_touched = true;
         self.alerts.retain(|_, alert| {
-            alert.resolved.is_none() || alert.told.values().any(|told| !told.is_resolved)
+            alert.resolved.is_none()
+                || alert.reported.values().any(|reported| !reported.is_resolved)
         });
     }
 
     /// Returns the document to store and the version that it replaces, if they differ. `None` as
     /// document deletes it.
-    pub(crate) fn unstored(&self) -> Option<(Option<JobDoc>, Option<Version>)> {
+    pub(crate) fn unstored(&mut self) -> Option<(Option<JobDoc>, Option<Version>)> {
+        if !self.is_touched {
+            return None;
+        }
+        let unstored = self.difference();
+        self.is_touched = unstored.is_some();
+        unstored
+    }
+
+    fn difference(&self) -> Option<(Option<JobDoc>, Option<Version>)> {
         let version = self.stored.as_ref().map(|(_, version)| *version);
         if self.states.is_empty() && self.alerts.is_empty() {
             return version.map(|version| (None, Some(version)));
@@ -276,7 +290,7 @@ fn new_alert(expectation: &Expectation, since: Timestamp, why: &str) -> Alert {
         severity: expectation.severity,
         labels: expectation.labels.clone(),
         resolved: None,
-        told: BTreeMap::new(),
+        reported: BTreeMap::new(),
     }
 }
 
@@ -310,8 +324,11 @@ fn log_changes(job: &JobName, before: &[Assessment], now: &[Assessment]) {
             State::Ok | State::Pending { .. } if matches!(former, "ok" | "pending" | "new") => {
                 tracing::debug!(%job, %expectation, former, state, "expectation changed");
             }
-            other => {
-                let why = other.why();
+            state_now @ (State::Ok
+            | State::Pending { .. }
+            | State::Unknown { .. }
+            | State::Suspended { .. }) => {
+                let why = state_now.why();
                 tracing::info!(%job, %expectation, former, state, why, "expectation changed");
             }
         }

@@ -1,13 +1,12 @@
 //! Sends messages while this watcher is the sender, and stores each step before it is done.
 //!
-//! A message passes through `sending` and `done`. If its outcome is unknown, because the service did
-//! not answer or the sender was lost, it passes through `repeating` once, as a possible repeat.
+//! A message passes through `sending` and `done`. If its outcome is unknown, because the service
+//! did not answer or the sender was lost, it passes through `repeating` once, as a possible repeat.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::JobName;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use reg_center::{RegistryCenter, SessionId, Version};
@@ -17,10 +16,10 @@ use tokio::time::Instant;
 use super::board::{Board, Notice};
 use super::compose;
 use super::delivery::{Delivered, Delivery, Outcome};
+use super::unstored::{set_stored, unstored};
 use crate::WatchFile;
 use crate::store::{
-    JobDoc, MessageDoc, OutboxDoc, Phase, SilenceView, Store, StoreError, Stored, Term, Write,
-    encode,
+    MessageDoc, OutboxDoc, Phase, SilenceView, Store, StoreError, Stored, Term, Write, encode,
 };
 
 /// Maximum number of notices of one message.
@@ -288,9 +287,9 @@ impl Sender {
                 }
                 notices.truncate(notices.len() / 2);
             };
-            board.mark_told(&notices, channel, n, now);
+            board.mark_reported(&notices, channel, n, now);
             let jobs = notices.iter().map(|notice| notice.job.clone());
-            let (writes, docs) = unstored(&board, jobs, max_docs, usize::MAX);
+            let (writes, docs) = unstored(&mut board, jobs, max_docs, usize::MAX);
             (message, writes, docs)
         };
         let doc = OutboxDoc { n, phase: Phase::Sending, at: now, message: Some(message.clone()) };
@@ -351,9 +350,10 @@ impl Sender {
             let Some(lead) = &self.lead else { return Ok(()) };
             let (max_docs, max_bytes) = self.store.room();
             let (writes, docs) = {
-                let board = self.board.lock();
-                let jobs = board.jobs.keys().cloned();
-                unstored(&board, jobs, max_docs.min(MAX_BATCH), max_bytes)
+                let mut board = self.board.lock();
+                let touched = board.jobs.iter().filter(|(_, entry)| entry.is_touched);
+                let jobs: Vec<_> = touched.map(|(job, _)| job.clone()).collect();
+                unstored(&mut board, jobs.into_iter(), max_docs.min(MAX_BATCH), max_bytes)
             };
             if writes.is_empty() {
                 return Ok(());
@@ -377,45 +377,8 @@ impl Sender {
             last.saturating_add(self.interval())
         };
         let message = channels.map(free).min();
-        let is_unstored = board.jobs.values().any(|entry| entry.unstored().is_some());
+        let is_unstored = board.jobs.values().any(|entry| entry.is_touched);
         let interval = i64::try_from(PERSIST_INTERVAL.as_millis()).unwrap_or(i64::MAX);
         message.into_iter().chain(is_unstored.then(|| now.saturating_add(interval))).min()
-    }
-}
-
-/// A document that is stored, and the version that it replaces.
-type StoredDoc = (JobName, Option<JobDoc>, Option<Version>);
-
-/// Returns the writes of the jobs whose documents have changed, within the given room.
-fn unstored(
-    board: &Board,
-    jobs: impl Iterator<Item = JobName>,
-    max_docs: usize,
-    max_bytes: usize,
-) -> (Vec<Write>, Vec<StoredDoc>) {
-    let (mut writes, mut docs, mut bytes) = (Vec::new(), Vec::<StoredDoc>::new(), 0);
-    for job in jobs {
-        if docs.iter().any(|(known, ..)| *known == job) {
-            continue;
-        }
-        let Some((doc, version)) = board.jobs.get(&job).and_then(|entry| entry.unstored()) else {
-            continue;
-        };
-        let data = doc.as_ref().map(encode);
-        bytes += data.as_ref().map_or(0, String::len);
-        if !docs.is_empty() && (docs.len() >= max_docs || bytes > max_bytes) {
-            break;
-        }
-        writes.push(Write { path: Store::job_path(&job), version, data });
-        docs.push((job, doc, version));
-    }
-    (writes, docs)
-}
-
-fn set_stored(board: &mut Board, docs: Vec<StoredDoc>) {
-    for (job, doc, version) in docs {
-        if let Some(entry) = board.jobs.get_mut(&job) {
-            entry.set_stored(doc, version);
-        }
     }
 }
