@@ -97,11 +97,9 @@ fn is_worker(arguments: &[OsString]) -> bool {
 /// Returns true for a command that runs until a signal ends it.
 fn is_service(arguments: &[OsString]) -> bool {
     let line = CommandLine::try_parse_from(arguments);
-    line.is_ok_and(|line| match line.command {
-        Command::Worker(_) => true,
-        Command::Watch(given) => given.is_service(),
-        _ => false,
-    })
+    let is_watcher =
+        line.is_ok_and(|line| matches!(line.command, Command::Watch(given) if given.is_service()));
+    is_watcher || is_worker(arguments)
 }
 
 fn is_for_programs(arguments: &[OsString]) -> bool {

@@ -286,7 +286,9 @@ async fn silences(cx: &Context<'_>) -> Result<Page, Fault> {
 fn file_fault(path: &Path, error: &WatchFileError) -> Fault {
     match error {
         WatchFileError::Read { .. } => Fault::usage(error),
-        _ => Fault::usage(format!("{}: {error}", path.display())),
+        WatchFileError::Syntax { .. } | WatchFileError::Invalid { .. } | _ => {
+            Fault::usage(format!("{}: {error}", path.display()))
+        }
     }
 }
 
@@ -295,6 +297,8 @@ fn store_fault(error: StoreError) -> Fault {
         StoreError::Registry { source, .. } => source.into(),
         StoreError::Deadline { .. } => Fault::new(Exit::Unreachable, error),
         StoreError::Conflict { .. } => Fault::new(Exit::Stale, error),
-        _ => Fault::refused(error),
+        StoreError::Newer { .. } | StoreError::Damaged { .. } | StoreError::TooLarge { .. } | _ => {
+            Fault::refused(error)
+        }
     }
 }
