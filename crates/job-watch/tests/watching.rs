@@ -186,6 +186,19 @@ async fn refused_message_is_dropped_after_ten_attempts() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn channel_that_panics_leaves_the_outcome_unknown() {
+    let world = world().await;
+    world.set_mode(Mode::Panic);
+    let _watcher = world.watch(LATE);
+    let arrived = world.until_arrived(2).await;
+    assert!(arrived[1].message.subject.starts_with("[possible repeat]"), "{arrived:?}");
+    world.set_mode(Mode::Accept);
+    world.put(&begun(0)).await;
+    let arrived = world.until_arrived(3).await;
+    assert_eq!(arrived[2].message.subject, RESOLVED);
+}
+
+#[tokio::test(start_paused = true)]
 async fn lost_session_stops_sending_at_once() {
     let world = world().await;
     world.set_mode(Mode::Refuse);

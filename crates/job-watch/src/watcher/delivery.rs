@@ -113,7 +113,8 @@ async fn session_end(registry: &dyn RegistryCenter, session: SessionId) {
                 Some(SessionChange::Connected { session: now, .. }) if now == session => end = None,
                 Some(SessionChange::Suspended { session: now }) if now == session => {
                     let lease = registry.lease_remaining(session).unwrap_or_default();
-                    end = Some(Instant::now() + lease);
+                    // The lease has no end if the connection was restored meanwhile.
+                    end = Instant::now().checked_add(lease);
                 }
                 Some(
                     SessionChange::Connected { .. }

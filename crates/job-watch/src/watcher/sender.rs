@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use reg_center::{RegistryCenter, SessionId, Version};
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use super::board::{Board, Notice};
@@ -59,7 +59,8 @@ pub(crate) struct Sender {
     /// This watcher was elected, and no later sender was seen.
     was_last: bool,
     sending: JoinSet<Delivered>,
-    in_flight: BTreeMap<String, u64>,
+    /// Messages that are being sent, by channel: their numbers and tasks.
+    in_flight: BTreeMap<String, (u64, Id)>,
     /// Outcomes that are not stored yet.
     outcomes: BTreeMap<String, (u64, Outcome)>,
     persisted: Option<Instant>,
@@ -161,20 +162,29 @@ impl Sender {
     }
 
     /// Waits for the end of a message; pending while none is being sent.
-    pub(crate) async fn next_delivered(&mut self) -> Delivered {
-        loop {
-            match self.sending.join_next().await {
-                Some(Ok(delivered)) => return delivered,
-                // The task was cancelled with its session.
-                Some(Err(_)) => {}
-                None => std::future::pending().await,
-            }
+    pub(crate) async fn next_delivered(&mut self) -> Result<Delivered, JoinError> {
+        match self.sending.join_next().await {
+            Some(delivered) => delivered,
+            None => std::future::pending().await,
         }
     }
 
-    pub(crate) fn note_delivered(&mut self, delivered: Delivered) {
-        let Delivered { delivery: Delivery { name, n, .. }, outcome } = delivered;
-        if self.in_flight.get(&name) == Some(&n) {
+    /// Notes the outcome of a message. The outcome is unknown if the channel has panicked, and a
+    /// task that was cancelled with its session has none.
+    pub(crate) fn note_delivered(&mut self, delivered: Result<Delivered, JoinError>) {
+        let (name, n, outcome) = match delivered {
+            Ok(Delivered { delivery: Delivery { name, n, .. }, outcome }) => (name, n, outcome),
+            Err(error) => {
+                let is_it = |(_, (_, id)): &(&String, &(u64, Id))| *id == error.id();
+                let found = self.in_flight.iter().find(is_it);
+                let Some((name, (n, _))) = found.map(|(name, of)| (name.clone(), *of)) else {
+                    return;
+                };
+                tracing::error!(channel = name, n, %error, "sending a message has failed");
+                (name, n, Outcome::Unknown)
+            }
+        };
+        if self.in_flight.get(&name).is_some_and(|(known, _)| *known == n) {
             self.in_flight.remove(&name);
         }
         match outcome {
@@ -332,8 +342,9 @@ impl Sender {
             message,
             is_repeat,
         };
-        self.in_flight.insert(channel.to_owned(), n);
-        self.sending.spawn(delivery.run(Arc::clone(&self.registry), lead.term.session));
+        let task = delivery.run(Arc::clone(&self.registry), lead.term.session);
+        let id = self.sending.spawn(task).id();
+        self.in_flight.insert(channel.to_owned(), (n, id));
     }
 
     /// Stores the documents that have changed, at intervals.

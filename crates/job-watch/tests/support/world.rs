@@ -35,6 +35,8 @@ pub(crate) enum Mode {
     Hang,
     /// The message is refused.
     Refuse,
+    /// The message arrives, and the channel panics.
+    Panic,
 }
 
 /// A message with the time at which it arrived, in seconds after noon.
@@ -74,6 +76,7 @@ impl MessageChannel for World {
         self.changed.notify_waiters();
         match mode {
             Mode::Hang => std::future::pending().await,
+            Mode::Panic => panic!("the channel panics"),
             Mode::Accept | Mode::Refuse => Ok(()),
         }
     }
@@ -163,11 +166,12 @@ impl World {
                 None => txn.create(node.path.clone(), node.data.clone(), life),
             };
         }
+        // The folders of the job stay.
+        let is_folder = |path: &NodePath| path.as_str().matches('/').count() < 3;
         let known = model.subtree(&root).filter(|node| {
             let is_kept = snapshot.nodes().any(|kept| kept.path == node.path);
-            let is_parent =
-                node.data.is_empty() && model.children(&node.path).is_some_and(|c| !c.is_empty());
-            !is_kept && !is_parent
+            let has_children = model.children(&node.path).is_some_and(|all| !all.is_empty());
+            !is_kept && !has_children && !is_folder(&node.path)
         });
         for node in known {
             txn = txn.delete(node.path.clone());
