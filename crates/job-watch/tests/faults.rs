@@ -53,13 +53,8 @@ async fn arrived_after(steps: &[Step]) -> Vec<Arrived> {
     for step in steps {
         match *step {
             Step::Pass(seconds) => world.pass(seconds).await,
-            Step::Kill(n) | Step::Stop(n) => {
-                let former = std::mem::replace(&mut watchers[n], world.watch(FILE));
-                match step {
-                    Step::Kill(_) => former.kill().await,
-                    _ => former.stop().await,
-                }
-            }
+            Step::Kill(n) => std::mem::replace(&mut watchers[n], world.watch(FILE)).kill().await,
+            Step::Stop(n) => std::mem::replace(&mut watchers[n], world.watch(FILE)).stop().await,
             Step::Expire(n) => watchers[n].center.expire(),
             Step::Suspend(n) => watchers[n].center.suspend(Duration::from_secs(5)),
             Step::Resume(n) => watchers[n].center.resume(),

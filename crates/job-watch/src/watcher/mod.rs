@@ -1,9 +1,10 @@
 //! The watcher: follows a namespace, judges expectations on changes and when a deadline passes, and
 //! sends messages while it is the sender.
 //!
-//! In reading order: this file (the watcher) · `engine` (the loop) · `board` (jobs, alerts) · `sender` (messages and their
-//! records) · `compose` (texts) · `delivery` (one message to one channel) · `outage` (messages
-//! while the registry does not answer) · `heartbeat`.
+//! In reading order: this file (the watcher) · `engine` (the loop) · `board` (jobs, alerts) ·
+//! `sender` (messages and their records) · `unstored` (documents to store) · `compose` (texts) ·
+//! `delivery` (one message to one channel) · `outage` (messages while the registry does not answer)
+//! · `heartbeat` · `view` (states for other tasks).
 
 mod board;
 mod compose;
