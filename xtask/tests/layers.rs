@@ -17,7 +17,7 @@ struct Row {
 }
 
 /// The layers from the bottom to the top. A new edge is a decision about the architecture.
-const LAYERS: [Row; 37] = [
+const LAYERS: [Row; 38] = [
     Row { name: "sharding", normal: &[], dev: &[] },
     Row { name: "trigger", normal: &[], dev: &[] },
     Row { name: "reg-center", normal: &[], dev: &[] },
@@ -56,6 +56,11 @@ const LAYERS: [Row; 37] = [
     },
     Row { name: "job-alerts", normal: &["lite", "outbound"], dev: &["coordination", "reg-center"] },
     Row {
+        name: "job-watch",
+        normal: &["coordination", "job-alerts", "operations", "outbound", "reg-center", "sharding"],
+        dev: &[],
+    },
+    Row {
         name: "job-history",
         normal: &["coordination", "lite", "sharding"],
         dev: &["mariadb-fixture", "postgres-fixture", "reg-center"],
@@ -80,6 +85,7 @@ const LAYERS: [Row; 37] = [
             "job-history",
             "job-metrics",
             "job-types",
+            "job-watch",
             "lite",
             "operations",
             "reg-center",

@@ -6,7 +6,7 @@ use clap::{Parser, Subcommand};
 use crate::commands::console;
 use crate::commands::{
     bench, config, create, doctor, drain, history, hold, leave, list, look, plan, run_now,
-    transfer, worker,
+    transfer, watch_expectations, worker,
 };
 use crate::connect::ConnectArguments;
 
@@ -78,6 +78,8 @@ pub(crate) enum Command {
     Plan(plan::PlanArguments),
     /// Find leftovers, stuck, damaged and mixed state, and fix it
     Doctor(doctor::DoctorArguments),
+    /// Watch expectations of jobs, and send a message when one is violated
+    Watch(watch_expectations::WatchArguments),
     /// Show the outcomes of fires, from a history
     History(history::HistoryArguments),
     /// Write the configurations of a namespace to a file

@@ -72,7 +72,7 @@ fn check_open_files() -> Result<(), Fault> {
     }
 }
 
-/// Logs to the standard error if `EJOB_LOG` is set; a worker and a console always log.
+/// Logs to the standard error if `EJOB_LOG` is set; a worker, a watcher and a console always log.
 fn init_log(arguments: &[OsString]) -> Result<(), Fault> {
     let default = default_filter(arguments);
     let wanted = std::env::var("EJOB_LOG").ok().filter(|filter| !filter.is_empty());
@@ -98,13 +98,13 @@ fn is_worker(arguments: &[OsString]) -> bool {
 
 /// Returns the filter of the log if `EJOB_LOG` is not set.
 fn default_filter(arguments: &[OsString]) -> &'static str {
+    let Ok(line) = CommandLine::try_parse_from(arguments) else { return "off" };
     #[cfg(feature = "console")]
-    if let Ok(CommandLine { command: Command::Console(given), .. }) =
-        CommandLine::try_parse_from(arguments)
-    {
+    if let Command::Console(given) = &line.command {
         return given.log_filter();
     }
-    if is_worker(arguments) { SERVICE_FILTER } else { "off" }
+    let is_watcher = matches!(&line.command, Command::Watch(given) if given.is_service());
+    if is_watcher || is_worker(arguments) { SERVICE_FILTER } else { "off" }
 }
 
 fn is_for_programs(arguments: &[OsString]) -> bool {
@@ -200,6 +200,7 @@ async fn answer(command: Command, cx: &Context<'_>) -> Result<Page, Fault> {
             let job = given.job().cloned();
             Ok(with_remark(given.run(cx).await?, cx, job.as_ref()).await)
         }
+        Command::Watch(given) => Box::pin(given.run(cx)).await,
         Command::History(given) => given.run(cx).await,
         Command::Export(given) => given.run(cx).await,
         Command::Import(given) => given.run(cx).await,

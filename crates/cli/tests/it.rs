@@ -16,6 +16,7 @@ mod registries;
 mod secure;
 mod support;
 mod transfer;
+mod watch;
 mod worker;
 #[cfg(target_os = "linux")]
 mod worker_scripts;

@@ -357,7 +357,7 @@ async fn signal_ends_a_worker_that_opens_a_history() {
 }
 
 /// Sends a request to a port, and returns the answer when the connection is closed.
-async fn ask(port: u16, request: &str) -> String {
+pub(crate) async fn ask(port: u16, request: &str) -> String {
     let asked = async {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
         stream.write_all(request.as_bytes()).await.unwrap();

@@ -59,6 +59,6 @@ pub use view::{Anomaly, ConfigCheck, ConfigState, JobView};
 pub use wire::latch::Latch;
 pub use wire::{
     ConfigError, DialectSign, FORMAT_VERSION, Layout, NodeKind, RUNTIME_INDEX, RecordError,
-    Removal, StrayNode, decode_config, decode_ledger, decode_template, dialect_of_config,
-    encode_config, push_java_json,
+    Removal, StrayNode, WATCH_STATE, decode_config, decode_ledger, decode_template,
+    dialect_of_config, encode_config, push_java_json,
 };

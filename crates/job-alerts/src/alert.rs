@@ -5,6 +5,9 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use lite::{FailedIn, RunFailure};
 use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::channel::Content;
 
 /// Number of failures that an alert shows in detail; further failures are only counted.
 const MAX_SHOWN: usize = 10;
@@ -37,8 +40,27 @@ impl Alert {
         self.total += 1;
     }
 
-    /// Returns a summary in one line, without control characters.
-    pub(crate) fn subject(&self) -> String {
+    fn left_out(&self) -> u64 {
+        self.total - self.shown.len() as u64
+    }
+
+    /// Returns the body of the request to a webhook.
+    fn body_fields(&self) -> Body<'_> {
+        let limit = if self.total == 1 { MAX_ERROR_BYTES } else { MAX_EACH_ERROR_BYTES };
+        Body {
+            version: 1,
+            job: self.last.run.job.as_str(),
+            summary: self.subject(),
+            total: self.total,
+            left_out: self.left_out(),
+            last_ended: self.last.run.ended.to_string(),
+            failures: self.shown.iter().map(|failure| Failed::of(failure, limit)).collect(),
+        }
+    }
+}
+
+impl Content for Alert {
+    fn subject(&self) -> String {
         let job = &self.last.run.job;
         let text = match self.total {
             1 => format!("job {job}: {}", self.last.summary()),
@@ -47,8 +69,7 @@ impl Alert {
         text.chars().filter(|character| !character.is_control()).collect()
     }
 
-    /// Returns a text of at most `max` bytes for human readers.
-    pub(crate) fn text(&self, max: usize) -> String {
+    fn text(&self, max: usize) -> String {
         let mut text = self.subject();
         let limit = if self.total == 1 { MAX_ERROR_BYTES } else { MAX_EACH_ERROR_BYTES };
         for failure in &self.shown {
@@ -69,28 +90,14 @@ impl Alert {
         cut(&text, max)
     }
 
-    fn left_out(&self) -> u64 {
-        self.total - self.shown.len() as u64
-    }
-
-    /// Returns the body of the request to a webhook.
-    pub(crate) fn body(&self) -> Body<'_> {
-        let limit = if self.total == 1 { MAX_ERROR_BYTES } else { MAX_EACH_ERROR_BYTES };
-        Body {
-            version: 1,
-            job: self.last.run.job.as_str(),
-            summary: self.subject(),
-            total: self.total,
-            left_out: self.left_out(),
-            last_ended: self.last.run.ended.to_string(),
-            failures: self.shown.iter().map(|failure| Failed::of(failure, limit)).collect(),
-        }
+    fn body(&self) -> Value {
+        json!(self.body_fields())
     }
 }
 
 /// Body of the request to a webhook.
 #[derive(Debug, Serialize)]
-pub(crate) struct Body<'a> {
+struct Body<'a> {
     version: u32,
     job: &'a str,
     summary: String,
@@ -229,7 +236,7 @@ pub(crate) mod tests {
 
     #[test]
     fn webhook_body_has_the_documented_form() {
-        let body = serde_json::to_value(alert(1).body()).unwrap();
+        let body = alert(1).body();
         let expected = serde_json::json!({
             "version": 1,
             "job": "report",
@@ -253,7 +260,7 @@ pub(crate) mod tests {
             }],
         });
         assert_eq!(body, expected);
-        let many = serde_json::to_value(alert(57).body()).unwrap();
+        let many = alert(57).body();
         assert_eq!((&many["total"], &many["left_out"]), (&57.into(), &47.into()));
     }
 }

@@ -15,10 +15,11 @@ use lite::InvalidConfig;
 use outbound::SecretText;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use crate::alert::{Alert, cut};
-use crate::channel::Channel;
+use crate::alert::cut;
+use crate::channel::{Channel, Content};
+use crate::error::NotConnected;
 use crate::handler::with_causes;
-use crate::{AlertError, AlertHandler};
+use crate::{AlertChannel, AlertError, AlertHandler};
 
 const CHANNEL: &str = "EMAIL";
 /// Maximum length of the text of a mail, in bytes.
@@ -144,6 +145,19 @@ impl Email {
     /// # Errors
     /// [`InvalidConfig`] names the property of the first invalid setting, and the valid values.
     pub fn build(self) -> Result<AlertHandler, InvalidConfig> {
+        self.checked().map(AlertHandler::new)
+    }
+
+    /// Checks the settings as [`build`](Self::build) does, and returns the channel alone, for
+    /// messages of a program.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the property of the first invalid setting, and the valid values.
+    pub fn channel(self) -> Result<AlertChannel, InvalidConfig> {
+        self.checked().map(AlertChannel::new)
+    }
+
+    fn checked(self) -> Result<MailChannel, InvalidConfig> {
         self.check_server()?;
         let envelope = self.envelope()?;
         self.check_credentials()?;
@@ -152,7 +166,7 @@ impl Email {
             .port(port)
             .timeout(Some(self.timeout))
             .tls(self.tls_of_transport()?);
-        Ok(AlertHandler::new(MailChannel { transport, envelope, settings: self }))
+        Ok(MailChannel { transport, envelope, settings: self })
     }
 
     fn check_server(&self) -> Result<(), InvalidConfig> {
@@ -267,7 +281,7 @@ impl Channel for MailChannel {
         CHANNEL
     }
 
-    async fn send(&self, alert: &Alert) -> Result<(), AlertError> {
+    async fn send(&self, alert: &dyn Content) -> Result<(), AlertError> {
         let mut transport = self.transport.clone();
         let mut secrets = Vec::new();
         if let Some((username, password)) = &self.settings.credentials {
@@ -298,7 +312,7 @@ impl Channel for MailChannel {
 }
 
 impl MailChannel {
-    fn message(&self, alert: &Alert) -> Result<Message, lettre::error::Error> {
+    fn message(&self, alert: &dyn Content) -> Result<Message, lettre::error::Error> {
         let Envelope { from, to, cc, bcc } = &self.envelope;
         let subject = self.settings.subject.clone().unwrap_or_else(|| cut(&alert.subject(), 200));
         let message = Message::builder().from(from.clone()).subject(subject);
@@ -329,7 +343,10 @@ impl MailChannel {
         if error.is_permanent() || error.is_transient() {
             return AlertError::Rejected { channel, host, answer: text };
         }
-        AlertError::Unreachable { channel, host, source: text.into() }
+        // The library has no other way to tell this kind of error.
+        let is_unconnected = text.starts_with("Connection error");
+        let source = if is_unconnected { NotConnected(text).into() } else { text.into() };
+        AlertError::Unreachable { channel, host, source }
     }
 }
 

@@ -41,3 +41,23 @@ pub enum AlertError {
         answer: String,
     },
 }
+
+impl AlertError {
+    /// Returns true if the alert may have arrived although this error was returned: the connection
+    /// was made, and no answer came. Sending the alert again could repeat it.
+    #[must_use]
+    pub fn may_have_arrived(&self) -> bool {
+        match self {
+            Self::Setting { .. } | Self::Rejected { .. } => false,
+            Self::Unreachable { source, .. } => {
+                let http = source.downcast_ref::<reqwest::Error>();
+                !(http.is_some_and(reqwest::Error::is_connect) || source.is::<NotConnected>())
+            }
+        }
+    }
+}
+
+/// Error of a mail server to which no connection could be made.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct NotConnected(pub(crate) String);

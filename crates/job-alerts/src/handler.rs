@@ -12,7 +12,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::alert::Alert;
-use crate::channel::Channel;
+use crate::channel::{Channel, Content as _};
 
 /// Default of the time that failures are collected after an alert.
 const MERGE_WINDOW: Duration = Duration::from_secs(300);
@@ -193,6 +193,7 @@ mod tests {
     use super::*;
     use crate::AlertError;
     use crate::alert::tests::failure;
+    use crate::channel::Content;
 
     /// Channel that forwards the subject of each alert with its time in seconds.
     struct RecordingChannel(mpsc::UnboundedSender<(u64, String)>, tokio::time::Instant);
@@ -203,7 +204,7 @@ mod tests {
             "RECORDING"
         }
 
-        async fn send(&self, alert: &Alert) -> Result<(), AlertError> {
+        async fn send(&self, alert: &dyn Content) -> Result<(), AlertError> {
             let at = self.1.elapsed().as_secs();
             self.0.send((at, alert.subject().replace("job report: ", ""))).unwrap();
             Ok(())

@@ -137,3 +137,19 @@ fn invalid_settings_are_named_without_secrets() {
         assert!(!error.to_string().contains("t0ps3cret"), "{case}: {error}");
     }
 }
+
+#[tokio::test]
+async fn mail_to_a_server_without_a_connection_has_not_arrived() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    let email = Email::new("127.0.0.1", port, "jobs@example.com", "ops@example.com");
+    let channel = email.tls(MailTls::None).channel().unwrap();
+    let message = job_alerts::Message {
+        subject: "late".to_owned(),
+        text: "late".to_owned(),
+        body: serde_json::Value::Null,
+    };
+    let error = within("sending", channel.send(&message)).await.unwrap_err();
+    assert!(!error.may_have_arrived(), "{error:?}");
+}

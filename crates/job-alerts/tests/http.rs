@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use hmac::{Hmac, KeyInit as _, Mac as _};
-use job_alerts::{AlertHandler, HttpAlert};
+use job_alerts::{AlertError, AlertHandler, HttpAlert, Message};
 use lite::{ErrorHandler as _, Reaction};
 use outbound::SecretText;
 use serde_json::json;
@@ -267,5 +267,47 @@ fn invalid_settings_are_named_without_secrets() {
         assert_eq!(error.field, field, "{case}");
         assert!(error.value.contains(value), "{case}: {error}");
         assert!(!error.to_string().contains("t0ps3cret"), "{case}: {error}");
+    }
+}
+
+fn message() -> Message {
+    Message {
+        subject: "[jobs] report\nis late".to_owned(),
+        text: "item 0 is late".to_owned(),
+        body: json!({ "version": 1, "job": "report" }),
+    }
+}
+
+#[tokio::test]
+async fn channel_sends_messages_of_a_program() {
+    let mut server = Server::start("200 OK", "", Some("ok")).await;
+    let channel = HttpAlert::webhook(url(&server)).channel().unwrap();
+    within("sending", channel.send(&message())).await.unwrap();
+    assert_eq!(server.next().await.body, message().body);
+    let channel = HttpAlert::slack(url(&server)).channel().unwrap();
+    within("sending", channel.send(&message())).await.unwrap();
+    assert_eq!(server.next().await.body, json!({ "text": "item 0 is late" }));
+    assert_eq!(format!("{channel:?}"), "AlertChannel(\"SLACK\")");
+}
+
+#[tokio::test]
+async fn error_says_whether_the_message_may_have_arrived() {
+    let sent = async |alert: HttpAlert| -> AlertError {
+        let channel = alert.read_timeout(Duration::from_millis(200)).channel().unwrap();
+        within("sending", channel.send(&message())).await.unwrap_err()
+    };
+    let silent = Server::start("200 OK", "", None).await;
+    let refusing = Server::start("503 Service Unavailable", "", Some("busy")).await;
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let closed = format!("http://{}/", listener.local_addr().unwrap());
+    drop(listener);
+    let rows = [
+        ("no answer", HttpAlert::webhook(url(&silent)), true),
+        ("refused", HttpAlert::webhook(url(&refusing)), false),
+        ("no connection", HttpAlert::webhook(SecretText::literal(closed)), false),
+    ];
+    for (case, alert, expected) in rows {
+        let error = sent(alert).await;
+        assert_eq!(error.may_have_arrived(), expected, "{case}: {error}");
     }
 }

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use coordination::{JobName, Layout, RUNTIME_INDEX};
+use coordination::{JobName, Layout};
 use futures_util::StreamExt;
 use reg_center::{Change, Node, NodePath, RegistryCenter};
 use tokio::time::Instant;
@@ -77,8 +77,7 @@ impl Reader {
         let root = NodePath::root();
         let read = || self.registry.children(&root);
         let mut names = self.retrying("listing the jobs", read).await?.unwrap_or_default();
-        // This node is the list of jobs from templates, and no job.
-        names.retain(|name| name != RUNTIME_INDEX);
+        names.retain(|name| !Layout::is_reserved(name));
         if names.len() > self.bounds.max_jobs {
             let max = format!("{} jobs", self.bounds.max_jobs);
             return Err(Error::TooMuch { what: "the namespace".to_owned(), max });

@@ -353,3 +353,20 @@ fn jobs_need_attention_for_the_most_urgent_reason() {
     }
     assert!(Attention::Crashed < Attention::Failing && Attention::Late < Attention::Paused);
 }
+
+#[tokio::test(start_paused = true)]
+async fn state_of_watchers_and_list_of_templates_are_no_jobs() {
+    let world = World::new();
+    let nodes = [("/job/config", &*documents()[0]), ("/watch@-@state/term", "{}")];
+    world.write(&nodes, &[("/watch@-@state/sender", "{}"), ("/runtime@-@jobs/job", "{}")]).await;
+    let live = LiveNamespace::follow(Arc::new(world.registry.connect()));
+    live.loaded(DEADLINE).await.unwrap();
+    let read = world.operations().namespace().await.unwrap();
+    assert!(read.unread.is_empty(), "{:?}", read.unread);
+    for names in [
+        live.jobs().iter().map(|job| job.job().to_string()).collect::<Vec<_>>(),
+        read.jobs.iter().map(|job| job.job().to_string()).collect(),
+    ] {
+        assert_eq!(names, ["job"]);
+    }
+}

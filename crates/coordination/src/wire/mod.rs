@@ -41,6 +41,7 @@
 //! | `coordination/template` | P | the template of the job and its label, JSON |
 //!
 //! Jobs that were created from templates are also listed beside the jobs, below [`RUNTIME_INDEX`].
+//! Watchers of expectations keep their state below [`WATCH_STATE`].
 //!
 //! # Instance nodes
 //!
@@ -80,4 +81,4 @@ pub(crate) use records::{
     decode_once, decode_term, decode_trigger, encode_audit, encode_former_configs, encode_once,
     encode_term, encode_trigger,
 };
-pub use runtime::RUNTIME_INDEX;
+pub use runtime::{RUNTIME_INDEX, WATCH_STATE};

@@ -21,7 +21,25 @@ use crate::{Dialect, JobConfig, JobName, TemplateRecord};
 /// that has no configuration.
 pub const RUNTIME_INDEX: &str = "runtime@-@jobs";
 
+/// Name of the node beside the jobs with the state of watchers: alerts, silences, and the sender.
+///
+/// Like [`RUNTIME_INDEX`], it is no job, for instances and consoles of either language.
+pub const WATCH_STATE: &str = "watch@-@state";
+
 impl Layout {
+    /// Returns true for a node beside the jobs that belongs to this project and is no job.
+    #[must_use]
+    pub fn is_reserved(name: &str) -> bool {
+        [RUNTIME_INDEX, WATCH_STATE].contains(&name)
+    }
+
+    /// Returns the root of the state of watchers.
+    #[must_use]
+    #[expect(clippy::missing_panics_doc, reason = "the name is fixed, and is a valid name")]
+    pub fn watch_state() -> NodePath {
+        NodePath::root().join(WATCH_STATE).expect("it is a valid node name")
+    }
+
     /// Returns the root of the list of jobs created from templates, the subtree to watch.
     #[must_use]
     #[expect(clippy::missing_panics_doc, reason = "the name is fixed, and is a valid name")]

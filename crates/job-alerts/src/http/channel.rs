@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{HttpAlert, Kind, UrlFault, origin};
-use crate::alert::{Alert, cut};
-use crate::channel::Channel;
+use crate::alert::cut;
+use crate::channel::{Channel, Content};
 use crate::{AlertError, sign};
 
 /// Maximum length of an answer that is read, in bytes.
@@ -31,7 +31,7 @@ impl Channel for HttpChannel {
         self.settings.kind.names().channel
     }
 
-    async fn send(&self, alert: &Alert) -> Result<(), AlertError> {
+    async fn send(&self, alert: &dyn Content) -> Result<(), AlertError> {
         let mut url = self.url()?;
         let host = origin(&url);
         let mut secrets: Vec<SecretString> = parts_to_mask(&url);
@@ -98,7 +98,7 @@ impl HttpChannel {
             .append_pair("sign", &signature);
     }
 
-    fn body(&self, alert: &Alert) -> Value {
+    fn body(&self, alert: &dyn Content) -> Value {
         let max_bytes = self.settings.kind.max_text_bytes();
         let text = |reserved: usize| alert.text(max_bytes.saturating_sub(reserved));
         match self.settings.kind {
@@ -111,7 +111,7 @@ impl HttpChannel {
             }
             Kind::WeCom => json!({ "msgtype": "text", "text": { "content": text(0) } }),
             Kind::Slack => json!({ "text": escaped(&text(0)) }),
-            Kind::Webhook => json!(alert.body()),
+            Kind::Webhook => alert.body(),
         }
     }
 

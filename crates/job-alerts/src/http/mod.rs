@@ -12,8 +12,8 @@ use reqwest::Url;
 use reqwest::header::HeaderValue;
 use secrecy::ExposeSecret as _;
 
-use crate::AlertHandler;
 use crate::properties::not_permitted_for_host;
+use crate::{AlertChannel, AlertHandler};
 use channel::HttpChannel;
 pub(crate) use kind::Kind;
 use kind::Names;
@@ -169,6 +169,19 @@ impl HttpAlert {
     /// # Errors
     /// [`InvalidConfig`] names the property of the first invalid setting, and the valid values.
     pub fn build(self) -> Result<AlertHandler, InvalidConfig> {
+        self.checked().map(AlertHandler::new)
+    }
+
+    /// Checks the settings as [`build`](Self::build) does, and returns the channel alone, for
+    /// messages of a program.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the property of the first invalid setting, and the valid values.
+    pub fn channel(self) -> Result<AlertChannel, InvalidConfig> {
+        self.checked().map(AlertChannel::new)
+    }
+
+    fn checked(self) -> Result<HttpChannel, InvalidConfig> {
         let names = self.kind.names();
         if let Some(field) = self.unsupported_setting {
             let valid = format!("nothing: {} has no such setting", names.channel);
@@ -198,7 +211,7 @@ impl HttpAlert {
         };
         let client = http_client(&url, limits)
             .map_err(|error| InvalidConfig::new(names.url, error.value, error.valid))?;
-        Ok(AlertHandler::new(HttpChannel { client, settings: self }))
+        Ok(HttpChannel { client, settings: self })
     }
 
     fn checked_url(&self) -> Result<Url, InvalidConfig> {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
-use coordination::{JobName, Layout, NodeKind, RUNTIME_INDEX};
+use coordination::{JobName, Layout, NodeKind};
 use reg_center::{Change, Node, NodePath};
 use sharding::ShardingItem;
 
@@ -177,9 +177,9 @@ impl Incoming {
     }
 }
 
-/// Returns the job that a node belongs to; `None` for the root, the list of jobs from templates,
-/// and nodes of other applications, whose names no job can have.
+/// Returns the job that a node belongs to; `None` for the root, reserved nodes, and nodes of other
+/// applications, whose names no job can have.
 fn job_of(path: &NodePath) -> Option<JobName> {
     let name = path.as_str().get(1..)?.split('/').next()?;
-    if name == RUNTIME_INDEX { None } else { JobName::new(name).ok() }
+    if Layout::is_reserved(name) { None } else { JobName::new(name).ok() }
 }

@@ -1,7 +1,6 @@
 //! `worker`: runs the jobs of a file until a signal or an operator ends it.
 
 mod ending;
-mod metrics_port;
 mod outlets;
 
 use std::error::Error;

@@ -6,8 +6,8 @@ use job_history::History;
 use job_metrics::MetricsSubscriber;
 use lite::{DumpListener, DumpOptions, Scheduler, SchedulerBuilder};
 
+use super::super::metrics_port::MetricsPort;
 use super::WorkerArguments;
-use super::metrics_port::MetricsPort;
 use crate::fault::Fault;
 
 /// Maximum time for the history to write its queue at the end.

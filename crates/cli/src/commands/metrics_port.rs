@@ -28,7 +28,7 @@ const MAX_REQUEST_BYTES: usize = 8 * 1024;
 
 /// A served metrics port; dropping it closes the port.
 #[derive(Debug)]
-pub(super) struct MetricsPort {
+pub(crate) struct MetricsPort {
     address: SocketAddr,
     serving: JoinHandle<()>,
 }
@@ -38,24 +38,36 @@ impl MetricsPort {
     ///
     /// # Errors
     /// [`Fault`]: the port cannot be bound.
-    pub(super) async fn open(port: u16) -> Result<Self, Fault> {
-        let refused = |error: &dyn std::fmt::Display| {
-            Fault::usage(format!(
-                "--metrics-port {port}: cannot listen on this port: {error}; name a free port"
-            ))
-        };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listener = Listener::bind(address, "metrics port", Bounds::default()).await;
-        let listener = listener.map_err(|error| refused(&error))?;
-        let address = listener.local_addr();
+    pub(crate) async fn open(port: u16) -> Result<Self, Fault> {
+        let listener = bind(port).await?;
         let builder = PrometheusBuilder::new().set_buckets(&BUCKETS);
         let recorder = builder.and_then(PrometheusBuilder::install_recorder);
-        let handle = recorder.map_err(|error| refused(&error))?;
-        Ok(Self { address, serving: tokio::spawn(serve(listener, handle)) })
+        let handle = recorder.map_err(|error| unusable(port, &error))?;
+        let address = listener.local_addr();
+        let serving = async move {
+            tokio::select! {
+                () = run_upkeep(&handle) => {}
+                () = serve(listener, || handle.render()) => {}
+            }
+        };
+        Ok(Self { address, serving: tokio::spawn(serving) })
+    }
+
+    /// Binds the port on the loopback address and serves the text of a function.
+    ///
+    /// # Errors
+    /// [`Fault`]: the port cannot be bound.
+    pub(crate) async fn open_for(
+        port: u16,
+        render: impl Fn() -> String + Send + Sync + 'static,
+    ) -> Result<Self, Fault> {
+        let listener = bind(port).await?;
+        let address = listener.local_addr();
+        Ok(Self { address, serving: tokio::spawn(serve(listener, render)) })
     }
 
     /// Returns the bound address, with the chosen port.
-    pub(super) fn local_addr(&self) -> SocketAddr {
+    pub(crate) fn local_addr(&self) -> SocketAddr {
         self.address
     }
 }
@@ -66,29 +78,39 @@ impl Drop for MetricsPort {
     }
 }
 
-async fn serve(listener: Listener, handle: PrometheusHandle) {
-    let upkeep = async {
-        let mut interval = tokio::time::interval(UPKEEP_INTERVAL);
-        loop {
-            interval.tick().await;
-            handle.run_upkeep();
-        }
-    };
-    tokio::select! {
-        () = upkeep => {}
-        () = listener.serve(|stream, exchange| answer(stream, exchange, &handle)) => {}
+async fn bind(port: u16) -> Result<Listener, Fault> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let listener = Listener::bind(address, "metrics port", Bounds::default()).await;
+    listener.map_err(|error| unusable(port, &error))
+}
+
+fn unusable(port: u16, error: &dyn std::fmt::Display) -> Fault {
+    Fault::usage(format!(
+        "--metrics-port {port}: cannot listen on this port: {error}; name a free port"
+    ))
+}
+
+async fn run_upkeep(handle: &PrometheusHandle) {
+    let mut interval = tokio::time::interval(UPKEEP_INTERVAL);
+    loop {
+        interval.tick().await;
+        handle.run_upkeep();
     }
+}
+
+async fn serve(listener: Listener, render: impl Fn() -> String) {
+    listener.serve(|stream, exchange| answer(stream, exchange, &render)).await;
 }
 
 /// Answers one request and closes the connection; the deadlines are those of the listener.
 async fn answer(
     stream: TcpStream,
     exchange: Exchange,
-    handle: &PrometheusHandle,
+    render: &impl Fn() -> String,
 ) -> io::Result<()> {
     let service = service_fn(async |request: Request<Incoming>| {
         exchange.begin_answer();
-        Ok::<_, Infallible>(page(&request, handle))
+        Ok::<_, Infallible>(page(&request, render))
     });
     let served = http1::Builder::new()
         .keep_alive(false)
@@ -99,7 +121,7 @@ async fn answer(
     served.map_err(io::Error::other)
 }
 
-fn page(request: &Request<Incoming>, handle: &PrometheusHandle) -> Response<Full<Bytes>> {
+fn page(request: &Request<Incoming>, render: &impl Fn() -> String) -> Response<Full<Bytes>> {
     let text = |status, text: String| {
         let mut response = Response::new(Full::new(Bytes::from(text)));
         *response.status_mut() = status;
@@ -113,7 +135,7 @@ fn page(request: &Request<Incoming>, handle: &PrometheusHandle) -> Response<Full
         return refused;
     }
     match request.uri().path() {
-        "/" | "/metrics" => text(StatusCode::OK, handle.render()),
+        "/" | "/metrics" => text(StatusCode::OK, render()),
         "/health" => text(StatusCode::OK, "OK".to_owned()),
         _ => text(StatusCode::NOT_FOUND, "the metrics are at /metrics\n".to_owned()),
     }

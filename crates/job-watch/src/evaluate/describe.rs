@@ -1,0 +1,98 @@
+//! Sentences for violations and missing facts.
+
+use jiff::Timestamp;
+use operations::JobSnapshot;
+use sharding::ShardingItem;
+
+use super::items::{Blind, Scene};
+use crate::Condition;
+
+/// Number of items that a sentence names.
+const MAX_NAMED: usize = 8;
+
+/// Describes a violation by its first item.
+pub(super) fn violation(
+    scene: Scene<'_>,
+    condition: Condition,
+    item: ShardingItem,
+    others: usize,
+) -> String {
+    let named = named(scene.job, item);
+    let text = match condition {
+        Condition::LateAfter(after) => match scene.owed(item, after) {
+            Some((fire, late)) => format!(
+                "{named} has not begun for the fire of {}; it was due by {}",
+                moment(fire),
+                moment(late)
+            ),
+            None => format!("{named} is late"),
+        },
+        Condition::MustSucceedWithin(period) => match scene.last_success(item) {
+            Some(at) => format!("{named} last succeeded at {}, over {period:?} ago", moment(at)),
+            None => format!("{named} has no known success within {period:?}"),
+        },
+        Condition::AtMost(longest) => {
+            let runner = scene.job.runner(item).map(|id| format!(" on {id}")).unwrap_or_default();
+            let began = scene.began(item).map(moment).unwrap_or_default();
+            format!("item {item} runs{runner} since {began}, longer than {longest:?}")
+        }
+        Condition::Failures(_) | Condition::Exists | Condition::InstancesAtLeast(_) => named,
+    };
+    match others {
+        0 => text,
+        1 => format!("{text}; and 1 more item"),
+        n => format!("{text}; and {n} more items"),
+    }
+}
+
+/// Describes failed runs of one item in a row.
+pub(super) fn in_row(job: &JobSnapshot, item: ShardingItem, n: u32) -> String {
+    format!("the last {n} runs of {} failed{}", named(job, item), reason(job, item))
+}
+
+/// Describes items that fail at once.
+pub(super) fn at_once(job: &JobSnapshot, items: &[u32]) -> String {
+    let named: Vec<String> = items.iter().take(MAX_NAMED).map(ToString::to_string).collect();
+    let more = match items.len().saturating_sub(MAX_NAMED) {
+        0 => String::new(),
+        n => format!(" and {n} more"),
+    };
+    let last = items.last().map(|item| reason(job, ShardingItem::new(*item))).unwrap_or_default();
+    format!("the last runs of items {}{more} failed{last}", named.join(", "))
+}
+
+/// Describes a missing fact.
+pub(super) fn blind(job: &JobSnapshot, item: ShardingItem, why: Blind) -> String {
+    match why {
+        Blind::NotMonitored => {
+            "runs are not recorded, because monitor_execution is false".to_owned()
+        }
+        Blind::NoRecord => format!("item {item} has no record; Java instances write none"),
+        Blind::Unreadable => format!("the record of item {item} cannot be read"),
+        Blind::JavaOwner => {
+            format!("{} is not known to write records, as a Java instance", named(job, item))
+        }
+        Blind::JavaSince => {
+            format!("a Java instance was alive after the last record of item {item}")
+        }
+    }
+}
+
+fn reason(job: &JobSnapshot, item: ShardingItem) -> String {
+    let record = job.view().item(item).ledger.as_ref();
+    let failure = record.and_then(|record| record.value.failure.as_ref());
+    failure.map(|failure| format!(": {failure}")).unwrap_or_default()
+}
+
+/// Returns an item with its owner.
+fn named(job: &JobSnapshot, item: ShardingItem) -> String {
+    match job.owner(item) {
+        None => format!("item {item} (no owner)"),
+        Some(owner) if job.view().is_registered(owner) => format!("item {item} (owner {owner})"),
+        Some(owner) => format!("item {item} (owner {owner}, which is gone)"),
+    }
+}
+
+fn moment(ms: i64) -> String {
+    Timestamp::from_millisecond(ms).map_or_else(|_| format!("{ms} ms"), |time| time.to_string())
+}

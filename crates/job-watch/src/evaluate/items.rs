@@ -1,0 +1,271 @@
+//! Conditions that each item of a job must meet.
+
+use std::time::Duration;
+
+use coordination::{JobConfig, Ledger};
+use jiff::Timestamp;
+use operations::{JobSnapshot, schedule_of};
+use sharding::ShardingItem;
+
+use super::{Judged, Seen, State, describe, suspended, suspension, unknown, violated};
+use crate::Condition;
+use crate::memory::is_item_suspended;
+
+/// State of one item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// The item meets the condition; it may violate it at this time.
+    Fine(Option<i64>),
+    /// The deadline is running until this time.
+    Waits(i64),
+    /// The item violates the condition since this time.
+    Violated(i64),
+    Unknown(Blind),
+    /// The item is not judged.
+    Suspended,
+}
+
+/// Missing fact about an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Blind {
+    NotMonitored,
+    NoRecord,
+    Unreadable,
+    JavaOwner,
+    JavaSince,
+}
+
+pub(super) fn judge(condition: Condition, job: &JobSnapshot, seen: Seen<'_>, now: i64) -> Judged {
+    let Some(config) = job.config() else { return unknown("the job has no configuration") };
+    let schedule = schedule_of(config).ok().flatten();
+    let next = |after| schedule.as_ref()?.next_after(after);
+    let scene = Scene { job, config, next: &next, seen, now };
+    let verdict: Box<dyn Fn(ShardingItem) -> Verdict + '_> = match condition {
+        Condition::LateAfter(after) => {
+            if config.cron.is_none() {
+                return suspended("the job has no schedule, and runs on request only");
+            }
+            if let Some(why) = suspension(job, now) {
+                return suspended(why);
+            }
+            Box::new(move |item| scene.late(item, after))
+        }
+        Condition::MustSucceedWithin(period) => {
+            if let Some(why) = suspension(job, now) {
+                return suspended(why);
+            }
+            Box::new(move |item| scene.succeeded(item, period))
+        }
+        Condition::AtMost(longest) => Box::new(move |item| scene.takes(item, longest)),
+        Condition::Failures(n) => return failures(scene, n),
+        Condition::Exists | Condition::InstancesAtLeast(_) => return Judged::of(State::Ok),
+    };
+    combined(scene, condition, &*verdict)
+}
+
+/// Combines the verdicts: one violation is enough, and one unknown item hides that all others are
+/// fine.
+fn combined(
+    scene: Scene<'_>,
+    condition: Condition,
+    verdict: &dyn Fn(ShardingItem) -> Verdict,
+) -> Judged {
+    let mut violations: Vec<(i64, ShardingItem)> = Vec::new();
+    let mut blind: Option<(ShardingItem, Blind)> = None;
+    let (mut pending, mut due, mut judged) = (None::<i64>, None::<i64>, false);
+    for item in scene.job.items() {
+        let at = match verdict(item) {
+            Verdict::Fine(at) => at,
+            Verdict::Waits(until) => {
+                pending = Some(pending.map_or(until, |earlier| earlier.min(until)));
+                Some(until)
+            }
+            Verdict::Violated(since) => {
+                violations.push((since, item));
+                None
+            }
+            Verdict::Unknown(why) => {
+                blind.get_or_insert((item, why));
+                None
+            }
+            Verdict::Suspended => continue,
+        };
+        judged = true;
+        due = at.map_or(due, |at| Some(due.map_or(at, |due| due.min(at))));
+    }
+    violations.sort_unstable();
+    let state = match (violations.first(), blind, pending) {
+        (Some((since, first)), _, _) => {
+            let why = describe::violation(scene, condition, *first, violations.len() - 1);
+            violated(*since, why).state
+        }
+        (None, Some((item, why)), _) => unknown(&describe::blind(scene.job, item, why)).state,
+        (None, None, Some(until)) => {
+            let until = Timestamp::from_millisecond(until).unwrap_or(Timestamp::MAX);
+            State::Pending { until }
+        }
+        (None, None, None) if !judged && !scene.job.items().is_empty() => {
+            suspended("all items are disabled, or their servers are paused or disabled").state
+        }
+        (None, None, None) => State::Ok,
+    };
+    Judged { state, due, items: violations.len() }
+}
+
+/// Judges the failed runs of all items: of one item in a row, or of several items at once.
+fn failures(scene: Scene<'_>, n: u32) -> Judged {
+    let memory = scene.seen.memory;
+    let in_row = memory.failing.iter().find(|(_, failing)| failing.count >= n);
+    let mut since: Vec<i64> = memory.failing.values().map(|failing| failing.since).collect();
+    since.sort_unstable();
+    let at_once = usize::try_from(n).ok().and_then(|n| since.get(n.saturating_sub(1)));
+    match (in_row, at_once) {
+        (None, None) => {}
+        (Some((item, failing)), _) => {
+            let item = ShardingItem::new(*item);
+            let why = describe::in_row(scene.job, item, failing.count);
+            return Judged { items: memory.failing.len(), ..violated(failing.since, why) };
+        }
+        (None, Some(since)) => {
+            let items: Vec<u32> = memory.failing.keys().copied().collect();
+            let why = describe::at_once(scene.job, &items);
+            return Judged { items: items.len(), ..violated(*since, why) };
+        }
+    }
+    let blind =
+        scene.job.items().into_iter().find_map(|item| Some((item, scene.record(item).err()?)));
+    match blind {
+        Some((item, why)) => unknown(&describe::blind(scene.job, item, why)),
+        None => Judged::of(State::Ok),
+    }
+}
+
+/// A job and the time at which it is judged.
+#[derive(Clone, Copy)]
+pub(super) struct Scene<'a> {
+    pub(super) job: &'a JobSnapshot,
+    config: &'a JobConfig,
+    /// Returns the next fire of the schedule after a time.
+    next: &'a dyn Fn(Timestamp) -> Option<Timestamp>,
+    seen: Seen<'a>,
+    now: i64,
+}
+
+impl<'a> Scene<'a> {
+    /// Returns the record of an item, if it shows the item's runs.
+    ///
+    /// A record of a Rust instance stays when Java instances own the item, and is old then.
+    fn record(&self, item: ShardingItem) -> Result<&'a Ledger, Blind> {
+        if !self.config.monitor_execution {
+            return Err(Blind::NotMonitored);
+        }
+        let shown = self.job.view().item(item);
+        if shown.unreadable {
+            return Err(Blind::Unreadable);
+        }
+        let record = &shown.ledger.as_ref().ok_or(Blind::NoRecord)?.value;
+        match self.job.owner(item).filter(|owner| self.job.view().is_registered(owner)) {
+            Some(owner) if self.job.is_java(owner) == Some(false) => Ok(record),
+            Some(_) => Err(Blind::JavaOwner),
+            None => {
+                let last = record.last_fire.map(|fire| fire.0).max(record.began_ms);
+                let java = self.seen.memory.java_seen;
+                if java.is_some() && java > last { Err(Blind::JavaSince) } else { Ok(record) }
+            }
+        }
+    }
+
+    /// Returns the first fire that an item owes, and the time at which it is late.
+    pub(super) fn owed(&self, item: ShardingItem, after: Duration) -> Option<(i64, i64)> {
+        let record = self.record(item).ok()?;
+        let jitter = i64::from(self.config.jitter_ms.unwrap_or_default());
+        let allowed = millis(after).saturating_add(jitter);
+        let from = self.seen.memory.judged_from(item.index()).unwrap_or(self.now);
+        if let Some(noted) = record.misfire.filter(|noted| noted.last.0 >= from) {
+            // The item was busy at the noted fires, so their run is owed since the end of that.
+            let owed = noted.first.0.max(record.ended_ms.unwrap_or(i64::MIN));
+            return Some((noted.first.0, owed.saturating_add(allowed)));
+        }
+        // Fires that met a busy item are no later than the end of its run.
+        let settled = record.last_fire.map(|fire| fire.0).max(record.ended_ms).max(Some(from))?;
+        let settled = Timestamp::from_millisecond(settled).ok()?;
+        let fire = (self.next)(settled)?.as_millisecond();
+        Some((fire, fire.saturating_add(allowed)))
+    }
+
+    fn late(&self, item: ShardingItem, after: Duration) -> Verdict {
+        if is_item_suspended(self.job, item) {
+            return Verdict::Suspended;
+        }
+        if let Err(blind) = self.record(item) {
+            return Verdict::Unknown(blind);
+        }
+        // Later fires wait for the run; `at_most` judges it.
+        if self.job.is_running(item) {
+            return Verdict::Fine(None);
+        }
+        match self.owed(item, after) {
+            None => Verdict::Fine(None),
+            Some((_, late)) if late <= self.now => Verdict::Violated(late),
+            Some((fire, late)) if fire <= self.now => Verdict::Waits(late),
+            Some((_, late)) => Verdict::Fine(Some(late)),
+        }
+    }
+
+    /// Returns the last known success of an item.
+    pub(super) fn last_success(&self, item: ShardingItem) -> Option<i64> {
+        let index = item.index();
+        let history = self.seen.history.and_then(|facts| facts.last_success.get(&index).copied());
+        self.seen.memory.last_success(index).max(history)
+    }
+
+    fn succeeded(&self, item: ShardingItem, period: Duration) -> Verdict {
+        if is_item_suspended(self.job, item) {
+            return Verdict::Suspended;
+        }
+        let success = self.last_success(item);
+        let record = self.record(item);
+        let from = match (success, &record) {
+            (Some(success), _) => success,
+            (None, Err(blind)) => return Verdict::Unknown(*blind),
+            // The last success is not known, but it was before the last run began, and this
+            // process has seen none.
+            (None, Ok(record)) => {
+                let observed = self.seen.memory.observed_from.unwrap_or(self.now);
+                record.began_ms.map_or(observed, |began| began.min(observed))
+            }
+        };
+        // Old facts of an item whose present runs are not recorded show no violation.
+        let due = from.saturating_add(millis(period));
+        match record {
+            Err(blind) if due <= self.now && self.seen.history.is_none() => Verdict::Unknown(blind),
+            _ if due <= self.now => Verdict::Violated(due),
+            _ if success.is_none() => Verdict::Waits(due),
+            _ => Verdict::Fine(Some(due)),
+        }
+    }
+
+    /// Returns the time at which the present run of an item began, or was first seen.
+    pub(super) fn began(&self, item: ShardingItem) -> Option<i64> {
+        let shown = self.job.view().item(item);
+        let record = shown.ledger.as_ref().map(|ledger| &ledger.value);
+        let recorded = record.filter(|record| record.running().is_some()).and_then(|r| r.began_ms);
+        recorded.or(self.seen.memory.running_since(item.index()))
+    }
+
+    fn takes(&self, item: ShardingItem, longest: Duration) -> Verdict {
+        if !self.config.monitor_execution {
+            return Verdict::Unknown(Blind::NotMonitored);
+        }
+        if !self.job.is_running(item) {
+            return Verdict::Fine(None);
+        }
+        let Some(began) = self.began(item) else { return Verdict::Fine(None) };
+        let until = began.saturating_add(millis(longest));
+        if until <= self.now { Verdict::Violated(until) } else { Verdict::Fine(Some(until)) }
+    }
+}
+
+fn millis(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,21 @@
+#![doc = include_str!("../README.md")]
+
+mod assess;
+mod condition;
+mod evaluate;
+mod file;
+mod memory;
+mod pattern;
+mod prometheus;
+mod store;
+mod watcher;
+
+pub use assess::{JobAssessment, assess};
+pub use condition::{Condition, ConditionKind, Expectation, Severity};
+pub use evaluate::{Assessment, HistoryFacts, Seen, State, evaluate};
+pub use file::{Heartbeat, WatchFile, WatchFileError};
+pub use memory::Memory;
+pub use pattern::JobPattern;
+pub use prometheus::{NamespaceFacts, prometheus};
+pub use store::{Silence, SilencedJob, Silences, StoreError};
+pub use watcher::{MessageCounts, WatchError, WatchView, Watcher};

@@ -1,0 +1,204 @@
+//! A whole namespace in the text format of Prometheus, version 0.0.4. A pure function.
+
+use std::collections::BTreeMap;
+use std::fmt::{self, Write as _};
+use std::time::Duration;
+
+use operations::{ItemState, JobSnapshot, JobState, item_brief, job_state};
+
+use crate::{ConditionKind, JobAssessment, MessageCounts, State};
+
+/// Facts beside the nodes of the jobs.
+pub struct NamespaceFacts<'a> {
+    /// The last judgements.
+    pub assessments: &'a [JobAssessment],
+    /// Returns the last known success of the item that has not succeeded for the longest time, in
+    /// milliseconds since 1970 UTC.
+    pub last_success: &'a dyn Fn(&JobSnapshot) -> Option<i64>,
+    /// Number of changes of a leader that were observed.
+    pub leader_changes: u64,
+    /// Age of the nodes; `None` before the first ones.
+    pub data_age: Option<Duration>,
+    /// Duration of the last request to the registry.
+    pub registry_latency: Option<Duration>,
+    /// True while this watcher is the sender.
+    pub is_sender: bool,
+    /// Numbers of messages.
+    pub messages: MessageCounts,
+}
+
+impl fmt::Debug for NamespaceFacts<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { assessments, data_age, is_sender, .. } = self;
+        let mut shown = f.debug_struct("NamespaceFacts");
+        shown.field("assessments", &assessments.len()).field("data_age", data_age);
+        shown.field("is_sender", is_sender).finish_non_exhaustive()
+    }
+}
+
+/// Returns the metrics of a namespace. Nodes without a configuration are no job.
+#[must_use]
+pub fn prometheus<'a>(
+    jobs: impl IntoIterator<Item = &'a JobSnapshot>,
+    facts: &NamespaceFacts<'_>,
+) -> String {
+    let jobs: Vec<&JobSnapshot> = jobs.into_iter().filter(|job| job.has_config()).collect();
+    let mut text = Text::default();
+    of_jobs(&mut text, &jobs, facts);
+    of_expectations(&mut text, facts);
+    of_watcher(&mut text, facts);
+    text.0
+}
+
+fn of_jobs(text: &mut Text, jobs: &[&JobSnapshot], facts: &NamespaceFacts<'_>) {
+    const STATES: [JobState; 7] = [
+        JobState::Ok,
+        JobState::Failing,
+        JobState::Resharding,
+        JobState::Paused,
+        JobState::Disabled,
+        JobState::NoInstance,
+        JobState::Crashed,
+    ];
+    let states: Vec<JobState> = jobs.iter().map(|job| job_state(job)).collect();
+    text.family("ejob_namespace_jobs", "gauge", "Number of jobs in a state.");
+    for state in STATES {
+        let n = states.iter().filter(|found| **found == state).count();
+        text.sample("ejob_namespace_jobs", &[("state", state.as_str())], n);
+    }
+    text.family("ejob_namespace_instances", "gauge", "Number of live instances of a job.");
+    for job in jobs {
+        let labels = [("job", job.job().as_str())];
+        text.sample("ejob_namespace_instances", &labels, job.instances().len());
+    }
+    text.family("ejob_namespace_items", "gauge", "Number of items of a job in a state.");
+    for job in jobs {
+        for (state, n) in items(job, facts.assessments) {
+            let labels = [("job", job.job().as_str()), ("state", state)];
+            text.sample("ejob_namespace_items", &labels, n);
+        }
+    }
+    let name = "ejob_namespace_last_success_timestamp_seconds";
+    let help =
+        "Last known success of the item of a job that has not succeeded for the longest time.";
+    text.family(name, "gauge", help);
+    for job in jobs {
+        if let Some(ms) = (facts.last_success)(job) {
+            text.sample(name, &[("job", job.job().as_str())], Seconds(ms));
+        }
+    }
+}
+
+/// Returns the numbers of items by state. An item can be in several states.
+fn items(job: &JobSnapshot, assessments: &[JobAssessment]) -> BTreeMap<&'static str, usize> {
+    let mut counts = BTreeMap::from(["running", "failing", "unowned", "disabled"].map(|s| (s, 0)));
+    let mut add = |state, is_it: bool| *counts.entry(state).or_default() += usize::from(is_it);
+    for item in job.items() {
+        let brief = item_brief(job, item);
+        add("running", brief.running);
+        add("failing", matches!(brief.outcome, Some("failed" | "panicked" | "timed_out")));
+        add("unowned", brief.status == ItemState::Unowned);
+        add("disabled", brief.status == ItemState::Disabled);
+    }
+    let is_lateness = |one: &&JobAssessment| {
+        one.job == job.job().as_str() && one.assessment.expectation == ConditionKind::LateAfter
+    };
+    if let Some(late) = assessments.iter().find(is_lateness) {
+        counts.insert("late", late.assessment.items);
+    }
+    counts
+}
+
+fn of_expectations(text: &mut Text, facts: &NamespaceFacts<'_>) {
+    const STATES: [&str; 5] = ["ok", "pending", "violated", "unknown", "suspended"];
+    let name = "ejob_namespace_expectations";
+    text.family(name, "gauge", "Number of expectations in a state.");
+    for state in STATES {
+        let is_it = |one: &&JobAssessment| one.assessment.state.as_str() == state;
+        text.sample(name, &[("state", state)], facts.assessments.iter().filter(is_it).count());
+    }
+    let name = "ejob_namespace_expectation_violated";
+    text.family(name, "gauge", "1 if an expectation of a job is violated, otherwise 0.");
+    for one in facts.assessments {
+        let labels = [
+            ("job", one.job.as_str()),
+            ("expectation", one.assessment.expectation.as_str()),
+            ("severity", one.severity.as_str()),
+        ];
+        let is_violated = matches!(one.assessment.state, State::Violated { .. });
+        text.sample(name, &labels, u8::from(is_violated));
+    }
+}
+
+fn of_watcher(text: &mut Text, facts: &NamespaceFacts<'_>) {
+    let name = "ejob_namespace_leader_changes_total";
+    text.family(name, "counter", "Number of changes of a job's leader that the watcher observed.");
+    text.sample(name, &[], facts.leader_changes);
+    let seconds = |time: Duration| time.as_secs_f64();
+    let name = "ejob_namespace_data_age_seconds";
+    text.family(name, "gauge", "Age of the last known state; 0 while the registry answers.");
+    facts.data_age.map(seconds).into_iter().for_each(|age| text.sample(name, &[], age));
+    let name = "ejob_namespace_registry_latency_seconds";
+    text.family(name, "gauge", "Duration of the watcher's last request to the registry.");
+    facts.registry_latency.map(seconds).into_iter().for_each(|time| text.sample(name, &[], time));
+    let name = "ejob_watch_sender";
+    text.family(name, "gauge", "1 while this watcher sends the messages, otherwise 0.");
+    text.sample(name, &[], u8::from(facts.is_sender));
+    let name = "ejob_watch_messages_total";
+    text.family(name, "counter", "Number of messages by outcome.");
+    let MessageCounts { sent, unknown, dropped } = facts.messages;
+    for (outcome, n) in [("sent", sent), ("unknown", unknown), ("dropped", dropped)] {
+        text.sample(name, &[("outcome", outcome)], n);
+    }
+}
+
+/// Milliseconds that are printed as seconds.
+struct Seconds(i64);
+
+impl fmt::Display for Seconds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ms = self.0.max(0);
+        let (seconds, ms) = (ms / 1_000, ms % 1_000);
+        write!(f, "{seconds}.{ms:03}")
+    }
+}
+
+/// The text under construction.
+#[derive(Default)]
+struct Text(String);
+
+impl Text {
+    fn family(&mut self, name: &str, kind: &str, help: &str) {
+        let _ = write!(self.0, "# HELP {name} {help}\n# TYPE {name} {kind}\n");
+    }
+
+    fn sample(&mut self, name: &str, labels: &[(&str, &str)], value: impl fmt::Display) {
+        self.0.push_str(name);
+        for (n, (label, value)) in labels.iter().enumerate() {
+            let before = if n == 0 { '{' } else { ',' };
+            let _ = write!(self.0, "{before}{label}=\"{}\"", escaped(value));
+        }
+        let after = if labels.is_empty() { "" } else { "}" };
+        let _ = writeln!(self.0, "{after} {value}");
+    }
+}
+
+/// Escapes the value of a label.
+fn escaped(value: &str) -> String {
+    value.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn label_values_are_escaped() {
+        let mut text = Text::default();
+        text.sample("m", &[("job", "a\"b\\c\nd"), ("x", "月报")], 1);
+        assert_eq!(text.0, "m{job=\"a\\\"b\\\\c\\nd\",x=\"月报\"} 1\n");
+        let mut text = Text::default();
+        text.sample("m", &[], Seconds(1_709_208_000_012));
+        assert_eq!(text.0, "m 1709208000.012\n");
+    }
+}

@@ -1,0 +1,137 @@
+//! Sends one message by one channel, with retries, as long as the session lives.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use job_alerts::{AlertChannel, AlertError, Message};
+use reg_center::{RegistryCenter, SessionChange, SessionId};
+use tokio::time::Instant;
+
+use super::compose::repeated;
+use crate::store::MessageDoc;
+
+/// Time limit of one attempt.
+const SEND_TIMEOUT: Duration = Duration::from_secs(30);
+/// Maximum number of attempts that certainly did not arrive.
+const MAX_ATTEMPTS: u32 = 10;
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+const LONGEST_PAUSE: Duration = Duration::from_secs(300);
+
+/// A message to send.
+#[derive(Debug)]
+pub(crate) struct Delivery {
+    /// Name of the channel in the file.
+    pub(crate) name: String,
+    pub(crate) channel: Arc<AlertChannel>,
+    pub(crate) n: u64,
+    pub(crate) message: MessageDoc,
+    /// The message is sent once more, because the outcome of the first time is unknown.
+    pub(crate) is_repeat: bool,
+}
+
+/// Result of sending a message.
+#[derive(Debug)]
+pub(crate) struct Delivered {
+    pub(crate) delivery: Delivery,
+    pub(crate) outcome: Outcome,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    Sent,
+    /// The service may have got the message.
+    Unknown,
+    /// The service did not accept the message in any attempt.
+    Dropped,
+    /// The session ended, so that another watcher may send now.
+    Interrupted,
+}
+
+impl Delivery {
+    /// Sends the message. The end of the session stops it at once.
+    pub(crate) async fn run(
+        self,
+        registry: Arc<dyn RegistryCenter>,
+        session: SessionId,
+    ) -> Delivered {
+        let outcome = tokio::select! {
+            biased;
+            () = session_end(&*registry, session) => Outcome::Interrupted,
+            outcome = self.send() => outcome,
+        };
+        Delivered { delivery: self, outcome }
+    }
+
+    /// Sends the message regardless of any session.
+    pub(crate) async fn send(&self) -> Outcome {
+        let Self { name, channel, n, message, is_repeat } = self;
+        let message = if *is_repeat { repeated(message.clone()) } else { message.clone() };
+        let MessageDoc { subject, text, body } = message;
+        let message = Message { subject, text, body };
+        let mut pause = FIRST_PAUSE;
+        for attempt in 1..=MAX_ATTEMPTS {
+            let sent = tokio::time::timeout(SEND_TIMEOUT, channel.send(&message)).await;
+            let error = match sent {
+                Ok(Ok(())) => {
+                    tracing::info!(channel = name, n, attempt, "message sent");
+                    return Outcome::Sent;
+                }
+                Ok(Err(error)) => error,
+                Err(_) => {
+                    tracing::warn!(channel = name, n, "sending took longer than {SEND_TIMEOUT:?}");
+                    return Outcome::Unknown;
+                }
+            };
+            tracing::warn!(channel = name, n, attempt, error = causes(&error), "message not sent");
+            if error.may_have_arrived() {
+                return Outcome::Unknown;
+            }
+            if attempt < MAX_ATTEMPTS {
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(LONGEST_PAUSE);
+            }
+        }
+        tracing::error!(channel = name, n, text = message.text, "message dropped");
+        Outcome::Dropped
+    }
+}
+
+/// Waits for the end of a session: its loss, or the end of its lease while it is suspended.
+async fn session_end(registry: &dyn RegistryCenter, session: SessionId) {
+    let mut feed = registry.session_feed();
+    let mut end: Option<Instant> = None;
+    loop {
+        let lease = async {
+            match end {
+                Some(end) => tokio::time::sleep_until(end).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            change = feed.next() => match change {
+                Some(SessionChange::Connected { session: now, .. }) if now == session => end = None,
+                Some(SessionChange::Suspended { session: now }) if now == session => {
+                    let lease = registry.lease_remaining(session).unwrap_or_default();
+                    // The lease has no end if the connection was restored meanwhile.
+                    end = Instant::now().checked_add(lease);
+                }
+                Some(
+                    SessionChange::Connected { .. }
+                    | SessionChange::Suspended { .. }
+                    | SessionChange::Lost { .. }
+                    | SessionChange::Closed,
+                )
+                | None => return,
+            },
+            () = lease => return,
+        }
+    }
+}
+
+/// Returns the text of an error and of its causes.
+fn causes(error: &AlertError) -> String {
+    let first = std::error::Error::source(error);
+    let causes = std::iter::successors(first, |cause| (*cause).source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

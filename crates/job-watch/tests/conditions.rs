@@ -1,0 +1,286 @@
+//! The conditions, for the nodes of Rust and Java jobs in both dialects.
+
+use coordination::Dialect;
+use job_watch::ConditionKind;
+use serde_json::json;
+
+use super::support::{Job, Watched, at};
+
+const DIALECTS: [Dialect; 2] = [Dialect::V2, Dialect::V3];
+/// Before the fire at noon.
+const BEFORE: i64 = -300;
+
+/// A job, the time in seconds after noon, and the beginning of the expected state.
+type Row<'a> = (&'a str, Job, i64, &'a str);
+
+/// Observes each job once before noon and then at its time.
+fn check(kind: ConditionKind, keys: &str, first: &Job, rows: &[Row<'_>]) {
+    for (case, job, seconds, expected) in rows {
+        let mut watched = Watched::new(keys);
+        watched.see(Some(first), BEFORE);
+        let found = watched.state(kind, Some(job), *seconds);
+        assert!(found.starts_with(expected), "{case}: {found}, not {expected}");
+    }
+}
+
+/// Both items have begun and ended for the fire before noon.
+fn fresh(job: Job) -> Job {
+    job.ended(0, 1, "succeeded", -600, -590).ended(1, 1, "succeeded", -600, -590)
+}
+
+#[test]
+fn item_is_late_after_its_deadline() {
+    for dialect in DIALECTS {
+        let job = fresh(Job::rust(dialect));
+        let one_begun = job.clone().running(0, 2, 0, Some("succeeded"));
+        let began = one_begun.clone().ended(1, 2, "failed", 0, 1);
+        let late = "violated since 120: item 0 (owner 10.0.0.1@-@1) has not begun for the fire of \
+                    2024-02-29T12:00:00Z; it was due by 2024-02-29T12:02:00Z; and 1 more item";
+        let gone = "violated since 120: item 0 (owner 10.0.0.1@-@1, which is gone) has not begun";
+        let paused = job.clone().server(1, "PAUSED");
+        let half = job.clone().instance(2, true).owner(1, 2).server(2, "DISABLED");
+        let noted = json!({
+            "v": 1, "state": "idle", "token": 1, "last": at(-600).as_millisecond(),
+            "misfire": {"first": at(0).as_millisecond(), "last": at(0).as_millisecond(), "count": 1},
+            "outcome": "succeeded", "began": at(-600).as_millisecond(),
+            "ended": at(200).as_millisecond(),
+        });
+        let rows: [Row<'_>; 15] = [
+            ("before the fire", job.clone(), -1, "ok"),
+            ("after the fire", job.clone(), 0, "pending until 120"),
+            ("before the deadline", job.clone(), 119, "pending until 120"),
+            ("at the deadline", job.clone(), 120, late),
+            ("after a later fire", job.clone(), 700, late),
+            ("no instance lives", job.clone().killed(1), 120, gone),
+            ("one item has begun", one_begun, 120, "violated since 120: item 1 (owner"),
+            ("both have begun", began, 120, "ok"),
+            ("the run goes on", job.clone().running(0, 2, 0, None).disabled(1), 5_000, "ok"),
+            ("paused", paused, 700, "suspended: all servers are paused, and no item starts"),
+            ("disabled", job.clone().server(1, "DISABLED"), 700, "suspended: "),
+            ("items disabled", job.clone().disabled(0).disabled(1), 700, "suspended: all items"),
+            ("a server disabled", half, 700, "violated since 120: item 0 (owner 10.0.0.1@-@1) "),
+            (
+                "jitter",
+                job.clone().config(|c| c.jitter_ms = Some(60_000)),
+                150,
+                "pending until 180",
+            ),
+            (
+                "a noted misfire",
+                job.clone().record(0, &noted).disabled(1),
+                320,
+                "violated since 320: item 0",
+            ),
+        ];
+        check(ConditionKind::LateAfter, "late_after = \"2m\"", &job, &rows);
+    }
+}
+
+#[test]
+fn lateness_of_java_jobs_is_unknown() {
+    for dialect in DIALECTS {
+        let java = Job::java(dialect);
+        let on_request = fresh(Job::rust(dialect)).config(|config| config.cron = None);
+        let unmonitored = fresh(Job::rust(dialect)).config(|c| c.monitor_execution = false);
+        let rows: [Row<'_>; 4] = [
+            ("no records", java.clone(), 700, "unknown: item 0 has no record; Java"),
+            ("records of earlier", fresh(java.clone()), 700, "unknown: item 0 (owner"),
+            ("no schedule", on_request, 700, "suspended: the job has no schedule"),
+            ("not monitored", unmonitored, 700, "unknown: runs are not recorded"),
+        ];
+        check(ConditionKind::LateAfter, "late_after = \"2m\"", &java, &rows);
+        let mut watched = Watched::new("late_after = \"2m\"");
+        watched.see(Some(&fresh(java.clone())), BEFORE);
+        let killed = fresh(java).killed(1);
+        let state = watched.state(ConditionKind::LateAfter, Some(&killed), 700);
+        assert!(state.contains("a Java instance was alive after the last record"), "{state}");
+    }
+}
+
+#[test]
+fn fires_during_a_suspension_or_another_schedule_are_not_late() {
+    let job = fresh(Job::rust(Dialect::V2));
+    let rows = [
+        ("the job was paused", job.clone().server(1, "PAUSED")),
+        ("an item was disabled", job.clone().disabled(0).disabled(1)),
+        ("another schedule", job.clone().config(|c| c.cron = Some("0 0 0 1 1 ? *".to_owned()))),
+    ];
+    for (case, before) in rows {
+        let mut watched = Watched::new("late_after = \"2m\"");
+        watched.see(Some(&before), BEFORE);
+        let late = |watched: &mut Watched, seconds| {
+            watched.state(ConditionKind::LateAfter, Some(&job), seconds)
+        };
+        assert_eq!(late(&mut watched, 300), "ok", "{case}: the fire at noon is not owed");
+        assert_eq!(late(&mut watched, 719), "pending until 720", "{case}");
+        assert!(late(&mut watched, 720).starts_with("violated since 720"), "{case}");
+    }
+}
+
+#[test]
+fn every_item_must_succeed_within_the_period() {
+    for dialect in DIALECTS {
+        let job = fresh(Job::rust(dialect));
+        let failing = job.clone().ended(0, 2, "failed", 0, 5);
+        let retried = failing.clone().ended(0, 3, "succeeded", 600, 605);
+        let runs = job.clone().running(0, 2, 0, Some("succeeded"));
+        let old = "violated since 1210: item 0 (owner 10.0.0.1@-@1) last succeeded at \
+                   2024-02-29T11:50:10Z, over 1800s ago";
+        let rows: [Row<'_>; 7] = [
+            ("recent", job.clone(), 1_209, "ok"),
+            ("too old", job.clone(), 1_210, old),
+            ("failed since", failing, 1_210, old),
+            ("succeeded again", retried.ended(1, 2, "succeeded", 600, 605), 1_210, "ok"),
+            ("runs for long", runs, 1_210, "violated since 1210: item 0"),
+            ("paused", job.clone().server(1, "PAUSED"), 9_000, "suspended"),
+            ("no instance", job.clone().killed(1), 1_210, "violated since 1210: item 0"),
+        ];
+        check(ConditionKind::MustSucceedWithin, "must_succeed_within = \"30m\"", &job, &rows);
+        let java = Job::java(dialect);
+        let rows: [Row<'_>; 1] = [("Java", java.clone(), 9_000, "unknown: item 0 has no record")];
+        check(ConditionKind::MustSucceedWithin, "must_succeed_within = \"30m\"", &java, &rows);
+    }
+}
+
+#[test]
+fn unknown_success_is_judged_from_the_first_observation() {
+    let kind = ConditionKind::MustSucceedWithin;
+    let failing = Job::rust(Dialect::V2).ended(0, 4, "failed", -600, -590).disabled(1);
+    let mut watched = Watched::new("must_succeed_within = \"30m\"");
+    assert_eq!(watched.state(kind, Some(&failing), 0), "pending until 1200");
+    let again = failing.ended(0, 5, "failed", 1_000, 1_001);
+    assert_eq!(watched.state(kind, Some(&again), 1_199), "pending until 1800");
+    let state = watched.state(kind, Some(&again), 1_800);
+    assert!(state.contains("has no known success within 1800s"), "{state}");
+}
+
+#[test]
+fn run_must_not_take_longer() {
+    for dialect in DIALECTS {
+        let job = fresh(Job::rust(dialect));
+        let runs = job.clone().running(1, 2, 0, Some("succeeded"));
+        let rows: [Row<'_>; 4] = [
+            ("idle", job.clone(), 9_000, "ok"),
+            ("runs", runs.clone(), 119, "ok"),
+            (
+                "runs for long",
+                runs.clone(),
+                120,
+                "violated since 120: item 1 runs on 10.0.0.1@-@1 since 2024-02-29T12:00:00Z, \
+                 longer than 120s",
+            ),
+            ("paused", runs.server(1, "PAUSED"), 120, "violated since 120"),
+        ];
+        check(ConditionKind::AtMost, "at_most = \"2m\"", &job, &rows);
+    }
+}
+
+#[test]
+fn run_of_a_java_instance_is_judged_from_its_first_observation() {
+    for dialect in DIALECTS {
+        let (idle, runs) = (Job::java(dialect), Job::java(dialect).mark(0));
+        let mut watched = Watched::new("at_most = \"2m\"");
+        let mut state = |job, seconds| watched.state(ConditionKind::AtMost, Some(job), seconds);
+        assert_eq!(state(&idle, 0), "ok");
+        assert_eq!(state(&runs, 10), "ok");
+        assert_eq!(state(&runs, 129), "ok");
+        assert!(state(&runs, 130).starts_with("violated since 130: item 0 runs"));
+        assert_eq!(state(&idle, 131), "ok");
+        assert_eq!(state(&runs, 132), "ok", "another run");
+        let unmonitored = runs.clone().config(|config| config.monitor_execution = false);
+        assert!(state(&unmonitored, 500).starts_with("unknown: runs are not recorded"));
+    }
+}
+
+#[test]
+fn failed_runs_count_in_a_row_and_at_once() {
+    let job = fresh(Job::rust(Dialect::V2));
+    let kind = ConditionKind::Failures;
+    let mut watched = Watched::new("failures = 3");
+    let mut state = |job: &Job, seconds| watched.state(kind, Some(job), seconds);
+    assert_eq!(state(&job, 0), "ok");
+    let once = job.clone().ended(0, 2, "failed", 0, 1);
+    assert_eq!(state(&once, 1), "ok");
+    assert_eq!(state(&once, 2), "ok", "the same run counts once");
+    let twice = job.clone().ended(0, 3, "timed_out", 10, 11);
+    assert_eq!(state(&job.clone().running(0, 3, 10, Some("failed")), 10), "ok");
+    assert_eq!(state(&twice, 11), "ok");
+    let thrice = job.clone().ended(0, 4, "panicked", 20, 21);
+    let expected = "violated since 1: the last 3 runs of item 0 (owner 10.0.0.1@-@1) failed: \
+                    disk full";
+    assert_eq!(state(&thrice, 21), expected);
+    let interrupted = job.clone().ended(0, 5, "interrupted", 30, 31);
+    assert_eq!(state(&interrupted, 31), expected, "an interruption changes nothing");
+    assert_eq!(state(&job.clone().ended(0, 6, "succeeded", 40, 41), 41), "ok");
+
+    let mut watched = Watched::new("failures = 2");
+    let both = once.ended(1, 2, "failed", 0, 7);
+    assert_eq!(watched.state(kind, Some(&job), 0), "ok");
+    let expected = "violated since 7: the last runs of items 0, 1 failed: disk full";
+    assert_eq!(watched.state(kind, Some(&both), 8), expected);
+    let java = Watched::new("failures = 2").state(kind, Some(&Job::java(Dialect::V3)), 8);
+    assert!(java.starts_with("unknown: item 0 has no record"), "{java}");
+}
+
+#[test]
+fn takeover_is_no_second_failed_run() {
+    let failed = Job::rust(Dialect::V2).ended(0, 1, "failed", 0, 1).disabled(1);
+    let taken_over = json!({
+        "v": 1, "state": "running", "holder": "10.0.0.1@-@1", "fire": 60_000, "outcome": "failed",
+        "source": "FAILOVER", "token": 3, "last": 60_000, "began": at(90).as_millisecond(),
+    });
+    let mut watched = Watched::new("failures = 2");
+    let mut state = |job: &Job, seconds| {
+        let state = watched.state(ConditionKind::Failures, Some(job), seconds);
+        state.starts_with("violated")
+    };
+    assert!(!state(&failed, 1));
+    assert!(!state(&failed.clone().running(0, 2, 60, Some("failed")), 60));
+    assert!(!state(&failed.clone().record(0, &taken_over), 90), "the run continues");
+    assert!(state(&failed.ended(0, 3, "failed", 60, 95), 95));
+}
+
+#[test]
+fn instances_must_live_and_a_short_gap_is_tolerated() {
+    for job in [Job::rust(Dialect::V2), Job::java(Dialect::V3)] {
+        let two = job.clone().instance(2, true);
+        let mut watched = Watched::new("instances_at_least = 2\nfor = \"1m\"");
+        let mut state = |job: &Job, s| watched.state(ConditionKind::InstancesAtLeast, Some(job), s);
+        assert_eq!(state(&two, 0), "ok");
+        assert_eq!(state(&job, 10), "pending until 70");
+        assert_eq!(state(&two, 60), "ok");
+        assert_eq!(state(&job, 65), "pending until 125");
+        assert_eq!(state(&job.clone().killed(1), 100), "pending until 125");
+        let expected = "violated since 65: 0 of at least 2 instances are alive";
+        assert_eq!(state(&job.clone().killed(1), 125), expected);
+    }
+}
+
+#[test]
+fn absent_job_is_a_violation_of_its_own() {
+    let mut watched = Watched::new("late_after = \"2m\"");
+    let mut states = |job: Option<&Job>, seconds| {
+        let found = watched.see(job, seconds).into_iter();
+        found
+            .map(|one| (one.expectation.as_str(), super::support::shown(&one.state)))
+            .collect::<Vec<_>>()
+    };
+    let absent = "violated since 0: the namespace has no job of this name";
+    let unknown = "unknown: the job does not exist";
+    let expected = vec![("exists", absent.to_owned()), ("late_after", unknown.to_owned())];
+    assert_eq!(states(None, 0), expected);
+    assert_eq!(states(None, 500), expected);
+    let job = fresh(Job::rust(Dialect::V2));
+    assert_eq!(states(Some(&job), 550)[0], ("exists", "ok".to_owned()));
+    assert_eq!(states(None, 600)[0].1, absent.replace("since 0", "since 600"));
+}
+
+#[test]
+fn unreadable_configuration_is_unknown() {
+    let job = fresh(Job::rust(Dialect::V2)).config(|config| config.cron = Some("x".to_owned()));
+    for keys in ["late_after = \"2m\"", "failures = 1", "at_most = \"1m\""] {
+        let found = Watched::new(keys).see(Some(&job), 700);
+        let states: Vec<_> = found.iter().map(|one| one.state.as_str()).collect();
+        assert_eq!(states, ["ok", "unknown"], "{keys}: {found:?}");
+    }
+}

@@ -1,0 +1,10 @@
+//! All integration tests, as one program.
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod conditions;
+mod faults;
+mod file;
+mod metrics;
+mod properties;
+mod support;
+mod watching;
