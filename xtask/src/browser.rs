@@ -29,15 +29,19 @@ pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
     let browser = steps.step("browser", ensure_browser)?;
     steps.step("Node", ensure_node)?;
     let programs = steps.step("build", || Programs::build_as_tested("--bin ejob"))?;
+    // The packages of npm do not belong among the sources.
+    let folder = workspace().join("target").join("console-browser");
+    let mut copy = Command::new("sh");
+    copy.args(["-euc", "mkdir -p \"$2\"; rm -f \"$2\"/*.mjs; cp \"$1\"/* \"$2\"", "copy"]);
+    copy.arg(workspace().join(TESTS)).arg(&folder);
+    steps.command("copy of the tests", &mut copy)?;
     let mut install = Command::new("npm");
-    install.args(["ci", "--no-audit", "--no-fund"]).current_dir(workspace().join(TESTS));
+    install.args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder);
     steps.command("packages of the tests", &mut install)?;
     let mut node = Command::new("node");
     // Each file starts a console and a browser, which share two processors.
     node.args(["--test", "--test-concurrency=1"]).args(files);
-    node.env("EJOB", programs.path("ejob")?)
-        .env(BROWSER_VARIABLE, browser)
-        .current_dir(workspace().join(TESTS));
+    node.env("EJOB", programs.path("ejob")?).env(BROWSER_VARIABLE, browser).current_dir(&folder);
     steps.command("pages in a browser", &mut node)
 }
 

@@ -1,9 +1,9 @@
 //! `cargo xtask ci`: checks of formatting, wording, lints and documentation, and the tests that
-//! need other servers than ZooKeeper. It never changes the sources.
+//! need a browser or other servers than ZooKeeper. It never changes the sources.
 
 use crate::background::Background;
 use crate::steps::{Steps, cargo, niced};
-use crate::{Error, interop, servers, tidy};
+use crate::{Error, browser, interop, servers, tidy};
 
 /// Checks formatting, wording, lints and documentation, and runs the tests on PostgreSQL, MariaDB
 /// and etcd. With `--interop` also runs the checks with Java.
@@ -36,5 +36,6 @@ pub(crate) fn run(arguments: &[String]) -> Result<(), Error> {
     }
     // Not beside the suite with Java, which waits for fires.
     servers::test(&mut steps)?;
+    browser::run(&mut steps, &[])?;
     steps.end("cargo xtask ci")
 }

@@ -133,7 +133,7 @@ const TASKS: [Task; 20] = [
     },
     Task {
         usage: "ci [--interop]",
-        summary: "formatting, tidy, lints, documentation, and tests on PostgreSQL, MariaDB and etcd",
+        summary: "formatting, tidy, lints, documentation, tests on PostgreSQL, MariaDB and etcd, and in a browser",
         run: ci::run,
     },
 ];
