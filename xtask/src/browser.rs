@@ -15,8 +15,15 @@ const BROWSER_VARIABLE: &str = "EJOB_TEST_BROWSER";
 /// Folder of the tests, from the root of the workspace.
 const TESTS: &str = "crates/job-console/browser";
 
-/// Runs the tests of the pages; arguments name their files.
+/// Folder of the pictures in the documents.
+const PICTURES: &str = "docs/images/console";
+
+/// Runs the tests of the pages; arguments name their files. With `--pictures` makes the pictures of
+/// the documents instead.
 pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
+    if arguments == ["--pictures"] {
+        return make_pictures();
+    }
     let files: Vec<PathBuf> =
         arguments.iter().map(|name| test_file(name)).collect::<Result<_, _>>()?;
     let mut steps = Steps::begin();
@@ -24,8 +31,24 @@ pub(crate) fn test(arguments: &[String]) -> Result<(), Error> {
     steps.end("cargo xtask browser")
 }
 
-/// Installs what is missing, builds `ejob`, and runs the tests of these files, or of all.
+/// Installs missing programs, builds `ejob`, and runs the tests of these files, or of all.
 pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
+    let mut node = prepare(steps)?;
+    // Each file starts a console and a browser, which share two processors.
+    node.args(["--test", "--test-concurrency=1"]).args(files);
+    steps.command("pages in a browser", &mut node)
+}
+
+fn make_pictures() -> Result<(), Error> {
+    let mut steps = Steps::begin();
+    let mut node = prepare(&mut steps)?;
+    node.arg("screenshots.mjs").arg(workspace().join(PICTURES));
+    steps.command("pictures", &mut node)?;
+    steps.end("cargo xtask browser")
+}
+
+/// Returns a command of Node in a copy of the tests, with a browser and a built `ejob`.
+fn prepare(steps: &mut Steps) -> Result<Command, Error> {
     let browser = steps.step("browser", ensure_browser)?;
     steps.step("Node", ensure_node)?;
     let programs = steps.step("build", || Programs::build_as_tested("--bin ejob"))?;
@@ -39,10 +62,9 @@ pub(crate) fn run(steps: &mut Steps, files: &[PathBuf]) -> Result<(), Error> {
     install.args(["ci", "--no-audit", "--no-fund"]).current_dir(&folder);
     steps.command("packages of the tests", &mut install)?;
     let mut node = Command::new("node");
-    // Each file starts a console and a browser, which share two processors.
-    node.args(["--test", "--test-concurrency=1"]).args(files);
-    node.env("EJOB", programs.path("ejob")?).env(BROWSER_VARIABLE, browser).current_dir(&folder);
-    steps.command("pages in a browser", &mut node)
+    node.env("EJOB", programs.path("ejob")?).env(BROWSER_VARIABLE, browser).env("USER", "anna");
+    node.current_dir(&folder);
+    Ok(node)
 }
 
 fn test_file(name: &str) -> Result<PathBuf, Error> {

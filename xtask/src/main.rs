@@ -122,8 +122,8 @@ const TASKS: [Task; 20] = [
         run: bench::measure,
     },
     Task {
-        usage: "browser [NAME...]",
-        summary: "the console's pages in a real browser; installs Chromium and Node",
+        usage: "browser [--pictures] [NAME...]",
+        summary: "tests of the console in a browser, or pictures; installs Chromium and Node",
         run: browser::test,
     },
     Task {
