@@ -8,6 +8,7 @@ mod about;
 mod act;
 mod assets;
 mod audit;
+mod configure;
 mod cx;
 mod digest;
 #[cfg(test)]
@@ -94,7 +95,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
     let routes = preferences::add(routes);
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
-    assets::add(act::add(routes))
+    assets::add(configure::add(act::add(routes)))
 }
 
 /// A request: its address, its reader, and its time.
