@@ -4,7 +4,7 @@
 //! go on past their next fire, so that each page has content.
 
 use std::error::Error;
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -62,7 +62,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let router = axum::Router::new().nest("/console", console.router());
     let listener = tokio::net::TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await?;
     eprintln!("console: http://{}/console/n/orders", listener.local_addr()?);
-    axum::serve(listener, router).await?;
+    // The console has no sign-in here, so it answers peers of this machine only.
+    axum::serve(listener, router.into_make_service_with_connect_info::<SocketAddr>()).await?;
     Ok(())
 }
 
