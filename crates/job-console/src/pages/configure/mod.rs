@@ -7,7 +7,7 @@
 mod edit;
 mod form;
 pub(super) mod former;
-mod preview;
+pub(super) mod preview;
 mod restore;
 mod typed;
 
@@ -42,9 +42,9 @@ pub(super) fn add(routes: Routes) -> Routes {
 }
 
 /// Fields of a form.
-type Fields = [(String, String)];
+pub(super) type Fields = [(String, String)];
 
-fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
+pub(super) fn field<'a>(fields: &'a Fields, name: &str) -> Option<&'a str> {
     fields.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
 }
 
@@ -99,9 +99,9 @@ fn done(asked: &Asked, namespace: &Namespace, job: &JobName, updated: &Updated) 
 
 /// Why a request is answered by its form: the field, and the fault with the valid values.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Fault {
-    field: &'static str,
-    text: String,
+pub(super) struct Fault {
+    pub(super) field: &'static str,
+    pub(super) text: String,
 }
 
 impl From<InvalidConfig> for Fault {
@@ -111,13 +111,13 @@ impl From<InvalidConfig> for Fault {
 }
 
 /// Returns the author and the reason, or the fault of the reason.
-fn by(asked: &Asked, fields: &Fields) -> Result<By, Fault> {
+pub(super) fn by(asked: &Asked, fields: &Fields) -> Result<By, Fault> {
     By::new(asked.caller.name.clone(), field(fields, "why").unwrap_or_default().trim())
         .map_err(|error| Fault { field: "why", text: error.to_string() })
 }
 
 /// Waits for a change in a task of its own: if the browser goes away, the change still completes.
-async fn detached<T: Send + 'static>(
+pub(super) async fn detached<T: Send + 'static>(
     change: impl Future<Output = T> + Send + 'static,
 ) -> Answer<T> {
     tokio::spawn(change).await.map_err(|error| {

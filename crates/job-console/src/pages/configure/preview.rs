@@ -75,7 +75,8 @@ pub(super) fn preview(cx: &Cx<'_>, page: &Preview<'_>) -> Markup {
     }
 }
 
-fn confirmation(cx: &Cx<'_>, fault: Option<&Fault>) -> Markup {
+/// Returns the field for the reason, and the author.
+pub(in crate::pages) fn confirmation(cx: &Cx<'_>, fault: Option<&Fault>) -> Markup {
     let lang = cx.lang();
     html! {
         div.field {
