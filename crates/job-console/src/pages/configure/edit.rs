@@ -132,10 +132,10 @@ fn previewed(
 
 /// Shows an invalid value beside its field. Other errors are problems.
 fn invalid(error: Error) -> Answer<Outcome> {
-    match error {
-        Error::Invalid(error) => Ok(Outcome::Form(Some(error.into()))),
-        other => Err(other.into()),
+    if let Error::Invalid(error) = error {
+        return Ok(Outcome::Form(Some(error.into())));
     }
+    Err(error.into())
 }
 
 async fn write(

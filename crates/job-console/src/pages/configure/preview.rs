@@ -30,8 +30,8 @@ pub(super) fn differences(cx: &Cx<'_>, changes: &[FieldChange]) -> Markup {
             table.diff {
                 thead { tr {
                     th scope="col" { (lang.field()) }
-                    th scope="col" { (lang.from_value()) }
-                    th scope="col" { (lang.to_value()) }
+                    th scope="col" { (lang.present_value()) }
+                    th scope="col" { (lang.new_value()) }
                 } }
                 tbody {
                     @for change in changes {

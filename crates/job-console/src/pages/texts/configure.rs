@@ -16,8 +16,8 @@ messages! {
     edit_again() "Edit again" | "继续编辑";
     not_valid() "is not valid:" | "无效：";
     field() "Field" | "字段";
-    from_value() "Present value" | "当前值";
-    to_value() "New value" | "新值";
+    present_value() "Present value" | "当前值";
+    new_value() "New value" | "新值";
     changed_meanwhile()
         "Another change was written after this form was made."
         | "此表单生成之后，配置已被更改。";
