@@ -2,7 +2,9 @@
 
 mod access;
 mod api;
+mod bulk;
 mod console;
+mod findings;
 mod health;
 mod mount;
 mod namespaces;

@@ -95,19 +95,40 @@ impl Routes {
 
     /// Adds a page or another route that is not part of the API's document.
     pub(crate) fn page(
-        mut self,
+        self,
         permission: Permission,
         method: &Method,
         path: &str,
+        methods: MethodRouter<Shared>,
+    ) -> Self {
+        self.add_page(permission, Target::OfPath, (method, path), methods)
+    }
+
+    /// Adds a page whose handler checks the caller for each job that it changes.
+    pub(crate) fn page_per_job(
+        self,
+        permission: Permission,
+        method: &Method,
+        path: &str,
+        methods: MethodRouter<Shared>,
+    ) -> Self {
+        self.add_page(permission, Target::PerJob, (method, path), methods)
+    }
+
+    fn add_page(
+        mut self,
+        permission: Permission,
+        target: Target,
+        (method, path): (&Method, &str),
         methods: MethodRouter<Shared>,
     ) -> Self {
         self.rules.push(Rule {
             method: method.to_string(),
             path: path.to_owned(),
             permission,
-            checks_each_job: false,
+            checks_each_job: target == Target::PerJob,
         });
-        self.router = self.router.route(path, guarded(methods, permission, Target::OfPath));
+        self.router = self.router.route(path, guarded(methods, permission, target));
         self
     }
 

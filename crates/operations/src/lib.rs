@@ -3,6 +3,7 @@
 mod act;
 mod attention;
 mod change;
+mod config_fields;
 mod doctor;
 mod error;
 mod fires;
@@ -28,6 +29,7 @@ pub use act::{
 };
 pub use attention::{Attention, attention, lateness_ms};
 pub use change::{By, Entry, Recorded, Report};
+pub use config_fields::ConfigField;
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
 pub use fires::{MAX_FIRES, next_fires};

@@ -14,7 +14,8 @@ use super::paging::{Page, Paging};
 use super::place::{Live, Place};
 use super::scan;
 use crate::access::Caller;
-use crate::problem::{Answer, Problem};
+use crate::findings::finding;
+use crate::problem::Answer;
 
 /// Condition and page of a list of findings.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -136,17 +137,6 @@ pub(super) async fn repair_finding(
     let job = place.nodes()?;
     let operations = &place.namespace.operations;
     let now = operations.registry_now(Some(&job)).await;
-    let findings = diagnose(&job, None, now).into_iter();
-    let mut same =
-        findings.filter(|finding| finding.code.as_str() == body.code && finding.node == body.node);
-    let Some(finding) = same.next() else {
-        let node = body.node.as_deref().unwrap_or("none");
-        let detail = format!(
-            "job {} has no finding with code {:?} and node {node}; examine it again",
-            job.job(),
-            body.code
-        );
-        return Err(Problem::not_found("no-such-finding", detail));
-    };
+    let finding = finding(&job, &body.code, body.node.as_deref(), now)?;
     Ok(changed(operations.fix(&finding, &by).await?))
 }

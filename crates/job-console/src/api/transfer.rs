@@ -10,11 +10,11 @@ use operations::{
 use serde::{Deserialize, Serialize};
 use sharding::StrategyRegistry;
 
-use super::bulk::{check_digest, digest};
 use super::change::{Changed, by, changed};
 use super::place::{Live, Place};
 use super::scan;
 use crate::access::{Caller, Permission};
+use crate::bulk::{check_digest, digest};
 use crate::problem::{Answer, Problem};
 
 /// Exported configurations.

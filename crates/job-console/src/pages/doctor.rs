@@ -7,6 +7,7 @@ use operations::{Finding, Severity};
 
 use super::cx::Cx;
 use super::query::encoded;
+use super::repair::link;
 use super::shell::{Body, Section};
 use super::widgets::{PAGE, empty, page_number, pager, pill};
 
@@ -83,7 +84,7 @@ fn row(cx: &Cx<'_>, finding: &Finding) -> Markup {
                 @match &finding.fix {
                     Some(fix) => {
                         div lang="en" { (fix) }
-                        code.cut { "ejob doctor " (finding.job) " --fix --apply --why TEXT" }
+                        (link(cx, finding))
                     },
                     None => { span.dim { (lang.no_repair()) } },
                 }

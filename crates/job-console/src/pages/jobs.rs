@@ -3,9 +3,11 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use coordination::JobName;
 use maud::{Markup, html};
 use operations::JobState;
 
+use super::bulk;
 use super::cx::Cx;
 use super::digest::Digest;
 use super::query::encoded;
@@ -87,6 +89,14 @@ fn has_status(cx: &Cx<'_>, job: &Digest, status: &str) -> bool {
     }
 }
 
+/// Returns the names of the jobs that meet all filters of the address, in their order.
+pub(super) fn matching(cx: &Cx<'_>) -> Vec<JobName> {
+    let status = cx.address.value("status");
+    let jobs = filtered(cx).into_iter();
+    let jobs = jobs.filter(|job| status.is_none_or(|status| has_status(cx, job, status)));
+    jobs.map(|job| job.name.clone()).collect()
+}
+
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
     let candidates = filtered(cx);
@@ -101,7 +111,12 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
     let shown = found.iter().skip((number - 1) * PAGE).take(PAGE);
     let rows: Vec<_> = shown.map(|job| row(cx, job)).collect();
     let main = html! {
-        div.title { h1 { (lang.jobs()) } (cx.live("found", &html! { p.dim { (lang.found(total)) } })) }
+        div.title {
+            h1 { (lang.jobs()) }
+            (cx.live("found", &html! { p.dim { (lang.found(total)) } }))
+            span.grow {}
+            (cx.live("bulk", &bulk::menu(cx, total)))
+        }
         (filters(cx))
         (cx.live("states", &states(cx, &candidates, status)))
         section.card aria-label=(lang.jobs()) {

@@ -8,6 +8,8 @@ mod about;
 mod act;
 mod assets;
 mod audit;
+mod bulk;
+mod configure;
 mod cx;
 mod digest;
 #[cfg(test)]
@@ -25,6 +27,7 @@ mod preferences;
 mod prefs;
 mod query;
 mod reasons;
+mod repair;
 mod running;
 mod servers;
 mod shell;
@@ -94,7 +97,7 @@ pub(crate) fn add(routes: Routes) -> Routes {
     let routes = preferences::add(routes);
     let routes =
         PAGES.iter().fold(routes, |routes, path| routes.page(view, &Method::GET, path, get(show)));
-    assets::add(act::add(routes))
+    assets::add(repair::add(bulk::add(configure::add(act::add(routes)))))
 }
 
 /// A request: its address, its reader, and its time.

@@ -73,10 +73,15 @@ fn parsed(tag: &str) -> Result<(String, Vec<(String, String)>), String> {
             continue;
         };
         let (value, after) = quoted.split_once('"').ok_or_else(|| format!("{key} has no end"))?;
-        attributes.push((key, value.replace("&amp;", "&").replace("&quot;", "\"")));
+        attributes.push((key, unescaped(value)));
         rest = after;
     }
     Ok((name.to_owned(), attributes))
+}
+
+fn unescaped(value: &str) -> String {
+    let value = value.replace("&lt;", "<").replace("&gt;", ">").replace("&quot;", "\"");
+    value.replace("&amp;", "&")
 }
 
 /// Returns the faults of a document.

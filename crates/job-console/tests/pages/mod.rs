@@ -1,9 +1,12 @@
 //! The pages as a browser gets them: markup, links, operations, the stream, and the files.
 
+mod bulk;
+mod configuring;
 mod files;
 mod links;
 mod lists;
 mod markup;
 mod operating;
+mod repairing;
 mod streaming;
 mod world;

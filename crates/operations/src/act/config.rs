@@ -226,6 +226,20 @@ impl Operations {
         self.update_config(&wanted, expected, by).await
     }
 
+    /// Checks a wanted configuration, and returns the fields that an update would change.
+    ///
+    /// # Errors
+    /// [`Error::Invalid`] with the field, its value and the valid values.
+    pub fn preview_config(
+        &self,
+        job: &JobSnapshot,
+        wanted: &JobConfig,
+    ) -> Result<Vec<FieldChange>> {
+        validate(wanted, job.config(), &self.strategies, self.now())?;
+        fits_peers(job, wanted)?;
+        Ok(job.config().map_or_else(Vec::new, |stored| differences(stored, wanted)))
+    }
+
     fn plan_update(
         &self,
         job: &JobSnapshot,
@@ -239,9 +253,7 @@ impl Operations {
         if found != expected {
             return Err(Error::StaleConfig { job: name(), expected, found });
         }
-        validate(wanted, job.config(), &self.strategies, self.now())?;
-        fits_peers(job, wanted)?;
-        let changes = job.config().map_or_else(Vec::new, |stored| differences(stored, wanted));
+        let changes = self.preview_config(job, wanted)?;
         let mut planned = Planned::default();
         if changes.is_empty() && job.config().is_some() {
             planned.keep("configuration", "it is as wanted already");

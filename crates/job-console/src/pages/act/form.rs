@@ -106,7 +106,7 @@ fn moves(cx: &Cx<'_>, target: &Target, jobs: &[Arc<JobSnapshot>]) -> Markup {
 }
 
 /// Returns the lists of a report.
-pub(super) fn entries(cx: &Cx<'_>, report: &Report) -> Markup {
+pub(in crate::pages) fn entries(cx: &Cx<'_>, report: &Report) -> Markup {
     let lang = cx.lang();
     let lists = [
         (lang.will_change(), "done", &report.done),

@@ -10,6 +10,8 @@ use axum::routing::{get, post};
 
 use crate::access::Permission;
 use crate::routes::Routes;
+pub(super) use form::entries;
+pub(super) use perform::check_age;
 use target::{Operation, Subject};
 
 /// Adds the operations, each with its own route and permission.

@@ -34,7 +34,7 @@ pub(super) async fn perform(
     let namespace = namespaces.get(segments.get(1).copied().unwrap_or_default())?;
     let target = Target::of(&asked.address)?;
     let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    check_age(Age::of(namespace.live.freshness(), asked.now), &fields)?;
+    check_age(Age::of(namespace.live.freshness(), asked.now), field(&fields, "stale"))?;
     let by = By::new(asked.caller.name.clone(), field(&fields, "why"))?;
     let report = detached(Arc::clone(namespace), target.clone(), fields, by).await?;
     let summary = namespace.digests.summary(&namespace.live, asked.now);
@@ -54,8 +54,8 @@ fn field<'a>(fields: &'a Fields, name: &str) -> &'a str {
 }
 
 /// Rejects a change by a reader of old data who has not confirmed it.
-fn check_age(age: Age, fields: &Fields) -> Answer<()> {
-    if age == Age::Current || field(fields, "stale") == "yes" {
+pub(in crate::pages) fn check_age(age: Age, confirmed: &str) -> Answer<()> {
+    if age == Age::Current || confirmed == "yes" {
         return Ok(());
     }
     let detail = "the console has no contact with the registry; confirm the change by the field \

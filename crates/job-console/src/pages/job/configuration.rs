@@ -1,10 +1,12 @@
-//! Tab "Configuration": the fields, the revision, and the document as it is stored.
+//! Tab "Configuration": the fields, the revision, the former configurations, and the
+//! document as it is stored.
 
 use coordination::NodeKind;
 use maud::{Markup, html};
 use operations::JobSnapshot;
 
 use crate::access::Permission;
+use crate::pages::configure::former::list;
 use crate::pages::cx::Cx;
 
 pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
@@ -22,12 +24,31 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
     };
     html! {
         section.card aria-labelledby="config-title" {
-            h2 #config-title { (lang.configuration()) }
+            div.title {
+                h2 #config-title { (lang.configuration()) }
+                span.grow {}
+                (cx.live("edit", &edit(cx, job)))
+            }
             (cx.live("config", &fields))
+        }
+        section.card aria-labelledby="former-title" {
+            h2 #former-title { (lang.former_configurations()) }
+            (cx.live("former", &list(cx, job)))
         }
         section.card aria-labelledby="document-title" {
             h2 #document-title { (lang.document()) }
             (cx.live("document", &document(cx, job)))
+        }
+    }
+}
+
+/// Returns the link to the form, if the caller may change a configuration that can be read.
+fn edit(cx: &Cx<'_>, job: &JobSnapshot) -> Markup {
+    let name = job.job().as_str();
+    let is_editable = job.config().is_some() && cx.may(Permission::Configure, Some(name));
+    html! {
+        @if is_editable {
+            a.button href={ (cx.job(name)) "/configuration/edit" } { (cx.lang().change_configuration()) "…" }
         }
     }
 }

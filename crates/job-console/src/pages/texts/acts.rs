@@ -3,6 +3,18 @@
 use crate::pages::locale::{Lang, counts, messages};
 
 messages! {
+    steps_of_transaction() "Steps of the transaction" | "事务步骤";
+    no_repair_exists()
+        "The present finding has no repair."
+        | "当前的发现没有可用的修复。";
+    repair_has_changed()
+        "The repair has changed since it was shown. Check its steps, and confirm again."
+        | "修复内容在显示之后已变化。请检查步骤后重新确认。";
+    effect() "Effect" | "效果";
+    matching_jobs_changed()
+        "Other jobs match the filters by now. Check them, and confirm again."
+        | "匹配筛选条件的作业已变化。请检查后重新确认。";
+    no_job_matches() "No job matches the filters." | "没有匹配筛选条件的作业。";
     result() "Result" | "结果";
     back() "Back" | "返回";
     cancel() "Cancel" | "取消";
@@ -28,6 +40,10 @@ messages! {
 }
 
 counts! {
+    act_on_all(n) "Act on this job", "Act on all {n} jobs" | "对这 {n} 个作业执行操作";
+    n_jobs_change(n) "1 job would change", "{n} jobs would change" | "{n} 个作业将更改";
+    n_jobs_left(n) "1 is left alone", "{n} are left alone" | "{n} 个保持不变";
+    first_jobs(n) "The first job is shown.", "The first {n} jobs are shown." | "仅显示前 {n} 个作业。";
     n_nodes(n) "1 node is removed." , "{n} nodes are removed." | "将移除 {n} 个节点。";
     n_without_instance(n)
         "1 job would have no available instance.", "{n} jobs would have no available instance."
@@ -40,7 +56,7 @@ impl Lang {
     pub(crate) fn act_title(self, word: &str) -> String {
         match word {
             "run" => self.pick("Run now", "立即运行"),
-            "rerun" => self.pick("Rerun failed items", "重跑失败分片"),
+            "rerun" | "rerun-failed" => self.pick("Rerun failed items", "重跑失败分片"),
             "pause" => self.pick("Pause", "暂停"),
             "resume" => self.pick("Resume", "恢复"),
             "disable" => self.pick("Disable", "禁用"),
@@ -59,7 +75,7 @@ impl Lang {
                 "Requests a run now. The schedule is not affected. An item that runs already runs again afterwards.",
                 "请求立即运行，不影响调度。正在运行的分片在结束后再运行一次。",
             ),
-            "rerun" => self.pick(
+            "rerun" | "rerun-failed" => self.pick(
                 "Requests a run of each item whose last run did not succeed.",
                 "请求重跑上次未成功的每个分片。",
             ),

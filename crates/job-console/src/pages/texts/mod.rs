@@ -1,9 +1,11 @@
 //! The texts of the pages in all languages.
 //!
-//! `messages` has the sentences and labels · `acts` those of operations · this file the words of
+//! `messages` has the sentences and labels · `acts` those of operations ·
+//! `configure` those of changed configurations · this file the words of
 //! states and kinds.
 
 mod acts;
+mod configure;
 mod messages;
 
 use coordination::{NodeKind, ServerState};

@@ -1,0 +1,186 @@
+//! Requests of the form: edit, preview, write.
+
+use std::sync::Arc;
+
+use axum::Extension;
+use axum::extract::{Form, State};
+use axum::http::{HeaderMap, StatusCode, Uri};
+use axum::response::Response;
+use coordination::JobConfig;
+use maud::{Markup, html};
+use operations::{By, Error, JobSnapshot, StoredConfig, Updated};
+use reg_center::Revision;
+
+use super::form::form;
+use super::preview::{Preview, preview};
+use super::typed::{Typed, WAS};
+use super::{Fault, Fields, by, detached, done, field, page, target};
+use crate::access::Caller;
+use crate::namespaces::{Namespace, Namespaces};
+use crate::pages::Asked;
+use crate::pages::act::check_age;
+use crate::pages::cx::{Age, Cx};
+use crate::problem::{Answer, Problem};
+
+pub(super) async fn show(
+    State(namespaces): State<Arc<Namespaces>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+) -> Answer<Response> {
+    let asked = Asked::new(&uri, &headers, caller);
+    let (namespace, job) = target(&namespaces, &asked)?;
+    let (config, revision) = stored(&job)?;
+    let typed = Typed::of(config, revision);
+    let place = (&*namespaces, &**namespace);
+    Ok(page(place, &asked, StatusCode::OK, |cx| form(cx, &typed, None, None)))
+}
+
+/// Returns the configuration and its revision.
+fn stored(job: &JobSnapshot) -> Answer<(&JobConfig, Revision)> {
+    let both = job.config().zip(job.config_revision());
+    both.ok_or_else(|| {
+        let job = job.job().clone();
+        Error::Unreadable { job, reason: "its document cannot be read".to_owned() }.into()
+    })
+}
+
+pub(super) async fn submit(
+    State(namespaces): State<Arc<Namespaces>>,
+    Extension(caller): Extension<Caller>,
+    uri: Uri,
+    headers: HeaderMap,
+    Form(fields): Form<Vec<(String, String)>>,
+) -> Answer<Response> {
+    let asked = Asked::new(&uri, &headers, caller);
+    let (namespace, job) = target(&namespaces, &asked)?;
+    let typed = Typed::read(&fields)?;
+    let place = (&*namespaces, &**namespace);
+    let outcome = match field(&fields, "step") {
+        Some("edit") => Outcome::Form(None),
+        Some("preview") => previewed(namespace, &job, &typed, None)?,
+        Some("write") => match by(&asked, &fields) {
+            Err(fault) => previewed(namespace, &job, &typed, Some(fault))?,
+            Ok(by) => {
+                let age = Age::of(namespace.live.freshness(), asked.now);
+                check_age(age, field(&fields, "stale").unwrap_or_default())?;
+                let (namespace, job) = (Arc::clone(namespace), job.job().clone());
+                let typed = typed.clone();
+                detached(async move { write(&namespace, &job, &typed, &by).await }).await??
+            }
+        },
+        other => {
+            let detail = format!("step is {other:?}; valid is edit, preview or write");
+            return Err(Problem::invalid(detail));
+        }
+    };
+    Ok(match outcome {
+        Outcome::Form(fault) => {
+            let status =
+                fault.as_ref().map_or(StatusCode::OK, |_| StatusCode::UNPROCESSABLE_ENTITY);
+            page(place, &asked, status, |cx| form(cx, &typed, fault.as_ref(), None))
+        }
+        Outcome::OutOfDate(config, revision) => {
+            let (typed, meanwhile) = typed.rebased(&config, revision);
+            let status = StatusCode::PRECONDITION_FAILED;
+            page(place, &asked, status, |cx| form(cx, &typed, None, Some(&meanwhile)))
+        }
+        Outcome::Preview(changes, fault) => {
+            let status = fault.as_ref().map_or(StatusCode::OK, |_| StatusCode::BAD_REQUEST);
+            page(place, &asked, status, |cx| {
+                let hidden = hidden(&typed);
+                let title = cx.lang().change_configuration();
+                let notice = notice(cx, &fields);
+                let (repairs, is_editable) = (false, true);
+                let changes = &changes;
+                preview(
+                    cx,
+                    &Preview { title, notice, changes, repairs, hidden, is_editable, fault },
+                )
+            })
+        }
+        Outcome::Written(updated) => done(&asked, namespace, job.job(), &updated),
+    })
+}
+
+/// Page that answers a request.
+enum Outcome {
+    /// The form with the typed values.
+    Form(Option<Fault>),
+    /// The form upon a configuration that was written after the form was made.
+    OutOfDate(Box<JobConfig>, Revision),
+    Preview(Vec<operations::FieldChange>, Option<Fault>),
+    Written(Updated),
+}
+
+fn previewed(
+    namespace: &Namespace,
+    job: &JobSnapshot,
+    typed: &Typed,
+    fault: Option<Fault>,
+) -> Answer<Outcome> {
+    let (config, revision) = stored(job)?;
+    if revision != typed.revision {
+        return Ok(Outcome::OutOfDate(Box::new(config.clone()), revision));
+    }
+    let checked = typed.applied_to(config).map_err(Error::from);
+    match checked.and_then(|wanted| namespace.operations.preview_config(job, &wanted)) {
+        Ok(changes) => Ok(Outcome::Preview(changes, fault)),
+        Err(error) => invalid(error),
+    }
+}
+
+/// Shows an invalid value beside its field. Other errors are problems.
+fn invalid(error: Error) -> Answer<Outcome> {
+    if let Error::Invalid(error) = error {
+        return Ok(Outcome::Form(Some(error.into())));
+    }
+    Err(error.into())
+}
+
+async fn write(
+    namespace: &Namespace,
+    job: &coordination::JobName,
+    typed: &Typed,
+    by: &By,
+) -> Answer<Outcome> {
+    let operations = &namespace.operations;
+    let StoredConfig { revision, config, .. } = operations.config(job).await?;
+    let unreadable = |reason| Error::Unreadable { job: job.clone(), reason };
+    let config = config.map_err(unreadable)?;
+    if revision != typed.revision {
+        return Ok(Outcome::OutOfDate(Box::new(config), revision));
+    }
+    let wanted = match typed.applied_to(&config) {
+        Ok(wanted) => wanted,
+        Err(error) => return invalid(error.into()),
+    };
+    match operations.update_config(&wanted, revision, by).await {
+        Ok(updated) => Ok(Outcome::Written(updated)),
+        // Another client has written it between the two requests.
+        Err(Error::StaleConfig { .. }) => {
+            let StoredConfig { revision, config, .. } = operations.config(job).await?;
+            Ok(Outcome::OutOfDate(Box::new(config.map_err(unreadable)?), revision))
+        }
+        Err(error) => invalid(error),
+    }
+}
+
+/// Returns the values as hidden fields.
+fn hidden(typed: &Typed) -> Markup {
+    html! {
+        input type="hidden" name="revision" value=(typed.revision.0);
+        @for one in &typed.values {
+            input type="hidden" name={ (WAS) (one.field.name()) } value=(one.was);
+            input type="hidden" name=(one.field.name()) value=(one.value);
+        }
+    }
+}
+
+/// Warns that a program replaces the configuration when it starts.
+fn notice(cx: &Cx<'_>, fields: &Fields) -> Markup {
+    html! {
+        p.sub { (cx.lang().confirm_changes()) }
+        @if field(fields, "overwrite") == Some("true") { p.why { (cx.lang().overwritten_at_start()) } }
+    }
+}

@@ -1,0 +1,168 @@
+//! The values of a form, and the values from which the form was made.
+
+use coordination::{InvalidConfig, JobConfig};
+use operations::{ConfigField, FieldChange};
+use reg_center::Revision;
+
+use super::{Fields, field};
+use crate::problem::{Answer, Problem};
+
+/// Prefix of the names of the values from which a form was made.
+pub(super) const WAS: &str = "was.";
+
+/// Values of a form for a configuration.
+#[derive(Clone, Debug)]
+pub(super) struct Typed {
+    /// Revision of the configuration from which the form was made.
+    pub(super) revision: Revision,
+    pub(super) values: Vec<Value>,
+}
+
+/// A field, with the value of the form and the value from which the form was made.
+#[derive(Clone, Debug)]
+pub(super) struct Value {
+    pub(super) field: &'static ConfigField,
+    pub(super) was: String,
+    pub(super) value: String,
+}
+
+impl Value {
+    fn is_typed(&self) -> bool {
+        self.value != self.was
+    }
+}
+
+impl Typed {
+    /// Returns the values of a configuration that is to be edited.
+    pub(super) fn of(config: &JobConfig, revision: Revision) -> Self {
+        let values = ConfigField::all().map(|field| {
+            let was = lines(&field.text(config));
+            Value { field, value: was.clone(), was }
+        });
+        Self { revision, values: values.collect() }
+    }
+
+    /// Reads a submitted form.
+    pub(super) fn read(form: &Fields) -> Answer<Self> {
+        let values = ConfigField::all().map(|config_field| {
+            let name = config_field.name();
+            let was = field(form, &format!("{WAS}{name}")).map(lines);
+            let was = was.ok_or_else(|| {
+                let detail = format!("{WAS}{name} is missing; valid is the value in the form");
+                Problem::invalid(detail)
+            })?;
+            // A browser does not send an empty check box.
+            let absent = if config_field.is_flag() { "false" } else { &*was };
+            let value = lines(field(form, name).unwrap_or(absent));
+            Ok(Value { field: config_field, was, value })
+        });
+        Ok(Self { revision: revision(form)?, values: values.collect::<Answer<_>>()? })
+    }
+
+    /// Returns a configuration with the values that differ from those of the form's beginning.
+    pub(super) fn applied_to(&self, stored: &JobConfig) -> Result<JobConfig, InvalidConfig> {
+        let mut wanted = stored.clone();
+        for value in self.values.iter().filter(|value| value.is_typed()) {
+            value.field.set(&mut wanted, &value.value)?;
+        }
+        Ok(wanted)
+    }
+
+    /// Returns the values upon a later configuration, and what changed since the form was made.
+    ///
+    /// Typed values are kept. Fields that were not edited get their present values.
+    pub(super) fn rebased(&self, stored: &JobConfig, now: Revision) -> (Self, Vec<FieldChange>) {
+        let mut meanwhile = Vec::new();
+        let values = self.values.iter().map(|old| {
+            let present = lines(&old.field.text(stored));
+            if present != old.was {
+                let (from, to) = (old.was.clone(), present.clone());
+                meanwhile.push(FieldChange { field: old.field.name(), from, to });
+            }
+            let value = if old.is_typed() { old.value.clone() } else { present.clone() };
+            Value { field: old.field, was: present, value }
+        });
+        (Self { revision: now, values: values.collect() }, meanwhile)
+    }
+}
+
+/// Reads the revision of a form.
+pub(super) fn revision(form: &Fields) -> Answer<Revision> {
+    let text = field(form, "revision").unwrap_or_default();
+    let number = text.parse().map_err(|_| {
+        Problem::invalid(format!("revision is {text:?}; valid is the revision in the form"))
+    })?;
+    Ok(Revision(number))
+}
+
+/// Returns a text with the line ends that a form has before a browser sends it.
+fn lines(text: &str) -> String {
+    text.replace("\r\n", "\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::JobName;
+
+    use super::*;
+
+    fn config() -> JobConfig {
+        let mut config = JobConfig::new(JobName::new("report").unwrap(), 3);
+        config.cron = Some("0 0 3 * * ?".to_owned());
+        config.job_parameter = "a\r\nb".to_owned();
+        config
+    }
+
+    /// Returns the form as a browser sends it.
+    fn form(typed: &Typed, changes: &[(&str, &str)]) -> Vec<(String, String)> {
+        let mut fields = vec![("revision".to_owned(), typed.revision.0.to_string())];
+        for Value { field, was, value } in &typed.values {
+            let name = field.name();
+            fields.push((format!("{WAS}{name}"), was.replace('\n', "\r\n")));
+            let change = changes.iter().find(|(changed, _)| *changed == name);
+            let value = change.map_or(&**value, |(_, value)| value);
+            if !(field.is_flag() && value == "false") {
+                fields.push((name.to_owned(), value.replace('\n', "\r\n")));
+            }
+        }
+        fields
+    }
+
+    #[test]
+    fn form_that_was_not_edited_changes_nothing() {
+        let typed = Typed::of(&config(), Revision(7));
+        let read = Typed::read(&form(&typed, &[])).unwrap();
+        assert_eq!(read.applied_to(&config()).unwrap(), config());
+        assert_eq!(read.revision, Revision(7));
+    }
+
+    #[test]
+    fn typed_values_are_kept_upon_a_later_configuration() {
+        let typed = Typed::of(&config(), Revision(7));
+        let changes = [("misfire", "false"), ("description", "x"), ("cron", "0 0 4 * * ?")];
+        let read = Typed::read(&form(&typed, &changes)).unwrap();
+        let later =
+            JobConfig { cron: Some("0 0 5 * * ?".to_owned()), sharding_total_count: 9, ..config() };
+        let (rebased, meanwhile) = read.rebased(&later, Revision(8));
+        let meanwhile: Vec<_> = meanwhile.iter().map(ToString::to_string).collect();
+        let expected = ["cron: 0 0 3 * * ? -> 0 0 5 * * ?", "sharding_total_count: 3 -> 9"];
+        assert_eq!(meanwhile, expected);
+        let wanted = JobConfig {
+            misfire: false,
+            description: "x".to_owned(),
+            cron: Some("0 0 4 * * ?".to_owned()),
+            ..later.clone()
+        };
+        assert_eq!(rebased.applied_to(&later).unwrap(), wanted);
+        assert_eq!(rebased.revision, Revision(8));
+    }
+
+    #[test]
+    fn forms_without_their_beginning_are_refused_by_field() {
+        let mut fields = form(&Typed::of(&config(), Revision(7)), &[]);
+        fields.retain(|(name, _)| name != "was.failover");
+        let error = Typed::read(&fields).unwrap_err().detail;
+        assert_eq!(error, "was.failover is missing; valid is the value in the form");
+        assert!(revision(&[]).unwrap_err().detail.starts_with("revision is \"\"; valid is"));
+    }
+}

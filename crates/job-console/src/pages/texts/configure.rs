@@ -1,0 +1,81 @@
+//! Texts of changed configurations.
+
+use crate::pages::locale::{Lang, messages};
+
+messages! {
+    change_configuration() "Change configuration" | "更改配置";
+    restore_configuration() "Restore a former configuration" | "恢复历史配置";
+    edit_hint()
+        "Nothing is written before you have seen the changes and confirmed them."
+        | "在您查看并确认更改之前不会写入任何内容。";
+    show_changes() "Show the changes" | "查看更改";
+    confirm_changes()
+        "These fields are written. Instances read them at once; items in progress complete first."
+        | "将写入以下字段。实例会立即读取；正在运行的分片先完成。";
+    write_configuration() "Write the configuration" | "写入配置";
+    edit_again() "Edit again" | "继续编辑";
+    not_valid() "is not valid:" | "无效：";
+    field() "Field" | "字段";
+    present_value() "Present value" | "当前值";
+    new_value() "New value" | "新值";
+    changed_meanwhile()
+        "Another change was written after this form was made."
+        | "此表单生成之后，配置已被更改。";
+    typed_values_kept()
+        "Your values are kept, and the other fields show their present values:"
+        | "您输入的值已保留，其他字段显示当前值：";
+    no_field_of_form_changed()
+        "No field of this form has changed."
+        | "此表单中的字段没有变化。";
+    check_differences()
+        "Check the differences again before you confirm them."
+        | "请重新检查差异后再确认。";
+    overwritten_at_start()
+        "overwrite is on: the program's own configuration replaces this one when an instance starts."
+        | "overwrite 已开启：实例启动时，程序自带的配置会覆盖此配置。";
+    replaces_faulty_document()
+        "The stored document cannot be read. The former one replaces all of it."
+        | "存储的文档无法读取，将由历史文档整体替换。";
+    former_configurations() "Former configurations" | "历史配置";
+    no_former_configurations()
+        "No operator has changed this configuration yet. The last 20 are kept here."
+        | "尚无操作人更改过此配置。此处保留最近 20 个。";
+    replaced() "Replaced" | "替换时间";
+    author() "By" | "操作人";
+    by_author(who: &str) "by {who}" | "由 {who} 操作";
+    was_replaced() "It was replaced" | "替换于";
+    restoring_changes() "Restoring changes" | "恢复将更改";
+    everything() "everything: the present one cannot be read" | "全部：当前配置无法读取";
+    same_as_present() "nothing" | "无";
+    go_back_to_this() "Go back to this" | "恢复到此配置";
+}
+
+impl Lang {
+    /// Returns the label of a field of a configuration.
+    pub(crate) fn config_field(self, name: &str) -> String {
+        match name {
+            "cron" => self.pick("Schedule (Quartz expression)", "调度（Quartz 表达式）"),
+            "time_zone" => self.pick("Time zone", "时区"),
+            "excluded_days" => self.pick("Days without fires", "不触发的日期"),
+            "jitter" => self.pick("Upper bound of the start delay", "启动延迟上限"),
+            "sharding_total_count" => self.pick("Number of items", "分片总数"),
+            "sharding_item_parameters" => self.pick("Parameters of the items", "分片参数"),
+            "job_parameter" => self.pick("Parameter of every run", "作业参数"),
+            "failover" => self.pick("Take over orphaned runs", "失效转移"),
+            "misfire" => self.pick("Run fires that met a busy item afterwards", "错过触发后补跑"),
+            "monitor_execution" => self.pick("Record runs in the registry", "监控作业运行状态"),
+            "max_time_diff" => self.pick("Bound of the clock difference", "最大时钟误差"),
+            "reconcile_interval" => self.pick("Interval of reconciliation", "自诊断修复间隔"),
+            "catch_up" => self.pick("Catch up missed fires", "补跑错过的触发"),
+            "static_sharding" => self.pick("Items stay with their owners", "静态分片"),
+            "strategy" => self.pick("Sharding strategy", "分片策略"),
+            "description" => self.pick("Description", "描述"),
+            "disabled" => self.pick("Disable servers when they join", "服务器加入时禁用"),
+            "overwrite" => self.pick(
+                "The program's configuration replaces this one at start",
+                "启动时以程序配置覆盖",
+            ),
+            other => other.to_owned(),
+        }
+    }
+}

@@ -1,0 +1,246 @@
+//! The fields of a configuration that operators set, as texts: for command lines and forms.
+
+use std::time::Duration;
+
+use coordination::{CatchUp, InvalidConfig, JobConfig, MaxTimeDiff};
+use jiff::SignedDuration;
+
+const BOOLEAN: &str = "true or false";
+const MAX_TIME_DIFF: &str = "default, off, or a duration of whole seconds, such as 5s";
+const RECONCILE_INTERVAL: &str = "a duration of whole minutes, such as 10m, or 0m for never";
+const JITTER: &str = "none, or a duration of 1ms to 24h, such as 30s";
+const CATCH_UP: &str = "none, or a number of fires within a duration, such as \"5 in 10m\"";
+
+type Parse = fn(&mut JobConfig, &str) -> Result<(), &'static str>;
+
+/// A field of a configuration that operators set by a text.
+///
+/// # Examples
+/// ```
+/// use coordination::{JobConfig, JobName};
+/// use operations::ConfigField;
+///
+/// let mut config = JobConfig::new(JobName::new("report")?, 3);
+/// let field = ConfigField::all().find(|field| field.name() == "failover").expect("it exists");
+/// field.set(&mut config, "true")?;
+/// assert_eq!(field.text(&config), "true");
+/// let error = field.set(&mut config, "yes").unwrap_err().to_string();
+/// assert_eq!(error, "failover is \"yes\"; valid is true or false");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct ConfigField {
+    name: &'static str,
+    is_flag: bool,
+    text: fn(&JobConfig) -> String,
+    parse: Parse,
+}
+
+impl ConfigField {
+    /// Returns all fields, in the order of [`JobConfig::fields`].
+    pub fn all() -> impl Iterator<Item = &'static Self> {
+        FIELDS.iter()
+    }
+
+    /// Returns the name, as [`JobConfig::fields`] and errors have it.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        self.name
+    }
+
+    /// Returns true if the values are `true` and `false`.
+    #[must_use]
+    pub fn is_flag(&self) -> bool {
+        self.is_flag
+    }
+
+    /// Returns the value as [`set`](Self::set) accepts it. A missing value is an empty text.
+    #[must_use]
+    pub fn text(&self, config: &JobConfig) -> String {
+        (self.text)(config)
+    }
+
+    /// Sets the field. The whole configuration is checked when it is stored.
+    ///
+    /// # Errors
+    /// [`InvalidConfig`] names the field, its value and the valid values.
+    pub fn set(&self, config: &mut JobConfig, text: &str) -> Result<(), InvalidConfig> {
+        let invalid = |valid| InvalidConfig::new(self.name, format!("{text:?}"), valid);
+        (self.parse)(config, text).map_err(invalid)
+    }
+}
+
+const fn text_field(
+    name: &'static str,
+    text: fn(&JobConfig) -> String,
+    parse: Parse,
+) -> ConfigField {
+    ConfigField { name, is_flag: false, text, parse }
+}
+
+macro_rules! flag {
+    ($field:ident) => {
+        ConfigField {
+            name: stringify!($field),
+            is_flag: true,
+            text: |config| config.$field.to_string(),
+            parse: |config, text| set(&mut config.$field, text.parse().map_err(|_| BOOLEAN)),
+        }
+    };
+}
+
+macro_rules! optional {
+    ($field:ident) => {
+        text_field(
+            stringify!($field),
+            |config| config.$field.clone().unwrap_or_default(),
+            |config, text| set(&mut config.$field, Ok(optional(text))),
+        )
+    };
+}
+
+macro_rules! text {
+    ($field:ident) => {
+        text_field(
+            stringify!($field),
+            |config| config.$field.clone(),
+            |config, text| set(&mut config.$field, Ok(text.to_owned())),
+        )
+    };
+}
+
+const FIELDS: [ConfigField; 18] = [
+    optional!(cron),
+    optional!(time_zone),
+    optional!(excluded_days),
+    text_field(
+        "jitter",
+        |config| config.jitter_ms.map(|bound| format!("{bound}ms")).unwrap_or_default(),
+        |config, text| set(&mut config.jitter_ms, jitter(text)),
+    ),
+    text_field(
+        "sharding_total_count",
+        |config| config.sharding_total_count.to_string(),
+        |config, text| {
+            set(&mut config.sharding_total_count, text.trim().parse().map_err(|_| "1 to 100000"))
+        },
+    ),
+    text!(sharding_item_parameters),
+    text!(job_parameter),
+    flag!(failover),
+    flag!(misfire),
+    flag!(monitor_execution),
+    text_field(
+        "max_time_diff",
+        |config| config.max_time_diff.to_string(),
+        |config, text| set(&mut config.max_time_diff, max_time_diff(text)),
+    ),
+    text_field(
+        "reconcile_interval",
+        |config| format!("{}m", config.reconcile_interval_minutes),
+        |config, text| {
+            let minutes = whole(text, 60).ok_or(RECONCILE_INTERVAL);
+            set(&mut config.reconcile_interval_minutes, minutes)
+        },
+    ),
+    text_field(
+        "catch_up",
+        |config| config.catch_up.map(|bounds| bounds.to_string()).unwrap_or_default(),
+        |config, text| set(&mut config.catch_up, catch_up(text)),
+    ),
+    flag!(static_sharding),
+    text!(strategy),
+    text!(description),
+    flag!(disabled),
+    flag!(overwrite),
+];
+
+fn set<T>(field: &mut T, value: Result<T, &'static str>) -> Result<(), &'static str> {
+    *field = value?;
+    Ok(())
+}
+
+fn optional(text: &str) -> Option<String> {
+    Some(text).filter(|text| !text.trim().is_empty()).map(str::to_owned)
+}
+
+/// Parses a duration as a whole number of units of `unit_seconds`.
+fn whole(text: &str, unit_seconds: i64) -> Option<u32> {
+    let time: SignedDuration = text.parse().ok()?;
+    let is_whole = time.as_secs() % unit_seconds == 0 && time.subsec_nanos() == 0;
+    if is_whole { u32::try_from(time.as_secs() / unit_seconds).ok() } else { None }
+}
+
+fn max_time_diff(text: &str) -> Result<MaxTimeDiff, &'static str> {
+    match text {
+        "default" | "" => Ok(MaxTimeDiff::Default),
+        "off" => Ok(MaxTimeDiff::Off),
+        _ => {
+            let seconds = whole(text, 1).filter(|seconds| *seconds > 0);
+            seconds.map(MaxTimeDiff::Seconds).ok_or(MAX_TIME_DIFF)
+        }
+    }
+}
+
+fn jitter(text: &str) -> Result<Option<u32>, &'static str> {
+    if matches!(text, "none" | "") {
+        return Ok(None);
+    }
+    let bound: SignedDuration = text.parse().map_err(|_| JITTER)?;
+    u32::try_from(bound.as_millis()).map(Some).map_err(|_| JITTER)
+}
+
+fn catch_up(text: &str) -> Result<Option<CatchUp>, &'static str> {
+    if matches!(text, "none" | "") {
+        return Ok(None);
+    }
+    let (max, window) = text.split_once(" in ").ok_or(CATCH_UP)?;
+    let window: SignedDuration = window.parse().map_err(|_| CATCH_UP)?;
+    let window = Duration::try_from(window).map_err(|_| CATCH_UP)?;
+    let window_seconds = u32::try_from(window.as_secs()).map_err(|_| CATCH_UP)?;
+    Ok(Some(CatchUp { window_seconds, max: max.trim().parse().map_err(|_| CATCH_UP)? }))
+}
+
+#[cfg(test)]
+mod tests {
+    use coordination::JobName;
+
+    use super::*;
+
+    fn config() -> JobConfig {
+        JobConfig::new(JobName::new("report").unwrap(), 3)
+    }
+
+    #[test]
+    fn fields_are_those_of_the_configuration() {
+        let names: Vec<&str> = config().fields().iter().map(|(name, _)| *name).collect();
+        let names_here: Vec<&str> = ConfigField::all().map(ConfigField::name).collect();
+        assert_eq!(names_here, names);
+    }
+
+    #[test]
+    fn text_of_each_field_sets_the_same_value() {
+        let mut full = config();
+        full.cron = Some("0 0 3 * * ?".to_owned());
+        full.time_zone = Some("Asia/Shanghai".to_owned());
+        full.excluded_days = Some("SAT".to_owned());
+        full.jitter_ms = Some(1_500);
+        full.sharding_item_parameters = "0=a\n1=b".to_owned();
+        full.job_parameter = " p ".to_owned();
+        (full.failover, full.misfire, full.monitor_execution) = (true, false, false);
+        full.max_time_diff = MaxTimeDiff::Seconds(5);
+        full.reconcile_interval_minutes = 7;
+        full.catch_up = Some(CatchUp { window_seconds: 60, max: 2 });
+        (full.static_sharding, full.disabled, full.overwrite) = (true, true, true);
+        (full.strategy, full.description) = ("odevity".to_owned(), "d".to_owned());
+        for wanted in [full, config()] {
+            let mut copy = config();
+            // Each field differs before it is set, so that a parser without effect is found.
+            copy.sharding_total_count = 99;
+            for field in ConfigField::all() {
+                field.set(&mut copy, &field.text(&wanted)).unwrap();
+            }
+            assert_eq!(copy, wanted);
+        }
+    }
+}
