@@ -154,6 +154,7 @@ const LAYERS: [Row; 37] = [
             "coordination",
             "etcd-fixture",
             "interop",
+            "job-console",
             "lite",
             "operations",
             "postgres-fixture",

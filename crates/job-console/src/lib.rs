@@ -3,6 +3,9 @@
 mod access;
 mod api;
 mod console;
+mod findings;
+#[cfg(test)]
+mod findings_tests;
 mod health;
 mod mount;
 mod namespaces;

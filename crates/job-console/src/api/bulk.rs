@@ -132,9 +132,8 @@ struct Bulk {
 
 impl Bulk {
     async fn run(self, live: Live, body: BulkRequest) -> Answer<Response> {
-        let (matcher, jobs, fresh) = (body.filter.matcher()?, live.jobs(), live.fresh());
-        let jobs = scan(move || jobs.filter(|job| matcher.matches(job)).collect::<Vec<_>>());
-        let jobs = jobs.await?;
+        let (matcher, fresh) = (body.filter.matcher()?, live.fresh());
+        let jobs = matcher.matching_jobs(&live.namespace.live);
         if jobs.len() > MAX_JOBS {
             let detail = format!("filter matches {} jobs; valid are up to {MAX_JOBS}", jobs.len());
             return Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "too-many-jobs", detail));

@@ -17,6 +17,7 @@ use tower::ServiceExt as _;
 
 use super::markup::elements;
 use super::world::{DEADLINE, Events, World};
+use crate::support::for_local_browser;
 
 async fn pause(world: &World, job: &str) {
     let scope = Scope::of_job(JobName::new(job).unwrap());
@@ -96,7 +97,8 @@ async fn number_of_streams_is_bounded() {
 #[tokio::test(start_paused = true)]
 async fn stream_ends_after_its_lifetime_so_that_the_caller_is_checked_again() {
     let registry = Arc::new(MemoryRegistry::new().connect());
-    let router = Console::new().namespace("orders", registry, None).unwrap().router();
+    let console = Console::new().namespace("orders", registry, None).unwrap();
+    let router = for_local_browser(console.router());
     let request = Request::get("/n/orders/stream?page=n%2Forders%2Fabout");
     let response = router.oneshot(request.body(Body::empty()).unwrap()).await.unwrap();
     let started = Instant::now();

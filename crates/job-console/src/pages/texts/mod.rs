@@ -8,9 +8,8 @@ mod messages;
 
 use coordination::{NodeKind, ServerState};
 use maud::Markup;
-use operations::JobState;
+use operations::{Attention, JobState};
 
-use super::digest::Attention;
 use super::locale::Lang;
 use super::prefs::{Theme, ZoneMode};
 use super::view::Tab;
@@ -41,7 +40,7 @@ impl Lang {
     pub(crate) fn attention(self, attention: Attention) -> String {
         match attention {
             Attention::Crashed => self.pick("crashed", "已崩溃"),
-            Attention::BadConfig => self.pick("bad configuration", "配置错误"),
+            Attention::InvalidConfig => self.pick("bad configuration", "配置错误"),
             Attention::Failing => self.pick("failing", "失败"),
             Attention::Late => self.pick("late", "延迟"),
             Attention::NoInstance => self.pick("no instance", "无实例"),
@@ -53,7 +52,7 @@ impl Lang {
     pub(crate) fn why_question(self, attention: Attention) -> String {
         match attention {
             Attention::Crashed => self.pick("Why has it crashed?", "为什么崩溃？"),
-            Attention::BadConfig => {
+            Attention::InvalidConfig => {
                 self.pick("Why can the configuration not be used?", "为什么配置无法使用？")
             }
             Attention::Failing => self.pick("Why does it fail?", "为什么失败？"),
