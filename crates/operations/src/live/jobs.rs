@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use coordination::{JobName, Layout, NodeKind, RUNTIME_INDEX};
 use jiff::Timestamp;
-use reg_center::{Change, Node, NodePath, Version};
+use reg_center::{Change, Node, NodePath, Revision};
 use sharding::{InstanceId, ShardingItem};
 
 use super::list::{JobLine, JobList};
@@ -42,8 +42,8 @@ struct LiveJob {
     line: Option<JobLine>,
     /// The instances that can run items, and the time at which this process first saw them so.
     ready: (BTreeMap<InstanceId, Readiness>, i64),
-    /// Next fire at the last request for it, and the version of its configuration.
-    fire: Option<(i64, Version)>,
+    /// Next fire at the last request for it, and the revision of its configuration.
+    fire: Option<(i64, Revision)>,
 }
 
 impl LiveJob {
@@ -62,15 +62,16 @@ impl LiveJob {
         let ready_ms = self.ready.1;
         let brief = || job_brief_since(&self.snapshot, Some(ready_ms));
         let brief = self.snapshot.has_config().then(brief);
-        if self.line.as_ref().map(|line| &*line.brief) == brief.as_ref() {
-            return false;
-        }
-        self.line = brief.map(|brief| {
+        let line = brief.map(|brief| {
             let known = self.line.as_ref().filter(|line| line.brief.status == brief.status);
             let state_since_ms = known.map_or_else(now_ms, |line| line.state_since_ms);
             JobLine { brief: Arc::new(brief), state_since_ms, ready_ms }
         });
-        true
+        let has_changed = self.line != line;
+        if has_changed {
+            self.line = line;
+        }
+        has_changed
     }
 }
 
@@ -159,7 +160,7 @@ impl Jobs {
             let Some((_, name)) = self.fires.pop_first() else { return };
             let Some(job) = self.jobs.get_mut(&name) else { continue };
             let next = job.snapshot.fire_after(now_ms);
-            job.fire = next.zip(job.snapshot.config_version());
+            job.fire = next.zip(job.snapshot.config_revision());
             self.fires.extend(next.map(|fire| (fire, name)));
         }
     }
@@ -167,8 +168,8 @@ impl Jobs {
     /// Forgets the next fire of a job if its configuration has changed.
     fn check_fire(&mut self, name: &JobName) {
         let Some(job) = self.jobs.get_mut(name) else { return };
-        let version = job.snapshot.config_version();
-        if job.fire.is_some_and(|(_, of)| Some(of) == version) {
+        let revision = job.snapshot.config_revision();
+        if job.fire.is_some_and(|(_, of)| Some(of) == revision) {
             return;
         }
         if let Some((fire, _)) = job.fire.take() {

@@ -92,7 +92,7 @@ fn note(table: &mut Table, size: Size, figures: &Figures) {
         Cell::Number(figures.median_ms),
         Cell::Number(figures.p99_ms),
         Cell::Number(figures.kib),
-        figures.reads.into(),
+        Cell::Count(figures.reads),
         Cell::Number(figures.changes_per_s),
     ]);
     let of_size = format!("{}, {} jobs of {} items", figures.view, size.jobs, size.items);
