@@ -160,6 +160,7 @@ const LAYERS: [Row; 38] = [
             "coordination",
             "etcd-fixture",
             "interop",
+            "job-console",
             "lite",
             "operations",
             "postgres-fixture",

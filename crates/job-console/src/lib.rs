@@ -5,6 +5,8 @@ mod api;
 mod bulk;
 mod console;
 mod findings;
+#[cfg(test)]
+mod findings_tests;
 mod health;
 mod mount;
 mod namespaces;

@@ -9,7 +9,7 @@ use operations::{JobSnapshot, LiveNamespace, Operations};
 use reg_center::RegistryCenter;
 
 use crate::api::EventHub;
-use crate::pages::Digests;
+use crate::findings::Findings;
 use crate::problem::{Answer, Problem};
 
 /// One namespace: the jobs, kept current, and the operator actions on them.
@@ -21,7 +21,7 @@ pub(crate) struct Namespace {
     pub(crate) operations: Operations,
     pub(crate) history: Option<History>,
     pub(crate) events: EventHub,
-    pub(crate) digests: Digests,
+    pub(crate) findings: Findings,
 }
 
 impl Namespace {
@@ -32,7 +32,8 @@ impl Namespace {
     ) -> Self {
         let operations = Operations::new(Arc::clone(&registry));
         let (live, events) = (LiveNamespace::follow(registry), EventHub::default());
-        Self { name, live, operations, history, events, digests: Digests::default() }
+        let findings = Findings::follow(&live);
+        Self { name, live, operations, history, events, findings }
     }
 
     /// Returns a job with a configuration.

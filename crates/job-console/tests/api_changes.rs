@@ -133,6 +133,52 @@ async fn configuration_is_updated_under_its_revision_only() {
 }
 
 #[tokio::test]
+async fn former_configuration_is_restored_under_the_revision_of_its_list() {
+    let site = Site::empty().await;
+    site.add_idle(&["a"]).await;
+    let path = format!("{BASE}/jobs/a/configuration");
+    let (list, restore) = (format!("{path}/former"), format!("{path}/restore"));
+    let first = site.get(&list).await.ok();
+    assert_eq!((first.rows().len(), &first.body["rows"]), (0, &json!([])));
+    let mut tag = first.header("etag").unwrap().to_owned();
+    for (hour, replaced) in [(4, 1), (5, 2)] {
+        let cron = format!("0 0 {hour} * * ?");
+        let body = json!({ "fields": { "cron": cron }, "reason": format!("hour {hour}") });
+        let body = body.to_string();
+        site.change(Method::PUT, &path, &[("if-match", &tag)], &body).await.ok();
+        let got = site.until(&list, |got| got.rows().len() == replaced).await;
+        tag = got.header("etag").unwrap().to_owned();
+    }
+    let got = site.get(&list).await.ok();
+    assert_eq!(tag, format!("\"{}\"", got.body["revision"]));
+    let shown: Vec<_> = got.rows().iter().map(|row| (&row["index"], &row["why"])).collect();
+    assert_eq!(shown, [(&json!(1), &json!("hour 5")), (&json!(2), &json!("hour 4"))]);
+    let change = json!([{
+        "field": "cron", "from": "\"0 0 5 * * ?\"", "to": "\"0 0 3 * * ?\"",
+    }]);
+    assert_eq!((&got.rows()[1]["changes"], &got.rows()[1]["fault"]), (&change, &json!(null)));
+    assert!(got.rows()[1]["document"].as_str().unwrap().contains("0 0 3"));
+    let body = |index: u32| json!({ "index": index, "reason": "back" }).to_string();
+    let post = async |tag: Option<&str>, index| {
+        let headers: Vec<_> = tag.iter().map(|tag| ("if-match", *tag)).collect();
+        site.change(Method::POST, &restore, &headers, &body(index)).await
+    };
+    post(None, 1).await.problem(428, "no-revision");
+    for index in [0, 3] {
+        let got = post(Some(&tag), index).await;
+        let detail = got.problem(400, "invalid-request");
+        assert_eq!(detail, format!("index is {index}; valid is 1 to 2"));
+    }
+    let old = first.header("etag").unwrap();
+    post(Some(old), 2).await.problem(412, "stale-configuration");
+    let got = post(Some(&tag), 2).await.ok();
+    assert_eq!(got.body["changes"], change);
+    let got = site.until(&list, |got| got.rows().len() == 3).await;
+    assert_eq!((&got.rows()[0]["why"], &got.rows()[2]["changes"]), (&json!("back"), &json!([])));
+    post(Some(&tag), 2).await.problem(412, "stale-configuration");
+}
+
+#[tokio::test]
 async fn job_is_created_and_removed_with_confirmation() {
     let site = Site::empty().await;
     let path = format!("{BASE}/jobs/new");

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use crate::support::{BASE, DEADLINE, Got, Site, within};
 
 /// Paths of all reads from the read model, for the populated site.
-pub(crate) const READS: [&str; 31] = [
+pub(crate) const READS: [&str; 33] = [
     "",
     "/jobs",
     "/jobs?status=FAILING&text=rep&server=10.0.0.1",
@@ -21,6 +21,8 @@ pub(crate) const READS: [&str; 31] = [
     "/jobs/report/configuration",
     "/jobs/java-3/configuration",
     "/jobs/damaged/configuration",
+    "/jobs/report/configuration/former",
+    "/jobs/damaged/configuration/former",
     "/jobs/report/why",
     "/jobs/long/why",
     "/jobs/java-2/why",

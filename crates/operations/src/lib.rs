@@ -27,20 +27,23 @@ pub use act::{
     Change, DrainMode, Drained, FieldChange, ItemRun, JobAction, Removal, RemovalPreview,
     RequestedRun, Scope, StoredConfig, Triggered, Updated, differences, preview, removal_preview,
 };
-pub use attention::{Attention, attention, lateness_ms};
+pub use attention::{
+    Attention, DueFire, LATE_GRACE_MS, RESHARDING_GRACE_MS, attention, due_fire, first_due_fire,
+    lateness_ms,
+};
 pub use change::{By, Entry, Recorded, Report};
 pub use config_fields::ConfigField;
 pub use doctor::{Finding, FindingCode, Fix, Severity, diagnose, diagnose_all};
 pub use error::{Error, Result};
 pub use fires::{MAX_FIRES, next_fires};
-pub use live::{Freshness, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
+pub use live::{Freshness, JobLine, JobList, LiveNamespace, RunningItem, Totals, Update, Updates};
 pub use operations::Operations;
 pub use plan::{MovePlan, PlannedMove, WhatIf, plan_moves};
 pub use reader::{Namespace, ReadBounds};
 pub use snapshot::JobSnapshot;
 pub use statistics::{
     ItemBrief, ItemState, JobBrief, JobState, ServerBrief, ServerJob, item_brief, item_briefs,
-    job_brief, job_briefs, job_state, jobs_of_server, server_briefs,
+    job_brief, job_brief_since, job_briefs, job_state, jobs_of_server, server_briefs,
 };
 pub use transfer::{
     Converted, Export, ExportError, ExportedJob, ExportedTemplate, ImportAct, ImportStep,

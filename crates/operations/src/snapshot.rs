@@ -1,5 +1,8 @@
 //! One job as of one moment, which the pure parts of this crate work on.
 
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
 use coordination::{
     Anomaly, AuditLog, AuditRecord, ConfigState, Dialect, FormerConfigs, ItemView, JobConfig,
     JobName, JobView, Layout, NodeKind, RecordError, ServerIp, TemplateRecord, Versioned,
@@ -7,7 +10,9 @@ use coordination::{
 };
 use reg_center::{Change, Node, NodePath, Revision, Version};
 use sharding::{InstanceId, ShardingItem};
+use trigger::CronSchedule;
 
+use crate::attention::Readiness;
 use crate::nodes::Nodes;
 use crate::tally::{ItemFacts, Tally};
 use crate::{Error, Result, validate};
@@ -30,6 +35,9 @@ pub struct JobSnapshot {
     view: JobView,
     anomalies: Vec<Anomaly>,
     config_version: Option<Version>,
+    schedule: Option<Arc<CronSchedule>>,
+    /// Instances that can run items.
+    readiness: BTreeMap<InstanceId, Readiness>,
     tally: Tally,
     audit: Result<Option<Versioned<AuditLog>>, RecordError>,
 }
@@ -60,10 +68,15 @@ impl JobSnapshot {
             view,
             anomalies,
             config_version: None,
+            schedule: None,
+            readiness: BTreeMap::new(),
             tally: Tally::default(),
             audit: Ok(None),
         };
         snapshot.config_version = snapshot.node(&NodeKind::Config).map(|node| node.stat.version);
+        let schedule = snapshot.config().map(validate::schedule_of).and_then(Result::ok);
+        snapshot.schedule = schedule.flatten().map(Arc::new);
+        snapshot.readiness = snapshot.compute_readiness();
         snapshot.tally = Tally::of(&snapshot);
         snapshot.read_audit();
         snapshot
@@ -91,6 +104,15 @@ impl JobSnapshot {
         if let Err(anomaly) = self.view.apply(change) {
             self.anomalies.push(anomaly);
             self.anomalies.sort_by(|a, b| a.path.cmp(&b.path));
+        }
+        // The fires that items can start depend on the instances.
+        let readiness = match item {
+            Some(_) => None,
+            None => Some(self.compute_readiness()).filter(|ready| *ready != self.readiness),
+        };
+        if let Some(readiness) = readiness {
+            self.readiness = readiness;
+            self.tally = Tally::of(self);
         }
         if let Some((item, before)) = before {
             let after = ItemFacts::of(self, item);
@@ -194,6 +216,23 @@ impl JobSnapshot {
     /// Returns the version of the stored configuration.
     pub(crate) fn config_version(&self) -> Option<Version> {
         self.config_version
+    }
+
+    /// Returns the schedule; `None` for a job that runs on request only.
+    #[must_use]
+    pub fn schedule(&self) -> Option<&CronSchedule> {
+        self.schedule.as_deref()
+    }
+
+    /// Returns since which write an instance can run items; `None` if it cannot, or is a Java
+    /// instance.
+    pub(crate) fn readiness(&self, id: &InstanceId) -> Option<Readiness> {
+        self.readiness.get(id).copied()
+    }
+
+    /// Returns the instances that can run items.
+    pub(crate) fn ready(&self) -> &BTreeMap<InstanceId, Readiness> {
+        &self.readiness
     }
 
     /// Returns the counts over the items.
@@ -356,6 +395,12 @@ impl JobSnapshot {
     #[must_use]
     pub fn runner(&self, item: ShardingItem) -> Option<&InstanceId> {
         runner(self.view.item(item))
+    }
+
+    /// Returns the number of items that an instance runs.
+    #[must_use]
+    pub fn runs_on(&self, id: &InstanceId) -> usize {
+        self.tally.runs_on().get(id).copied().unwrap_or_default()
     }
 
     /// Returns true if the record or the mark of an item shows a run.

@@ -88,10 +88,15 @@ pub struct JobBrief {
     pub unowned_items: usize,
     /// Number of items that an operator has disabled.
     pub disabled_items: usize,
-    /// Time by which the earliest run that an idle item waits for has to start, in milliseconds
-    /// since 1970 UTC: the scheduled fire time by its record, and the bound of the start delay.
-    /// `None` if no record shows it, as of jobs that Java instances run alone.
+    /// Time by which the earliest fire of an item has to begin, in milliseconds since 1970 UTC: the
+    /// scheduled fire time, and the bound of the start delay. `None` if no record shows it, as of
+    /// jobs that Java instances run alone, or if no instance can start it.
     pub late_after_ms: Option<i64>,
+    /// End of the last run of an item that does not run, in milliseconds since 1970 UTC; `None`
+    /// if no record shows it.
+    pub last_end_ms: Option<i64>,
+    /// Time zone of the schedule; `None` for UTC.
+    pub time_zone: Option<String>,
 }
 
 /// Summary of a server, for one line of a table.
@@ -244,6 +249,13 @@ pub(crate) fn is_owned(job: &JobSnapshot, item: ShardingItem) -> bool {
 /// Returns the summary of a job.
 #[must_use]
 pub fn job_brief(job: &JobSnapshot) -> JobBrief {
+    job_brief_since(job, None)
+}
+
+/// Returns the summary of a job whose instances the reader has seen ready since a time; see
+/// [`due_fire`](crate::due_fire).
+#[must_use]
+pub fn job_brief_since(job: &JobSnapshot, ready_ms: Option<i64>) -> JobBrief {
     let config = job.config();
     let template = job.template();
     let record = template.as_ref().and_then(|record| record.as_ref().ok());
@@ -266,13 +278,14 @@ pub fn job_brief(job: &JobSnapshot) -> JobBrief {
         running_items: job.tally().running().len(),
         unowned_items: unowned_items(job),
         disabled_items: job.tally().disabled(),
-        late_after_ms: late_after_ms(job),
+        late_after_ms: late_after_ms(job, ready_ms),
+        last_end_ms: job.tally().last_end(),
+        time_zone: config.and_then(|config| config.time_zone.clone()),
     }
 }
 
-fn late_after_ms(job: &JobSnapshot) -> Option<i64> {
-    let jitter = job.config().and_then(|config| config.jitter_ms).unwrap_or_default();
-    Some(job.tally().next_fire()?.saturating_add(i64::from(jitter)))
+fn late_after_ms(job: &JobSnapshot, ready_ms: Option<i64>) -> Option<i64> {
+    Some(job.tally().first_due(job, ready_ms)?.saturating_add(job.jitter_ms()))
 }
 
 /// Returns the summaries of all jobs, sorted by name. Nodes without a configuration are no job.

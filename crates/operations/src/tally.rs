@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use coordination::{ItemView, JobView, Ledger, NodeKind, Outcome};
 use jiff::Timestamp;
-use reg_center::Version;
 use sharding::{InstanceId, ShardingItem};
 
 use crate::JobSnapshot;
-use crate::snapshot::is_running;
+use crate::attention::{Chance, chance, fire_since};
+use crate::snapshot::{is_running, runner};
 
 /// Start of a run whose start is unknown. Such runs are the last among the oldest.
 const UNKNOWN_START: i64 = i64::MAX;
@@ -24,10 +24,16 @@ pub(crate) struct Tally {
     disabled: usize,
     /// Running items by the start of the run, in milliseconds since 1970 UTC.
     running: BTreeSet<(i64, ShardingItem)>,
+    /// Number of running items of each instance that runs them, if it is known.
+    runs_on: BTreeMap<InstanceId, usize>,
     /// Number of items of each owner, whether the owner lives or not.
     owned: BTreeMap<InstanceId, usize>,
-    /// Number of waiting items by the time of their next fire, in milliseconds since 1970 UTC.
-    waiting: BTreeMap<i64, usize>,
+    /// Number of items by the fire that each has to start next, in milliseconds since 1970 UTC.
+    due: BTreeMap<i64, usize>,
+    /// The same of items whose owners may not have been ready for it.
+    unproven: BTreeMap<i64, usize>,
+    /// Number of items by the end of the last run, in milliseconds since 1970 UTC.
+    ended: BTreeMap<i64, usize>,
 }
 
 /// Contribution of one item to the counts.
@@ -38,8 +44,10 @@ pub(crate) struct ItemFacts {
     is_unfinished: bool,
     is_disabled: bool,
     runs_since: Option<i64>,
+    runs_on: Option<InstanceId>,
     owner: Option<InstanceId>,
-    next_fire: Option<i64>,
+    chance: Option<Chance>,
+    ended: Option<i64>,
 }
 
 impl ItemFacts {
@@ -59,11 +67,10 @@ impl ItemFacts {
             is_unfinished: shown.queued || shown.is_busy(),
             is_disabled: shown.is_disabled(),
             runs_since: is_running.then(|| start(job, item, shown).unwrap_or(UNKNOWN_START)),
+            runs_on: runner(shown).filter(|_| is_running).cloned(),
             owner: shown.owner.as_ref().map(|owner| owner.value.clone()),
-            next_fire: record.filter(|_| !shown.is_disabled() && !is_running).and_then(|record| {
-                let config = job.config_version();
-                next_fire(record, config)
-            }),
+            chance: chance(job, item),
+            ended: record.filter(|_| !is_running).and_then(|record| record.ended_ms),
         }
     }
 }
@@ -74,12 +81,6 @@ pub(crate) fn has_failed(record: &Ledger) -> bool {
         Some(Outcome::Failed | Outcome::Panicked | Outcome::TimedOut) => true,
         Some(Outcome::Succeeded | Outcome::Interrupted | Outcome::Disabled) | None => false,
     }
-}
-
-/// Returns the next fire of an idle item, if it is a fire of the present schedule.
-fn next_fire(record: &Ledger, config: Option<Version>) -> Option<i64> {
-    let is_present = config.is_some() && record.next_config.or(record.config) == config;
-    record.next_fire.filter(|_| is_present && record.is_idle()).map(|fire| fire.0)
 }
 
 /// Returns the start of a run, in milliseconds since 1970 UTC: by the record, or the time of the
@@ -117,11 +118,17 @@ impl Tally {
         self.unfinished += usize::from(facts.is_unfinished);
         self.disabled += usize::from(facts.is_disabled);
         self.running.extend(facts.runs_since.map(|since| (since, item)));
+        if let Some(id) = facts.runs_on {
+            *self.runs_on.entry(id).or_default() += 1;
+        }
         if let Some(owner) = facts.owner {
             *self.owned.entry(owner).or_default() += 1;
         }
-        if let Some(fire) = facts.next_fire {
-            *self.waiting.entry(fire).or_default() += 1;
+        if let Some((fires, fire)) = facts.chance.map(|chance| self.fires(chance)) {
+            *fires.entry(fire).or_default() += 1;
+        }
+        if let Some(ended) = facts.ended {
+            *self.ended.entry(ended).or_default() += 1;
         }
     }
 
@@ -133,11 +140,17 @@ impl Tally {
         if let Some(since) = facts.runs_since {
             self.running.remove(&(since, item));
         }
+        if let Some(id) = facts.runs_on {
+            take_one(&mut self.runs_on, &id);
+        }
         if let Some(owner) = facts.owner {
             take_one(&mut self.owned, &owner);
         }
-        if let Some(fire) = facts.next_fire {
-            take_one(&mut self.waiting, &fire);
+        if let Some((fires, fire)) = facts.chance.map(|chance| self.fires(chance)) {
+            take_one(fires, &fire);
+        }
+        if let Some(ended) = facts.ended {
+            take_one(&mut self.ended, &ended);
         }
     }
 
@@ -167,15 +180,40 @@ impl Tally {
         self.running.iter().map(move |(since, item)| (known(*since), *item))
     }
 
+    /// Returns the numbers of running items by the instance that runs them, if it is known.
+    pub(crate) fn runs_on(&self) -> &BTreeMap<InstanceId, usize> {
+        &self.runs_on
+    }
+
     /// Returns the number of items whose owner is registered.
     pub(crate) fn owned_by_live(&self, view: &JobView) -> usize {
         let owned = |id| self.owned.get(id).copied().unwrap_or_default();
         view.instances().map(owned).sum()
     }
 
-    /// Returns the earliest fire that an item waits for, in milliseconds since 1970 UTC.
-    pub(crate) fn next_fire(&self) -> Option<i64> {
-        self.waiting.first_key_value().map(|(fire, _)| *fire)
+    fn fires(&mut self, chance: Chance) -> (&mut BTreeMap<i64, usize>, i64) {
+        match chance {
+            Chance::Proven { fire_ms } => (&mut self.due, fire_ms),
+            Chance::Unproven { fire_ms } => (&mut self.unproven, fire_ms),
+        }
+    }
+
+    /// Returns the earliest fire that an item has to start, in milliseconds since 1970 UTC.
+    ///
+    /// See [`due_fire`](crate::due_fire) for `ready_ms`.
+    pub(crate) fn first_due(&self, job: &JobSnapshot, ready_ms: Option<i64>) -> Option<i64> {
+        let proven = self.due.first_key_value().map(|(fire, _)| *fire);
+        let unproven = ready_ms.and_then(|ready| {
+            let (first, _) = self.unproven.first_key_value()?;
+            let later = self.unproven.range(ready..).next().map(|(fire, _)| *fire);
+            [fire_since(job, *first, ready), later].into_iter().flatten().min()
+        });
+        [proven, unproven].into_iter().flatten().min()
+    }
+
+    /// Returns the last end of a run, in milliseconds since 1970 UTC.
+    pub(crate) fn last_end(&self) -> Option<i64> {
+        self.ended.last_key_value().map(|(end, _)| *end)
     }
 }
 

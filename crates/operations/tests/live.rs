@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use coordination::{Dialect, JavaSettings, JobConfig, JobName, Layout, encode_config};
 use operations::{
-    Attention, Freshness, ItemBrief, ItemState, JobBrief, JobSnapshot, LiveNamespace, attention,
-    diagnose, item_briefs, job_brief, job_briefs, lateness_ms, server_briefs,
+    Freshness, ItemBrief, ItemState, JobSnapshot, LiveNamespace, diagnose, first_due_fire,
+    item_briefs, job_brief, job_brief_since, job_briefs, next_fires, server_briefs,
 };
 use proptest::prelude::*;
 use reg_center::{Lifetime, MemoryCenter, MemoryRegistry, NodePath, RegistryCenter, Txn};
@@ -73,8 +73,17 @@ fn shown(snapshot: &JobSnapshot) -> String {
 /// Checks the answers that all readers share against those of a fresh read.
 fn assert_shared_answers(live: &LiveNamespace, fresh: Option<&JobSnapshot>) {
     let list = live.list();
-    let briefs: Vec<_> = list.jobs().iter().map(|job| (**job).clone()).collect();
-    assert_eq!(briefs, job_briefs(fresh));
+    // The first sight of the instances counts where the registry has no times.
+    let ready = list.get("job").map(|line| line.ready_ms);
+    let expected = fresh.filter(|job| job.has_config()).map(|job| job_brief_since(job, ready));
+    assert_eq!(list.get("job").map(|line| &*line.brief), expected.as_ref());
+    assert_eq!(list.jobs().len(), job_briefs(fresh).len());
+    let due = fresh.and_then(|job| first_due_fire(job, ready)).map(|due| due.late_after_ms);
+    assert_eq!(due, expected.and_then(|brief| brief.late_after_ms));
+    let now = noon();
+    let next = fresh.and_then(|job| next_fires(job.config()?, now, 1).ok()?.first().copied());
+    let next: Vec<_> = next.map(|fire| (fire.as_millisecond(), job())).into_iter().collect();
+    assert_eq!(live.next_fires(now.as_millisecond(), 9), next);
     assert_eq!(*live.servers(), server_briefs(fresh));
     let items = fresh.filter(|job| job.has_config()).map(item_briefs).unwrap_or_default();
     let count = |is_counted: fn(&ItemBrief) -> bool| items.iter().filter(|i| is_counted(i)).count();
@@ -294,6 +303,42 @@ async fn list_is_shared_until_a_summary_changes() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn next_fires_follow_the_time_and_the_configuration() {
+    let (registry, center, live) = loaded().await;
+    let (now, writer) = (noon().as_millisecond(), registry.connect());
+    assert_eq!(live.next_fires(now, 9), [(now + 1_000, job())]);
+    assert_eq!(live.next_fires(now + 500, 9), [(now + 1_000, job())]);
+    assert_eq!(live.next_fire(&job(), now + 1_000), Some(now + 2_000));
+    assert_eq!(live.next_fires(now + 86_400_000, 0), []);
+    let mut config = JobConfig::new(job(), 2);
+    config.cron = Some("0 0 13 * * ?".to_owned());
+    change(&writer, "/job/config", Some(&encode_config(&config))).await;
+    caught_up(&live, &registry, 0).await;
+    assert_eq!(live.next_fires(now, 9), [(now + 3_600_000, job())]);
+    config.cron = None;
+    change(&writer, "/job/config", Some(&encode_config(&config))).await;
+    caught_up(&live, &registry, 1).await;
+    assert_eq!((live.next_fires(now, 9), live.next_fire(&job(), now)), (vec![], None));
+    drop(center);
+}
+
+#[tokio::test(start_paused = true)]
+async fn line_keeps_the_time_at_which_its_state_was_first_seen() {
+    let (registry, center, live) = loaded().await;
+    let writer = registry.connect();
+    let first = live.list().get("job").cloned().unwrap();
+    change(&writer, "/job/sharding/1/disabled", Some("")).await;
+    caught_up(&live, &registry, 0).await;
+    let second = live.list().get("job").cloned().unwrap();
+    assert_eq!((second.disabled_items, second.state_since_ms), (1, first.state_since_ms));
+    assert_eq!(second.ready_ms, first.ready_ms);
+    center.expire();
+    caught_up(&live, &registry, 1).await;
+    let third = live.list().get("job").cloned().unwrap();
+    assert_eq!(third, second, "the times stay when the feed begins again");
+}
+
+#[tokio::test(start_paused = true)]
 async fn equal_jobs_stay_when_the_feed_begins_again() {
     let (registry, center, live) = loaded().await;
     let before = (live.job(&job()).unwrap(), live.list());
@@ -306,52 +351,6 @@ async fn equal_jobs_stay_when_the_feed_begins_again() {
     caught_up(&live, &registry, 1).await;
     assert!(Arc::ptr_eq(&before.0, &live.job(&job()).unwrap()), "an equal job was decoded again");
     assert_eq!(names(&live.list()), ["job"], "a removed job is no longer listed");
-}
-
-#[test]
-fn jobs_need_attention_for_the_most_urgent_reason() {
-    let brief = |nodes: &[(&str, &str)]| -> JobBrief {
-        let model = support::nodes_of(nodes);
-        job_brief(&JobSnapshot::of_nodes(&job(), model))
-    };
-    let config = encode_config(&JobConfig { jitter_ms: Some(2_000), ..JobConfig::new(job(), 1) });
-    let idle = |more: &str| {
-        format!(r#"{{"v":1,"state":"idle","token":1,"last":0,"next":60000,"config":0{more}}}"#)
-    };
-    let (record, failed) = (idle(""), idle(r#","outcome":"failed""#));
-    let of_other_schedule = idle(r#","next_config":7"#);
-    let (config, instance) = (("/job/config", &*config), ("/job/instances/10.0.0.1@-@7", "RUST"));
-    let server = |state| ("/job/servers/10.0.0.1", state);
-    let owner = ("/job/sharding/0/instance", "10.0.0.1@-@7");
-    let ledger = |text| ("/job/ledger/0", text);
-    let usual = |text| [config, instance, server(""), owner, ledger(text)];
-    let (late, in_time) = (72_001, 72_000);
-    let rows = [
-        ("in time", brief(&usual(&record)), in_time, None),
-        ("late", brief(&usual(&record)), late, Some(Attention::Late)),
-        ("by another schedule", brief(&usual(&of_other_schedule)), late, None),
-        ("failed and late", brief(&usual(&failed)), late, Some(Attention::Failing)),
-        ("unowned", brief(&[config, instance, server("")]), 0, Some(Attention::Resharding)),
-        (
-            "paused and overdue",
-            brief(&[config, instance, server("PAUSED"), owner, ledger(&record)]),
-            late,
-            Some(Attention::Paused),
-        ),
-        ("no instance", brief(&[config, ledger(&record)]), late, Some(Attention::NoInstance)),
-        (
-            "unreadable",
-            brief(&[("/job/config", "jobName"), instance, server("DISABLED")]),
-            0,
-            Some(Attention::InvalidConfig),
-        ),
-    ];
-    for (case, brief, now_ms, expected) in rows {
-        assert_eq!(attention(&brief, now_ms), expected, "{case}: {brief:?}");
-        let is_late = lateness_ms(&brief, now_ms).is_some();
-        assert_eq!(is_late, case.contains("late"), "{case}: {brief:?}");
-    }
-    assert!(Attention::Crashed < Attention::Failing && Attention::Late < Attention::Paused);
 }
 
 #[tokio::test(start_paused = true)]

@@ -186,7 +186,7 @@ async fn jobs_and_servers_are_counted_once() {
         "liveServers": 1, "description": "", "cron": "0/1 * * * * ?",
         "instanceCount": 1, "shardingTotalCount": 1, "dialect": "3.x", "configFault": null,
         "template": null, "label": null, "runningItems": 0, "unownedItems": 1, "disabledItems": 0,
-        "lateAfterMs": null,
+        "lateAfterMs": null, "lastEndMs": null, "timeZone": null,
     });
     assert_eq!(shown, expected);
 

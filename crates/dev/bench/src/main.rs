@@ -58,6 +58,8 @@ enum Process {
     IdleJobsProcess { jobs: u32 },
     #[command(hide = true)]
     ConsoleProcess { jobs: u32, items: u32 },
+    #[command(hide = true)]
+    ViewsProcess { jobs: u32, items: u32 },
 }
 
 /// Available measurements.
@@ -83,7 +85,7 @@ enum Measurement {
     Scale,
     /// Capacity of one server on this machine
     Server,
-    /// The read model of the console with a million items
+    /// The read model of the console with a million items, and its pages
     Console,
     /// The Java original compared with this project; only with `--java`
     Java,
@@ -117,6 +119,11 @@ async fn main() -> ExitCode {
         }
         Some(Process::ConsoleProcess { jobs, items }) => {
             measure::console::model::in_a_process(jobs, items)
+                .await
+                .map(|figures| println!("{figures}"))
+        }
+        Some(Process::ViewsProcess { jobs, items }) => {
+            measure::console::views::in_a_process(jobs, items)
                 .await
                 .map(|figures| println!("{figures}"))
         }
@@ -235,7 +242,10 @@ impl Measurement {
             Self::Lateness => measure::lateness::measure(effort).await,
             Self::Scale => measure::scale::measure(effort),
             Self::Server => measure::server::measure(effort).await,
-            Self::Console => measure::console::measure(effort),
+            Self::Console => {
+                let model = measure::console::measure(effort)?;
+                return Ok(vec![model, measure::console::views::measure(effort)?]);
+            }
             Self::Java => {
                 return match java {
                     Some(java) => measure::java::measure(java, effort).await,

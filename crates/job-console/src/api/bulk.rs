@@ -114,9 +114,8 @@ actions! {
 
 impl Bulk {
     async fn run(self, live: Live, body: BulkRequest) -> Answer<Response> {
-        let (matcher, jobs, fresh) = (body.filter.matcher()?, live.jobs(), live.fresh());
-        let jobs = scan(move || jobs.filter(|job| matcher.matches(job)).collect::<Vec<_>>());
-        let jobs = jobs.await?;
+        let (matcher, fresh) = (body.filter.matcher()?, live.fresh());
+        let jobs = matcher.matching_jobs(&live.namespace.live);
         let digest = self.digest(&jobs)?;
         if body.dry_run {
             let now = Timestamp::now();

@@ -7,6 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use axum::{Extension, Router};
 use coordination::{JobConfig, JobName, encode_config};
+use operations::{By, Operations};
 use reg_center::{Lifetime, MemoryRegistry, NodePath, RegistryCenter as _, Txn};
 use serde_json::{Value, json};
 use tower::ServiceExt as _;
@@ -15,7 +16,17 @@ use crate::access::{Caller, Role};
 use crate::console::Shared;
 use crate::namespaces::{Namespace, Namespaces};
 
-/// Returns a router over the jobs `a-1`, `a-2` and `b`, which each know one server.
+/// Describes the job `a-1`, which had no description before.
+async fn replace_configuration(operations: &Operations) {
+    let job = JobName::new("a-1").unwrap();
+    let stored = operations.config(&job).await.unwrap();
+    let wanted = JobConfig { description: "daily".to_owned(), ..stored.config.unwrap() };
+    let by = By::new("anna", "test").unwrap();
+    operations.update_config(&wanted, stored.revision, &by).await.unwrap();
+}
+
+/// Returns a router over the jobs `a-1`, `a-2` and `b`, which each know one server. The
+/// configuration of `a-1` has been replaced once.
 async fn router() -> Router {
     let registry = MemoryRegistry::new();
     let center = registry.connect();
@@ -27,8 +38,9 @@ async fn router() -> Router {
             assert!(center.commit(txn).await.unwrap().is_committed());
         }
     }
-    let mut namespaces = Namespaces::default();
     let center = Arc::new(registry.connect());
+    replace_configuration(&Operations::new(center.clone())).await;
+    let mut namespaces = Namespaces::default();
     namespaces.add(Namespace::follow("orders".to_owned(), center, None));
     for namespace in namespaces.all() {
         namespace.live.loaded(Duration::from_secs(30)).await.unwrap();
@@ -133,6 +145,12 @@ async fn stored_documents_are_shown_to_callers_that_may_configure_the_job() {
         let (_, got) = send(&router, &caller, "GET", "jobs/a-1/configuration", Value::Null).await;
         assert_eq!(got["document"].is_string(), is_shown, "{caller:?} {got}");
         assert_eq!(got["fields"]["sharding_total_count"], 1);
+        let path = "jobs/a-1/configuration/former";
+        let (_, got) = send(&router, &caller, "GET", path, Value::Null).await;
+        let former = &got["rows"][0];
+        assert_eq!(former["document"].is_string(), is_shown, "{caller:?} {got}");
+        assert_eq!((&former["who"], &former["why"]), (&json!("anna"), &json!("test")));
+        assert_eq!(former["changes"][0]["from"], "\"daily\"", "{got}");
         let path = "jobs/a-1/nodes?below=config";
         let (_, got) = send(&router, &caller, "GET", path, Value::Null).await;
         let row = &got["rows"][0];

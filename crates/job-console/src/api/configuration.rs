@@ -131,7 +131,7 @@ fn either() -> Problem {
 }
 
 /// Returns the revision in `If-Match`.
-fn expected(headers: &HeaderMap) -> Answer<Revision> {
+pub(super) fn expected(headers: &HeaderMap) -> Answer<Revision> {
     let valid = "valid is the ETag of the configuration, such as \"17\"";
     let Some(given) = headers.get(IF_MATCH) else {
         let detail = format!("header If-Match is missing; {valid}");

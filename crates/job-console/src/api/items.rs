@@ -1,10 +1,11 @@
 //! Items of a job, and the items that run now.
 
+use std::sync::Arc;
+
 use axum::extract::Query;
 use axum::response::Response;
 use operations::{Error, ItemBrief, item_brief};
 use serde::Serialize;
-use sharding::ShardingItem;
 
 use super::paging::{Page, Paging};
 use super::place::Live;
@@ -63,24 +64,16 @@ type RunKey = (i64, String, u32);
 )]
 pub(super) async fn list_running(live: Live, Query(query): Query<PageQuery>) -> Answer<Response> {
     let paging = Paging::<RunKey>::new(query.limit, query.cursor.as_deref())?;
-    let (fresh, jobs) = (live.fresh(), live.jobs());
+    let (fresh, namespace) = (live.fresh(), Arc::clone(&live.namespace));
+    // The cursor can name any run, and the runs before it are visited.
     let page = scan(move || {
-        let rows = jobs.flat_map(|job| {
-            let running: Vec<ShardingItem> =
-                job.items().into_iter().filter(|item| job.is_running(*item)).collect();
-            running.into_iter().map(move |item| {
-                let record = job.view().item(item).ledger.as_ref();
-                let record = record.filter(|record| record.value.running().is_some());
-                let began_ms = record.and_then(|record| record.value.began_ms);
-                let key = (began_ms.unwrap_or(i64::MAX), job.job().to_string(), item.index());
-                (key, (job.clone(), item))
-            })
+        let oldest_first = namespace.live.running(usize::MAX).into_iter();
+        let rows = oldest_first.map(|run| {
+            let since_ms = run.since_ms.unwrap_or(i64::MAX);
+            ((since_ms, run.job.to_string(), run.item.item), run)
         });
-        paging.select(rows).map(|(job, item)| RunningItem {
-            job: job.job().to_string(),
-            item: item_brief(&job, item),
-        })
-    })
-    .await?;
-    Ok(fresh.answer(page))
+        paging.select_sorted(rows)
+    });
+    Ok(fresh
+        .answer(page.await?.map(|run| RunningItem { job: run.job.to_string(), item: run.item })))
 }

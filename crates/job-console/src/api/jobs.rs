@@ -6,8 +6,10 @@ use std::sync::Arc;
 use axum::extract::Query;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use coordination::{ServerIp, server_of};
-use operations::{JobBrief, JobSnapshot, JobState, job_brief, job_state};
+use coordination::{JobName, ServerIp, server_of};
+use operations::{
+    JobBrief, JobLine, JobList, JobSnapshot, JobState, LiveNamespace, job_brief_since,
+};
 use serde::{Deserialize, Serialize};
 
 use super::paging::{Page, Paging};
@@ -71,24 +73,38 @@ fn state_of(word: &str) -> Answer<JobState> {
 }
 
 impl JobMatcher {
-    /// Checks the cheap conditions first.
-    pub(super) fn matches(&self, job: &JobSnapshot) -> bool {
-        let has_text = |text: &String| job.job().as_str().to_lowercase().contains(text);
-        self.text.as_ref().is_none_or(has_text)
-            && self.server.as_ref().is_none_or(|ip| knows(job, ip))
-            && self.has_origin(job)
-            && self.status.is_none_or(|status| job_state(job) == status)
+    /// Returns the jobs of a list that match, in the order of their names.
+    pub(super) fn matching<'a>(
+        &'a self,
+        live: &'a LiveNamespace,
+        list: &'a JobList,
+    ) -> impl Iterator<Item = &'a JobLine> {
+        // The cheap conditions come first.
+        list.jobs().iter().filter(move |job| {
+            self.matches(job)
+                && self.server.as_ref().is_none_or(|ip| {
+                    let name = JobName::new(&job.job_name).ok();
+                    name.and_then(|name| live.job(&name)).is_some_and(|job| knows(&job, ip))
+                })
+        })
     }
 
-    fn has_origin(&self, job: &JobSnapshot) -> bool {
-        if self.label.is_none() && self.template.is_none() {
-            return true;
-        }
-        let Some(Ok(record)) = job.template() else { return false };
-        let label = record.label.as_ref().map(|label| label.as_str());
-        let is_labelled = self.label.as_ref().is_none_or(|wanted| label == Some(wanted));
-        is_labelled
-            && self.template.as_ref().is_none_or(|wanted| record.template.as_str() == wanted)
+    /// Returns the matching jobs in the order of their names.
+    pub(super) fn matching_jobs(&self, live: &LiveNamespace) -> Vec<Arc<JobSnapshot>> {
+        let list = live.list();
+        let names = self.matching(live, &list).filter_map(|job| JobName::new(&job.job_name).ok());
+        names.filter_map(|name| live.job(&name)).filter(|job| job.has_config()).collect()
+    }
+
+    /// Checks all conditions but the one for the server.
+    fn matches(&self, job: &JobBrief) -> bool {
+        let has_text = |text: &String| job.job_name.to_lowercase().contains(text);
+        let is_wanted =
+            |wanted: &Option<String>, found: &Option<String>| wanted.is_none() || wanted == found;
+        self.status.is_none_or(|status| job.status == status)
+            && is_wanted(&self.label, &job.label)
+            && is_wanted(&self.template, &job.template)
+            && self.text.as_ref().is_none_or(has_text)
     }
 }
 
@@ -129,16 +145,13 @@ pub(super) async fn list_jobs(live: Live, Query(query): Query<JobsQuery>) -> Ans
     let JobsQuery { text, status, label, template, server, limit, cursor } = query;
     let matcher = JobFilter { text, status, label, template, server }.matcher()?;
     let paging = Paging::<String>::new(limit, cursor.as_deref())?;
-    let (fresh, jobs) = (live.fresh(), live.jobs());
-    let page = scan(move || {
-        let rows = jobs
-            .filter(|job| paging.after.as_deref().is_none_or(|after| job.job().as_str() > after))
-            .filter(|job| matcher.matches(job))
-            .map(|job| (job.job().to_string(), job));
-        paging.select_sorted(rows).map(|job| job_brief(&job))
-    })
-    .await?;
-    Ok(fresh.answer(page))
+    let (fresh, list) = (live.fresh(), live.namespace.live.list());
+    let after = paging.after.as_deref();
+    let rows = matcher
+        .matching(&live.namespace.live, &list)
+        .filter(|job| after.is_none_or(|after| job.job_name.as_str() > after))
+        .map(|job| (job.job_name.clone(), &*job.brief));
+    Ok(fresh.answer(paging.select_sorted(rows)))
 }
 
 /// One job.
@@ -209,11 +222,13 @@ struct AnomalyDetail {
 )]
 pub(super) async fn get_job(live: Live, headers: HeaderMap) -> Answer<Response> {
     let (fresh, job) = (live.fresh(), live.snapshot()?);
-    let (tag, detail) = scan(move || (tag_of(&job), detail(&job))).await?;
+    let list = live.namespace.live.list();
+    let ready_ms = list.get(job.job().as_str()).map(|line| line.ready_ms);
+    let (tag, detail) = scan(move || (tag_of(&job), detail(&job, ready_ms))).await?;
     Ok(fresh.tagged(&tag, &headers, detail))
 }
 
-fn detail(job: &Arc<JobSnapshot>) -> JobDetail {
+fn detail(job: &JobSnapshot, ready_ms: Option<i64>) -> JobDetail {
     let server = |(ip, state): (&ServerIp, coordination::ServerState)| JobServer {
         server_ip: ip.to_string(),
         state: state.to_string(),
@@ -224,7 +239,7 @@ fn detail(job: &Arc<JobSnapshot>) -> JobDetail {
         reason: anomaly.reason.clone(),
     };
     JobDetail {
-        brief: job_brief(job),
+        brief: job_brief_since(job, ready_ms),
         config_revision: job.config_revision().map(|revision| revision.0),
         leader: job.view().leader().map(ToString::to_string),
         instances: instances(job),

@@ -18,6 +18,7 @@ mod document;
 mod event_ring;
 mod events;
 mod explain;
+mod former;
 mod history;
 mod idempotency;
 mod items;
@@ -89,6 +90,7 @@ fn reads(routes: Routes) -> Routes {
         .api(VIEW, routes!(servers::get_server))
         .api(VIEW, routes!(servers::list_instances))
         .api(VIEW, routes!(configuration::get_configuration))
+        .api(VIEW, routes!(former::list_former_configurations))
         .api(VIEW, routes!(explain::explain_job))
         .api(VIEW, routes!(explain::explain_item))
         .api(VIEW, routes!(explain::list_next_fires))
@@ -112,6 +114,7 @@ fn changes(routes: Routes) -> Routes {
     routes
         .api(Create, routes!(configuration::create_job))
         .api(Configure, routes!(configuration::update_configuration))
+        .api(Configure, routes!(former::restore_configuration))
         .api(Run, routes!(change_jobs::run_job))
         .api(Run, routes!(change_jobs::rerun_failed))
         .api(Pause, routes!(change_servers::pause_job))

@@ -1,17 +1,15 @@
 //! Namespaces, with the age of their data and their numbers of jobs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
-use operations::{Freshness, job_state};
+use operations::Freshness;
 use serde::Serialize;
 
 use super::place::{Place, age_ms};
-use super::scan;
 use crate::namespaces::{Namespace, Namespaces};
-use crate::problem::Answer;
 
 /// State of the feed of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, utoipa::ToSchema)]
@@ -79,9 +77,8 @@ pub(super) struct NamespaceList {
 )]
 pub(super) async fn list_namespaces(
     State(namespaces): State<Arc<Namespaces>>,
-) -> Answer<Json<NamespaceList>> {
-    let rows = scan(move || namespaces.all().map(|one| detail(one)).collect()).await?;
-    Ok(Json(NamespaceList { rows }))
+) -> Json<NamespaceList> {
+    Json(NamespaceList { rows: namespaces.all().map(|one| detail(one)).collect() })
 }
 
 /// Returns one namespace.
@@ -90,28 +87,22 @@ pub(super) async fn list_namespaces(
     path = "/api/v1/namespaces/{namespace}",
     responses((status = 200, description = "The namespace", body = NamespaceDetail)),
 )]
-pub(super) async fn get_namespace(place: Place) -> Answer<Json<NamespaceDetail>> {
-    Ok(Json(scan(move || detail(&place.namespace)).await?))
+pub(super) async fn get_namespace(place: Place) -> Json<NamespaceDetail> {
+    Json(detail(&place.namespace))
 }
 
 fn detail(namespace: &Namespace) -> NamespaceDetail {
     let freshness = DataFreshness::of(namespace.live.freshness());
-    let (mut jobs, mut jobs_by_status) = (0, BTreeMap::new());
-    let (mut instances, mut servers) = (BTreeSet::new(), BTreeSet::new());
-    for job in namespace.live.jobs().iter().filter(|job| job.has_config()) {
-        jobs += 1;
-        *jobs_by_status.entry(job_state(job).as_str()).or_default() += 1;
-        instances.extend(job.instances());
-        servers.extend(job.view().servers().map(|(ip, _)| ip.clone()));
-        servers.extend(job.instances().iter().filter_map(coordination::server_of));
-    }
+    let (list, servers) = (namespace.live.list(), namespace.live.servers());
+    let by_status = list.totals().jobs.iter().map(|(status, jobs)| (status.as_str(), *jobs));
     NamespaceDetail {
         name: namespace.name.clone(),
         freshness,
         has_history: namespace.history.is_some(),
-        jobs,
-        jobs_by_status,
-        instances: instances.len(),
+        jobs: list.jobs().len(),
+        jobs_by_status: by_status.collect(),
+        // Each instance is on one server.
+        instances: servers.iter().map(|server| server.instances_num).sum(),
         servers: servers.len(),
     }
 }

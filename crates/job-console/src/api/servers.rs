@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use axum::extract::Query;
 use axum::response::Response;
-use operations::{JobSnapshot, ServerBrief, ServerJob, jobs_of_server, server_briefs};
+use coordination::JobName;
+use operations::{JobSnapshot, ServerBrief, ServerJob, jobs_of_server};
 use serde::{Deserialize, Serialize};
 
 use super::jobs::{JobInstance, instances};
@@ -23,14 +24,9 @@ use crate::problem::{Answer, Problem};
 )]
 pub(super) async fn list_servers(live: Live, Query(query): Query<PageQuery>) -> Answer<Response> {
     let paging = Paging::<String>::new(query.limit, query.cursor.as_deref())?;
-    let (fresh, jobs) = (live.fresh(), live.jobs());
-    let page = scan(move || {
-        let jobs: Vec<Arc<JobSnapshot>> = jobs.collect();
-        let briefs = server_briefs(jobs.iter().map(|job| &**job));
-        paging.select(briefs.into_iter().map(|brief| (brief.server_ip.clone(), brief)))
-    })
-    .await?;
-    Ok(fresh.answer(page))
+    let (fresh, servers) = (live.fresh(), live.namespace.live.servers());
+    let rows = servers.iter().map(|brief| (brief.server_ip.clone(), brief));
+    Ok(fresh.answer(paging.select_sorted(rows)))
 }
 
 /// One server.
@@ -49,23 +45,16 @@ pub(super) struct ServerDetail {
     responses((status = 200, description = "The server", body = ServerDetail)),
 )]
 pub(super) async fn get_server(live: Live) -> Answer<Response> {
-    let (fresh, ip, jobs) = (live.fresh(), live.server()?, live.jobs());
-    let (namespace, wanted) = (live.namespace.name.clone(), ip.to_string());
-    let found = scan(move || {
-        let jobs: Vec<Arc<JobSnapshot>> = jobs.collect();
-        let known = |job: &&JobSnapshot| {
-            job.view().server_state(&ip).is_some() || job.instances_on(&ip).next().is_some()
-        };
-        let known: Vec<&JobSnapshot> = jobs.iter().map(|job| &**job).filter(known).collect();
-        let briefs = server_briefs(known.iter().copied()).into_iter();
-        let brief = briefs.into_iter().find(|brief| brief.server_ip == ip.as_str())?;
-        Some(ServerDetail { brief, jobs: jobs_of_server(known, &ip) })
-    });
-    let detail = found.await?.ok_or_else(|| {
-        let detail = format!("no job of namespace {namespace:?} knows server {wanted}");
+    let (fresh, ip, namespace) = (live.fresh(), live.server()?, &live.namespace);
+    let servers = namespace.live.servers();
+    let brief = servers.iter().find(|brief| brief.server_ip == ip.as_str()).ok_or_else(|| {
+        let detail = format!("no job of namespace {:?} knows server {ip}", namespace.name);
         Problem::not_found("no-such-server", detail)
     })?;
-    Ok(fresh.answer(detail))
+    let names = brief.job_names.iter().filter_map(|name| JobName::new(name).ok());
+    let known: Vec<Arc<JobSnapshot>> = names.filter_map(|name| namespace.live.job(&name)).collect();
+    let jobs = jobs_of_server(known.iter().map(|job| &**job), &ip);
+    Ok(fresh.answer(ServerDetail { brief: brief.clone(), jobs }))
 }
 
 /// Conditions and page of a list of instances.

@@ -6,8 +6,8 @@ use coordination::AuditRecord;
 use maud::{Markup, html};
 
 use super::cx::Cx;
-use super::digest::moment;
 use super::shell::{Body, Section};
+use super::summary::moment;
 use super::view::Snapshots;
 use super::widgets::{PAGE, empty, page_number, pager};
 

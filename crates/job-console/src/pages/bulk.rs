@@ -15,6 +15,7 @@ use super::configure::preview::confirmation;
 use super::configure::{Fault, by, detached, field};
 use super::cx::{Age, Cx};
 use super::shell::{Body, Section, document};
+use super::summary::Summary;
 use super::widgets::pill;
 use super::{Asked, html as respond, jobs, see_other};
 use crate::access::Caller;
@@ -121,7 +122,7 @@ impl<'a> Request<'a> {
             let detail = format!("/{} is no operation of this console", asked.address.text());
             Problem::not_found("no-such-address", detail)
         })?;
-        let summary = namespace.digests.summary(&namespace.live, asked.now);
+        let summary = Summary::of(namespace, asked.now);
         let names = jobs::matching(&asked.cx(Some(namespace), &[], &summary));
         // A job that has been removed since the summary does not match any more.
         let jobs: Vec<_> = names.iter().filter_map(|name| namespace.job(name).ok()).collect();
@@ -132,7 +133,7 @@ impl<'a> Request<'a> {
 
     fn respond(&self, status: StatusCode, main: impl FnOnce(&Cx<'_>) -> Markup) -> Response {
         let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
-        let summary = self.namespace.digests.summary(&self.namespace.live, self.asked.now);
+        let summary = Summary::of(self.namespace, self.asked.now);
         let cx = self.asked.cx(Some(self.namespace), &names, &summary);
         let lang = cx.lang();
         let body = Body {

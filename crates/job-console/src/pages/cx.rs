@@ -1,17 +1,20 @@
 //! Context of a page: the reader, the address, the time, and the fragments that the stream sends.
 
 use std::cell::RefCell;
+use std::sync::Arc;
 
+use coordination::JobName;
 use jiff::Timestamp;
 use maud::{Markup, PreEscaped, html};
-use operations::Freshness;
+use operations::{Freshness, JobSnapshot};
 use tokio::time::Instant;
 
-use super::digest::Summary;
 use super::locale::Lang;
 use super::prefs::Prefs;
 use super::query::{Address, encoded};
+use super::summary::{Summary, moment};
 use crate::access::{Caller, Permission};
+use crate::namespaces::Namespace;
 
 /// Age of what a page shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,6 +59,8 @@ pub(crate) struct Cx<'a> {
     pub(crate) namespaces: &'a [&'a str],
     pub(crate) caller: &'a Caller,
     pub(crate) summary: &'a Summary,
+    /// The namespace, if the page is about one.
+    pub(crate) source: Option<&'a Namespace>,
     pub(crate) age: Age,
     pub(crate) now: Timestamp,
     /// True if the stream renders the page: relative times are left to the browser, so that a
@@ -67,6 +72,17 @@ pub(crate) struct Cx<'a> {
 impl Cx<'_> {
     pub(crate) fn lang(&self) -> Lang {
         self.prefs.lang
+    }
+
+    /// Returns a job as the read model shows it.
+    pub(crate) fn snapshot(&self, job: &str) -> Option<Arc<JobSnapshot>> {
+        self.source?.live.job(&JobName::new(job).ok()?)
+    }
+
+    /// Returns the next fire of a job.
+    pub(crate) fn next_fire(&self, job: &str) -> Option<Timestamp> {
+        let name = JobName::new(job).ok()?;
+        moment(self.source?.live.next_fire(&name, self.now.as_millisecond()))
     }
 
     /// Returns the address of a page below the root of the console.

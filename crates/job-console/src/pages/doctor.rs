@@ -14,9 +14,9 @@ use super::widgets::{PAGE, empty, page_number, pager, pill};
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
     let job = cx.address.value("job");
-    let jobs = cx.summary.jobs.iter();
-    let jobs = jobs.filter(|digest| job.is_none_or(|job| digest.name.as_str() == job));
-    let mut found: Vec<&Finding> = jobs.flat_map(|digest| &digest.findings).collect();
+    let all = cx.summary.found.all();
+    let mut found: Vec<&Finding> =
+        all.filter(|finding| job.is_none_or(|job| finding.job == job)).collect();
     found.sort_by_key(|finding| Reverse(finding.severity));
     let (total, number) = (found.len(), page_number(cx, found.len()));
     let shown = found.into_iter().skip((number - 1) * PAGE).take(PAGE);

@@ -6,8 +6,8 @@ use axum::middleware::Next;
 use axum::response::Response;
 use maud::html;
 
-use super::digest::Summary;
 use super::shell::{Body, Section, document};
+use super::summary::Summary;
 use super::{Asked, html as respond};
 use crate::access::{Caller, Role};
 use crate::problem::Problem;

@@ -1,6 +1,5 @@
 //! Entries of the palette: pages, jobs and servers that have a text.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use axum::Extension;
@@ -32,7 +31,7 @@ pub(super) async fn find(
     if let Some(root) = asked.address.value("root").filter(|root| is_root(root)) {
         asked.root = root.to_owned();
     }
-    let summary = namespace.digests.summary(&namespace.live, asked.now);
+    let summary = asked.summary(namespace).await;
     let cx = asked.cx(Some(namespace), &[], &summary);
     Ok(respond(StatusCode::OK, entries(&cx)))
 }
@@ -46,25 +45,20 @@ fn entries(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     let text = cx.address.value("q").unwrap_or_default().to_lowercase();
     let has_text = |name: &str| name.to_lowercase().contains(&text);
-    let jobs = cx.summary.jobs.iter();
+    let jobs = cx.summary.jobs().iter();
     // Names that begin with the text come first.
     let mut jobs: Vec<&str> =
-        jobs.map(|job| job.name.as_str()).filter(|name| has_text(name)).collect();
+        jobs.map(|job| job.job_name.as_str()).filter(|name| has_text(name)).collect();
     jobs.sort_by_key(|name| (!name.to_lowercase().starts_with(&text), *name));
-    let ips: BTreeSet<&str> = cx
-        .summary
-        .jobs
-        .iter()
-        .flat_map(|job| job.servers.iter().map(|server| server.ip.as_str()))
-        .filter(|ip| has_text(ip))
-        .collect();
+    let servers = cx.source.map(|namespace| namespace.live.servers()).unwrap_or_default();
+    let ips = servers.iter().map(|server| server.server_ip.as_str()).filter(|ip| has_text(ip));
     let pages = Section::ALL.into_iter().map(|section| (section.label(lang), section.path()));
     let pages = pages.filter(|(label, path)| has_text(label) || has_text(path));
     let found: Vec<(String, String, String)> = jobs
         .into_iter()
         .take(MAX)
         .map(|job| (lang.job(), job.to_owned(), cx.job(job)))
-        .chain(ips.into_iter().take(MAX).map(|ip| (lang.server(), ip.to_owned(), cx.server(ip))))
+        .chain(ips.take(MAX).map(|ip| (lang.server(), ip.to_owned(), cx.server(ip))))
         .chain(pages.map(|(label, path)| (lang.page(), label, cx.here(path))))
         .collect();
     html! {

@@ -1,17 +1,17 @@
 //! Jobs: search, filters and sorting in the address, in pages of 50.
 
-use std::cmp::Ordering;
-use std::sync::Arc;
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 
 use coordination::JobName;
 use maud::{Markup, html};
-use operations::JobState;
+use operations::{JobLine, JobState};
 
 use super::bulk;
 use super::cx::Cx;
-use super::digest::Digest;
 use super::query::encoded;
 use super::shell::{Body, Section};
+use super::summary::moment;
 use super::widgets::{PAGE, empty, job_state, page_number, pager};
 
 /// Word of the filter for all jobs that need attention.
@@ -45,47 +45,59 @@ impl Order {
         }
     }
 
-    fn compare(self, cx: &Cx<'_>, a: &Digest, b: &Digest) -> Ordering {
-        let by_name = || a.name.cmp(&b.name);
-        let urgency = |job: &Digest| {
-            let attention = job.attention(cx.now);
-            (attention.is_none(), attention, job.brief.status)
-        };
-        let fire = |job: &Digest| (job.next_fire.is_none(), job.next_fire);
+    /// Sorts jobs, which are in the order of their names, and stay so among equals.
+    fn sort(self, cx: &Cx<'_>, jobs: &mut [&JobLine]) {
         match self {
-            Self::Name => by_name(),
-            Self::Status => urgency(a).cmp(&urgency(b)).then_with(by_name),
-            Self::NextFire => fire(a).cmp(&fire(b)).then_with(by_name),
-            Self::Instances => {
-                b.brief.instance_count.cmp(&a.brief.instance_count).then_with(by_name)
+            Self::Name => {}
+            Self::Status => jobs.sort_by_key(|job| {
+                let attention = job.attention(cx.now.as_millisecond());
+                (attention.is_none(), attention, job.status)
+            }),
+            Self::NextFire => {
+                let Some(namespace) = cx.source else { return };
+                let all = namespace.live.next_fires(cx.now.as_millisecond(), usize::MAX);
+                let fires: HashMap<&str, i64> =
+                    all.iter().map(|(fire, job)| (job.as_str(), *fire)).collect();
+                jobs.sort_by_cached_key(|job| {
+                    let fire = fires.get(job.job_name.as_str());
+                    (fire.is_none(), fire)
+                });
             }
+            Self::Instances => jobs.sort_by_key(|job| Reverse(job.instance_count)),
         }
     }
 }
 
 /// Returns true if a job has the text in its name, description, template or schedule.
-fn has_text(job: &Digest, text: &str) -> bool {
-    let brief = &job.brief;
-    let texts = [&brief.description, &brief.template, &brief.cron, &brief.label];
-    let mut texts = texts.into_iter().flatten().map(String::as_str).chain([job.name.as_str()]);
+fn has_text(job: &JobLine, text: &str) -> bool {
+    let texts = [&job.description, &job.template, &job.cron, &job.label];
+    let mut texts = texts.into_iter().flatten().chain([&job.job_name]);
     texts.any(|one| one.to_lowercase().contains(text))
 }
 
 /// Returns the jobs that meet all filters but the one for the status.
-fn filtered<'a>(cx: &'a Cx<'_>) -> Vec<&'a Arc<Digest>> {
+fn filtered<'a>(cx: &'a Cx<'_>) -> Vec<&'a JobLine> {
     let text = cx.address.value("q").map(str::to_lowercase);
     let (label, server) = (cx.address.value("label"), cx.address.value("server"));
-    let jobs = cx.summary.jobs.iter();
+    let jobs = cx.summary.jobs().iter();
     let jobs = jobs.filter(|job| text.as_deref().is_none_or(|text| has_text(job, text)));
-    let jobs = jobs.filter(|job| label.is_none() || job.brief.label.as_deref() == label);
-    let on = |job: &Digest| server.is_none_or(|ip| job.servers.iter().any(|one| one.ip == ip));
-    jobs.filter(|job| on(job)).collect()
+    let jobs = jobs.filter(|job| label.is_none() || job.label.as_deref() == label);
+    let on_server = server.map(|ip| jobs_of_server(cx, ip));
+    let is_on = |job: &&JobLine| on_server.as_ref().is_none_or(|on| on.contains(&job.job_name));
+    jobs.filter(is_on).collect()
 }
 
-fn has_status(cx: &Cx<'_>, job: &Digest, status: &str) -> bool {
+/// Returns the names of the jobs that know a server.
+fn jobs_of_server(cx: &Cx<'_>, ip: &str) -> BTreeSet<String> {
+    let servers = cx.source.map(|namespace| namespace.live.servers()).unwrap_or_default();
+    let server = servers.iter().find(|server| server.server_ip == ip);
+    server.map(|server| server.job_names.clone()).unwrap_or_default()
+}
+
+fn has_status(cx: &Cx<'_>, job: &JobLine, status: &str) -> bool {
     match status {
-        ATTENTION => job.attention(cx.now).is_some(),
-        status => job.brief.status.as_str() == status,
+        ATTENTION => job.attention(cx.now.as_millisecond()).is_some(),
+        status => job.status.as_str() == status,
     }
 }
 
@@ -94,7 +106,7 @@ pub(super) fn matching(cx: &Cx<'_>) -> Vec<JobName> {
     let status = cx.address.value("status");
     let jobs = filtered(cx).into_iter();
     let jobs = jobs.filter(|job| status.is_none_or(|status| has_status(cx, job, status)));
-    jobs.map(|job| job.name.clone()).collect()
+    jobs.filter_map(|job| JobName::new(&job.job_name).ok()).collect()
 }
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
@@ -102,11 +114,12 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
     let candidates = filtered(cx);
     let status = cx.address.value("status");
     let order = Order::of(cx.address.value("sort").unwrap_or_default());
-    let mut found: Vec<_> = candidates
+    let mut found: Vec<&JobLine> = candidates
         .iter()
+        .copied()
         .filter(|job| status.is_none_or(|status| has_status(cx, job, status)))
         .collect();
-    found.sort_by(|a, b| order.compare(cx, a, b));
+    order.sort(cx, &mut found);
     let (total, number) = (found.len(), page_number(cx, found.len()));
     let shown = found.iter().skip((number - 1) * PAGE).take(PAGE);
     let rows: Vec<_> = shown.map(|job| row(cx, job)).collect();
@@ -129,7 +142,7 @@ pub(super) fn page(cx: &Cx<'_>) -> Body {
 
 fn nothing(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
-    if cx.summary.jobs.is_empty() {
+    if cx.summary.jobs().is_empty() {
         return empty(&lang.no_jobs(), &lang.no_jobs_hint(), Some("ejob worker jobs.toml"));
     }
     html! {
@@ -169,7 +182,7 @@ fn filters(cx: &Cx<'_>) -> Markup {
 }
 
 /// Returns the numbers of jobs by status, each a link to these jobs.
-fn states(cx: &Cx<'_>, jobs: &[&Arc<Digest>], chosen: Option<&str>) -> Markup {
+fn states(cx: &Cx<'_>, jobs: &[&JobLine], chosen: Option<&str>) -> Markup {
     let lang = cx.lang();
     let count = |status: &str| jobs.iter().filter(|job| has_status(cx, job, status)).count();
     let link = |status: &str, label: String, n: usize| {
@@ -225,10 +238,10 @@ fn table(cx: &Cx<'_>, order: Order, rows: Vec<(String, Markup)>) -> Markup {
     }
 }
 
-fn row(cx: &Cx<'_>, job: &Digest) -> (String, Markup) {
-    let (lang, brief, name) = (cx.lang(), &job.brief, job.name.as_str());
+fn row(cx: &Cx<'_>, job: &JobLine) -> (String, Markup) {
+    let (lang, brief, name) = (cx.lang(), &job.brief, job.job_name.as_str());
     let id = format!("j-{}", encoded(name));
-    let zone = job.zone.as_deref();
+    let zone = job.time_zone.as_deref();
     let row = html! {
         tr id=(id) {
             th scope="row" {
@@ -246,16 +259,16 @@ fn row(cx: &Cx<'_>, job: &Digest) -> (String, Markup) {
                 }
             }
             td.nowrap {
-                @match job.next_fire { Some(fire) => { (cx.when(fire, zone)) }, None => { "–" } }
+                @match cx.next_fire(name) { Some(fire) => { (cx.when(fire, zone)) }, None => { "–" } }
             }
             td.num.nowrap {
                 (brief.sharding_total_count.unwrap_or_default())
-                @if !job.running.is_empty() { " " span.runs { (lang.n_running(job.running.len())) } }
+                @if brief.running_items > 0 { " " span.runs { (lang.n_running(brief.running_items)) } }
                 @if brief.failing_items > 0 { " " span.fails { (lang.n_failing(brief.failing_items)) } }
             }
             td.num { (brief.instance_count) }
             td.nowrap {
-                @match job.last_end { Some(end) => { (cx.when(end, zone)) }, None => { "–" } }
+                @match moment(brief.last_end_ms) { Some(end) => { (cx.when(end, zone)) }, None => { "–" } }
             }
         }
     };

@@ -1,8 +1,8 @@
 //! The pages: HTML that the server renders, from the same functions for a page and for its stream.
 //!
 //! In reading order: `view` (addresses) · `cx` (the context of a page) · `shell` (the frame) ·
-//! `digest` (summaries of jobs) · one module for each page · `stream` (changes of a page) · `act`
-//! (operations) · `locale`, `texts` (languages).
+//! `summary` (numbers of each page) · one module for each page · `stream` (changes of a page) ·
+//! `act` (operations) · `locale`, `texts` (languages).
 
 mod about;
 mod act;
@@ -11,9 +11,6 @@ mod audit;
 mod bulk;
 mod configure;
 mod cx;
-mod digest;
-#[cfg(test)]
-mod digest_tests;
 mod doctor;
 mod error_page;
 mod find;
@@ -32,6 +29,7 @@ mod running;
 mod servers;
 mod shell;
 mod stream;
+mod summary;
 mod texts;
 mod time;
 mod view;
@@ -53,18 +51,18 @@ use jiff::Timestamp;
 use maud::Markup;
 
 use crate::access::{Caller, Permission};
+use crate::findings::Findings;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::problem::Answer;
 use crate::routes::Routes;
 use cx::{Age, Cx};
-use digest::Summary;
 use history::Past;
 use prefs::Prefs;
 use query::{Address, encoded, root_of};
 use shell::{Body, document};
+use summary::Summary;
 use view::View;
 
-pub(crate) use digest::Digests;
 pub(crate) use error_page::problems_as_pages;
 pub(crate) use stream::Streams;
 
@@ -117,6 +115,12 @@ impl Asked {
         Self { root: root_of(uri), prefs, address, caller, now: Timestamp::now() }
     }
 
+    /// Returns the numbers that each page of a namespace shows.
+    pub(crate) async fn summary(&self, namespace: &Arc<Namespace>) -> Summary {
+        Findings::refresh(namespace, self.now).await;
+        Summary::of(namespace, self.now)
+    }
+
     /// Returns the context of a page of a namespace.
     pub(crate) fn cx<'a>(
         &'a self,
@@ -132,6 +136,7 @@ impl Asked {
             namespaces,
             caller: &self.caller,
             summary,
+            source: namespace,
             age: namespace.map_or(Age::Current, |one| Age::of(one.live.freshness(), self.now)),
             now: self.now,
             is_stream: false,
@@ -203,7 +208,7 @@ async fn show(
     let view = View::at(&asked.address)?;
     let past = Past::of(namespace.history.as_ref(), &view, &asked.address, asked.now).await;
     let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    let summary = namespace.digests.summary(&namespace.live, asked.now);
+    let summary = asked.summary(namespace).await;
     let cx = asked.cx(Some(namespace), &names, &summary);
     let body = view.body(&cx, &view.snapshots(namespace)?, &past)?;
     Ok(html(StatusCode::OK, document(&cx, &body)))

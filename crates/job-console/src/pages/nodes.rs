@@ -18,7 +18,7 @@ const MAX_DATA: usize = 4_096;
 /// Returns the jobs whose nodes can be shown.
 pub(super) fn list(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
-    let (jobs, total) = (&cx.summary.jobs, cx.summary.jobs.len());
+    let (jobs, total) = (cx.summary.jobs(), cx.summary.jobs().len());
     let number = page_number(cx, total);
     let main = html! {
         h1 { (lang.registry()) }
@@ -30,7 +30,7 @@ pub(super) fn list(cx: &Cx<'_>) -> Body {
             ul.plain {
                 @for job in jobs.iter().skip((number - 1) * PAGE).take(PAGE) {
                     li {
-                        a href=(cx.here(&format!("registry/{}", encoded(job.name.as_str())))) { (job.name) }
+                        a href=(cx.here(&format!("registry/{}", encoded(&job.job_name)))) { (job.job_name) }
                     }
                 }
             }

@@ -5,14 +5,13 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use job_history::FireRecord;
 use maud::{Markup, html};
-use operations::{next_fires, why_not_running};
+use operations::{Attention, JobLine, next_fires, why_not_running};
 
 use super::cx::Cx;
-use super::digest::{Attention, Digest};
 use super::history::Past;
 use super::reasons;
 use super::shell::{Body, Section};
-use super::view::Snapshots;
+use super::summary::{Since, late, moment};
 use super::widgets::{attention_class, empty, outcome_class, pill, since};
 
 /// Maximum number of rows in the list of problems. The list of jobs has them all.
@@ -20,7 +19,7 @@ const MAX_PROBLEMS: usize = 50;
 /// Number of next fires.
 const FIRES: usize = 20;
 
-pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
+pub(super) fn page(cx: &Cx<'_>, past: &Past) -> Body {
     let lang = cx.lang();
     let main = html! {
         h1 { (lang.overview()) }
@@ -29,7 +28,7 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
             div.stack {
                 section.card aria-labelledby="attention-title" {
                     h2 #attention-title { (lang.needs_attention()) }
-                    (attention(cx, jobs))
+                    (attention(cx))
                 }
                 section.card aria-labelledby="failed-title" {
                     h2 #failed-title { (lang.last_day()) }
@@ -39,7 +38,7 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
             aside.stack aria-label=(lang.next_fires()) {
                 section.card aria-labelledby="fires-title" {
                     h2 #fires-title { (lang.next_fires()) }
-                    (cx.live("fires", &fires(cx, jobs)))
+                    (cx.live("fires", &fires(cx)))
                 }
             }
         }
@@ -51,7 +50,7 @@ pub(super) fn page(cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Body {
 /// Returns one sentence that says how things are.
 fn verdict(cx: &Cx<'_>) -> Markup {
     let (lang, summary) = (cx.lang(), cx.summary);
-    let (jobs, running) = (summary.jobs.len(), summary.running);
+    let (jobs, running) = (summary.jobs().len(), summary.running());
     html! {
         @if jobs == 0 {
             p.why.neutral { (lang.verdict_no_jobs()) }
@@ -64,18 +63,20 @@ fn verdict(cx: &Cx<'_>) -> Markup {
 }
 
 /// Returns the jobs that need attention, the most urgent first.
-fn urgent<'a>(cx: &'a Cx<'_>) -> Vec<(Attention, &'a Digest)> {
-    let jobs = cx.summary.jobs.iter();
-    let mut found: Vec<_> = jobs.filter_map(|job| Some((job.attention(cx.now)?, &**job))).collect();
-    found.sort_by(|(a, one), (b, two)| a.cmp(b).then_with(|| one.name.cmp(&two.name)));
+fn urgent<'a>(cx: &'a Cx<'_>) -> Vec<(Attention, &'a JobLine)> {
+    let jobs = cx.summary.jobs().iter();
+    let now = cx.now.as_millisecond();
+    let mut found: Vec<_> = jobs.filter_map(|job| Some((job.attention(now)?, job))).collect();
+    // The list is sorted by name, and a stable sort keeps that order among equals.
+    found.sort_by_key(|(attention, _)| *attention);
     found
 }
 
-fn attention(cx: &Cx<'_>, jobs: &Snapshots) -> Markup {
+fn attention(cx: &Cx<'_>) -> Markup {
     let lang = cx.lang();
     let found = urgent(cx);
     if found.is_empty() {
-        let text = if cx.summary.jobs.is_empty() {
+        let text = if cx.summary.jobs().is_empty() {
             empty(&lang.no_jobs(), &lang.no_jobs_hint(), Some("ejob worker jobs.toml"))
         } else {
             html! { p.dim { (lang.no_problem()) } }
@@ -83,7 +84,7 @@ fn attention(cx: &Cx<'_>, jobs: &Snapshots) -> Markup {
         return cx.live("attention", &text);
     }
     let more = found.len().saturating_sub(MAX_PROBLEMS);
-    let rows = found.into_iter().take(MAX_PROBLEMS).map(|(kind, job)| problem(cx, kind, job, jobs));
+    let rows = found.into_iter().take(MAX_PROBLEMS).map(|(kind, job)| problem(cx, kind, job));
     html! {
         div.scroll {
             table {
@@ -102,21 +103,24 @@ fn attention(cx: &Cx<'_>, jobs: &Snapshots) -> Markup {
     }
 }
 
-fn problem(cx: &Cx<'_>, kind: Attention, job: &Digest, jobs: &Snapshots) -> (String, Markup) {
-    let name = job.name.as_str();
-    let snapshot = jobs.get(&job.name);
-    let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();
-    let why = match (kind, job.late) {
-        (Attention::Late, Some(late)) => reasons::late(cx, job, late),
-        _ => html! {
-            @if let Some(why) = reasons.first() && let Some(snapshot) = snapshot {
-                (reasons::of_job(cx, snapshot, job, why))
-            }
-        },
-    };
-    let from = match (kind, job.late) {
-        (Attention::Late, Some(late)) => cx.when(late.from, job.zone.as_deref()),
-        _ => since(cx, job.since, job.zone.as_deref()),
+fn problem(cx: &Cx<'_>, kind: Attention, job: &JobLine) -> (String, Markup) {
+    let (name, zone) = (job.job_name.as_str(), job.time_zone.as_deref());
+    let snapshot = cx.snapshot(name);
+    let snapshot = snapshot.as_deref();
+    let late = snapshot.filter(|_| kind == Attention::Late).and_then(|it| late(job, it, cx.now));
+    let (from, why) = match (snapshot, late) {
+        (Some(snapshot), Some(late)) => {
+            let from = moment(Some(late.late_from_ms()));
+            let from = html! { @if let Some(from) = from { (cx.when(from, zone)) } };
+            (from, reasons::late(cx, snapshot, late))
+        }
+        _ => {
+            let reasons = snapshot.map(|job| why_not_running(job, cx.now)).unwrap_or_default();
+            let from = Since::of(job, snapshot);
+            let from = html! { @if let Some(from) = from { (since(cx, from, zone)) } };
+            let why = snapshot.zip(reasons.first());
+            (from, html! { @if let Some((it, why)) = why { (reasons::of_job(cx, it, job, why)) } })
+        }
     };
     let id = format!("p-{}", super::query::encoded(name));
     let row = html! {
@@ -131,32 +135,32 @@ fn problem(cx: &Cx<'_>, kind: Attention, job: &Digest, jobs: &Snapshots) -> (Str
 }
 
 /// Returns the next fires of all jobs, the earliest first.
-fn upcoming<'a>(cx: &'a Cx<'_>, jobs: &Snapshots) -> Vec<(Timestamp, &'a Digest)> {
-    let mut first: Vec<_> =
-        cx.summary.jobs.iter().filter_map(|job| Some((job.next_fire?, &**job))).collect();
-    first.sort_by(|(a, one), (b, two)| a.cmp(b).then_with(|| one.name.cmp(&two.name)));
+fn upcoming<'a>(cx: &'a Cx<'_>) -> Vec<(Timestamp, &'a JobLine)> {
     // Only the jobs that fire first can have later fires among the next ones.
-    first.truncate(FIRES);
+    let live = cx.source.map(|namespace| &namespace.live);
+    let first = live.map(|live| live.next_fires(cx.now.as_millisecond(), FIRES));
     let mut fires = Vec::new();
-    for (_, job) in first {
-        let config = jobs.get(&job.name).and_then(|job| job.config());
+    for (_, name) in first.unwrap_or_default() {
+        let Some(line) = cx.summary.list.get(name.as_str()) else { continue };
+        let snapshot = cx.snapshot(name.as_str());
+        let config = snapshot.as_ref().and_then(|job| job.config());
         let of_job = config.and_then(|config| next_fires(config, cx.now, FIRES).ok());
-        fires.extend(of_job.unwrap_or_default().into_iter().map(|fire| (fire, job)));
+        fires.extend(of_job.unwrap_or_default().into_iter().map(|fire| (fire, line)));
     }
-    fires.sort_by(|(a, one), (b, two)| a.cmp(b).then_with(|| one.name.cmp(&two.name)));
+    fires.sort_by(|(a, one), (b, two)| a.cmp(b).then_with(|| one.job_name.cmp(&two.job_name)));
     fires.truncate(FIRES);
     fires
 }
 
-fn fires(cx: &Cx<'_>, jobs: &Snapshots) -> Markup {
-    let fires = upcoming(cx, jobs);
+fn fires(cx: &Cx<'_>) -> Markup {
+    let fires = upcoming(cx);
     html! {
         @if fires.is_empty() { p.dim { (cx.lang().no_fires()) } }
         ol.fires {
             @for (fire, job) in fires {
                 li {
-                    span.nowrap { (cx.when(fire, job.zone.as_deref())) }
-                    a href=(cx.job(job.name.as_str())) { (job.name) }
+                    span.nowrap { (cx.when(fire, job.time_zone.as_deref())) }
+                    a href=(cx.job(&job.job_name)) { (job.job_name) }
                 }
             }
         }
@@ -181,7 +185,7 @@ fn day(cx: &Cx<'_>, past: &Past) -> Markup {
 }
 
 fn zone_of<'a>(cx: &'a Cx<'_>, job: &str) -> Option<&'a str> {
-    cx.summary.jobs.iter().find(|digest| digest.name.as_str() == job)?.zone.as_deref()
+    cx.summary.list.get(job)?.time_zone.as_deref()
 }
 
 fn outcomes(cx: &Cx<'_>, counts: &BTreeMap<String, u64>) -> Markup {

@@ -2,10 +2,9 @@
 
 use jiff::Timestamp;
 use maud::{Markup, html};
-use operations::{JobSnapshot, WhyNot};
+use operations::{DueFire, JobLine, JobSnapshot, WhyNot};
 
 use super::cx::Cx;
-use super::digest::{Digest, Late};
 use super::locale::Lang;
 use super::widgets::instance;
 
@@ -45,8 +44,8 @@ pub(super) fn sentence(text: &str) -> String {
 }
 
 /// Returns a reason of a whole job. Servers that were paused together are counted, not listed.
-pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, why: &WhyNot) -> Markup {
-    let (lang, brief, zone) = (cx.lang(), &digest.brief, digest.zone.as_deref());
+pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, why: &WhyNot) -> Markup {
+    let (lang, brief, zone) = (cx.lang(), &line.brief, line.time_zone.as_deref());
     let WhyNot::Paused { .. } = why else { return reason(cx, zone, why) };
     let by = job.audit().rev().find(|record| record.act == "pause");
     html! {
@@ -58,14 +57,14 @@ pub(crate) fn of_job(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, why: &WhyN
 }
 
 /// Returns why a job is late.
-pub(crate) fn late(cx: &Cx<'_>, job: &Digest, late: Late) -> Markup {
+pub(crate) fn late(cx: &Cx<'_>, job: &JobSnapshot, late: DueFire) -> Markup {
     let item = late.item.index();
-    let run = job.running.iter().find(|run| run.item == item);
+    let holder = if late.runs { job.runner(late.item) } else { None };
     html! {
         @if late.runs { (cx.lang().item_runs_long(item)) }
         @else { (cx.lang().fire_not_begun(item)) }
-        @if let Some(holder) = run.and_then(|run| run.runs_on.as_deref()) {
-            " " (cx.lang().held_by()) " " (instance(cx, holder))
+        @if let Some(holder) = holder {
+            " " (cx.lang().held_by()) " " (instance(cx, holder.as_str()))
         }
     }
 }

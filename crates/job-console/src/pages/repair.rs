@@ -17,6 +17,7 @@ use super::configure::{Fault, by, detached, field};
 use super::cx::{Age, Cx};
 use super::query::encoded;
 use super::shell::{Body, Section, document};
+use super::summary::Summary;
 use super::{Asked, html as respond, see_other};
 use crate::access::{Caller, Permission};
 use crate::bulk::digest;
@@ -138,7 +139,7 @@ fn page(
     main: impl FnOnce(&Cx<'_>) -> Markup,
 ) -> Response {
     let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    let summary = namespace.digests.summary(&namespace.live, asked.now);
+    let summary = Summary::of(namespace, asked.now);
     let cx = asked.cx(Some(namespace), &names, &summary);
     let body = Body {
         title: cx.lang().repair(),

@@ -1,25 +1,22 @@
 //! Running now: all runs of the namespace, the oldest first.
 
 use maud::{Markup, html};
+use operations::{RunningItem, due_fire};
+use sharding::ShardingItem;
 
 use super::cx::Cx;
-use super::digest::{Digest, RunningItem};
 use super::query::encoded;
 use super::shell::{Body, Section};
+use super::summary::moment;
 use super::widgets::{PAGE, empty, instance, page_number, pager, pill};
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
-    let jobs = cx.summary.jobs.iter();
-    let mut runs: Vec<(&Digest, &RunningItem)> =
-        jobs.flat_map(|job| job.running.iter().map(|run| (&**job, run))).collect();
-    runs.sort_by(|(a, one), (b, two)| {
-        let key = |run: &RunningItem| (run.began.is_none(), run.began, run.item);
-        key(one).cmp(&key(two)).then_with(|| a.name.cmp(&b.name))
-    });
-    let (total, number) = (runs.len(), page_number(cx, runs.len()));
-    let shown = runs.into_iter().skip((number - 1) * PAGE).take(PAGE);
-    let rows: Vec<_> = shown.map(|(job, run)| row(cx, job, run)).collect();
+    let total = cx.summary.running();
+    let number = page_number(cx, total);
+    let live = cx.source.map(|namespace| &namespace.live);
+    let oldest = live.map(|live| live.running(number * PAGE)).unwrap_or_default();
+    let rows: Vec<_> = oldest.iter().skip((number - 1) * PAGE).map(|run| row(cx, run)).collect();
     let main = html! {
         div.title {
             h1 { (lang.running_now()) }
@@ -56,24 +53,34 @@ fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     }
 }
 
-fn row(cx: &Cx<'_>, job: &Digest, run: &RunningItem) -> (String, Markup) {
-    let (lang, name) = (cx.lang(), job.name.as_str());
-    let id = format!("r-{}-{}", encoded(name), run.item);
-    let is_late = run.late_from.is_some_and(|late| late <= cx.now);
+/// Returns true if a run goes on past the next fire of its item.
+fn is_late(cx: &Cx<'_>, run: &RunningItem) -> bool {
+    let name = run.job.as_str();
+    let Some((line, job)) = cx.summary.list.get(name).zip(cx.snapshot(name)) else { return false };
+    let due = due_fire(&job, ShardingItem::new(run.item.item), Some(line.ready_ms));
+    due.is_some_and(|due| due.runs && due.is_late(cx.now.as_millisecond()))
+}
+
+fn row(cx: &Cx<'_>, run: &RunningItem) -> (String, Markup) {
+    let (lang, name, item) = (cx.lang(), run.job.as_str(), &run.item);
+    let id = format!("r-{}-{}", encoded(name), item.item);
+    let is_late = is_late(cx, run);
+    let began = moment(run.since_ms);
+    let zone = cx.summary.list.get(name).and_then(|line| line.time_zone.as_deref());
     let row = html! {
         tr id=(id) .hot[is_late] {
             th scope="row" { a href=(cx.job(name)) { (name) } }
-            td.num { a href={ (cx.job(name)) "?item=" (run.item) } { (run.item) } }
-            td { @match &run.runs_on { Some(id) => { (instance(cx, id)) }, None => { "–" } } }
+            td.num { a href={ (cx.job(name)) "?item=" (item.item) } { (item.item) } }
+            td { @match &item.runs_on { Some(id) => { (instance(cx, id)) }, None => { "–" } } }
             td {
                 @if is_late { (pill("wait", &lang.late())) } @else { (pill("run", &lang.running())) }
-                @if let Some(source) = run.source.filter(|source| *source != "NORMAL") {
+                @if let Some(source) = item.source.filter(|source| *source != "NORMAL") {
                     " " span.dim { (lang.source(source)) }
                 }
             }
-            td.nowrap { @if let Some(began) = run.began { (cx.time(began, job.zone.as_deref())) } }
-            td.nowrap { @if let Some(began) = run.began { (cx.elapsed(began)) } }
-            td.num { (run.token.unwrap_or_default()) }
+            td.nowrap { @if let Some(began) = began { (cx.time(began, zone)) } }
+            td.nowrap { @if let Some(began) = began { (cx.elapsed(began)) } }
+            td.num { (item.token.unwrap_or_default()) }
         }
     };
     (id, row)

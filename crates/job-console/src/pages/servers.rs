@@ -1,13 +1,14 @@
 //! Servers, and one server with its jobs.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use coordination::{ServerIp, ServerState};
+use coordination::{JobName, ServerIp, ServerState};
 use maud::{Markup, html};
-use operations::jobs_of_server;
+use operations::{JobSnapshot, ServerBrief, jobs_of_server};
+use sharding::InstanceId;
 
 use super::cx::Cx;
-use super::digest::{Digest, JobServer};
 use super::query::encoded;
 use super::shell::{Body, Section};
 use super::view::Snapshots;
@@ -15,45 +16,32 @@ use super::widgets::{PAGE, act, empty, page_number, pager, pill};
 use crate::access::Permission;
 use crate::problem::{Answer, Problem};
 
-/// A server with the jobs that know it.
-#[derive(Debug, Default)]
-struct Server<'a> {
-    instances: BTreeSet<&'a str>,
-    jobs: usize,
-    paused: usize,
-    disabled: usize,
-    running: usize,
+/// Returns all servers in the order of their addresses as text.
+fn servers(cx: &Cx<'_>) -> Arc<Vec<ServerBrief>> {
+    cx.source.map(|namespace| namespace.live.servers()).unwrap_or_default()
 }
 
-/// Returns all servers by their address.
-fn servers<'a>(cx: &'a Cx<'_>) -> BTreeMap<&'a str, Server<'a>> {
-    let mut servers: BTreeMap<&str, Server<'_>> = BTreeMap::new();
-    for job in &cx.summary.jobs {
-        for JobServer { ip, state, instances } in &job.servers {
-            let server = servers.entry(ip).or_default();
-            server.jobs += 1;
-            server.paused += usize::from(*state == ServerState::Paused);
-            server.disabled += usize::from(*state == ServerState::Disabled);
-            server.instances.extend(instances.iter().map(String::as_str));
-            server.running += running_on(job, instances);
-        }
-    }
-    servers
+/// Numbers of running items by instance.
+type Runs = BTreeMap<InstanceId, usize>;
+
+fn runs(cx: &Cx<'_>) -> Runs {
+    cx.source.map(|namespace| namespace.live.runs_by_instance()).unwrap_or_default()
 }
 
-fn running_on(job: &Digest, instances: &BTreeSet<String>) -> usize {
-    let on = |id: &Option<String>| id.as_ref().is_some_and(|id| instances.contains(id));
-    job.running.iter().filter(|run| on(&run.runs_on)).count()
+fn running_on(server: &ServerBrief, runs: &Runs) -> usize {
+    let of = |id: &String| runs.get(&InstanceId::new(id.as_str())).copied().unwrap_or_default();
+    server.instances.iter().map(of).sum()
 }
 
 pub(super) fn page(cx: &Cx<'_>) -> Body {
     let lang = cx.lang();
     let text = cx.address.value("q").unwrap_or_default();
     let all = servers(cx);
-    let found: Vec<_> = all.iter().filter(|(ip, _)| ip.contains(text)).collect();
+    let found: Vec<_> = all.iter().filter(|server| server.server_ip.contains(text)).collect();
+    let runs = runs(cx);
     let (total, number) = (found.len(), page_number(cx, found.len()));
     let shown = found.into_iter().skip((number - 1) * PAGE).take(PAGE);
-    let rows: Vec<_> = shown.map(|(ip, server)| row(cx, ip, server)).collect();
+    let rows: Vec<_> = shown.map(|server| row(cx, server, running_on(server, &runs))).collect();
     let main = html! {
         div.title {
             h1 { (lang.servers()) }
@@ -98,31 +86,34 @@ fn table(cx: &Cx<'_>, rows: Vec<(String, Markup)>) -> Markup {
     }
 }
 
-fn row(cx: &Cx<'_>, ip: &str, server: &Server<'_>) -> (String, Markup) {
+fn row(cx: &Cx<'_>, server: &ServerBrief, running: usize) -> (String, Markup) {
+    let ip = server.server_ip.as_str();
     let id = format!("s-{}", encoded(ip));
     let row = html! {
         tr id=(id) {
             th scope="row" { a href=(cx.server(ip)) { (ip) } }
             td { (state(cx, server)) }
             td.num { (server.instances.len()) }
-            td.num { (server.jobs) }
-            td.num { (server.running) }
-            td.num { (server.paused) }
-            td.num { (server.disabled) }
+            td.num { (server.jobs_num) }
+            td.num { (running) }
+            td.num { (server.paused_jobs_num) }
+            td.num { (server.disabled_jobs_num) }
         }
     };
     (id, row)
 }
 
-fn state(cx: &Cx<'_>, server: &Server<'_>) -> Markup {
+fn state(cx: &Cx<'_>, server: &ServerBrief) -> Markup {
     let lang = cx.lang();
+    let (jobs, paused, disabled) =
+        (server.jobs_num, server.paused_jobs_num, server.disabled_jobs_num);
     if server.instances.is_empty() {
         pill("off", &lang.no_instances())
-    } else if server.disabled == server.jobs {
+    } else if disabled == jobs {
         lang.server_pill(ServerState::Disabled)
-    } else if server.paused == server.jobs {
+    } else if paused == jobs {
         lang.server_pill(ServerState::Paused)
-    } else if server.paused + server.disabled > 0 {
+    } else if paused + disabled > 0 {
         pill("wait", &lang.partly())
     } else {
         lang.server_pill(ServerState::Enabled)
@@ -133,14 +124,14 @@ fn state(cx: &Cx<'_>, server: &Server<'_>) -> Markup {
 pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answer<Body> {
     let lang = cx.lang();
     let all = servers(cx);
-    let server = all.get(ip.as_str()).ok_or_else(|| {
-        let known: Vec<&str> = all.keys().take(8).copied().collect();
+    let server = all.iter().find(|server| server.server_ip == ip.as_str()).ok_or_else(|| {
+        let known: Vec<&str> = all.iter().take(8).map(|one| one.server_ip.as_str()).collect();
         let detail = format!("no job knows server {ip}; known are {}", known.join(", "));
         Problem::not_found("no-such-server", detail)
     })?;
     let rows = jobs_of_server(jobs.configured(), ip).into_iter().map(|job| {
-        let digest = cx.summary.jobs.iter().find(|digest| digest.name.as_str() == job.job_name);
-        job_row(cx, ip, &job, digest.map(|digest| &**digest))
+        let name = JobName::new(&job.job_name).ok();
+        job_row(cx, ip, &job, name.and_then(|name| jobs.get(&name)))
     });
     let main = html! {
         div.title {
@@ -150,7 +141,7 @@ pub(super) fn server_page(cx: &Cx<'_>, jobs: &Snapshots, ip: &ServerIp) -> Answe
             (cx.live("acts", &acts(cx, ip)))
         }
         (cx.live("sub", &html! {
-            p.sub { (lang.server_sum(server.instances.len(), server.jobs, server.running)) }
+            p.sub { (lang.server_sum(server.instances_num, server.jobs_num, running_on(server, &runs(cx)))) }
             ul.plain { @for id in &server.instances { li { code { (id) } } } }
         }))
         section.card aria-labelledby="jobs-title" {
@@ -198,13 +189,13 @@ fn job_row(
     cx: &Cx<'_>,
     ip: &ServerIp,
     job: &operations::ServerJob,
-    digest: Option<&Digest>,
+    snapshot: Option<&JobSnapshot>,
 ) -> (String, Markup) {
     let (lang, name) = (cx.lang(), job.job_name.as_str());
     let id = format!("j-{}", encoded(name));
-    let here = digest.and_then(|digest| {
-        let server = digest.servers.iter().find(|server| server.ip == ip.as_str())?;
-        Some((server.state, running_on(digest, &server.instances)))
+    let here = snapshot.and_then(|job| {
+        let running = job.instances_on(ip).map(|id| job.runs_on(id)).sum::<usize>();
+        Some((job.view().server_state(ip)?, running))
     });
     let link = |permission, word: &str| {
         act(

@@ -87,8 +87,8 @@ impl Section {
         let unless_none = |n: usize, class| (n > 0).then_some((n, class));
         match self {
             Self::Overview => unless_none(summary.attention, "n bad"),
-            Self::Jobs => Some((summary.jobs.len(), "n")),
-            Self::Running => Some((summary.running, "n")),
+            Self::Jobs => Some((summary.jobs().len(), "n")),
+            Self::Running => Some((summary.running(), "n")),
             Self::Servers => Some((summary.servers, "n")),
             Self::Doctor => unless_none(summary.problems, "n warn"),
             Self::Audit | Self::Registry | Self::About => None,

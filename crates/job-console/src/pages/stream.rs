@@ -149,7 +149,7 @@ impl Follower {
             self.rendered = Some(Instant::now());
         }
         let names: Vec<&str> = self.namespaces.all().map(|one| one.name.as_str()).collect();
-        let summary = self.namespace.digests.summary(&self.namespace.live, self.asked.now);
+        let summary = self.asked.summary(&self.namespace).await;
         let cx = Cx { is_stream: true, ..self.asked.cx(Some(&self.namespace), &names, &summary) };
         let jobs = self.view.snapshots(&self.namespace)?;
         let body = self.view.body(&cx, &jobs, &self.past)?;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use coordination::{JobName, ServerIp};
-use operations::JobSnapshot;
+use operations::{JobSnapshot, LiveNamespace};
 
 use super::cx::Cx;
 use super::history::Past;
@@ -104,16 +104,26 @@ impl View {
             let job = namespace.job(job)?;
             return Ok(Snapshots(BTreeMap::from([(job.job().clone(), job)])));
         }
-        // These pages show reasons or records of many jobs.
-        let needs_all = matches!(self, Self::Overview | Self::Audit | Self::Server(_));
-        let all = if needs_all { namespace.live.jobs() } else { Vec::new() };
+        let live = &namespace.live;
+        let all = match self {
+            Self::Audit => live.jobs(),
+            Self::Server(ip) => jobs_of(live, ip),
+            Self::Overview
+            | Self::Jobs
+            | Self::Job(..)
+            | Self::Running
+            | Self::Servers
+            | Self::Doctor
+            | Self::Registry(_)
+            | Self::About => Vec::new(),
+        };
         Ok(Snapshots(all.into_iter().map(|job| (job.job().clone(), job)).collect()))
     }
 
     /// Renders the page.
     pub(crate) fn body(&self, cx: &Cx<'_>, jobs: &Snapshots, past: &Past) -> Answer<Body> {
         match self {
-            Self::Overview => Ok(overview::page(cx, jobs, past)),
+            Self::Overview => Ok(overview::page(cx, past)),
             Self::Jobs => Ok(jobs::page(cx)),
             Self::Job(name, tab) => job::page(cx, jobs.one(name)?, *tab, past),
             Self::Running => Ok(running::page(cx)),
@@ -126,6 +136,14 @@ impl View {
             Self::About => Ok(about::page(cx)),
         }
     }
+}
+
+/// Returns the jobs that know a server.
+fn jobs_of(live: &LiveNamespace, ip: &ServerIp) -> Vec<Arc<JobSnapshot>> {
+    let servers = live.servers();
+    let server = servers.iter().find(|server| server.server_ip == ip.as_str());
+    let names = server.into_iter().flat_map(|server| &server.job_names);
+    names.filter_map(|name| live.job(&JobName::new(name).ok()?)).collect()
 }
 
 /// Snapshots of jobs by name.

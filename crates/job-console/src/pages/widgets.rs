@@ -2,10 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use maud::{Markup, html};
-use operations::{ItemBrief, ItemState, JobState};
+use operations::{Attention, ItemBrief, ItemState, JobLine, JobState};
 
 use super::cx::Cx;
-use super::digest::{Attention, Digest, Since};
+use super::summary::Since;
 use crate::access::Permission;
 
 /// Number of rows of one page of a list.
@@ -17,20 +17,18 @@ pub(crate) fn pill(class: &str, word: &str) -> Markup {
 }
 
 /// Returns the state of a job, or the reason why it needs attention.
-pub(crate) fn job_state(cx: &Cx<'_>, job: &Digest) -> Markup {
+pub(crate) fn job_state(cx: &Cx<'_>, job: &JobLine) -> Markup {
     let lang = cx.lang();
-    match job.attention(cx.now) {
+    match job.attention(cx.now.as_millisecond()) {
         Some(attention) => pill(attention_class(attention), &lang.attention(attention)),
-        None if job.brief.status == JobState::Ok && !job.running.is_empty() => {
-            pill("run", &lang.running())
-        }
-        None => pill(state_class(job.brief.status), &lang.job_state(job.brief.status)),
+        None if job.status == JobState::Ok && job.running_items > 0 => pill("run", &lang.running()),
+        None => pill(state_class(job.status), &lang.job_state(job.status)),
     }
 }
 
 pub(crate) fn attention_class(attention: Attention) -> &'static str {
     match attention {
-        Attention::Crashed | Attention::BadConfig | Attention::Failing => "fail",
+        Attention::Crashed | Attention::InvalidConfig | Attention::Failing => "fail",
         Attention::Late | Attention::NoInstance | Attention::Resharding | Attention::Paused => {
             "wait"
         }

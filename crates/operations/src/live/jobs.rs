@@ -5,12 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use coordination::{JobName, Layout, NodeKind};
-use reg_center::{Change, Node, NodePath};
-use sharding::ShardingItem;
+use jiff::Timestamp;
+use reg_center::{Change, Node, NodePath, Revision};
+use sharding::{InstanceId, ShardingItem};
 
-use super::list::JobList;
+use super::list::{JobLine, JobList};
+use crate::attention::Readiness;
 use crate::nodes::Nodes;
-use crate::{JobBrief, JobSnapshot, job_brief};
+use crate::{JobSnapshot, job_brief_since};
 
 /// The jobs of a namespace.
 #[derive(Debug, Default)]
@@ -22,7 +24,12 @@ pub(super) struct Jobs {
     list: Option<Arc<JobList>>,
     /// Number of changes of instances, servers and configurations.
     members_revision: u64,
+    /// Jobs with a schedule by their next fire, in milliseconds since 1970 UTC.
+    fires: BTreeSet<(i64, JobName)>,
 }
+
+/// Next fire of a job that is not computed yet.
+const UNKNOWN_FIRE: i64 = i64::MIN;
 
 /// A run: its job, its start in milliseconds since 1970 UTC, its item.
 type Run = (Arc<JobSnapshot>, Option<i64>, ShardingItem);
@@ -32,24 +39,44 @@ type Run = (Arc<JobSnapshot>, Option<i64>, ShardingItem);
 struct LiveJob {
     snapshot: Arc<JobSnapshot>,
     /// `None` without a configuration.
-    brief: Option<Arc<JobBrief>>,
+    line: Option<JobLine>,
+    /// The instances that can run items, and the time at which this process first saw them so.
+    ready: (BTreeMap<InstanceId, Readiness>, i64),
+    /// Next fire at the last request for it, and the revision of its configuration.
+    fire: Option<(i64, Revision)>,
 }
 
 impl LiveJob {
     fn new(snapshot: JobSnapshot) -> Self {
-        let brief = snapshot.has_config().then(|| Arc::new(job_brief(&snapshot)));
-        Self { snapshot: Arc::new(snapshot), brief }
+        let ready = (snapshot.ready().clone(), now_ms());
+        let mut job = Self { snapshot: Arc::new(snapshot), line: None, ready, fire: None };
+        job.summarize();
+        job
     }
 
     /// Computes the summary again. Returns true if it has changed.
     fn summarize(&mut self) -> bool {
-        let brief = self.snapshot.has_config().then(|| job_brief(&self.snapshot));
-        let has_changed = self.brief.as_deref() != brief.as_ref();
+        if self.ready.0 != *self.snapshot.ready() {
+            self.ready = (self.snapshot.ready().clone(), now_ms());
+        }
+        let ready_ms = self.ready.1;
+        let brief = || job_brief_since(&self.snapshot, Some(ready_ms));
+        let brief = self.snapshot.has_config().then(brief);
+        let line = brief.map(|brief| {
+            let known = self.line.as_ref().filter(|line| line.brief.status == brief.status);
+            let state_since_ms = known.map_or_else(now_ms, |line| line.state_since_ms);
+            JobLine { brief: Arc::new(brief), state_since_ms, ready_ms }
+        });
+        let has_changed = self.line != line;
         if has_changed {
-            self.brief = brief.map(Arc::new);
+            self.line = line;
         }
         has_changed
     }
+}
+
+fn now_ms() -> i64 {
+    Timestamp::now().as_millisecond()
 }
 
 impl Jobs {
@@ -68,8 +95,8 @@ impl Jobs {
     /// Returns the list of all summaries. It is made again only if one has changed.
     pub(super) fn list(&mut self) -> Arc<JobList> {
         let make = || {
-            let briefs = self.jobs.values().filter_map(|job| job.brief.clone());
-            Arc::new(JobList::new(self.revision, briefs.collect()))
+            let lines = self.jobs.values().filter_map(|job| job.line.clone());
+            Arc::new(JobList::new(self.revision, lines.collect()))
         };
         Arc::clone(self.list.get_or_insert_with(make))
     }
@@ -80,7 +107,7 @@ impl Jobs {
     /// Each job has its runs in this order, so that only the first run of each job, and the
     /// returned ones, are visited.
     pub(super) fn running(&self, limit: usize) -> Vec<Run> {
-        let all: Vec<_> = self.jobs.values().filter(|job| job.brief.is_some()).collect();
+        let all: Vec<_> = self.jobs.values().filter(|job| job.line.is_some()).collect();
         let mut runs: Vec<_> = all.iter().map(|job| job.snapshot.tally().running()).collect();
         let mut first = BinaryHeap::new();
         let key = |(since, item): (Option<i64>, ShardingItem), job: usize| {
@@ -97,6 +124,60 @@ impl Jobs {
             first.extend(runs[job].next().map(|run| key(run, job)));
         }
         oldest
+    }
+
+    /// Returns the numbers of running items by instance.
+    pub(super) fn runs_by_instance(&self) -> BTreeMap<InstanceId, usize> {
+        let mut all = BTreeMap::new();
+        for job in self.jobs.values().filter(|job| job.line.is_some()) {
+            for (id, runs) in job.snapshot.tally().runs_on() {
+                match all.get_mut(id) {
+                    Some(known) => *known += runs,
+                    None => drop(all.insert(id.clone(), *runs)),
+                }
+            }
+        }
+        all
+    }
+
+    /// Returns the first jobs by their next fire, each with its next fire in milliseconds since
+    /// 1970 UTC.
+    ///
+    /// Only fires that have passed since the last call are computed.
+    pub(super) fn next_fires(&mut self, now_ms: i64, limit: usize) -> Vec<(i64, JobName)> {
+        self.pass_fires(now_ms);
+        self.fires.iter().take(limit).cloned().collect()
+    }
+
+    /// Returns the next fire of a job, in milliseconds since 1970 UTC.
+    pub(super) fn next_fire(&mut self, job: &JobName, now_ms: i64) -> Option<i64> {
+        self.pass_fires(now_ms);
+        Some(self.jobs.get(job)?.fire?.0)
+    }
+
+    fn pass_fires(&mut self, now_ms: i64) {
+        while self.fires.first().is_some_and(|(fire, _)| *fire <= now_ms) {
+            let Some((_, name)) = self.fires.pop_first() else { return };
+            let Some(job) = self.jobs.get_mut(&name) else { continue };
+            let next = job.snapshot.fire_after(now_ms);
+            job.fire = next.zip(job.snapshot.config_revision());
+            self.fires.extend(next.map(|fire| (fire, name)));
+        }
+    }
+
+    /// Forgets the next fire of a job if its configuration has changed.
+    fn check_fire(&mut self, name: &JobName) {
+        let Some(job) = self.jobs.get_mut(name) else { return };
+        let revision = job.snapshot.config_revision();
+        if job.fire.is_some_and(|(_, of)| Some(of) == revision) {
+            return;
+        }
+        if let Some((fire, _)) = job.fire.take() {
+            self.fires.remove(&(fire, name.clone()));
+        }
+        if job.snapshot.schedule().is_some() {
+            self.fires.insert((UNKNOWN_FIRE, name.clone()));
+        }
     }
 
     /// Applies a change of one node, and adds its job to `changed`. The summaries of `changed` are
@@ -118,6 +199,7 @@ impl Jobs {
     /// Computes the summaries of changed jobs.
     pub(super) fn summarize(&mut self, changed: &BTreeSet<JobName>) {
         for name in changed {
+            self.check_fire(name);
             if self.jobs.get_mut(name).is_some_and(LiveJob::summarize) {
                 self.outdate();
             }
@@ -126,7 +208,17 @@ impl Jobs {
 
     /// Replaces a job by that of a new snapshot of the namespace.
     pub(super) fn insert(&mut self, snapshot: JobSnapshot) {
-        self.jobs.insert(snapshot.job().clone(), LiveJob::new(snapshot));
+        let name = snapshot.job().clone();
+        self.forget_fire(&name);
+        match self.jobs.get_mut(&name) {
+            // The times at which this process has seen its states stay.
+            Some(known) => {
+                known.snapshot = Arc::new(snapshot);
+                known.summarize();
+            }
+            None => drop(self.jobs.insert(name.clone(), LiveJob::new(snapshot))),
+        }
+        self.check_fire(&name);
         self.members_revision += 1;
         self.outdate();
     }
@@ -138,7 +230,14 @@ impl Jobs {
         removed
     }
 
+    fn forget_fire(&mut self, job: &JobName) {
+        if let Some((fire, _)) = self.jobs.get_mut(job).and_then(|job| job.fire.take()) {
+            self.fires.remove(&(fire, job.clone()));
+        }
+    }
+
     fn remove(&mut self, job: &JobName) {
+        self.forget_fire(job);
         self.jobs.remove(job);
         self.members_revision += 1;
         self.outdate();

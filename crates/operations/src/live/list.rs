@@ -1,24 +1,53 @@
 //! Summaries of all jobs, shared by all readers until a job changes.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 
 use coordination::JobName;
 
-use crate::{ItemBrief, JobBrief, JobState};
+use crate::{Attention, ItemBrief, JobBrief, JobState, attention};
+
+/// A job in a [`JobList`]: its summary, and the times at which this process has seen its states.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JobLine {
+    /// Summary of the job.
+    pub brief: Arc<JobBrief>,
+    /// Time at which this process first saw the present state, in milliseconds since 1970 UTC.
+    pub state_since_ms: i64,
+    /// Time at which this process first saw the present instances of the job ready, in
+    /// milliseconds since 1970 UTC; see [`due_fire`](crate::due_fire).
+    pub ready_ms: i64,
+}
+
+impl JobLine {
+    /// Returns why an operator should look at the job; see [`attention`].
+    #[must_use]
+    pub fn attention(&self, now_ms: i64) -> Option<Attention> {
+        attention(&self.brief, self.state_since_ms, now_ms)
+    }
+}
+
+impl Deref for JobLine {
+    type Target = JobBrief;
+
+    fn deref(&self) -> &JobBrief {
+        &self.brief
+    }
+}
 
 /// The summaries of all jobs of a [`LiveNamespace`](crate::LiveNamespace), as of one moment.
 #[derive(Clone, Debug, Default)]
 pub struct JobList {
     revision: u64,
-    jobs: Vec<Arc<JobBrief>>,
+    jobs: Vec<JobLine>,
     totals: Totals,
 }
 
 impl JobList {
     /// Returns the list of these summaries, which are sorted by name.
     #[must_use]
-    pub fn new(revision: u64, jobs: Vec<Arc<JobBrief>>) -> Self {
+    pub fn new(revision: u64, jobs: Vec<JobLine>) -> Self {
         let totals = Totals::of(&jobs);
         Self { revision, jobs, totals }
     }
@@ -32,8 +61,21 @@ impl JobList {
 
     /// Returns the summaries, sorted by name. Nodes without a configuration are no job.
     #[must_use]
-    pub fn jobs(&self) -> &[Arc<JobBrief>] {
+    pub fn jobs(&self) -> &[JobLine] {
         &self.jobs
+    }
+
+    /// Returns the line of a job.
+    #[must_use]
+    pub fn get(&self, job: &str) -> Option<&JobLine> {
+        let found = self.jobs.binary_search_by(|line| line.job_name.as_str().cmp(job));
+        found.ok().and_then(|index| self.jobs.get(index))
+    }
+
+    /// Returns the number of jobs that need attention.
+    #[must_use]
+    pub fn needing_attention(&self, now_ms: i64) -> usize {
+        self.jobs.iter().filter(|job| job.attention(now_ms).is_some()).count()
     }
 
     /// Returns the sums over all jobs.
@@ -61,7 +103,7 @@ pub struct Totals {
 }
 
 impl Totals {
-    fn of(jobs: &[Arc<JobBrief>]) -> Self {
+    fn of(jobs: &[JobLine]) -> Self {
         let mut totals = Self::default();
         for job in jobs {
             *totals.jobs.entry(job.status).or_default() += 1;

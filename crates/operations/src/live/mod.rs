@@ -9,19 +9,21 @@ mod jobs;
 mod list;
 mod updates;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::JobName;
 use parking_lot::Mutex;
 use reg_center::RegistryCenter;
+use sharding::InstanceId;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
 use crate::{Error, JobSnapshot, Result, ServerBrief, item_brief, server_briefs};
 use follower::Follower;
 use jobs::Jobs;
-pub use list::{JobList, RunningItem, Totals};
+pub use list::{JobLine, JobList, RunningItem, Totals};
 use updates::Subscribers;
 pub use updates::{Update, Updates};
 
@@ -52,6 +54,8 @@ pub enum Freshness {
 /// | [`jobs`](Self::jobs) | one pointer for each job |
 /// | [`list`](Self::list) | nothing if no summary has changed, otherwise one pointer for each job |
 /// | [`running`](Self::running) | the jobs with running items, and the returned items |
+/// | [`runs_by_instance`](Self::runs_by_instance) | the instances with running items of each job |
+/// | [`next_fires`](Self::next_fires) | the fires since the last call, and the returned ones |
 /// | [`servers`](Self::servers) | nothing if no server has changed, otherwise all instances |
 ///
 /// No call walks over the items of all jobs. Hold a snapshot only while it is rendered.
@@ -178,6 +182,26 @@ impl LiveNamespace {
             since_ms,
         });
         running.collect()
+    }
+
+    /// Returns the numbers of running items of all jobs by the instance that runs them, if it is
+    /// known.
+    #[must_use]
+    pub fn runs_by_instance(&self) -> BTreeMap<InstanceId, usize> {
+        self.shared.shown.lock().jobs.runs_by_instance()
+    }
+
+    /// Returns the first jobs by their next fire after a time, at most `limit`, each with its next
+    /// fire. Times are in milliseconds since 1970 UTC, and must not decrease from call to call.
+    #[must_use]
+    pub fn next_fires(&self, now_ms: i64, limit: usize) -> Vec<(i64, JobName)> {
+        self.shared.shown.lock().jobs.next_fires(now_ms, limit)
+    }
+
+    /// Returns the next fire of a job after a time; see [`next_fires`](Self::next_fires).
+    #[must_use]
+    pub fn next_fire(&self, job: &JobName, now_ms: i64) -> Option<i64> {
+        self.shared.shown.lock().jobs.next_fire(job, now_ms)
     }
 
     /// Returns all servers that a job knows or that have a live instance, sorted by address as

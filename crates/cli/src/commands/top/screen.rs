@@ -1,7 +1,7 @@
 //! The drawing of the view. Pure: from a state and what the read model shows to cells.
 
 use operations::{
-    Attention, ItemBrief, JobBrief, JobSnapshot, RunningItem, attention, item_brief, lateness_ms,
+    Attention, ItemBrief, JobLine, JobSnapshot, RunningItem, item_brief, lateness_ms,
 };
 use ratatui::Frame;
 use ratatui::layout::{Constraint, Layout, Rect};
@@ -94,7 +94,7 @@ fn draw_jobs_and_runs(frame: &mut Frame<'_>, area: Rect, state: &State, shot: &S
         Constraint::Length(5),
         Constraint::Length(9),
     ];
-    let row = |job: &&JobBrief| job_row(job, state, shot.now_ms);
+    let row = |job: &&JobLine| job_row(job, state, shot.now_ms);
     let headings = ["JOB", "STATE", "ITEMS", "RUNNING", "INST", "NEXT"];
     draw_table(frame, upper, &headings, &widths, &jobs, Some(selected), row);
     let widths = [
@@ -109,8 +109,8 @@ fn draw_jobs_and_runs(frame: &mut Frame<'_>, area: Rect, state: &State, shot: &S
     draw_table(frame, lower, &headings, &widths, &shot.running, None, row);
 }
 
-fn job_row(job: &JobBrief, state: &State, now_ms: i64) -> Row<'static> {
-    let reason = attention(job, now_ms);
+fn job_row(job: &JobLine, state: &State, now_ms: i64) -> Row<'static> {
+    let reason = job.attention(now_ms);
     let next = match (lateness_ms(job, now_ms), job.late_after_ms) {
         (Some(late), _) => format!("late {}", span(late.unsigned_abs().into())),
         (None, Some(next)) => span(next.saturating_sub(now_ms).max(0).unsigned_abs().into()),

@@ -1,10 +1,9 @@
 //! The state of the view, and the effects of keys. Pure.
 
 use std::cmp::Reverse;
-use std::sync::Arc;
 
 use coordination::JobName;
-use operations::{JobBrief, attention};
+use operations::JobLine;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::Shot;
@@ -25,7 +24,7 @@ pub(super) enum Reaction {
 /// Order of the jobs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
-    /// The most urgent first; see [`attention`].
+    /// The most urgent first; see [`JobLine::attention`].
     Attention,
     Name,
     /// The most running items first.
@@ -121,19 +120,19 @@ impl State {
     }
 
     /// Returns the jobs that match the filter, in the chosen order.
-    pub(super) fn jobs<'a>(&self, shot: &'a Shot) -> Vec<&'a JobBrief> {
+    pub(super) fn jobs<'a>(&self, shot: &'a Shot) -> Vec<&'a JobLine> {
         let filter = self.filter.to_lowercase();
-        let matches = |job: &&JobBrief| {
+        let matches = |job: &&JobLine| {
             job.job_name.to_lowercase().contains(&filter)
                 || state_text(job).to_lowercase().contains(&filter)
         };
-        let all = shot.list.jobs().iter().map(Arc::as_ref);
+        let all = shot.list.jobs().iter();
         let mut jobs: Vec<_> = all.filter(|job| filter.is_empty() || matches(job)).collect();
         // The list is sorted by name, and a stable sort keeps that order among equals.
         match self.sort {
             Sort::Name => {}
             Sort::Attention => jobs.sort_by_cached_key(|job| {
-                let reason = attention(job, shot.now_ms);
+                let reason = job.attention(shot.now_ms);
                 (reason.is_none(), reason, Reverse(job.running_items))
             }),
             Sort::Running => jobs.sort_by_key(|job| Reverse(job.running_items)),
@@ -142,7 +141,7 @@ impl State {
     }
 
     /// Returns the position of the selected job; 0 if it is not among these jobs.
-    pub(super) fn selected(&self, jobs: &[&JobBrief]) -> usize {
+    pub(super) fn selected(&self, jobs: &[&JobLine]) -> usize {
         let name = self.selected.as_ref();
         jobs.iter().position(|job| Some(&job.job_name) == name).unwrap_or(0)
     }

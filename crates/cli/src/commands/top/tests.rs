@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use coordination::{JobConfig, JobName, encode_config};
-use operations::{ItemBrief, JobBrief, JobList, JobSnapshot, JobState, RunningItem, item_briefs};
+use operations::{
+    ItemBrief, JobBrief, JobLine, JobList, JobSnapshot, JobState, RunningItem, item_briefs,
+};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -60,6 +62,10 @@ fn brief(job: &str, status: JobState) -> JobBrief {
     }
 }
 
+fn line(brief: JobBrief) -> JobLine {
+    JobLine { brief: Arc::new(brief), state_since_ms: 0, ready_ms: 0 }
+}
+
 /// Returns what the read model shows of four jobs, one of them late.
 fn shot() -> Shot {
     let late = JobBrief { late_after_ms: Some(NOW_MS - 75_000), ..brief("late", JobState::Ok) };
@@ -69,7 +75,7 @@ fn shot() -> Shot {
     let snapshot = Arc::new(snapshot(3));
     let item: ItemBrief = item_briefs(&snapshot).remove(1);
     Shot {
-        list: Arc::new(JobList::new(1, jobs.map(Arc::new).to_vec())),
+        list: Arc::new(JobList::new(1, jobs.map(line).to_vec())),
         running: vec![RunningItem { job: name("orders"), item, since_ms: Some(940_000) }],
         job: None,
         age: None,
@@ -220,7 +226,7 @@ fn keys_quit_pause_and_help() {
 fn text_of_the_registry_cannot_control_the_terminal() {
     let mut shot = shot();
     let evil = JobBrief { job_name: "a\u{1b}[2Jb".to_owned(), ..brief("x", JobState::Ok) };
-    shot.list = Arc::new(JobList::new(2, vec![Arc::new(evil)]));
+    shot.list = Arc::new(JobList::new(2, vec![line(evil)]));
     let text = screen(&State::new(false), &shot, (80, 24)).join("\n");
     assert!(!text.contains('\u{1b}') && text.contains("[2Jb"), "{text:?}");
 }

@@ -34,7 +34,7 @@ pub(super) async fn show(
     let target = Target::of(&asked.address)?;
     let jobs = target.jobs(namespace)?;
     let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    let summary = namespace.digests.summary(&namespace.live, asked.now);
+    let summary = asked.summary(namespace).await;
     let cx = asked.cx(Some(namespace), &names, &summary);
     Ok(respond(StatusCode::OK, document(&cx, &page(&cx, &target, &jobs)?)))
 }

@@ -37,7 +37,7 @@ pub(super) async fn perform(
     check_age(Age::of(namespace.live.freshness(), asked.now), field(&fields, "stale"))?;
     let by = By::new(asked.caller.name.clone(), field(&fields, "why"))?;
     let report = detached(Arc::clone(namespace), target.clone(), fields, by).await?;
-    let summary = namespace.digests.summary(&namespace.live, asked.now);
+    let summary = asked.summary(namespace).await;
     let cx = asked.cx(Some(namespace), &names, &summary);
     let is_clean = report.left.iter().all(|entry| entry.as_wanted) && report.failed.is_empty();
     if is_clean && report.has_changed() {

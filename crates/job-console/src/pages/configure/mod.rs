@@ -22,6 +22,7 @@ use operations::{By, Error, JobSnapshot, Updated};
 use super::cx::Cx;
 use super::query::encoded;
 use super::shell::{Body, Section, document};
+use super::summary::Summary;
 use super::{Asked, html as respond, see_other};
 use crate::access::Permission;
 use crate::namespaces::{Namespace, Namespaces};
@@ -68,7 +69,7 @@ fn page(
     content: impl FnOnce(&Cx<'_>) -> maud::Markup,
 ) -> Response {
     let names: Vec<&str> = namespaces.all().map(|one| one.name.as_str()).collect();
-    let summary = namespace.digests.summary(&namespace.live, asked.now);
+    let summary = Summary::of(namespace, asked.now);
     let cx = asked.cx(Some(namespace), &names, &summary);
     let segments = cx.address.segments();
     let job = segments.get(3).copied().unwrap_or_default().to_owned();

@@ -8,10 +8,9 @@ mod runs;
 mod schedule;
 
 use maud::{Markup, html};
-use operations::{JobSnapshot, JobState, schedule_of};
+use operations::{JobLine, JobSnapshot, JobState};
 
 use super::cx::Cx;
-use super::digest::Digest;
 use super::history::Past;
 use super::locale::Lang;
 use super::reasons::sentence;
@@ -23,19 +22,20 @@ use crate::problem::{Answer, Problem};
 
 pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Answer<Body> {
     let lang = cx.lang();
-    let digest = cx.summary.jobs.iter().find(|digest| digest.name == *job.job());
-    let digest = digest.ok_or_else(|| {
+    let line = cx.summary.list.get(job.job().as_str());
+    let line = line.ok_or_else(|| {
         // The job has been removed between the two reads of the page.
         Problem::not_found("no-such-job", format!("the namespace has no job {}", job.job()))
     })?;
     let content = match tab {
-        Tab::Now => now::tab(cx, job, digest, past),
-        Tab::Runs => runs::tab(cx, digest, past),
+        Tab::Now => now::tab(cx, job, line, past),
+        Tab::Runs => runs::tab(cx, line, past),
         Tab::Schedule => schedule::tab(cx, job),
         Tab::Placement => placement::tab(cx, job),
         Tab::Configuration => configuration::tab(cx, job),
     };
-    let main = html! { (heading(cx, digest)) (subtitle(cx, job, digest)) (tabs(cx, digest, tab)) (content) };
+    let main =
+        html! { (heading(cx, line)) (subtitle(cx, job, line)) (tabs(cx, line, tab)) (content) };
     let mut crumbs = vec![(lang.jobs(), cx.here("jobs"))];
     if tab != Tab::Now {
         crumbs.push((job.job().to_string(), cx.job(job.job().as_str())));
@@ -49,8 +49,8 @@ pub(super) fn page(cx: &Cx<'_>, job: &JobSnapshot, tab: Tab, past: &Past) -> Ans
     Ok(Body { title, crumbs, section: Section::Jobs, main, is_live })
 }
 
-fn heading(cx: &Cx<'_>, job: &Digest) -> Markup {
-    let (lang, name) = (cx.lang(), job.name.as_str());
+fn heading(cx: &Cx<'_>, job: &JobLine) -> Markup {
+    let (lang, name) = (cx.lang(), job.job_name.as_str());
     html! {
         div.title {
             h1 { (name) }
@@ -58,10 +58,10 @@ fn heading(cx: &Cx<'_>, job: &Digest) -> Markup {
             span.grow {}
             (cx.live("acts", &html! {
                 (act(cx, Permission::Run, name, "run", &lang.act_title("run")))
-                @if job.brief.paused_servers > 0 {
+                @if job.paused_servers > 0 {
                     (act(cx, Permission::Pause, name, "resume", &lang.act_title("resume")))
                 }
-                @if job.brief.status != JobState::Paused {
+                @if job.status != JobState::Paused {
                     (act(cx, Permission::Pause, name, "pause", &lang.act_title("pause")))
                 }
                 (more_acts(cx, name))
@@ -97,20 +97,20 @@ fn more_acts(cx: &Cx<'_>, name: &str) -> Markup {
     }
 }
 
-fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest) -> Markup {
+fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
     let lang = cx.lang();
     let config = job.config();
-    let words = config.map(|config| schedule_words(lang, config)).unwrap_or_default();
+    let words = schedule_words(lang, job);
     let content = html! {
         p.sub {
             (sentence(&words))
-            @if let Some(zone) = &digest.zone { ", " (zone) }
-            " · " (lang.items_on(job.items().len(), digest.brief.instance_count))
+            @if let Some(zone) = &line.time_zone { ", " (zone) }
+            " · " (lang.items_on(job.items().len(), line.instance_count))
             @if config.is_some_and(|config| config.failover) { " · " (lang.failover_on()) }
-            @if let Some(fire) = digest.next_fire {
-                " · " (lang.next_fire()) " " b { (cx.time(fire, digest.zone.as_deref())) } " " (cx.relative(fire))
+            @if let Some(fire) = cx.next_fire(&line.job_name) {
+                " · " (lang.next_fire()) " " b { (cx.time(fire, line.time_zone.as_deref())) } " " (cx.relative(fire))
             }
-            @if let Some(text) = digest.brief.description.as_deref().filter(|text| !text.is_empty()) {
+            @if let Some(text) = line.description.as_deref().filter(|text| !text.is_empty()) {
                 br; (text)
             }
         }
@@ -119,20 +119,21 @@ fn subtitle(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest) -> Markup {
 }
 
 /// Returns the schedule in words; in Chinese, the expression itself.
-fn schedule_words(lang: Lang, config: &coordination::JobConfig) -> String {
+fn schedule_words(lang: Lang, job: &JobSnapshot) -> String {
+    let Some(config) = job.config() else { return String::new() };
     let Some(cron) = &config.cron else { return lang.on_request() };
-    match (lang, schedule_of(config)) {
-        (Lang::English, Ok(Some(schedule))) => schedule.expression().description(),
+    match (lang, job.schedule()) {
+        (Lang::English, Some(schedule)) => schedule.expression().description(),
         (Lang::English | Lang::Chinese, _) => cron.clone(),
     }
 }
 
-fn tabs(cx: &Cx<'_>, job: &Digest, shown: Tab) -> Markup {
+fn tabs(cx: &Cx<'_>, job: &JobLine, shown: Tab) -> Markup {
     html! {
         nav.tabs aria-label=(cx.lang().views_of_job()) {
             @for tab in Tab::ALL {
                 @let separator = if tab == Tab::Now { "" } else { "/" };
-                a href={ (cx.job(job.name.as_str())) (separator) (tab.path()) }
+                a href={ (cx.job(&job.job_name)) (separator) (tab.path()) }
                     aria-current=[(tab == shown).then_some("page")] { (cx.lang().tab(tab)) }
             }
         }

@@ -4,17 +4,18 @@ use jiff::{SignedDuration, Timestamp};
 use job_history::FireRecord;
 use maud::{Markup, html};
 use operations::{
-    ItemBrief, JobSnapshot, WhyNot, item_briefs, next_fires, why_item_not_running, why_not_running,
+    Attention, ItemBrief, JobLine, JobSnapshot, WhyNot, due_fire, item_briefs, next_fires,
+    why_item_not_running, why_not_running,
 };
 use sharding::{ShardingItem, ShardingItemParameters};
 
 use super::gantt::spark;
 use crate::access::Permission;
 use crate::pages::cx::Cx;
-use crate::pages::digest::{Attention, Digest, moment};
 use crate::pages::history::Past;
 use crate::pages::query::encoded;
 use crate::pages::reasons;
+use crate::pages::summary::{late, moment};
 use crate::pages::widgets::{act, bar, between, instance, item_state, pill};
 
 /// Maximum number of items that are shown as a table. More are shown as cells.
@@ -25,7 +26,7 @@ fn grid_is_of_cells(items: usize) -> bool {
     items > MAX_ROWS
 }
 
-pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, past: &Past) -> Markup {
+pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -> Markup {
     let lang = cx.lang();
     let items = item_briefs(job);
     let chosen = cx.address.number("item").and_then(|item| items.get(item));
@@ -35,13 +36,13 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, past: &Past) 
     };
     let median = median(fires);
     html! {
-        (cx.live("why", &why(cx, job, digest, median)))
-        @if let Some(item) = chosen { (cx.live("item", &one_item(cx, job, digest, item))) }
+        (cx.live("why", &why(cx, job, line, median)))
+        @if let Some(item) = chosen { (cx.live("item", &one_item(cx, job, line, item))) }
         div.cols {
             section.card aria-labelledby="items-title" {
                 h2 #items-title { (lang.items()) " " (cx.live_inline("items-sum", &sum(cx, &items))) }
-                @if grid_is_of_cells(items.len()) { (cells(cx, digest, &items)) }
-                @else { (table(cx, job, digest, &items, median)) }
+                @if grid_is_of_cells(items.len()) { (cells(cx, job, line, &items)) }
+                @else { (table(cx, job, line, &items, median)) }
             }
             aside.stack aria-label=(lang.conditions()) {
                 @if !fires.is_empty() {
@@ -52,11 +53,11 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, past: &Past) 
                 }
                 section.card aria-labelledby="conditions-title" {
                     h2 #conditions-title { (lang.conditions()) }
-                    (cx.live("conditions", &conditions(cx, job, &items, digest)))
+                    (cx.live("conditions", &conditions(cx, job, &items, line)))
                 }
                 section.card aria-labelledby="next-title" {
                     h2 #next-title { (lang.next_fires()) }
-                    (cx.live("next", &next(cx, job, digest)))
+                    (cx.live("next", &next(cx, job, line)))
                 }
             }
         }
@@ -73,32 +74,32 @@ fn median(fires: &[FireRecord]) -> Option<SignedDuration> {
 }
 
 /// Returns one sentence that says how things are and why, with the operations that help.
-fn why(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, median: Option<SignedDuration>) -> Markup {
+fn why(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, median: Option<SignedDuration>) -> Markup {
     let lang = cx.lang();
-    let name = digest.name.as_str();
+    let name = line.job_name.as_str();
     let reasons = why_not_running(job, cx.now);
-    let attention = digest.attention(cx.now);
+    let attention = line.attention(cx.now.as_millisecond());
     let class = match attention {
         None => "why good",
-        Some(Attention::Crashed | Attention::BadConfig | Attention::Failing) => "why bad",
+        Some(Attention::Crashed | Attention::InvalidConfig | Attention::Failing) => "why bad",
         Some(_) => "why",
     };
     html! {
         section class=(class) aria-label=(lang.why()) {
             div {
                 @match attention {
-                    None => { b { (lang.all_well(digest.running.len())) } },
+                    None => { b { (lang.all_well(line.running_items)) } },
                     Some(attention) => { b { (lang.why_question(attention)) } },
                 }
                 " "
-                @if attention == Some(Attention::Late) && let Some(late) = digest.late {
-                    (reasons::late(cx, digest, late)) (lang.stop())
+                @if attention == Some(Attention::Late) && let Some(late) = late(line, job, cx.now) {
+                    (reasons::late(cx, job, late)) (lang.stop())
                     @if let Some(median) = median { " " (lang.median_is(&cx.length(median))) }
                     @if late.runs { " " (lang.stays_until()) }
                 }
                 @for (index, why) in shown_reasons(attention, &reasons).enumerate() {
                     @if index > 0 { " " }
-                    (reasons::of_job(cx, job, digest, why)) (lang.stop())
+                    (reasons::of_job(cx, job, line, why)) (lang.stop())
                 }
             }
             div.acts { (helping(cx, name, attention)) }
@@ -126,7 +127,7 @@ fn helping(cx: &Cx<'_>, name: &str, attention: Option<Attention>) -> Markup {
         Some(Attention::Crashed | Attention::NoInstance) => {
             html! { a.button href=(cx.here("servers")) { (lang.servers()) } }
         }
-        Some(Attention::BadConfig) => {
+        Some(Attention::InvalidConfig) => {
             html! { a.button href={ (cx.job(name)) "/configuration" } { (lang.configuration()) } }
         }
         Some(Attention::Late) => {
@@ -155,7 +156,7 @@ fn sum(cx: &Cx<'_>, items: &[ItemBrief]) -> Markup {
 fn table(
     cx: &Cx<'_>,
     job: &JobSnapshot,
-    digest: &Digest,
+    line: &JobLine,
     items: &[ItemBrief],
     median: Option<SignedDuration>,
 ) -> Markup {
@@ -166,7 +167,7 @@ fn table(
     let rows = items.iter().map(|item| {
         let parameter = parameters.as_ref().filter(|_| has_parameters);
         let parameter = parameter.map(|known| known.get(ShardingItem::new(item.item)));
-        row(cx, digest, item, parameter, median)
+        row(cx, (job, line), item, parameter, median)
     });
     html! {
         div.scroll {
@@ -190,7 +191,7 @@ fn table(
 
 fn row(
     cx: &Cx<'_>,
-    digest: &Digest,
+    (job, line): (&JobSnapshot, &JobLine),
     item: &ItemBrief,
     parameter: Option<Option<&str>>,
     median: Option<SignedDuration>,
@@ -198,8 +199,7 @@ fn row(
     let lang = cx.lang();
     let id = format!("i-{}", item.item);
     let (class, word) = item_state(cx, item);
-    let run = digest.running.iter().find(|run| run.item == item.item);
-    let is_late = run.is_some_and(|run| run.late_from.is_some_and(|late| late <= cx.now));
+    let is_late = item.running && is_late(cx, job, line, item);
     let number = item.item.to_string();
     let row = html! {
         tr id=(id) .hot[is_late] {
@@ -212,12 +212,17 @@ fn row(
             td { (pill(class, &word)) " " (note(cx, item)) }
             td.num { (item.token.map(|token| token.to_string()).unwrap_or_default()) }
             td.nowrap {
-                @if let Some(began) = moment(item.began_ms) { (cx.time(began, digest.zone.as_deref())) }
+                @if let Some(began) = moment(item.began_ms) { (cx.time(began, line.time_zone.as_deref())) }
             }
             td.nowrap { (length(cx, item, is_late, median)) }
         }
     };
     (id, row)
+}
+
+fn is_late(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, item: &ItemBrief) -> bool {
+    let due = due_fire(job, ShardingItem::new(item.item), Some(line.ready_ms));
+    due.is_some_and(|due| due.is_late(cx.now.as_millisecond()))
 }
 
 /// Returns what a reader should know beside the state of an item.
@@ -252,15 +257,14 @@ fn length(cx: &Cx<'_>, item: &ItemBrief, is_late: bool, median: Option<SignedDur
 }
 
 /// Returns one cell for each item: its state at a glance, the rest in its title.
-fn cells(cx: &Cx<'_>, digest: &Digest, items: &[ItemBrief]) -> Markup {
+fn cells(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, items: &[ItemBrief]) -> Markup {
     let cell = |item: &ItemBrief| {
         let (class, word) = item_state(cx, item);
         let id = format!("i-{}", item.item);
         let number = item.item.to_string();
         let owner = item.runs_on.as_deref().or(item.instance_id.as_deref()).unwrap_or("–");
         let title = format!("{number} · {word} · {owner}");
-        let is_late =
-            digest.late.is_some_and(|late| late.item.index() == item.item && late.from <= cx.now);
+        let is_late = is_late(cx, job, line, item);
         let markup = html! {
             li id=(id) {
                 a.cell.(class).late[is_late] href=(cx.with(&[("item", &number)])) title=(title) {
@@ -286,11 +290,11 @@ fn cells(cx: &Cx<'_>, digest: &Digest, items: &[ItemBrief]) -> Markup {
 }
 
 /// Returns everything about one item, which the address names.
-fn one_item(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, item: &ItemBrief) -> Markup {
-    let (lang, name) = (cx.lang(), digest.name.as_str());
+fn one_item(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, item: &ItemBrief) -> Markup {
+    let (lang, name) = (cx.lang(), line.job_name.as_str());
     let (class, word) = item_state(cx, item);
     let reasons = why_item_not_running(job, ShardingItem::new(item.item), cx.now);
-    let zone = digest.zone.as_deref();
+    let zone = line.time_zone.as_deref();
     let time = |ms: Option<i64>| {
         html! { @match moment(ms) { Some(at) => { (cx.when(at, zone)) }, None => { "–" } } }
     };
@@ -322,7 +326,7 @@ fn one_item(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest, item: &ItemBrief) -
     }
 }
 
-fn conditions(cx: &Cx<'_>, job: &JobSnapshot, items: &[ItemBrief], digest: &Digest) -> Markup {
+fn conditions(cx: &Cx<'_>, job: &JobSnapshot, items: &[ItemBrief], line: &JobLine) -> Markup {
     let lang = cx.lang();
     let view = job.view();
     let leader = view.leader().filter(|leader| view.is_registered(leader));
@@ -345,22 +349,22 @@ fn conditions(cx: &Cx<'_>, job: &JobSnapshot, items: &[ItemBrief], digest: &Dige
                 @if pending == 0 { (lang.assignment_current()) } @else { (lang.n_pending(pending)) }
             }
             @if orphaned > 0 { li.warn { (lang.n_orphaned(orphaned)) } }
-            @if digest.is_late(cx.now) && let Some(late) = digest.late {
-                li.warn { (reasons::late(cx, digest, late)) }
+            @if let Some(late) = late(line, job, cx.now) {
+                li.warn { (reasons::late(cx, job, late)) }
             }
-            @let problems = digest.problems();
+            @let problems = cx.summary.found.problems_of(job.job());
             @if problems > 0 {
-                li.warn { a href=(cx.here(&format!("doctor?job={}", encoded(digest.name.as_str())))) { (lang.n_findings(problems)) } }
+                li.warn { a href=(cx.here(&format!("doctor?job={}", encoded(line.job_name.as_str())))) { (lang.n_findings(problems)) } }
             }
         }
     }
 }
 
-fn next(cx: &Cx<'_>, job: &JobSnapshot, digest: &Digest) -> Markup {
+fn next(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine) -> Markup {
     let fires = job.config().and_then(|config| next_fires(config, cx.now, 3).ok());
     let fires: Vec<Timestamp> = fires.unwrap_or_default();
     html! {
         @if fires.is_empty() { p.dim { (cx.lang().no_fires()) } }
-        ul.next { @for fire in fires { li { (cx.when(fire, digest.zone.as_deref())) } } }
+        ul.next { @for fire in fires { li { (cx.when(fire, line.time_zone.as_deref())) } } }
     }
 }

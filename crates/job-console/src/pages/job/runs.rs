@@ -3,15 +3,15 @@
 use jiff::Timestamp;
 use job_history::{FireOutcome, FireRecord};
 use maud::{Markup, html};
+use operations::JobLine;
 
 use super::gantt::{Fire, fires, gantt};
 use crate::pages::cx::Cx;
-use crate::pages::digest::Digest;
 use crate::pages::history::Past;
 use crate::pages::shell::choice;
 use crate::pages::widgets::{PAGE, between, empty, instance, outcome_class, pill};
 
-pub(super) fn tab(cx: &Cx<'_>, job: &Digest, past: &Past) -> Markup {
+pub(super) fn tab(cx: &Cx<'_>, job: &JobLine, past: &Past) -> Markup {
     let lang = cx.lang();
     let records = match past {
         Past::None => {
@@ -48,12 +48,12 @@ fn later(at: Timestamp) -> String {
     at.checked_add(jiff::SignedDuration::from_millis(1)).unwrap_or(at).to_string()
 }
 
-fn filters(cx: &Cx<'_>, job: &Digest) -> Markup {
+fn filters(cx: &Cx<'_>, job: &JobLine) -> Markup {
     let lang = cx.lang();
     let words = FireOutcome::words().map(|word| (word, lang.outcome(word)));
     let options: Vec<_> = std::iter::once(("", lang.all())).chain(words).collect();
     html! {
-        form.filters action={ (cx.job(job.name.as_str())) "/runs" } {
+        form.filters action={ (cx.job(&job.job_name)) "/runs" } {
             (choice("outcome", &lang.outcome_title(), &options, cx.address.value("outcome").unwrap_or_default()))
             div.field {
                 label for="by-item" { (lang.item()) }
@@ -65,7 +65,7 @@ fn filters(cx: &Cx<'_>, job: &Digest) -> Markup {
     }
 }
 
-fn table(cx: &Cx<'_>, job: &Digest, all: &[Fire<'_>]) -> Markup {
+fn table(cx: &Cx<'_>, job: &JobLine, all: &[Fire<'_>]) -> Markup {
     let lang = cx.lang();
     let rows = all.iter().take(PAGE).map(|fire| row(cx, job, fire)).collect();
     html! {
@@ -85,8 +85,8 @@ fn table(cx: &Cx<'_>, job: &Digest, all: &[Fire<'_>]) -> Markup {
     }
 }
 
-fn row(cx: &Cx<'_>, job: &Digest, fire: &Fire<'_>) -> (String, Markup) {
-    let (lang, zone) = (cx.lang(), job.zone.as_deref());
+fn row(cx: &Cx<'_>, job: &JobLine, fire: &Fire<'_>) -> (String, Markup) {
+    let (lang, zone) = (cx.lang(), job.time_zone.as_deref());
     let id = format!("f-{}", fire.at.as_millisecond());
     let (worst, (began, _)) = (fire.worst(), fire.span());
     let reason = fire.items.iter().find_map(|record| record.reason.as_deref());
@@ -106,12 +106,12 @@ fn row(cx: &Cx<'_>, job: &Digest, fire: &Fire<'_>) -> (String, Markup) {
     (id, row)
 }
 
-fn one_fire(cx: &Cx<'_>, job: &Digest, fire: &Fire<'_>) -> Markup {
+fn one_fire(cx: &Cx<'_>, job: &JobLine, fire: &Fire<'_>) -> Markup {
     let lang = cx.lang();
     html! {
         section.card aria-labelledby="fire-title" {
             div.title {
-                h2 #fire-title { (lang.fire()) " " (cx.time(fire.at, job.zone.as_deref())) }
+                h2 #fire-title { (lang.fire()) " " (cx.time(fire.at, job.time_zone.as_deref())) }
                 span.grow {}
                 a.button href=(cx.with(&[("fire", "")])) { (lang.close()) }
             }
@@ -134,7 +134,7 @@ fn one_fire(cx: &Cx<'_>, job: &Digest, fire: &Fire<'_>) -> Markup {
     }
 }
 
-fn item(cx: &Cx<'_>, job: &Digest, record: &FireRecord) -> Markup {
+fn item(cx: &Cx<'_>, job: &JobLine, record: &FireRecord) -> Markup {
     let lang = cx.lang();
     let word = record.outcome.as_str();
     html! {
@@ -151,7 +151,7 @@ fn item(cx: &Cx<'_>, job: &Digest, record: &FireRecord) -> Markup {
                 }
             }
             td.num { @if let Some(token) = record.token { (token.0) } }
-            td.nowrap { @if let Some(began) = record.began { (cx.time(began, job.zone.as_deref())) } }
+            td.nowrap { @if let Some(began) = record.began { (cx.time(began, job.time_zone.as_deref())) } }
             td.nowrap {
                 @if let Some(length) = between(record.began, record.ended) { (cx.length(length)) }
             }

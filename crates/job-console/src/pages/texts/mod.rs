@@ -10,9 +10,8 @@ mod messages;
 
 use coordination::{NodeKind, ServerState};
 use maud::Markup;
-use operations::JobState;
+use operations::{Attention, JobState};
 
-use super::digest::Attention;
 use super::locale::Lang;
 use super::prefs::{Theme, ZoneMode};
 use super::view::Tab;
@@ -43,7 +42,7 @@ impl Lang {
     pub(crate) fn attention(self, attention: Attention) -> String {
         match attention {
             Attention::Crashed => self.pick("crashed", "已崩溃"),
-            Attention::BadConfig => self.pick("bad configuration", "配置错误"),
+            Attention::InvalidConfig => self.pick("bad configuration", "配置错误"),
             Attention::Failing => self.pick("failing", "失败"),
             Attention::Late => self.pick("late", "延迟"),
             Attention::NoInstance => self.pick("no instance", "无实例"),
@@ -55,7 +54,7 @@ impl Lang {
     pub(crate) fn why_question(self, attention: Attention) -> String {
         match attention {
             Attention::Crashed => self.pick("Why has it crashed?", "为什么崩溃？"),
-            Attention::BadConfig => {
+            Attention::InvalidConfig => {
                 self.pick("Why can the configuration not be used?", "为什么配置无法使用？")
             }
             Attention::Failing => self.pick("Why does it fail?", "为什么失败？"),

@@ -4,9 +4,12 @@
 //! registry in the process holds a second copy, so that the memory is that of the reader.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime};
 
+use async_trait::async_trait;
 use coordination::{JavaSettings, JobConfig, JobName, encode_config};
+use jiff::Timestamp;
 use parking_lot::Mutex;
 use reg_center::feed::{FeedSender, channel};
 use reg_center::{
@@ -27,25 +30,52 @@ pub(crate) struct Size {
 const INSTANCES: u32 = 3;
 /// One item in this number runs.
 const RUNS_EACH: u32 = 20;
-/// Time of the generated records, in milliseconds since 1970 UTC.
-const BEGIN_MS: u64 = 1_790_000_000_000;
 /// Number of nodes that are sent before the reader runs. A registry client delivers a namespace in
 /// parts, too.
 const NODES_AT_ONCE: u64 = 500;
 
 /// A registry whose feed is written by [`Source`]. Its session is always connected.
 #[derive(Debug)]
-struct Fed {
+pub(crate) struct Fed {
     center: MemoryCenter,
     feed: Mutex<Option<Feed>>,
+    reads: AtomicU64,
 }
 
+impl Fed {
+    /// Returns the number of reads and watches so far.
+    pub(crate) fn reads(&self) -> u64 {
+        self.reads.load(Ordering::Relaxed)
+    }
+
+    fn count(&self) {
+        self.reads.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[async_trait]
 impl Delegate for Fed {
     fn inner(&self) -> &dyn RegistryCenter {
         &self.center
     }
 
+    async fn read(&self, path: &NodePath) -> reg_center::Result<Option<Node>> {
+        self.count();
+        self.center.read(path).await
+    }
+
+    async fn read_all(&self, paths: &[NodePath]) -> reg_center::Result<Vec<Option<Node>>> {
+        self.count();
+        self.center.read_all(paths).await
+    }
+
+    async fn children(&self, path: &NodePath) -> reg_center::Result<Option<Vec<String>>> {
+        self.count();
+        self.center.children(path).await
+    }
+
     fn watch(&self, root: &NodePath) -> Feed {
+        self.count();
         self.feed.lock().take().unwrap_or_else(|| self.center.watch(root))
     }
 }
@@ -56,19 +86,23 @@ pub(crate) struct Source {
     size: Size,
     config: String,
     revision: u64,
+    /// Fire time of the generated records, in milliseconds since 1970 UTC.
+    begin_ms: u64,
 }
 
 impl Source {
     /// Returns a registry without any change yet, and the source of its changes.
-    pub(crate) fn new(size: Size) -> Outcome<(Self, Arc<dyn RegistryCenter>)> {
+    pub(crate) fn new(size: Size) -> Outcome<(Self, Arc<Fed>)> {
         let (sender, feed) = channel();
         let center = MemoryRegistry::new().connect();
-        let registry = Arc::new(Fed { center, feed: Mutex::new(Some(feed)) });
+        let registry =
+            Arc::new(Fed { center, feed: Mutex::new(Some(feed)), reads: AtomicU64::new(0) });
         let mut config = JobConfig::new(JobName::new("job")?, size.items);
         config.cron = Some("0 * * * * ?".to_owned());
         config.java = JavaSettings::of(coordination::Dialect::V3);
         let config = encode_config(&config);
-        Ok((Self { sender, size, config, revision: 0 }, registry))
+        let begin_ms = u64::try_from(Timestamp::now().as_millisecond())?;
+        Ok((Self { sender, size, config, revision: 0, begin_ms }, registry))
     }
 
     /// Sends all nodes as a snapshot.
@@ -92,6 +126,8 @@ impl Source {
         for parent in ["/instances", "/servers", "/sharding", "/ledger", "/leader"] {
             self.entry(job, parent, String::new())?;
         }
+        self.entry(job, "/leader/election", String::new())?;
+        self.entry(job, "/leader/election/instance", instance_id(0))?;
         for instance in 0..INSTANCES {
             let (id, ip) = (instance_id(instance), server_ip(instance));
             let registered = format!("jobInstanceId: {id}\nserverIp: {ip}\n# RUST\n");
@@ -107,7 +143,8 @@ impl Source {
             self.entry(job, &format!("/sharding/{item}"), String::new())?;
             self.entry(job, &format!("/sharding/{item}/instance"), owner)?;
             let runs = item % RUNS_EACH == 0;
-            self.entry(job, &format!("/ledger/{item}"), ledger(item, runs, 0))?;
+            let record = self.ledger(item, runs, 0);
+            self.entry(job, &format!("/ledger/{item}"), record)?;
             if runs {
                 let holder = instance_id(item % INSTANCES);
                 self.entry(job, &format!("/sharding/{item}/running"), holder)?;
@@ -125,7 +162,7 @@ impl Source {
 
     /// Sends a change of an item's record: it runs if `round` is even.
     pub(crate) fn change(&mut self, job: u32, item: u32, round: u32) -> Outcome<Revision> {
-        let data = ledger(item, round.is_multiple_of(2), round);
+        let data = self.ledger(item, round.is_multiple_of(2), round);
         let node = self.node(job, &format!("/ledger/{item}"), data, round)?;
         let revision = node.stat.modified;
         self.sender.send(Change::Put(node));
@@ -135,7 +172,7 @@ impl Source {
     fn node(&mut self, job: u32, below: &str, data: String, version: u32) -> Outcome<Node> {
         self.revision += 1;
         let path = NodePath::parse(&format!("/{}{below}", job_name(job)))?;
-        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(BEGIN_MS + self.revision);
+        let at = SystemTime::UNIX_EPOCH + Duration::from_millis(self.begin_ms);
         let stat = Stat {
             version: Version(version),
             created: Revision(self.revision),
@@ -144,6 +181,23 @@ impl Source {
             owner: below.starts_with("/instances/").then_some(SessionId(7)),
         };
         Ok(Node { path, data: data.into(), stat })
+    }
+
+    /// Returns the record of an item. Each round has another token.
+    fn ledger(&self, item: u32, runs: bool, round: u32) -> String {
+        let fire = self.begin_ms;
+        let times =
+            format!(r#""last":{fire},"previous":{},"next":{}"#, fire - 60_000, fire + 60_000);
+        let (began, token) = (fire + 3, 100 + round);
+        let common = format!(r#""token":{token},{times},"config":0,"began":{began}"#);
+        if runs {
+            let holder = instance_id(item % INSTANCES);
+            let run = format!(r#""holder":"{holder}","fire":{fire},"source":"NORMAL""#);
+            format!(r#"{{"v":1,"state":"running",{run},{common},"outcome":"succeeded"}}"#)
+        } else {
+            let ended = began + 250;
+            format!(r#"{{"v":1,"state":"idle",{common},"outcome":"succeeded","ended":{ended}}}"#)
+        }
     }
 }
 
@@ -158,20 +212,4 @@ fn server_ip(instance: u32) -> String {
 
 fn instance_id(instance: u32) -> String {
     format!("{}@-@{}", server_ip(instance), 4_711 + instance)
-}
-
-/// Returns the record of an item after some fires.
-fn ledger(item: u32, runs: bool, round: u32) -> String {
-    let fire = BEGIN_MS + u64::from(round) * 60_000;
-    let times = format!(r#""last":{fire},"previous":{},"next":{}"#, fire - 60_000, fire + 60_000);
-    let (began, token) = (fire + 3, 100 + round);
-    let common = format!(r#""token":{token},{times},"config":3,"began":{began}"#);
-    if runs {
-        let holder = instance_id(item % INSTANCES);
-        let run = format!(r#""holder":"{holder}","fire":{fire},"source":"NORMAL""#);
-        format!(r#"{{"v":1,"state":"running",{run},{common},"outcome":"succeeded"}}"#)
-    } else {
-        let ended = began + 250;
-        format!(r#"{{"v":1,"state":"idle",{common},"outcome":"succeeded","ended":{ended}}}"#)
-    }
 }

@@ -1,13 +1,16 @@
 //! The read model of the console at size: memory, loading, changes, and the list of jobs.
 //!
 //! In reading order: this file (settings, targets) · `feed` (the generated namespace) · `model`
-//! (the figures of one setting, in a process of its own).
+//! (the figures of one size, in a process of its own) · `views` (pages and answers of the console).
 
 pub(crate) mod feed;
 pub(crate) mod model;
+pub(crate) mod views;
 
 use std::env;
 use std::process::Command;
+
+use serde::de::DeserializeOwned;
 
 use crate::report::{Bound, Cell, Table};
 use crate::{Effort, Outcome};
@@ -53,16 +56,21 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
         ],
     };
     for size in sizes {
-        let mut process = Command::new(env::current_exe()?);
-        process.args(["console-process", &size.jobs.to_string(), &size.items.to_string()]);
-        let output = process.output()?;
-        if !output.status.success() {
-            let error = String::from_utf8_lossy(&output.stderr).into_owned();
-            return Err(format!("the process with {} jobs: {error}", size.jobs).into());
-        }
-        note(&mut table, *size, &serde_json::from_slice(&output.stdout)?);
+        note(&mut table, *size, &in_a_process("console-process", *size)?);
     }
     Ok(table)
+}
+
+/// Returns the figures that a process of this program prints about one size.
+fn in_a_process<T: DeserializeOwned>(command: &str, size: Size) -> Outcome<T> {
+    let mut process = Command::new(env::current_exe()?);
+    process.args([command, &size.jobs.to_string(), &size.items.to_string()]);
+    let output = process.output()?;
+    if !output.status.success() {
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        return Err(format!("the process with {} jobs: {error}", size.jobs).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
 }
 
 fn note(table: &mut Table, size: Size, figures: &Figures) {

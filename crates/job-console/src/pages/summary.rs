@@ -1,0 +1,97 @@
+//! The numbers that each page shows, and the parts of a job that only some pages need.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use operations::{
+    DueFire, ItemBrief, JobLine, JobList, JobSnapshot, JobState, first_due_fire, item_briefs,
+};
+
+use crate::findings::Found;
+use crate::namespaces::Namespace;
+
+/// All jobs of a namespace at one moment, and the numbers that each page shows.
+#[derive(Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) list: Arc<JobList>,
+    pub(crate) found: Arc<Found>,
+    pub(crate) servers: usize,
+    pub(crate) attention: usize,
+    pub(crate) problems: usize,
+}
+
+impl Summary {
+    pub(crate) fn of(namespace: &Namespace, now: Timestamp) -> Self {
+        let (list, found) = (namespace.live.list(), namespace.findings.found());
+        Self {
+            servers: namespace.live.servers().len(),
+            attention: list.needing_attention(now.as_millisecond()),
+            problems: found.problems(),
+            list,
+            found,
+        }
+    }
+
+    /// Returns the jobs in the order of their names.
+    pub(crate) fn jobs(&self) -> &[JobLine] {
+        self.list.jobs()
+    }
+
+    pub(crate) fn running(&self) -> usize {
+        self.list.totals().running_items
+    }
+}
+
+/// Begin of a state.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Since {
+    /// The registry has the time.
+    Known(Timestamp),
+    /// This console has first seen the state at this time.
+    Seen(Timestamp),
+}
+
+impl Since {
+    /// Returns the begin of the state of a job, by its records if they have it.
+    pub(crate) fn of(line: &JobLine, job: Option<&JobSnapshot>) -> Option<Self> {
+        let known = job.and_then(|job| known(job, line.status));
+        known.map(Self::Known).or_else(|| Some(Self::Seen(moment(Some(line.state_since_ms))?)))
+    }
+
+    pub(crate) fn at(self) -> Timestamp {
+        match self {
+            Self::Known(at) | Self::Seen(at) => at,
+        }
+    }
+}
+
+fn known(job: &JobSnapshot, status: JobState) -> Option<Timestamp> {
+    let changed_by = |act: &str| {
+        let last = job.audit().rev().find(|record| record.act == act)?;
+        moment(Some(last.at_ms))
+    };
+    match status {
+        JobState::Failing => {
+            let failed = |item: &ItemBrief| matches!(item.outcome, Some(word) if is_failure(word));
+            let ends = item_briefs(job).into_iter().filter(failed);
+            ends.filter_map(|item| moment(item.ended_ms)).min()
+        }
+        JobState::Paused => changed_by("pause"),
+        JobState::Disabled => changed_by("disable"),
+        JobState::Ok | JobState::Resharding | JobState::NoInstance | JobState::Crashed => None,
+    }
+}
+
+fn is_failure(outcome: &str) -> bool {
+    matches!(outcome, "failed" | "panicked" | "timed_out")
+}
+
+/// Returns the fire by which a job is late now.
+pub(crate) fn late(line: &JobLine, job: &JobSnapshot, now: Timestamp) -> Option<DueFire> {
+    let due = first_due_fire(job, Some(line.ready_ms))?;
+    due.is_late(now.as_millisecond()).then_some(due)
+}
+
+pub(crate) fn moment(ms: Option<i64>) -> Option<Timestamp> {
+    Timestamp::from_millisecond(ms?).ok()
+}
