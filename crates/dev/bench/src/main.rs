@@ -54,12 +54,12 @@ struct Line {
 /// Subcommands for child processes of this program.
 #[derive(Debug, Subcommand)]
 enum Process {
-    #[command(hide = true)]
-    IdleJobsProcess { jobs: u32 },
-    #[command(hide = true)]
-    ConsoleProcess { jobs: u32, items: u32 },
-    #[command(hide = true)]
-    ViewsProcess { jobs: u32, items: u32 },
+    #[command(name = "idle-jobs-process", hide = true)]
+    IdleJobs { jobs: u32 },
+    #[command(name = "console-process", hide = true)]
+    ReadModel { jobs: u32, items: u32 },
+    #[command(name = "views-process", hide = true)]
+    Views { jobs: u32, items: u32 },
 }
 
 /// Available measurements.
@@ -112,21 +112,17 @@ impl Effort {
 async fn main() -> ExitCode {
     let line = Line::parse();
     let outcome = match line.process {
-        Some(Process::IdleJobsProcess { jobs }) => {
-            measure::idle_jobs::in_a_process(line.backend, jobs)
-                .await
-                .map(|figures| println!("{figures}"))
-        }
-        Some(Process::ConsoleProcess { jobs, items }) => {
+        Some(Process::IdleJobs { jobs }) => measure::idle_jobs::in_a_process(line.backend, jobs)
+            .await
+            .map(|figures| println!("{figures}")),
+        Some(Process::ReadModel { jobs, items }) => {
             measure::console::model::in_a_process(jobs, items)
                 .await
                 .map(|figures| println!("{figures}"))
         }
-        Some(Process::ViewsProcess { jobs, items }) => {
-            measure::console::views::in_a_process(jobs, items)
-                .await
-                .map(|figures| println!("{figures}"))
-        }
+        Some(Process::Views { jobs, items }) => measure::console::views::in_a_process(jobs, items)
+            .await
+            .map(|figures| println!("{figures}")),
         None => run(&line).await,
     };
     match outcome {
