@@ -59,7 +59,7 @@ enum Process {
     #[command(hide = true)]
     ConsoleProcess { jobs: u32, items: u32 },
     #[command(hide = true)]
-    ViewsProcess { jobs: u32, items: u32 },
+    ConsoleViews { jobs: u32, items: u32 },
 }
 
 /// Available measurements.
@@ -122,7 +122,7 @@ async fn main() -> ExitCode {
                 .await
                 .map(|figures| println!("{figures}"))
         }
-        Some(Process::ViewsProcess { jobs, items }) => {
+        Some(Process::ConsoleViews { jobs, items }) => {
             measure::console::views::in_a_process(jobs, items)
                 .await
                 .map(|figures| println!("{figures}"))
