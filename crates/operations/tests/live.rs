@@ -275,6 +275,12 @@ async fn oldest_runs_of_all_jobs_come_first() {
     let all = runs(9);
     assert_eq!(all[..3], known, "an item beyond the number of items and a leftover do not count");
     assert_eq!((&*all[3].0, all[3].1, all.len()), ("job", 1, 4), "a mark has no start");
+    for (after, run) in all.iter().enumerate() {
+        let later = live.running_after(Some((run.2, &run.0, run.1)), 2);
+        let later: Vec<_> = later.iter().map(|run| (run.job.to_string(), run.item.item)).collect();
+        let expected = all[after + 1..].iter().take(2).map(|run| (run.0.clone(), run.1));
+        assert_eq!(later, expected.collect::<Vec<_>>(), "after {run:?}");
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -58,7 +58,7 @@ enum Process {
     IdleJobs { jobs: u32 },
     #[command(name = "console-process", hide = true)]
     ReadModel { jobs: u32, items: u32 },
-    #[command(name = "views-process", hide = true)]
+    #[command(name = "console-views", hide = true)]
     Views { jobs: u32, items: u32 },
 }
 

@@ -1,15 +1,13 @@
 //! Items of a job, and the items that run now.
 
-use std::sync::Arc;
-
 use axum::extract::Query;
 use axum::response::Response;
 use operations::{Error, ItemBrief, item_brief};
 use serde::Serialize;
 
+use super::PageQuery;
 use super::paging::{Page, Paging};
 use super::place::Live;
-use super::{PageQuery, scan};
 use crate::problem::Answer;
 
 /// Lists the items of a job in ascending order.
@@ -52,8 +50,11 @@ pub(super) struct RunningItem {
     item: ItemBrief,
 }
 
-/// Start of the run, job and item. A run without a recorded start comes last.
+/// Start of the run, job and item. A run whose start is unknown comes last.
 type RunKey = (i64, String, u32);
+
+/// Start of a run whose start is unknown.
+const UNKNOWN_START: i64 = i64::MAX;
 
 /// Lists the items of all jobs that run now, the longest run first.
 #[utoipa::path(
@@ -64,16 +65,14 @@ type RunKey = (i64, String, u32);
 )]
 pub(super) async fn list_running(live: Live, Query(query): Query<PageQuery>) -> Answer<Response> {
     let paging = Paging::<RunKey>::new(query.limit, query.cursor.as_deref())?;
-    let (fresh, namespace) = (live.fresh(), Arc::clone(&live.namespace));
-    // The cursor can name any run, and the runs before it are visited.
-    let page = scan(move || {
-        let oldest_first = namespace.live.running(usize::MAX).into_iter();
-        let rows = oldest_first.map(|run| {
-            let since_ms = run.since_ms.unwrap_or(i64::MAX);
-            ((since_ms, run.job.to_string(), run.item.item), run)
-        });
-        paging.select_sorted(rows)
+    let (fresh, namespace) = (live.fresh(), &live.namespace.live);
+    let known = |since_ms: i64| (since_ms != UNKNOWN_START).then_some(since_ms);
+    let last = paging.after.as_ref().map(|(since, job, item)| (known(*since), &**job, *item));
+    // One more row shows whether there is a further page.
+    let runs = namespace.running_after(last, paging.limit + 1).into_iter().map(|run| {
+        let since_ms = run.since_ms.unwrap_or(UNKNOWN_START);
+        ((since_ms, run.job.to_string(), run.item.item), run)
     });
-    Ok(fresh
-        .answer(page.await?.map(|run| RunningItem { job: run.job.to_string(), item: run.item })))
+    let page = paging.select_sorted(runs);
+    Ok(fresh.answer(page.map(|run| RunningItem { job: run.job.to_string(), item: run.item })))
 }

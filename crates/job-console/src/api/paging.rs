@@ -54,7 +54,7 @@ pub(super) fn from_cursor<K: DeserializeOwned>(cursor: &str) -> Answer<K> {
 
 /// The wanted page of a list whose rows have unique keys, in ascending order of the keys.
 pub(super) struct Paging<K> {
-    limit: usize,
+    pub(super) limit: usize,
     pub(super) after: Option<K>,
 }
 

@@ -104,9 +104,9 @@ impl Jobs {
     /// Returns the oldest runs of all jobs, with their starts. Runs whose start is unknown are the
     /// last.
     ///
-    /// Each job has its runs in this order, so that only the first run of each job, and the
-    /// returned ones, are visited.
-    pub(super) fn running(&self, limit: usize) -> Vec<Run> {
+    /// Each job has its runs in this order, so that only the first run of each job, the returned
+    /// ones, and those up to `last` are visited.
+    pub(super) fn running(&self, last: Option<(Option<i64>, &str, u32)>, limit: usize) -> Vec<Run> {
         let all: Vec<_> = self.jobs.values().filter(|job| job.line.is_some()).collect();
         let mut runs: Vec<_> = all.iter().map(|job| job.snapshot.tally().running()).collect();
         let mut first = BinaryHeap::new();
@@ -120,7 +120,13 @@ impl Jobs {
         while oldest.len() < limit
             && let Some(Reverse((_, since, job, item))) = first.pop()
         {
-            oldest.push((Arc::clone(&all[job].snapshot), since, item));
+            let snapshot = &all[job].snapshot;
+            let position =
+                |(since, job, item): (Option<i64>, _, _)| (since.is_none(), since, job, item);
+            let here = position((since, snapshot.job().as_str(), item.index()));
+            if last.is_none_or(|last| position(last) < here) {
+                oldest.push((Arc::clone(snapshot), since, item));
+            }
             first.extend(runs[job].next().map(|run| key(run, job)));
         }
         oldest

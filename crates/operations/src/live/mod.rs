@@ -175,7 +175,18 @@ impl LiveNamespace {
     /// last.
     #[must_use]
     pub fn running(&self, limit: usize) -> Vec<RunningItem> {
-        let runs = self.shared.shown.lock().jobs.running(limit);
+        self.running_after(None, limit)
+    }
+
+    /// Returns the runs after a run in the order of [`running`](Self::running), at most `limit`.
+    /// The run is given by its start, its job and its item, and need not go on.
+    #[must_use]
+    pub fn running_after(
+        &self,
+        last: Option<(Option<i64>, &str, u32)>,
+        limit: usize,
+    ) -> Vec<RunningItem> {
+        let runs = self.shared.shown.lock().jobs.running(last, limit);
         let running = runs.into_iter().map(|(job, since_ms, item)| RunningItem {
             job: job.job().clone(),
             item: item_brief(&job, item),

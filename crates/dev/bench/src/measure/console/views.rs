@@ -22,7 +22,7 @@ use crate::report::{Bound, Cell, Table};
 use crate::spread::quantile;
 use crate::{Effort, Outcome};
 
-/// Number of requests for each view.
+/// Least number of requests for each view.
 const REQUESTS: usize = 500;
 /// Changes of items in a second, while the views are requested.
 const CHANGES_PER_S: u32 = 200;
@@ -60,7 +60,7 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
     let mut table = Table::new(
         "views",
         format!(
-            "pages and answers of the console, each requested {REQUESTS} times in sequence through \
+            "pages and answers of the console, each requested {REQUESTS} times or more in sequence through \
              its router without a network, while random items change {CHANGES_PER_S} times a second: \
              time until the first bytes of the body, size without compression, and reads of the \
              registry during all of these requests"
@@ -77,7 +77,7 @@ pub(crate) fn measure(effort: Effort) -> Outcome<Table> {
         ],
     };
     for size in sizes {
-        for figures in figures_of::<Vec<Figures>>("views-process", *size)? {
+        for figures in figures_of::<Vec<Figures>>("console-views", *size)? {
             note(&mut table, *size, &figures);
         }
     }
