@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn section_sets_the_ways_to_sign_in() {
-        assert!(described("").unwrap().starts_with("no sign-in"));
+        assert!(described("").unwrap().starts_with("none; "));
         let proxy = "[proxy]\nuser_header = \"x-user\"\npeers = [\"10.0.0.7\"]\n";
         let groups = "groups_header = \"x-groups\"\ngroups.ops = { role = \"operator\" }\n";
         let described_proxy = described(&format!("{proxy}{groups}")).unwrap();

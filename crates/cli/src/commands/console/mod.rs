@@ -201,7 +201,7 @@ impl Site {
             cx.print_line(&format!("namespace {name}: {registry}{beside}"));
             console = console.namespace(&name, center, history).map_err(Fault::usage)?;
         }
-        cx.print_line(&sign_in);
+        cx.print_line(&format!("sign-in: {sign_in}"));
         tracing::info!(%address, "the console serves");
         let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
         let serving = server.serve(prefix.mount(console.router()), async {
