@@ -80,7 +80,11 @@ test('no page asks another host', async () => {
 
 test('a reloaded page is the same page', async () => {
   const page = await tab(chromium)
-  const shown = () => page.$eval('main', (main) => [document.title, main.querySelector('h1')?.innerText])
+  // Headings may count jobs of a state, which change meanwhile.
+  const shown = () => page.$eval('main', (main) => [
+    document.title,
+    main.querySelector('h1')?.innerText.replace(/\d+/g, 'n'),
+  ])
   for (const address of pages) {
     await page.goto(address)
     const before = await shown()
