@@ -37,22 +37,33 @@ function kindOf(address) {
 /** Follows links from the first page, at most a few of each kind. */
 async function crawled() {
   const page = await tab(chromium)
-  const [seen, queue, kinds] = [new Set(), [`${running.address}/`], new Map()]
+  const linksOf = async () => {
+    const links = await page.$$eval('a[href]', (links) => links.map((link) => link.href))
+    return links.map((link) => link.replace(/#.*/, ''))
+  }
+  const first = `${running.address}/`
+  const [seen, queue, kinds] = [new Set(), [{ address: first, from: first }], new Map()]
   const found = []
   while (queue.length) {
-    const address = queue.shift()
+    const { address, from } = queue.shift()
     const response = await page.goto(address)
+    if (response.status() === 404) {
+      // The object of the link may have ended meanwhile; then no page links to it any more.
+      page.faults.length = 0
+      await page.goto(from)
+      assert.ok(!(await linksOf()).includes(address), `${from} links to ${address}, which is missing`)
+      continue
+    }
     const type = response.headers()['content-type'] ?? ''
     assert.equal(response.status(), 200, address)
     if (!type.startsWith('text/html')) continue
     found.push(page.url())
-    const links = await page.$$eval('a[href]', (links) => links.map((link) => link.href))
-    for (const link of links.map((link) => link.replace(/#.*/, ''))) {
+    for (const link of await linksOf()) {
       if (!link.startsWith(running.address) || seen.has(link)) continue
       seen.add(link)
       const kind = kindOf(link)
       const of = kinds.get(kind) ?? 0
-      if (of < OF_A_KIND) queue.push(link)
+      if (of < OF_A_KIND) queue.push({ address: link, from: page.url() })
       kinds.set(kind, of + 1)
     }
   }
