@@ -67,7 +67,14 @@ impl Asset {
 /// Adds the route of the files, which needs no permission: they have no data, and the sign-in page
 /// needs them.
 pub(super) fn add(routes: Routes) -> Routes {
-    routes.public("/assets/{file}", get(file))
+    routes.public("/assets/{file}", get(file)).public("/favicon.ico", get(icon))
+}
+
+/// Returns the icon at the address that a browser tries for a document without links, such as that
+/// of the API.
+async fn icon() -> Response {
+    ([(CONTENT_TYPE, ICON.kind), (CACHE_CONTROL, "public, max-age=86400")], ICON.content)
+        .into_response()
 }
 
 async fn file(Path(name): Path<String>) -> Answer<Response> {
