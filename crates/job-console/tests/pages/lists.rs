@@ -6,7 +6,7 @@ use reg_center::{Lifetime, RegistryCenter as _, Txn};
 use super::world::World;
 
 /// Creates jobs without instances.
-async fn create(world: &World, jobs: u32) {
+pub(super) async fn create(world: &World, jobs: u32) {
     for job in 0..jobs {
         let name = JobName::new(&format!("job-{job:03}")).unwrap();
         let mut config = JobConfig::new(name.clone(), 3);

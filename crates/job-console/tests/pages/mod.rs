@@ -8,5 +8,6 @@ mod lists;
 mod markup;
 mod operating;
 mod repairing;
+mod runs;
 mod streaming;
 mod world;

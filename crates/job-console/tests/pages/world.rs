@@ -34,7 +34,7 @@ pub(crate) struct World {
     pub(crate) router: Router,
     schedulers: Vec<Scheduler>,
     _folder: tempfile::TempDir,
-    history: History,
+    pub(crate) history: History,
 }
 
 /// A response whose body was read.

@@ -31,7 +31,7 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
     let items = item_briefs(job);
     let chosen = cx.address.number("item").and_then(|item| items.get(item));
     let fires = match past {
-        Past::Fires(fires) => fires.as_slice(),
+        Past::Fires(fires) => fires.rows.as_slice(),
         Past::None | Past::Failed(_) | Past::Day { .. } | Past::Unasked => &[],
     };
     let median = median(fires);
