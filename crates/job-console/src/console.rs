@@ -12,7 +12,7 @@ use crate::access::{self, Access, Caller};
 use crate::mount::Prefix;
 use crate::namespaces::{Namespace, Namespaces};
 use crate::routes::{Routes, Rule};
-use crate::{api, health, pages, problem};
+use crate::{api, changes, health, pages, problem};
 
 /// Why a console cannot be set up.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -156,8 +156,10 @@ impl Console {
         };
         let (router, document, _) = routes.split();
         let router = api::finish(router, &document);
+        let answers = Arc::new(changes::Answers::default());
         let identify = middleware::from_fn_with_state(shared.clone(), access::identify);
         router
+            .layer(middleware::from_fn_with_state(answers, changes::run_changes))
             .fallback(not_found)
             .layer(middleware::from_fn(pages::problems_as_pages))
             .layer(identify)

@@ -3,6 +3,7 @@
 mod access;
 mod api;
 mod bulk;
+mod changes;
 mod console;
 mod findings;
 #[cfg(test)]

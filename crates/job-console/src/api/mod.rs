@@ -1,7 +1,7 @@
 //! The HTTP API, version 1. Each route is declared once, with its document and its permission.
 //!
 //! In reading order: `place` (names in the path, answers from the read model) · `paging` ·
-//! one file for each group of operations · `change` (parts of all changes) · `idempotency` ·
+//! one file for each group of operations · `change` (parts of all changes) ·
 //! `events` · `refusals` (errors of the framework) · `document`.
 
 mod audit;
@@ -20,7 +20,6 @@ mod events;
 mod explain;
 mod former;
 mod history;
-mod idempotency;
 mod items;
 mod jobs;
 mod namespaces;
@@ -30,8 +29,6 @@ mod place;
 mod refusals;
 mod servers;
 mod transfer;
-
-use std::sync::Arc;
 
 use axum::extract::DefaultBodyLimit;
 use axum::http::StatusCode;
@@ -44,6 +41,7 @@ use utoipa_axum::router::UtoipaMethodRouterExt as _;
 use utoipa_axum::routes;
 
 use crate::access::Permission;
+use crate::changes::MAX_BODY;
 use crate::console::Shared;
 use crate::problem::{Answer, Problem};
 use crate::routes::Routes;
@@ -146,7 +144,7 @@ fn changes(routes: Routes) -> Routes {
 fn bulk_changes(routes: Routes) -> Routes {
     use Permission::{Disable, Import, Pause, Run};
     let import = routes!(transfer::import_jobs);
-    let import = import.layer(DefaultBodyLimit::max(idempotency::MAX_BODY));
+    let import = import.layer(DefaultBodyLimit::max(MAX_BODY));
     routes
         .api_per_job(Run, routes!(bulk::run_jobs))
         .api_per_job(Run, routes!(bulk::rerun_failed_of_jobs))
@@ -162,15 +160,12 @@ fn bulk_changes(routes: Routes) -> Routes {
 pub(crate) fn finish(router: Router<Shared>, document: &OpenApi) -> Router<Shared> {
     let document = Json(document::complete(document));
     let router = router.route("/api/v1/openapi.json", get(async || document));
-    let answers = Arc::new(idempotency::Answers::default());
-    router
-        .layer(middleware::from_fn_with_state(answers, idempotency::run_changes))
-        .layer(middleware::from_fn(refusals::as_problems))
+    router.layer(middleware::from_fn(refusals::as_problems))
 }
 
 /// Returns true if a path is one of the API. The console may be mounted at a prefix, which is then
 /// not part of the path.
-fn is_api(path: &str) -> bool {
+pub(crate) fn is_api(path: &str) -> bool {
     path.starts_with("/api/")
 }
 
