@@ -14,7 +14,7 @@ pub(super) async fn create(world: &World, jobs: u32) {
         config.description = if job == 77 { "the Needle".to_owned() } else { String::new() };
         let path = Layout::new(&name).path(&NodeKind::Config);
         let txn = Txn::new().create(path, encode_config(&config), Lifetime::Persistent);
-        world.registry.connect().commit(txn).await.unwrap();
+        assert!(world.registry.connect().commit(txn).await.unwrap().is_committed());
     }
     let last = format!("jobs <b class=\"n\">{jobs}</b>");
     let last = last.replacen("jobs", "Jobs", 1);

@@ -67,3 +67,14 @@ async fn fire_with_more_items_than_a_page_is_marked_and_has_older_ones() {
     let fires: Vec<_> = all_fires(&world).await.into_iter().map(|(fire, _)| fire).collect();
     assert_eq!(fires, ["60000", "0"]);
 }
+
+#[tokio::test]
+async fn unreachable_history_is_named_on_each_page_that_shows_fires() {
+    let world = World::without_reachable_history().await;
+    create(&world, 1).await;
+    for page in ["", "/jobs/job-000", "/jobs/job-000/runs"] {
+        let page = world.get(&format!("/n/orders{page}")).await.text;
+        assert!(page.contains("The history does not answer:"), "{page}");
+        assert_eq!(faults(&page), [""; 0]);
+    }
+}

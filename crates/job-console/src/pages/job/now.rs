@@ -34,6 +34,10 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
         Past::Fires(fires) => fires.rows.as_slice(),
         Past::None | Past::Failed(_) | Past::Day { .. } | Past::Unasked => &[],
     };
+    let fault = match past {
+        Past::Failed(fault) => Some(fault),
+        Past::Fires(_) | Past::None | Past::Day { .. } | Past::Unasked => None,
+    };
     let median = median(fires);
     html! {
         (cx.live("why", &why(cx, job, line, median)))
@@ -45,6 +49,9 @@ pub(super) fn tab(cx: &Cx<'_>, job: &JobSnapshot, line: &JobLine, past: &Past) -
                 @else { (table(cx, job, line, &items, median)) }
             }
             aside.stack aria-label=(lang.conditions()) {
+                @if let Some(fault) = fault {
+                    (cx.live("past", &html! { p.why.bad { (lang.history_failed()) " " (fault) } }))
+                }
                 @if !fires.is_empty() {
                     section.card aria-labelledby="last-title" {
                         h2 #last-title { (lang.last_fires()) }
